@@ -61,3 +61,17 @@ def test_keys_move_and_open(page: Page) -> None:
     expect(grid).to_have_attribute("aria-activedescendant", "row-0")
     page.keyboard.press("Enter")
     expect(page).to_have_url(re.compile(r"#/decisions/\d+$"))
+
+
+def test_it_goes_on_after_a_failure(page: Page, live: Live) -> None:
+    page.goto("#/decisions")
+    rows = page.get_by_role("grid", name=GRID).get_by_role("row")
+    expect(rows.filter(has_text="default/web-0")).not_to_have_count(0)
+    page.route("**/ListDecisions*", lambda route: route.abort())
+    live.decide(sized("before-the-failure", "64", "failure"))
+    expect(page.get_by_role("alert")).to_contain_text("mooring web does not answer", timeout=30_000)
+    expect(rows.filter(has_text="default/web-0")).not_to_have_count(0)
+    page.unroute("**/ListDecisions*")
+    live.decide(sized("after-the-failure", "64", "failure"))
+    expect(rows.filter(has_text="after-the-failure")).not_to_have_count(0, timeout=30_000)
+    expect(page.get_by_role("alert")).to_have_count(0)

@@ -90,6 +90,8 @@ const NEXT: Record<string, string> = {
   DECISION_NOT_REPEATABLE: "Explain the pod as of now instead.",
   NOT_IMPLEMENTED: "This process does not answer that: look at another one, or turn the journal on.",
   POD_NOT_FOUND: "The pod is gone, or not known yet.",
+  SESSION_EXPIRED: "The copy of the cluster is too old: start over.",
+  SESSION_NOT_FOUND: "The copy of the cluster ended, as nothing was asked for ten minutes: start over.",
   NOT_SYNCED: "The process is still reading the cluster.",
   UNAVAILABLE: "The process can't be reached: is it running, and is its address right?",
   RESOURCE_EXHAUSTED: "It has too much to do: wait a moment.",

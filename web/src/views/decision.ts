@@ -10,6 +10,7 @@ import { Loader } from "../page/loader";
 import { link } from "../page/route";
 import { outcome, podName, quoted, word } from "../page/words";
 import { shared } from "../styles";
+import "./manifest";
 
 /** A decision by its number, with the other attempts of its pod. */
 @customElement("mooring-decision-view")
@@ -83,6 +84,7 @@ export class DecisionView extends LitElement {
       ${this.record.show((decision) => (decision ? this.facts(decision) : nothing))}
       ${this.columns.show((columns) => html`<mooring-decision .columns=${columns}></mooring-decision>`)}
       ${this.attempts.value && this.attempts.value.length > 1 ? this.timeline(this.attempts.value) : nothing}
+      ${this.record.value ? manifest(this.record.value) : nothing}
     </div>`;
   }
 
@@ -145,4 +147,8 @@ export class DecisionView extends LitElement {
 async function recordOf(seq: string, signal: AbortSignal): Promise<DecisionJson | undefined> {
   const found = await call("DecisionService/ListDecisions", { afterSeq: String(Number(seq) - 1), limit: 1 }, signal);
   return found.decisions?.find((decision) => decision.seq === seq);
+}
+
+function manifest({ pod }: DecisionJson): TemplateResult {
+  return html`<mooring-manifest .namespace=${pod?.namespace ?? ""} .name=${pod?.name ?? ""}></mooring-manifest>`;
 }

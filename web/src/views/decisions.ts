@@ -23,6 +23,7 @@ import { shared } from "../styles";
 const KEPT = 500;
 const WAIT = "15s";
 const PAUSE_MILLISECONDS = 500;
+const RETRY_MILLISECONDS = 2_000;
 
 const RESULTS: readonly DecisionResultJson[] = [
   "DECISION_RESULT_SCHEDULED",
@@ -151,27 +152,30 @@ export class Decisions extends LitElement {
     void this.follow(this.abort.signal);
   }
 
-  /** Asks again and again, one call at a time. Where more is decided than anybody reads, it shows the newest and goes on there. */
+  /** Asks again and again, one call at a time, also after a failure. */
   private async follow(signal: AbortSignal): Promise<void> {
-    const filter = this.filter();
-    let journal = "";
-    let next: string | undefined;
-    try {
-      while (!signal.aborted) {
-        const request: ListDecisionsRequestJson = { filter, limit: KEPT };
-        if (next !== undefined) Object.assign(request, { afterSeq: next, wait: WAIT });
-        const answer = await call("DecisionService/ListDecisions", request, signal);
-        if (next !== undefined && answer.journalId !== journal) return this.begin();
-        journal = answer.journalId ?? "";
-        next = this.goOn(answer);
+    let last: ListDecisionsResponseJson | undefined;
+    while (!signal.aborted) {
+      try {
+        const answer = await this.ask(last, signal);
+        if (last && answer.journalId !== last.journalId) return this.begin();
+        last = { ...answer, nextAfterSeq: this.goOn(answer) };
         this.add(answer.decisions ?? []);
-        await pause(answer.waitRefused ? 2 * PAUSE_MILLISECONDS : PAUSE_MILLISECONDS);
+      } catch (error) {
+        if (!signal.aborted) this.error = error as Error;
       }
-    } catch (error) {
-      if (!signal.aborted) this.error = error as Error;
+      await pause(this.error || last?.waitRefused ? RETRY_MILLISECONDS : PAUSE_MILLISECONDS);
     }
   }
 
+  /** The newest ones at first, then those that follow. */
+  private ask(last: ListDecisionsResponseJson | undefined, signal: AbortSignal): Promise<ListDecisionsResponseJson> {
+    const request: ListDecisionsRequestJson = { filter: this.filter(), limit: KEPT };
+    if (last) Object.assign(request, { afterSeq: last.nextAfterSeq ?? "0", wait: WAIT });
+    return call("DecisionService/ListDecisions", request, signal);
+  }
+
+  /** Where more is decided than anybody reads, it goes on with the newest ones. */
   private goOn({ nextAfterSeq = "0", lastSeq = "0", missedCount = "0" }: ListDecisionsResponseJson): string {
     const behind = Math.max(0, Number(lastSeq) - Number(nextAfterSeq) - KEPT);
     this.missed += Number(missedCount) + behind;

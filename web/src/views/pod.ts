@@ -9,11 +9,11 @@ import { age, amount } from "../matrix/amounts";
 import { copiesOf } from "../page/copies";
 import { call, explainColumns } from "../page/gateway";
 import { Loader } from "../page/loader";
-import { getManifest, toYaml } from "../page/manifests";
 import { link } from "../page/route";
 import { quoted, word } from "../page/words";
 import { shared } from "../styles";
 import { COLUMNS } from "./decisions";
+import "./manifest";
 import { wakes } from "./queue";
 
 /** One pod: where it waits, what was decided about it, and where it would go now. */
@@ -32,12 +32,6 @@ export class Pod extends LitElement {
     every: 5_000,
   });
   private readonly now = new Loader<ArrayBuffer>(this, (signal) => explainColumns(this.question(), signal), { key: this.key });
-
-  private readonly manifest = new Loader<string>(
-    this,
-    async (signal) => toYaml(await getManifest("Pod", this.namespace, this.name, signal)),
-    { key: this.key },
-  );
 
   static override styles = [shared];
 
@@ -79,10 +73,7 @@ export class Pod extends LitElement {
         </div>
         ${this.now.show((columns) => html`<mooring-decision .columns=${columns}></mooring-decision>`)}
       </section>
-      <details class="card">
-        <summary>Manifest, as far as scheduling reads it</summary>
-        ${this.manifest.show((text) => html`<pre tabindex="0" aria-label="Manifest">${text}</pre>`)}
-      </details>
+      <mooring-manifest .namespace=${this.namespace} .name=${this.name}></mooring-manifest>
     </div>`;
   }
 

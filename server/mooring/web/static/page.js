@@ -1,5 +1,5 @@
-var e=globalThis,t=e.ShadowRoot&&(e.ShadyCSS===void 0||e.ShadyCSS.nativeShadow)&&`adoptedStyleSheets`in Document.prototype&&`replace`in CSSStyleSheet.prototype,n=Symbol(),r=new WeakMap,i=class{constructor(e,t,r){if(this._$cssResult$=!0,r!==n)throw Error("CSSResult is not constructable. Use `unsafeCSS` or `css` instead.");this.cssText=e,this.t=t}get styleSheet(){let e=this.o,n=this.t;if(t&&e===void 0){let t=n!==void 0&&n.length===1;t&&(e=r.get(n)),e===void 0&&((this.o=e=new CSSStyleSheet).replaceSync(this.cssText),t&&r.set(n,e))}return e}toString(){return this.cssText}},a=e=>new i(typeof e==`string`?e:e+``,void 0,n),o=(e,...t)=>new i(e.length===1?e[0]:t.reduce((t,n,r)=>t+(e=>{if(!0===e._$cssResult$)return e.cssText;if(typeof e==`number`)return e;throw Error(`Value passed to 'css' function must be a 'css' function result: `+e+`. Use 'unsafeCSS' to pass non-literal values, but take care to ensure page security.`)})(n)+e[r+1],e[0]),e,n),s=(n,r)=>{if(t)n.adoptedStyleSheets=r.map(e=>e instanceof CSSStyleSheet?e:e.styleSheet);else for(let t of r){let r=document.createElement(`style`),i=e.litNonce;i!==void 0&&r.setAttribute(`nonce`,i),r.textContent=t.cssText,n.appendChild(r)}},c=t?e=>e:e=>e instanceof CSSStyleSheet?(e=>{let t=``;for(let n of e.cssRules)t+=n.cssText;return a(t)})(e):e,{is:l,defineProperty:u,getOwnPropertyDescriptor:ee,getOwnPropertyNames:te,getOwnPropertySymbols:ne,getPrototypeOf:re}=Object,ie=globalThis,ae=ie.trustedTypes,oe=ae?ae.emptyScript:``,se=ie.reactiveElementPolyfillSupport,d=(e,t)=>e,ce={toAttribute(e,t){switch(t){case Boolean:e=e?oe:null;break;case Object:case Array:e=e==null?e:JSON.stringify(e)}return e},fromAttribute(e,t){let n=e;switch(t){case Boolean:n=e!==null;break;case Number:n=e===null?null:Number(e);break;case Object:case Array:try{n=JSON.parse(e)}catch{n=null}}return n}},le=(e,t)=>!l(e,t),ue={attribute:!0,type:String,converter:ce,reflect:!1,useDefault:!1,hasChanged:le};Symbol.metadata??=Symbol(`metadata`),ie.litPropertyMetadata??=new WeakMap;var f=class extends HTMLElement{static addInitializer(e){this._$Ei(),(this.l??=[]).push(e)}static get observedAttributes(){return this.finalize(),this._$Eh&&[...this._$Eh.keys()]}static createProperty(e,t=ue){if(t.state&&(t.attribute=!1),this._$Ei(),this.prototype.hasOwnProperty(e)&&((t=Object.create(t)).wrapped=!0),this.elementProperties.set(e,t),!t.noAccessor){let n=Symbol(),r=this.getPropertyDescriptor(e,n,t);r!==void 0&&u(this.prototype,e,r)}}static getPropertyDescriptor(e,t,n){let{get:r,set:i}=ee(this.prototype,e)??{get(){return this[t]},set(e){this[t]=e}};return{get:r,set(t){let a=r?.call(this);i?.call(this,t),this.requestUpdate(e,a,n)},configurable:!0,enumerable:!0}}static getPropertyOptions(e){return this.elementProperties.get(e)??ue}static _$Ei(){if(this.hasOwnProperty(d(`elementProperties`)))return;let e=re(this);e.finalize(),e.l!==void 0&&(this.l=[...e.l]),this.elementProperties=new Map(e.elementProperties)}static finalize(){if(this.hasOwnProperty(d(`finalized`)))return;if(this.finalized=!0,this._$Ei(),this.hasOwnProperty(d(`properties`))){let e=this.properties,t=[...te(e),...ne(e)];for(let n of t)this.createProperty(n,e[n])}let e=this[Symbol.metadata];if(e!==null){let t=litPropertyMetadata.get(e);if(t!==void 0)for(let[e,n]of t)this.elementProperties.set(e,n)}this._$Eh=new Map;for(let[e,t]of this.elementProperties){let n=this._$Eu(e,t);n!==void 0&&this._$Eh.set(n,e)}this.elementStyles=this.finalizeStyles(this.styles)}static finalizeStyles(e){let t=[];if(Array.isArray(e)){let n=new Set(e.flat(1/0).reverse());for(let e of n)t.unshift(c(e))}else e!==void 0&&t.push(c(e));return t}static _$Eu(e,t){let n=t.attribute;return!1===n?void 0:typeof n==`string`?n:typeof e==`string`?e.toLowerCase():void 0}constructor(){super(),this._$Ep=void 0,this.isUpdatePending=!1,this.hasUpdated=!1,this._$Em=null,this._$Ev()}_$Ev(){this._$ES=new Promise(e=>this.enableUpdating=e),this._$AL=new Map,this._$E_(),this.requestUpdate(),this.constructor.l?.forEach(e=>e(this))}addController(e){(this._$EO??=new Set).add(e),this.renderRoot!==void 0&&this.isConnected&&e.hostConnected?.()}removeController(e){this._$EO?.delete(e)}_$E_(){let e=new Map,t=this.constructor.elementProperties;for(let n of t.keys())this.hasOwnProperty(n)&&(e.set(n,this[n]),delete this[n]);e.size>0&&(this._$Ep=e)}createRenderRoot(){let e=this.shadowRoot??this.attachShadow(this.constructor.shadowRootOptions);return s(e,this.constructor.elementStyles),e}connectedCallback(){this.renderRoot??=this.createRenderRoot(),this.enableUpdating(!0),this._$EO?.forEach(e=>e.hostConnected?.())}enableUpdating(e){}disconnectedCallback(){this._$EO?.forEach(e=>e.hostDisconnected?.())}attributeChangedCallback(e,t,n){this._$AK(e,n)}_$ET(e,t){let n=this.constructor.elementProperties.get(e),r=this.constructor._$Eu(e,n);if(r!==void 0&&!0===n.reflect){let i=(n.converter?.toAttribute===void 0?ce:n.converter).toAttribute(t,n.type);this._$Em=e,i==null?this.removeAttribute(r):this.setAttribute(r,i),this._$Em=null}}_$AK(e,t){let n=this.constructor,r=n._$Eh.get(e);if(r!==void 0&&this._$Em!==r){let e=n.getPropertyOptions(r),i=typeof e.converter==`function`?{fromAttribute:e.converter}:e.converter?.fromAttribute===void 0?ce:e.converter;this._$Em=r;let a=i.fromAttribute(t,e.type);this[r]=a??this._$Ej?.get(r)??a,this._$Em=null}}requestUpdate(e,t,n,r=!1,i){if(e!==void 0){let a=this.constructor;if(!1===r&&(i=this[e]),n??=a.getPropertyOptions(e),!((n.hasChanged??le)(i,t)||n.useDefault&&n.reflect&&i===this._$Ej?.get(e)&&!this.hasAttribute(a._$Eu(e,n))))return;this.C(e,t,n)}!1===this.isUpdatePending&&(this._$ES=this._$EP())}C(e,t,{useDefault:n,reflect:r,wrapped:i},a){n&&!(this._$Ej??=new Map).has(e)&&(this._$Ej.set(e,a??t??this[e]),!0!==i||a!==void 0)||(this._$AL.has(e)||(this.hasUpdated||n||(t=void 0),this._$AL.set(e,t)),!0===r&&this._$Em!==e&&(this._$Eq??=new Set).add(e))}async _$EP(){this.isUpdatePending=!0;try{await this._$ES}catch(e){Promise.reject(e)}let e=this.scheduleUpdate();return e!=null&&await e,!this.isUpdatePending}scheduleUpdate(){return this.performUpdate()}performUpdate(){if(!this.isUpdatePending)return;if(!this.hasUpdated){if(this.renderRoot??=this.createRenderRoot(),this._$Ep){for(let[e,t]of this._$Ep)this[e]=t;this._$Ep=void 0}let e=this.constructor.elementProperties;if(e.size>0)for(let[t,n]of e){let{wrapped:e}=n,r=this[t];!0!==e||this._$AL.has(t)||r===void 0||this.C(t,void 0,n,r)}}let e=!1,t=this._$AL;try{e=this.shouldUpdate(t),e?(this.willUpdate(t),this._$EO?.forEach(e=>e.hostUpdate?.()),this.update(t)):this._$EM()}catch(t){throw e=!1,this._$EM(),t}e&&this._$AE(t)}willUpdate(e){}_$AE(e){this._$EO?.forEach(e=>e.hostUpdated?.()),this.hasUpdated||(this.hasUpdated=!0,this.firstUpdated(e)),this.updated(e)}_$EM(){this._$AL=new Map,this.isUpdatePending=!1}get updateComplete(){return this.getUpdateComplete()}getUpdateComplete(){return this._$ES}shouldUpdate(e){return!0}update(e){this._$Eq&&=this._$Eq.forEach(e=>this._$ET(e,this[e])),this._$EM()}updated(e){}firstUpdated(e){}};f.elementStyles=[],f.shadowRootOptions={mode:`open`},f[d(`elementProperties`)]=new Map,f[d(`finalized`)]=new Map,se?.({ReactiveElement:f}),(ie.reactiveElementVersions??=[]).push(`2.1.2`);var de=globalThis,fe=e=>e,pe=de.trustedTypes,me=pe?pe.createPolicy(`lit-html`,{createHTML:e=>e}):void 0,he=`$lit$`,p=`lit$${Math.random().toFixed(9).slice(2)}$`,ge=`?`+p,_e=`<${ge}>`,m=document,ve=()=>m.createComment(``),ye=e=>e===null||typeof e!=`object`&&typeof e!=`function`,be=Array.isArray,xe=e=>be(e)||typeof e?.[Symbol.iterator]==`function`,Se=`[ 	
-\f\r]`,Ce=/<(?:(!--|\/[^a-zA-Z])|(\/?[a-zA-Z][^>\s]*)|(\/?$))/g,we=/-->/g,Te=/>/g,h=RegExp(`>|${Se}(?:([^\\s"'>=/]+)(${Se}*=${Se}*(?:[^ \t\n\f\r"'\`<>=]|("|')|))|$)`,`g`),Ee=/'/g,De=/"/g,Oe=/^(?:script|style|textarea|title)$/i,g=(e=>(t,...n)=>({_$litType$:e,strings:t,values:n}))(1),_=Symbol.for(`lit-noChange`),v=Symbol.for(`lit-nothing`),ke=new WeakMap,y=m.createTreeWalker(m,129);function Ae(e,t){if(!be(e)||!e.hasOwnProperty(`raw`))throw Error(`invalid template strings array`);return me===void 0?t:me.createHTML(t)}var je=(e,t)=>{let n=e.length-1,r=[],i,a=t===2?`<svg>`:t===3?`<math>`:``,o=Ce;for(let t=0;t<n;t++){let n=e[t],s,c,l=-1,u=0;for(;u<n.length&&(o.lastIndex=u,c=o.exec(n),c!==null);)u=o.lastIndex,o===Ce?c[1]===`!--`?o=we:c[1]===void 0?c[2]===void 0?c[3]!==void 0&&(o=h):(Oe.test(c[2])&&(i=RegExp(`</`+c[2],`g`)),o=h):o=Te:o===h?c[0]===`>`?(o=i??Ce,l=-1):c[1]===void 0?l=-2:(l=o.lastIndex-c[2].length,s=c[1],o=c[3]===void 0?h:c[3]===`"`?De:Ee):o===De||o===Ee?o=h:o===we||o===Te?o=Ce:(o=h,i=void 0);let ee=o===h&&e[t+1].startsWith(`/>`)?` `:``;a+=o===Ce?n+_e:l>=0?(r.push(s),n.slice(0,l)+he+n.slice(l)+p+ee):n+p+(l===-2?t:ee)}return[Ae(e,a+(e[n]||`<?>`)+(t===2?`</svg>`:t===3?`</math>`:``)),r]},Me=class e{constructor({strings:t,_$litType$:n},r){let i;this.parts=[];let a=0,o=0,s=t.length-1,c=this.parts,[l,u]=je(t,n);if(this.el=e.createElement(l,r),y.currentNode=this.el.content,n===2||n===3){let e=this.el.content.firstChild;e.replaceWith(...e.childNodes)}for(;(i=y.nextNode())!==null&&c.length<s;){if(i.nodeType===1){if(i.hasAttributes())for(let e of i.getAttributeNames())if(e.endsWith(he)){let t=u[o++],n=i.getAttribute(e).split(p),r=/([.?@])?(.*)/.exec(t);c.push({type:1,index:a,name:r[2],strings:n,ctor:r[1]===`.`?Fe:r[1]===`?`?Ie:r[1]===`@`?Le:x}),i.removeAttribute(e)}else e.startsWith(p)&&(c.push({type:6,index:a}),i.removeAttribute(e));if(Oe.test(i.tagName)){let e=i.textContent.split(p),t=e.length-1;if(t>0){i.textContent=pe?pe.emptyScript:``;for(let n=0;n<t;n++)i.append(e[n],ve()),y.nextNode(),c.push({type:2,index:++a});i.append(e[t],ve())}}}else if(i.nodeType===8){if(i.data===ge)c.push({type:2,index:a});else{let e=-1;for(;(e=i.data.indexOf(p,e+1))!==-1;)c.push({type:7,index:a}),e+=p.length-1}}a++}}static createElement(e,t){let n=m.createElement(`template`);return n.innerHTML=e,n}};function b(e,t,n=e,r){if(t===_)return t;let i=r===void 0?n._$Cl:n._$Co?.[r],a=ye(t)?void 0:t._$litDirective$;return i?.constructor!==a&&(i?._$AO?.(!1),a===void 0?i=void 0:(i=new a(e),i._$AT(e,n,r)),r===void 0?n._$Cl=i:(n._$Co??=[])[r]=i),i!==void 0&&(t=b(e,i._$AS(e,t.values),i,r)),t}var Ne=class{constructor(e,t){this._$AV=[],this._$AN=void 0,this._$AD=e,this._$AM=t}get parentNode(){return this._$AM.parentNode}get _$AU(){return this._$AM._$AU}u(e){let{el:{content:t},parts:n}=this._$AD,r=(e?.creationScope??m).importNode(t,!0);y.currentNode=r;let i=y.nextNode(),a=0,o=0,s=n[0];for(;s!==void 0;){if(a===s.index){let t;s.type===2?t=new Pe(i,i.nextSibling,this,e):s.type===1?t=new s.ctor(i,s.name,s.strings,this,e):s.type===6&&(t=new Re(i,this,e)),this._$AV.push(t),s=n[++o]}a!==s?.index&&(i=y.nextNode(),a++)}return y.currentNode=m,r}p(e){let t=0;for(let n of this._$AV)n!==void 0&&(n.strings===void 0?n._$AI(e[t]):(n._$AI(e,n,t),t+=n.strings.length-2)),t++}},Pe=class e{get _$AU(){return this._$AM?._$AU??this._$Cv}constructor(e,t,n,r){this.type=2,this._$AH=v,this._$AN=void 0,this._$AA=e,this._$AB=t,this._$AM=n,this.options=r,this._$Cv=r?.isConnected??!0}get parentNode(){let e=this._$AA.parentNode,t=this._$AM;return t!==void 0&&e?.nodeType===11&&(e=t.parentNode),e}get startNode(){return this._$AA}get endNode(){return this._$AB}_$AI(e,t=this){e=b(this,e,t),ye(e)?e===v||e==null||e===``?(this._$AH!==v&&this._$AR(),this._$AH=v):e!==this._$AH&&e!==_&&this._(e):e._$litType$===void 0?e.nodeType===void 0?xe(e)?this.k(e):this._(e):this.T(e):this.$(e)}O(e){return this._$AA.parentNode.insertBefore(e,this._$AB)}T(e){this._$AH!==e&&(this._$AR(),this._$AH=this.O(e))}_(e){this._$AH!==v&&ye(this._$AH)?this._$AA.nextSibling.data=e:this.T(m.createTextNode(e)),this._$AH=e}$(e){let{values:t,_$litType$:n}=e,r=typeof n==`number`?this._$AC(e):(n.el===void 0&&(n.el=Me.createElement(Ae(n.h,n.h[0]),this.options)),n);if(this._$AH?._$AD===r)this._$AH.p(t);else{let e=new Ne(r,this),n=e.u(this.options);e.p(t),this.T(n),this._$AH=e}}_$AC(e){let t=ke.get(e.strings);return t===void 0&&ke.set(e.strings,t=new Me(e)),t}k(t){be(this._$AH)||(this._$AH=[],this._$AR());let n=this._$AH,r,i=0;for(let a of t)i===n.length?n.push(r=new e(this.O(ve()),this.O(ve()),this,this.options)):r=n[i],r._$AI(a),i++;i<n.length&&(this._$AR(r&&r._$AB.nextSibling,i),n.length=i)}_$AR(e=this._$AA.nextSibling,t){for(this._$AP?.(!1,!0,t);e!==this._$AB;){let t=fe(e).nextSibling;fe(e).remove(),e=t}}setConnected(e){this._$AM===void 0&&(this._$Cv=e,this._$AP?.(e))}},x=class{get tagName(){return this.element.tagName}get _$AU(){return this._$AM._$AU}constructor(e,t,n,r,i){this.type=1,this._$AH=v,this._$AN=void 0,this.element=e,this.name=t,this._$AM=r,this.options=i,n.length>2||n[0]!==``||n[1]!==``?(this._$AH=Array(n.length-1).fill(new String),this.strings=n):this._$AH=v}_$AI(e,t=this,n,r){let i=this.strings,a=!1;if(i===void 0)e=b(this,e,t,0),a=!ye(e)||e!==this._$AH&&e!==_,a&&(this._$AH=e);else{let r=e,o,s;for(e=i[0],o=0;o<i.length-1;o++)s=b(this,r[n+o],t,o),s===_&&(s=this._$AH[o]),a||=!ye(s)||s!==this._$AH[o],s===v?e=v:e!==v&&(e+=(s??``)+i[o+1]),this._$AH[o]=s}a&&!r&&this.j(e)}j(e){e===v?this.element.removeAttribute(this.name):this.element.setAttribute(this.name,e??``)}},Fe=class extends x{constructor(){super(...arguments),this.type=3}j(e){this.element[this.name]=e===v?void 0:e}},Ie=class extends x{constructor(){super(...arguments),this.type=4}j(e){this.element.toggleAttribute(this.name,!!e&&e!==v)}},Le=class extends x{constructor(e,t,n,r,i){super(e,t,n,r,i),this.type=5}_$AI(e,t=this){if((e=b(this,e,t,0)??v)===_)return;let n=this._$AH,r=e===v&&n!==v||e.capture!==n.capture||e.once!==n.once||e.passive!==n.passive,i=e!==v&&(n===v||r);r&&this.element.removeEventListener(this.name,this,n),i&&this.element.addEventListener(this.name,this,e),this._$AH=e}handleEvent(e){typeof this._$AH==`function`?this._$AH.call(this.options?.host??this.element,e):this._$AH.handleEvent(e)}},Re=class{constructor(e,t,n){this.element=e,this.type=6,this._$AN=void 0,this._$AM=t,this.options=n}get _$AU(){return this._$AM._$AU}_$AI(e){b(this,e)}},ze={M:he,P:p,A:ge,C:1,L:je,R:Ne,D:xe,V:b,I:Pe,H:x,N:Ie,U:Le,B:Fe,F:Re},Be=de.litHtmlPolyfillSupport;Be?.(Me,Pe),(de.litHtmlVersions??=[]).push(`3.3.3`);var Ve=(e,t,n)=>{let r=n?.renderBefore??t,i=r._$litPart$;if(i===void 0){let e=n?.renderBefore??null;r._$litPart$=i=new Pe(t.insertBefore(ve(),e),e,void 0,n??{})}return i._$AI(e),i},He=globalThis,S=class extends f{constructor(){super(...arguments),this.renderOptions={host:this},this._$Do=void 0}createRenderRoot(){let e=super.createRenderRoot();return this.renderOptions.renderBefore??=e.firstChild,e}update(e){let t=this.render();this.hasUpdated||(this.renderOptions.isConnected=this.isConnected),super.update(e),this._$Do=Ve(t,this.renderRoot,this.renderOptions)}connectedCallback(){super.connectedCallback(),this._$Do?.setConnected(!0)}disconnectedCallback(){super.disconnectedCallback(),this._$Do?.setConnected(!1)}render(){return _}};S._$litElement$=!0,S.finalized=!0,He.litElementHydrateSupport?.({LitElement:S});var Ue=He.litElementPolyfillSupport;Ue?.({LitElement:S}),(He.litElementVersions??=[]).push(`4.2.2`);var C=e=>(t,n)=>{n===void 0?customElements.define(e,t):n.addInitializer(()=>{customElements.define(e,t)})},We={attribute:!0,type:String,converter:ce,reflect:!1,hasChanged:le},Ge=(e=We,t,n)=>{let{kind:r,metadata:i}=n,a=globalThis.litPropertyMetadata.get(i);if(a===void 0&&globalThis.litPropertyMetadata.set(i,a=new Map),r===`setter`&&((e=Object.create(e)).wrapped=!0),a.set(n.name,e),r===`accessor`){let{name:r}=n;return{set(n){let i=t.get.call(this);t.set.call(this,n),this.requestUpdate(r,i,e,!0,n)},init(t){return t!==void 0&&this.C(r,void 0,e,t),t}}}if(r===`setter`){let{name:r}=n;return function(n){let i=this[r];t.call(this,n),this.requestUpdate(r,i,e,!0,n)}}throw Error(`Unsupported decorator location: `+r)};function w(e){return(t,n)=>typeof n==`object`?Ge(e,t,n):((e,t,n)=>{let r=t.hasOwnProperty(n);return t.constructor.createProperty(n,e),r?Object.getOwnPropertyDescriptor(t,n):void 0})(e,t,n)}function T(e){return w({...e,state:!0,attribute:!1})}var Ke=(e,t,n)=>(n.configurable=!0,n.enumerable=!0,Reflect.decorate&&typeof t!=`object`&&Object.defineProperty(e,t,n),n);function qe(e,t){return(n,r,i)=>{let a=t=>t.renderRoot?.querySelector(e)??null;if(t){let{get:e,set:t}=typeof r==`object`?n:i??(()=>{let e=Symbol();return{get(){return this[e]},set(t){this[e]=t}}})();return Ke(n,r,{get(){let n=e.call(this);return n===void 0&&(n=a(this),(n!==null||this.hasUpdated)&&t.call(this,n)),n}})}return Ke(n,r,{get(){return a(this)}})}}var Je=e=>(...t)=>({_$litDirective$:e,values:t}),Ye=class{constructor(e){}get _$AU(){return this._$AM._$AU}_$AT(e,t,n){this._$Ct=e,this._$AM=t,this._$Ci=n}_$AS(e,t){return this.update(e,t)}update(e,t){return this.render(...t)}},{I:Xe}=ze,Ze={},Qe=(e,t=Ze)=>e._$AH=t,$e=Je(class extends Ye{constructor(){super(...arguments),this.key=v}render(e,t){return this.key=e,t}update(e,[t,n]){return t!==this.key&&(Qe(e),this.key=t),n}}),et=o`
+var e=globalThis,t=e.ShadowRoot&&(e.ShadyCSS===void 0||e.ShadyCSS.nativeShadow)&&`adoptedStyleSheets`in Document.prototype&&`replace`in CSSStyleSheet.prototype,n=Symbol(),r=new WeakMap,i=class{constructor(e,t,r){if(this._$cssResult$=!0,r!==n)throw Error("CSSResult is not constructable. Use `unsafeCSS` or `css` instead.");this.cssText=e,this.t=t}get styleSheet(){let e=this.o,n=this.t;if(t&&e===void 0){let t=n!==void 0&&n.length===1;t&&(e=r.get(n)),e===void 0&&((this.o=e=new CSSStyleSheet).replaceSync(this.cssText),t&&r.set(n,e))}return e}toString(){return this.cssText}},a=e=>new i(typeof e==`string`?e:e+``,void 0,n),o=(e,...t)=>new i(e.length===1?e[0]:t.reduce((t,n,r)=>t+(e=>{if(!0===e._$cssResult$)return e.cssText;if(typeof e==`number`)return e;throw Error(`Value passed to 'css' function must be a 'css' function result: `+e+`. Use 'unsafeCSS' to pass non-literal values, but take care to ensure page security.`)})(n)+e[r+1],e[0]),e,n),s=(n,r)=>{if(t)n.adoptedStyleSheets=r.map(e=>e instanceof CSSStyleSheet?e:e.styleSheet);else for(let t of r){let r=document.createElement(`style`),i=e.litNonce;i!==void 0&&r.setAttribute(`nonce`,i),r.textContent=t.cssText,n.appendChild(r)}},c=t?e=>e:e=>e instanceof CSSStyleSheet?(e=>{let t=``;for(let n of e.cssRules)t+=n.cssText;return a(t)})(e):e,{is:l,defineProperty:u,getOwnPropertyDescriptor:ee,getOwnPropertyNames:te,getOwnPropertySymbols:ne,getPrototypeOf:re}=Object,ie=globalThis,ae=ie.trustedTypes,oe=ae?ae.emptyScript:``,se=ie.reactiveElementPolyfillSupport,ce=(e,t)=>e,le={toAttribute(e,t){switch(t){case Boolean:e=e?oe:null;break;case Object:case Array:e=e==null?e:JSON.stringify(e)}return e},fromAttribute(e,t){let n=e;switch(t){case Boolean:n=e!==null;break;case Number:n=e===null?null:Number(e);break;case Object:case Array:try{n=JSON.parse(e)}catch{n=null}}return n}},ue=(e,t)=>!l(e,t),de={attribute:!0,type:String,converter:le,reflect:!1,useDefault:!1,hasChanged:ue};Symbol.metadata??=Symbol(`metadata`),ie.litPropertyMetadata??=new WeakMap;var d=class extends HTMLElement{static addInitializer(e){this._$Ei(),(this.l??=[]).push(e)}static get observedAttributes(){return this.finalize(),this._$Eh&&[...this._$Eh.keys()]}static createProperty(e,t=de){if(t.state&&(t.attribute=!1),this._$Ei(),this.prototype.hasOwnProperty(e)&&((t=Object.create(t)).wrapped=!0),this.elementProperties.set(e,t),!t.noAccessor){let n=Symbol(),r=this.getPropertyDescriptor(e,n,t);r!==void 0&&u(this.prototype,e,r)}}static getPropertyDescriptor(e,t,n){let{get:r,set:i}=ee(this.prototype,e)??{get(){return this[t]},set(e){this[t]=e}};return{get:r,set(t){let a=r?.call(this);i?.call(this,t),this.requestUpdate(e,a,n)},configurable:!0,enumerable:!0}}static getPropertyOptions(e){return this.elementProperties.get(e)??de}static _$Ei(){if(this.hasOwnProperty(ce(`elementProperties`)))return;let e=re(this);e.finalize(),e.l!==void 0&&(this.l=[...e.l]),this.elementProperties=new Map(e.elementProperties)}static finalize(){if(this.hasOwnProperty(ce(`finalized`)))return;if(this.finalized=!0,this._$Ei(),this.hasOwnProperty(ce(`properties`))){let e=this.properties,t=[...te(e),...ne(e)];for(let n of t)this.createProperty(n,e[n])}let e=this[Symbol.metadata];if(e!==null){let t=litPropertyMetadata.get(e);if(t!==void 0)for(let[e,n]of t)this.elementProperties.set(e,n)}this._$Eh=new Map;for(let[e,t]of this.elementProperties){let n=this._$Eu(e,t);n!==void 0&&this._$Eh.set(n,e)}this.elementStyles=this.finalizeStyles(this.styles)}static finalizeStyles(e){let t=[];if(Array.isArray(e)){let n=new Set(e.flat(1/0).reverse());for(let e of n)t.unshift(c(e))}else e!==void 0&&t.push(c(e));return t}static _$Eu(e,t){let n=t.attribute;return!1===n?void 0:typeof n==`string`?n:typeof e==`string`?e.toLowerCase():void 0}constructor(){super(),this._$Ep=void 0,this.isUpdatePending=!1,this.hasUpdated=!1,this._$Em=null,this._$Ev()}_$Ev(){this._$ES=new Promise(e=>this.enableUpdating=e),this._$AL=new Map,this._$E_(),this.requestUpdate(),this.constructor.l?.forEach(e=>e(this))}addController(e){(this._$EO??=new Set).add(e),this.renderRoot!==void 0&&this.isConnected&&e.hostConnected?.()}removeController(e){this._$EO?.delete(e)}_$E_(){let e=new Map,t=this.constructor.elementProperties;for(let n of t.keys())this.hasOwnProperty(n)&&(e.set(n,this[n]),delete this[n]);e.size>0&&(this._$Ep=e)}createRenderRoot(){let e=this.shadowRoot??this.attachShadow(this.constructor.shadowRootOptions);return s(e,this.constructor.elementStyles),e}connectedCallback(){this.renderRoot??=this.createRenderRoot(),this.enableUpdating(!0),this._$EO?.forEach(e=>e.hostConnected?.())}enableUpdating(e){}disconnectedCallback(){this._$EO?.forEach(e=>e.hostDisconnected?.())}attributeChangedCallback(e,t,n){this._$AK(e,n)}_$ET(e,t){let n=this.constructor.elementProperties.get(e),r=this.constructor._$Eu(e,n);if(r!==void 0&&!0===n.reflect){let i=(n.converter?.toAttribute===void 0?le:n.converter).toAttribute(t,n.type);this._$Em=e,i==null?this.removeAttribute(r):this.setAttribute(r,i),this._$Em=null}}_$AK(e,t){let n=this.constructor,r=n._$Eh.get(e);if(r!==void 0&&this._$Em!==r){let e=n.getPropertyOptions(r),i=typeof e.converter==`function`?{fromAttribute:e.converter}:e.converter?.fromAttribute===void 0?le:e.converter;this._$Em=r;let a=i.fromAttribute(t,e.type);this[r]=a??this._$Ej?.get(r)??a,this._$Em=null}}requestUpdate(e,t,n,r=!1,i){if(e!==void 0){let a=this.constructor;if(!1===r&&(i=this[e]),n??=a.getPropertyOptions(e),!((n.hasChanged??ue)(i,t)||n.useDefault&&n.reflect&&i===this._$Ej?.get(e)&&!this.hasAttribute(a._$Eu(e,n))))return;this.C(e,t,n)}!1===this.isUpdatePending&&(this._$ES=this._$EP())}C(e,t,{useDefault:n,reflect:r,wrapped:i},a){n&&!(this._$Ej??=new Map).has(e)&&(this._$Ej.set(e,a??t??this[e]),!0!==i||a!==void 0)||(this._$AL.has(e)||(this.hasUpdated||n||(t=void 0),this._$AL.set(e,t)),!0===r&&this._$Em!==e&&(this._$Eq??=new Set).add(e))}async _$EP(){this.isUpdatePending=!0;try{await this._$ES}catch(e){Promise.reject(e)}let e=this.scheduleUpdate();return e!=null&&await e,!this.isUpdatePending}scheduleUpdate(){return this.performUpdate()}performUpdate(){if(!this.isUpdatePending)return;if(!this.hasUpdated){if(this.renderRoot??=this.createRenderRoot(),this._$Ep){for(let[e,t]of this._$Ep)this[e]=t;this._$Ep=void 0}let e=this.constructor.elementProperties;if(e.size>0)for(let[t,n]of e){let{wrapped:e}=n,r=this[t];!0!==e||this._$AL.has(t)||r===void 0||this.C(t,void 0,n,r)}}let e=!1,t=this._$AL;try{e=this.shouldUpdate(t),e?(this.willUpdate(t),this._$EO?.forEach(e=>e.hostUpdate?.()),this.update(t)):this._$EM()}catch(t){throw e=!1,this._$EM(),t}e&&this._$AE(t)}willUpdate(e){}_$AE(e){this._$EO?.forEach(e=>e.hostUpdated?.()),this.hasUpdated||(this.hasUpdated=!0,this.firstUpdated(e)),this.updated(e)}_$EM(){this._$AL=new Map,this.isUpdatePending=!1}get updateComplete(){return this.getUpdateComplete()}getUpdateComplete(){return this._$ES}shouldUpdate(e){return!0}update(e){this._$Eq&&=this._$Eq.forEach(e=>this._$ET(e,this[e])),this._$EM()}updated(e){}firstUpdated(e){}};d.elementStyles=[],d.shadowRootOptions={mode:`open`},d[ce(`elementProperties`)]=new Map,d[ce(`finalized`)]=new Map,se?.({ReactiveElement:d}),(ie.reactiveElementVersions??=[]).push(`2.1.2`);var fe=globalThis,pe=e=>e,me=fe.trustedTypes,he=me?me.createPolicy(`lit-html`,{createHTML:e=>e}):void 0,ge=`$lit$`,f=`lit$${Math.random().toFixed(9).slice(2)}$`,_e=`?`+f,ve=`<${_e}>`,p=document,m=()=>p.createComment(``),h=e=>e===null||typeof e!=`object`&&typeof e!=`function`,ye=Array.isArray,be=e=>ye(e)||typeof e?.[Symbol.iterator]==`function`,xe=`[ 	
+\f\r]`,Se=/<(?:(!--|\/[^a-zA-Z])|(\/?[a-zA-Z][^>\s]*)|(\/?$))/g,Ce=/-->/g,we=/>/g,g=RegExp(`>|${xe}(?:([^\\s"'>=/]+)(${xe}*=${xe}*(?:[^ \t\n\f\r"'\`<>=]|("|')|))|$)`,`g`),Te=/'/g,Ee=/"/g,De=/^(?:script|style|textarea|title)$/i,_=(e=>(t,...n)=>({_$litType$:e,strings:t,values:n}))(1),v=Symbol.for(`lit-noChange`),y=Symbol.for(`lit-nothing`),Oe=new WeakMap,b=p.createTreeWalker(p,129);function ke(e,t){if(!ye(e)||!e.hasOwnProperty(`raw`))throw Error(`invalid template strings array`);return he===void 0?t:he.createHTML(t)}var Ae=(e,t)=>{let n=e.length-1,r=[],i,a=t===2?`<svg>`:t===3?`<math>`:``,o=Se;for(let t=0;t<n;t++){let n=e[t],s,c,l=-1,u=0;for(;u<n.length&&(o.lastIndex=u,c=o.exec(n),c!==null);)u=o.lastIndex,o===Se?c[1]===`!--`?o=Ce:c[1]===void 0?c[2]===void 0?c[3]!==void 0&&(o=g):(De.test(c[2])&&(i=RegExp(`</`+c[2],`g`)),o=g):o=we:o===g?c[0]===`>`?(o=i??Se,l=-1):c[1]===void 0?l=-2:(l=o.lastIndex-c[2].length,s=c[1],o=c[3]===void 0?g:c[3]===`"`?Ee:Te):o===Ee||o===Te?o=g:o===Ce||o===we?o=Se:(o=g,i=void 0);let ee=o===g&&e[t+1].startsWith(`/>`)?` `:``;a+=o===Se?n+ve:l>=0?(r.push(s),n.slice(0,l)+ge+n.slice(l)+f+ee):n+f+(l===-2?t:ee)}return[ke(e,a+(e[n]||`<?>`)+(t===2?`</svg>`:t===3?`</math>`:``)),r]},je=class e{constructor({strings:t,_$litType$:n},r){let i;this.parts=[];let a=0,o=0,s=t.length-1,c=this.parts,[l,u]=Ae(t,n);if(this.el=e.createElement(l,r),b.currentNode=this.el.content,n===2||n===3){let e=this.el.content.firstChild;e.replaceWith(...e.childNodes)}for(;(i=b.nextNode())!==null&&c.length<s;){if(i.nodeType===1){if(i.hasAttributes())for(let e of i.getAttributeNames())if(e.endsWith(ge)){let t=u[o++],n=i.getAttribute(e).split(f),r=/([.?@])?(.*)/.exec(t);c.push({type:1,index:a,name:r[2],strings:n,ctor:r[1]===`.`?Pe:r[1]===`?`?Fe:r[1]===`@`?Ie:S}),i.removeAttribute(e)}else e.startsWith(f)&&(c.push({type:6,index:a}),i.removeAttribute(e));if(De.test(i.tagName)){let e=i.textContent.split(f),t=e.length-1;if(t>0){i.textContent=me?me.emptyScript:``;for(let n=0;n<t;n++)i.append(e[n],m()),b.nextNode(),c.push({type:2,index:++a});i.append(e[t],m())}}}else if(i.nodeType===8){if(i.data===_e)c.push({type:2,index:a});else{let e=-1;for(;(e=i.data.indexOf(f,e+1))!==-1;)c.push({type:7,index:a}),e+=f.length-1}}a++}}static createElement(e,t){let n=p.createElement(`template`);return n.innerHTML=e,n}};function x(e,t,n=e,r){if(t===v)return t;let i=r===void 0?n._$Cl:n._$Co?.[r],a=h(t)?void 0:t._$litDirective$;return i?.constructor!==a&&(i?._$AO?.(!1),a===void 0?i=void 0:(i=new a(e),i._$AT(e,n,r)),r===void 0?n._$Cl=i:(n._$Co??=[])[r]=i),i!==void 0&&(t=x(e,i._$AS(e,t.values),i,r)),t}var Me=class{constructor(e,t){this._$AV=[],this._$AN=void 0,this._$AD=e,this._$AM=t}get parentNode(){return this._$AM.parentNode}get _$AU(){return this._$AM._$AU}u(e){let{el:{content:t},parts:n}=this._$AD,r=(e?.creationScope??p).importNode(t,!0);b.currentNode=r;let i=b.nextNode(),a=0,o=0,s=n[0];for(;s!==void 0;){if(a===s.index){let t;s.type===2?t=new Ne(i,i.nextSibling,this,e):s.type===1?t=new s.ctor(i,s.name,s.strings,this,e):s.type===6&&(t=new Le(i,this,e)),this._$AV.push(t),s=n[++o]}a!==s?.index&&(i=b.nextNode(),a++)}return b.currentNode=p,r}p(e){let t=0;for(let n of this._$AV)n!==void 0&&(n.strings===void 0?n._$AI(e[t]):(n._$AI(e,n,t),t+=n.strings.length-2)),t++}},Ne=class e{get _$AU(){return this._$AM?._$AU??this._$Cv}constructor(e,t,n,r){this.type=2,this._$AH=y,this._$AN=void 0,this._$AA=e,this._$AB=t,this._$AM=n,this.options=r,this._$Cv=r?.isConnected??!0}get parentNode(){let e=this._$AA.parentNode,t=this._$AM;return t!==void 0&&e?.nodeType===11&&(e=t.parentNode),e}get startNode(){return this._$AA}get endNode(){return this._$AB}_$AI(e,t=this){e=x(this,e,t),h(e)?e===y||e==null||e===``?(this._$AH!==y&&this._$AR(),this._$AH=y):e!==this._$AH&&e!==v&&this._(e):e._$litType$===void 0?e.nodeType===void 0?be(e)?this.k(e):this._(e):this.T(e):this.$(e)}O(e){return this._$AA.parentNode.insertBefore(e,this._$AB)}T(e){this._$AH!==e&&(this._$AR(),this._$AH=this.O(e))}_(e){this._$AH!==y&&h(this._$AH)?this._$AA.nextSibling.data=e:this.T(p.createTextNode(e)),this._$AH=e}$(e){let{values:t,_$litType$:n}=e,r=typeof n==`number`?this._$AC(e):(n.el===void 0&&(n.el=je.createElement(ke(n.h,n.h[0]),this.options)),n);if(this._$AH?._$AD===r)this._$AH.p(t);else{let e=new Me(r,this),n=e.u(this.options);e.p(t),this.T(n),this._$AH=e}}_$AC(e){let t=Oe.get(e.strings);return t===void 0&&Oe.set(e.strings,t=new je(e)),t}k(t){ye(this._$AH)||(this._$AH=[],this._$AR());let n=this._$AH,r,i=0;for(let a of t)i===n.length?n.push(r=new e(this.O(m()),this.O(m()),this,this.options)):r=n[i],r._$AI(a),i++;i<n.length&&(this._$AR(r&&r._$AB.nextSibling,i),n.length=i)}_$AR(e=this._$AA.nextSibling,t){for(this._$AP?.(!1,!0,t);e!==this._$AB;){let t=pe(e).nextSibling;pe(e).remove(),e=t}}setConnected(e){this._$AM===void 0&&(this._$Cv=e,this._$AP?.(e))}},S=class{get tagName(){return this.element.tagName}get _$AU(){return this._$AM._$AU}constructor(e,t,n,r,i){this.type=1,this._$AH=y,this._$AN=void 0,this.element=e,this.name=t,this._$AM=r,this.options=i,n.length>2||n[0]!==``||n[1]!==``?(this._$AH=Array(n.length-1).fill(new String),this.strings=n):this._$AH=y}_$AI(e,t=this,n,r){let i=this.strings,a=!1;if(i===void 0)e=x(this,e,t,0),a=!h(e)||e!==this._$AH&&e!==v,a&&(this._$AH=e);else{let r=e,o,s;for(e=i[0],o=0;o<i.length-1;o++)s=x(this,r[n+o],t,o),s===v&&(s=this._$AH[o]),a||=!h(s)||s!==this._$AH[o],s===y?e=y:e!==y&&(e+=(s??``)+i[o+1]),this._$AH[o]=s}a&&!r&&this.j(e)}j(e){e===y?this.element.removeAttribute(this.name):this.element.setAttribute(this.name,e??``)}},Pe=class extends S{constructor(){super(...arguments),this.type=3}j(e){this.element[this.name]=e===y?void 0:e}},Fe=class extends S{constructor(){super(...arguments),this.type=4}j(e){this.element.toggleAttribute(this.name,!!e&&e!==y)}},Ie=class extends S{constructor(e,t,n,r,i){super(e,t,n,r,i),this.type=5}_$AI(e,t=this){if((e=x(this,e,t,0)??y)===v)return;let n=this._$AH,r=e===y&&n!==y||e.capture!==n.capture||e.once!==n.once||e.passive!==n.passive,i=e!==y&&(n===y||r);r&&this.element.removeEventListener(this.name,this,n),i&&this.element.addEventListener(this.name,this,e),this._$AH=e}handleEvent(e){typeof this._$AH==`function`?this._$AH.call(this.options?.host??this.element,e):this._$AH.handleEvent(e)}},Le=class{constructor(e,t,n){this.element=e,this.type=6,this._$AN=void 0,this._$AM=t,this.options=n}get _$AU(){return this._$AM._$AU}_$AI(e){x(this,e)}},Re={M:ge,P:f,A:_e,C:1,L:Ae,R:Me,D:be,V:x,I:Ne,H:S,N:Fe,U:Ie,B:Pe,F:Le},ze=fe.litHtmlPolyfillSupport;ze?.(je,Ne),(fe.litHtmlVersions??=[]).push(`3.3.3`);var Be=(e,t,n)=>{let r=n?.renderBefore??t,i=r._$litPart$;if(i===void 0){let e=n?.renderBefore??null;r._$litPart$=i=new Ne(t.insertBefore(m(),e),e,void 0,n??{})}return i._$AI(e),i},Ve=globalThis,C=class extends d{constructor(){super(...arguments),this.renderOptions={host:this},this._$Do=void 0}createRenderRoot(){let e=super.createRenderRoot();return this.renderOptions.renderBefore??=e.firstChild,e}update(e){let t=this.render();this.hasUpdated||(this.renderOptions.isConnected=this.isConnected),super.update(e),this._$Do=Be(t,this.renderRoot,this.renderOptions)}connectedCallback(){super.connectedCallback(),this._$Do?.setConnected(!0)}disconnectedCallback(){super.disconnectedCallback(),this._$Do?.setConnected(!1)}render(){return v}};C._$litElement$=!0,C.finalized=!0,Ve.litElementHydrateSupport?.({LitElement:C});var He=Ve.litElementPolyfillSupport;He?.({LitElement:C}),(Ve.litElementVersions??=[]).push(`4.2.2`);var w=e=>(t,n)=>{n===void 0?customElements.define(e,t):n.addInitializer(()=>{customElements.define(e,t)})},Ue={attribute:!0,type:String,converter:le,reflect:!1,hasChanged:ue},We=(e=Ue,t,n)=>{let{kind:r,metadata:i}=n,a=globalThis.litPropertyMetadata.get(i);if(a===void 0&&globalThis.litPropertyMetadata.set(i,a=new Map),r===`setter`&&((e=Object.create(e)).wrapped=!0),a.set(n.name,e),r===`accessor`){let{name:r}=n;return{set(n){let i=t.get.call(this);t.set.call(this,n),this.requestUpdate(r,i,e,!0,n)},init(t){return t!==void 0&&this.C(r,void 0,e,t),t}}}if(r===`setter`){let{name:r}=n;return function(n){let i=this[r];t.call(this,n),this.requestUpdate(r,i,e,!0,n)}}throw Error(`Unsupported decorator location: `+r)};function T(e){return(t,n)=>typeof n==`object`?We(e,t,n):((e,t,n)=>{let r=t.hasOwnProperty(n);return t.constructor.createProperty(n,e),r?Object.getOwnPropertyDescriptor(t,n):void 0})(e,t,n)}function E(e){return T({...e,state:!0,attribute:!1})}var Ge=(e,t,n)=>(n.configurable=!0,n.enumerable=!0,Reflect.decorate&&typeof t!=`object`&&Object.defineProperty(e,t,n),n);function Ke(e,t){return(n,r,i)=>{let a=t=>t.renderRoot?.querySelector(e)??null;if(t){let{get:e,set:t}=typeof r==`object`?n:i??(()=>{let e=Symbol();return{get(){return this[e]},set(t){this[e]=t}}})();return Ge(n,r,{get(){let n=e.call(this);return n===void 0&&(n=a(this),(n!==null||this.hasUpdated)&&t.call(this,n)),n}})}return Ge(n,r,{get(){return a(this)}})}}var qe=e=>(...t)=>({_$litDirective$:e,values:t}),Je=class{constructor(e){}get _$AU(){return this._$AM._$AU}_$AT(e,t,n){this._$Ct=e,this._$AM=t,this._$Ci=n}_$AS(e,t){return this.update(e,t)}update(e,t){return this.render(...t)}},{I:Ye}=Re,Xe={},Ze=(e,t=Xe)=>e._$AH=t,Qe=qe(class extends Je{constructor(){super(...arguments),this.key=y}render(e,t){return this.key=e,t}update(e,[t,n]){return t!==this.key&&(Ze(e),this.key=t),n}}),$e=o`
   :host {
     --ground: light-dark(#f6f7f8, #101418);
     --raised: light-dark(#ffffff, #171c22);
@@ -28,7 +28,7 @@ var e=globalThis,t=e.ShadowRoot&&(e.ShadyCSS===void 0||e.ShadyCSS.nativeShadow)&
     font: 400 0.875rem/1.5 system-ui, -apple-system, "Segoe UI", "DejaVu Sans", sans-serif;
     font-variant-numeric: tabular-nums;
   }
-`,E=o`
+`,D=o`
   :host {
     display: block;
     min-width: 0;
@@ -220,7 +220,7 @@ var e=globalThis,t=e.ShadowRoot&&(e.ShadyCSS===void 0||e.ShadyCSS.nativeShadow)&
     clip-path: inset(50%);
     white-space: nowrap;
   }
-`;function D(e,t,n,r){var i=arguments.length,a=i<3?t:r===null?r=Object.getOwnPropertyDescriptor(t,n):r,o;if(typeof Reflect==`object`&&typeof Reflect.decorate==`function`)a=Reflect.decorate(e,t,n,r);else for(var s=e.length-1;s>=0;s--)(o=e[s])&&(a=(i<3?o(a):i>3?o(t,n,a):o(t,n))||a);return i>3&&a&&Object.defineProperty(t,n,a),a}var tt=class extends S{constructor(...e){super(...e),this.copies=[],this.done=``}static{this.styles=[E,o`
+`;function O(e,t,n,r){var i=arguments.length,a=i<3?t:r===null?r=Object.getOwnPropertyDescriptor(t,n):r,o;if(typeof Reflect==`object`&&typeof Reflect.decorate==`function`)a=Reflect.decorate(e,t,n,r);else for(var s=e.length-1;s>=0;s--)(o=e[s])&&(a=(i<3?o(a):i>3?o(t,n,a):o(t,n))||a);return i>3&&a&&Object.defineProperty(t,n,a),a}var et=class extends C{constructor(...e){super(...e),this.copies=[],this.done=``}static{this.styles=[D,o`
       :host {
         display: inline-block;
       }
@@ -229,12 +229,12 @@ var e=globalThis,t=e.ShadowRoot&&(e.ShadyCSS===void 0||e.ShadyCSS.nativeShadow)&
         min-height: 1.75rem;
         padding: 0 var(--s2);
       }
-    `]}render(){return g`<span class="row" role="group" aria-label="Copy as">
+    `]}render(){return _`<span class="row" role="group" aria-label="Copy as">
       <span class="quiet" aria-hidden="true">Copy as</span>
-      ${this.copies.map(e=>g`<button title=${e.text} @click=${()=>void this.copy(e)}>${this.done===e.name?`✓ `:``}${e.name}</button>`)}
+      ${this.copies.map(e=>_`<button title=${e.text} @click=${()=>void this.copy(e)}>${this.done===e.name?`✓ `:``}${e.name}</button>`)}
       <span class="hidden" role="status">${this.done&&`${this.done} copied`}</span>
-    </span>`}async copy({name:e,text:t}){await nt(t),this.done=e,setTimeout(()=>this.done=``,2e3)}};D([w({attribute:!1})],tt.prototype,`copies`,void 0),D([T()],tt.prototype,`done`,void 0),tt=D([C(`mooring-copy`)],tt);async function nt(e){if(navigator.clipboard)return navigator.clipboard.writeText(e);let t=document.createElement(`textarea`);t.value=e,document.body.append(t),t.select(),document.execCommand(`copy`),t.remove()}var rt=new Intl.NumberFormat(`en-US`,{maximumFractionDigits:1}),it=[``,`Ki`,`Mi`,`Gi`,`Ti`,`Pi`];function O(e){return rt.format(e)}function k(e,t){return`${O(e)} ${t}${e===1?``:`s`}`}function A(e,t){return e===`cpu`?O(t/1e3):st(e)?ct(t):O(t)}var at={n:1e-9,u:1e-6,m:.001,"":1,k:1e3,M:1e6,G:1e9,T:0xe8d4a51000,P:0x38d7ea4c68000,E:0xde0b6b3a7640000,Ki:1024,Mi:2**20,Gi:2**30,Ti:2**40,Pi:2**50,Ei:2**60};function ot(e,t){let[,n=``,r=``]=/^([-+.\deE]*\d)([a-zA-Z]*)$/.exec(t)??[];return Number(n)*(at[r]??NaN)*(e===`cpu`?1e3:1)}function st(e){return/^(memory|ephemeral-storage|hugepages-)/.test(e)}function ct(e){let t=Math.min(it.length-1,Math.max(0,Math.floor(Math.log2(Math.abs(e)||1)/10)));return`${O(e/1024**t)}${it[t]}`}function lt(e){return e===void 0?``:ut(parseFloat(e))}function ut(e){return e<.001?`${O(Math.round(e*1e6))} µs`:e<1?`${O(e*1e3)} ms`:e<120?`${O(Math.round(e*10)/10)} s`:e<7200?`${O(Math.floor(e/60))} min`:e<172800?`${O(Math.floor(e/3600))} h`:`${O(Math.floor(e/86400))} d`}function j(e,t=Date.now()){if(!e)return``;let n=(t-Date.parse(e))/1e3;return n<1?`now`:ut(Math.floor(n))}function M(e,t){let n=e.nodes[t];return n.slice(0,n.length-e.suffix.length)}function dt({raw:e,normalized:t}){return e.every(t=>t===e[0])&&t.every(e=>e===t[0])}function ft(e,t){let n=e.verdicts[t]??0,r=new Set(n?[n]:[]),{nodes:i,statuses:a}=e.rejections;for(let e=mt(i,t);i[e]===t;e++)r.add(a[e]);return Array.from(r,t=>e.statuses[t])}function pt(e,t){let n=mt(e.scored,t);return e.scored[n]===t?n:-1}function mt(e,t){let n=0,r=e.length;for(;n<r;){let i=n+r>>1;e[i]<t?n=i+1:r=i}return n}var ht={NodeResourcesFit:[[/Too many pods/,`Nodes are at their limit of pods: add a node, or raise maxPods of the kubelet.`],[/Insufficient (\S+)/,`Add a node with enough $1, lower the request, or see what holds $1 now.`]],NodeAffinity:[[/./,`Label a node as the pod's nodeSelector or node affinity asks, or correct the pod.`]],TaintToleration:[[/not-ready|unreachable|disk-pressure|memory-pressure/,`Repair the nodes: their taint says that they are not healthy.`],[/./,`Add the toleration to the pod, or remove the taint from a node.`]],NodeUnschedulable:[[/./,`Uncordon a node: kubectl uncordon NODE.`]],NodePorts:[[/./,`The host port is taken: drop hostPort, or add a node where it is free.`]],NodeName:[[/./,`spec.nodeName names another node: remove it from the pod.`]],InterPodAffinity:[[/existing pods/,`A running pod's anti-affinity keeps this pod away: look at pods with anti-affinity to its labels.`],[/anti-affinity/,`More replicas than places: add a node or zone, or make the anti-affinity preferred.`],[/./,`No pod matches the affinity on a node with room: check its labels and topologyKey.`]],PodTopologySpread:[[/missing/,`Label the nodes with the constraint's topologyKey.`],[/./,`Add room in the emptiest zone, raise maxSkew, or use whenUnsatisfiable: ScheduleAnyway.`]],VolumeBinding:[[/unbound immediate/,`Bind the PersistentVolumeClaim, or use a StorageClass with WaitForFirstConsumer.`],[/not found|non-existent/,`Create the PersistentVolumeClaim or volume that the pod names.`],[/./,`Add a node where the claim's volume can be: its zone or host is fixed by the volume.`]],VolumeZone:[[/./,`Add a node in the volume's zone.`]],NodeVolumeLimits:[[/./,`Nodes have as many volumes attached as they take: add a node.`]],VolumeRestrictions:[[/./,`Another pod uses the volume exclusively: wait for it, or use ReadWriteMany.`]],DynamicResources:[[/./,`No free device satisfies the claim: add devices, or relax the claim's selectors.`]],SchedulingGates:[[/./,`Whoever set the pod's schedulingGates has to remove them.`]],DefaultPreemption:[[/./,`Raise the pod's priority, or make room by hand.`]]},gt=`See the plugin's reason; what it needs is in its documentation.`;function _t(e,t){for(let[n,r]of ht[e??``]??[]){let e=n.exec(t??``);if(e)return r.replaceAll(`$1`,e[1]??``)}return gt}function vt(e,t){return ft(e,t).flatMap(({plugin:n=``,reasons:r=[``]})=>r.map(r=>({plugin:n,reason:r,figures:xt(e,t,r),step:_t(n,r)})))}function yt(e){let t,[n,r]=[1/0,1/0];for(let i=0;i<e.nodes.length;i++){let a=ft(e,i).length,o=a&&a<=n?bt(e,i):1/0;a&&(a<n||a===n&&o<r)&&([t,n,r]=[i,a,o])}return t}function bt(e,t){return e.resources.map(({requested:e,free:n})=>e?Math.max(0,e-n[t])/e:0).reduce((e,t)=>e+t,0)}function xt(e,t,n){let r=/^Too many pods/.test(n)?`pods`:/^Insufficient (\S+)/.exec(n)?.[1],i=e.resources.find(e=>e.name===r);if(!i)return``;let a=i.free[t];return`${`needs ${A(i.name,i.requested)}, has ${A(i.name,Math.max(0,a))} left`}: ${A(i.name,i.requested-a)} short`}var St=4,Ct=8,wt={int8:(e,t,n)=>new Int8Array(e,t,n),uint8:(e,t,n)=>new Uint8Array(e,t,n),int16:(e,t,n)=>new Int16Array(e,t,n),uint16:(e,t,n)=>new Uint16Array(e,t,n),int32:(e,t,n)=>new Int32Array(e,t,n),uint32:(e,t,n)=>new Uint32Array(e,t,n),float64:(e,t,n)=>new Float64Array(e,t,n)};function Tt(e){if(e.byteLength<St)throw Error(`columns: ${e.byteLength} bytes are too few for a header`);let t=new DataView(e).getUint32(0,!0),n=St+t;if(n>e.byteLength)throw Error(`columns: the header of ${t} bytes is cut off`);let r=JSON.parse(new TextDecoder().decode(new Uint8Array(e,St,t))),i=Math.ceil(n/Ct)*Ct,a=new Map;for(let{name:t,dtype:n,shape:o,offset:s}of r.arrays){let r=wt[n];if(!r)throw Error(`columns: array ${t} has the unknown type ${n}`);let c=o.reduce((e,t)=>e*t,1);try{a.set(t,r(e,i+s,c))}catch{throw Error(`columns: array ${t} of ${c} ${n} at ${s} lies outside the answer`)}}return{header:r,arrays:a}}function Et(e){let t=e.length>1?e[0]:``;for(let n of e)for(;!n.endsWith(t)||n===t;){let e=t.indexOf(`.`,1);if(e<0)return``;t=t.slice(e)}return t}var Dt=new Uint32Array;function Ot(e){let{header:t,arrays:n}=Tt(e),r=e=>n.get(e)??Dt;return{made:t.made,decision:t.decision,differences:t.differences??[],pod:t.pod,assigned:t.assigned,provenance:t.provenance,status:t.status,seed:BigInt(t.seed),nodes:t.nodes,suffix:Et(t.nodes),statuses:t.statuses,verdicts:r(`verdicts`),scored:r(`scored`),plugins:t.plugins.map(({name:e,weight:t},n)=>({name:e,weight:t,raw:r(`raw.${n}`),normalized:r(`normalized.${n}`)})),selected:t.selected,ties:r(`ties`),rejections:{nodes:r(`rejections.nodes`),statuses:r(`rejections.statuses`)},resources:t.resources.map(({name:e,requested:t},n)=>({name:e,requested:t,free:r(`free.${n}`)})),warnings:t.warnings,evaluated:t.evaluated,feasible:t.feasible}}function kt(e,t,n,r){let i=pt(e,n),a=pt(e,r);return i<0||a<0?[]:e.plugins.map(({name:e,normalized:n},r)=>{let o=t[r],[s,c]=[n[i]*o,n[a]*o];return{plugin:e,first:s,second:c,lead:s-c}}).sort((e,t)=>Math.abs(t.lead)-Math.abs(e.lead))}var At=3;function jt(e){let t=Mt(e),n=[...(e.decision?.rejectingPlugins??[]).filter(e=>t.has(e)),...t.keys()],r=e.nodes.length;return[...new Set(n)].map(e=>{let n=[...t.get(e).values()].sort((e,t)=>t.count-e.count),i=n.reduce((e,t)=>e+t.count,0);return r-=i,{plugin:e,rejected:i,left:r,reasons:n}})}function Mt(e){let t=new Map;return e.verdicts.forEach((n,r)=>{if(!n)return;let{plugin:i=``,reasons:a=[]}=e.statuses[n],o=a.join(`, `),s=t.get(i)??new Map;t.set(i,s);let c=s.get(o)??{text:o,count:0,examples:[]};s.set(o,c),c.count++,c.examples.length<At&&c.examples.push(r)}),t}var N=(1n<<64n)-1n,P=128,Nt=[7640891576956012808n,13503953896175478587n,4354685564936845355n,11912009170470909681n,5840696475078001361n,11170449401992604703n,2270897969802886507n,6620516959819538809n],Pt=[`0123456789abcdef`,`ea489fd61c02b753`,`b8c052fdae367194`,`7931dcbe265a40f8`,`905724afe1bc683d`,`2c6a0b834d75fe19`,`c51fed4a0763928b`,`db7ec13950f4862a`,`6fe9b308c2d714a5`,`a2847615fb9e3cd0`,`0123456789abcdef`,`ea489fd61c02b753`].map(e=>Array.from(e,e=>parseInt(e,16))),Ft=[[0,4,8,12],[1,5,9,13],[2,6,10,14],[3,7,11,15],[0,5,10,15],[1,6,11,12],[2,7,8,13],[3,4,9,14]];function It(e,t,n){return n>1?Number(Lt(e,t)%BigInt(n)):0}function Lt(e,t){let n=new TextEncoder().encode(t),r=new Uint8Array(P*(1+Math.ceil(n.length/P)));new DataView(r.buffer).setBigUint64(0,e&N,!0),r.set(n,P);let i=[...Nt];i[0]^=BigInt(16844808);let a=P+n.length;for(let e=0;e<r.length;e+=P)Rt(i,new DataView(r.buffer,e,P),Math.min(e+P,a),e+P>=a);return i[0]}function Rt(e,t,n,r){let i=[...e,...Nt];i[12]^=BigInt(n),r&&(i[14]^=N);for(let e of Pt)Ft.forEach(([n,r,a,o],s)=>{let c=n=>t.getBigUint64(8*e[n],!0);zt(i,n,r,a,o,c(2*s),c(2*s+1))});for(let t=0;t<8;t++)e[t]^=i[t]^i[t+8]}function zt(e,t,n,r,i,a,o){let s=(a,o,s)=>{e[t]=e[t]+e[n]+a&N,e[i]=Bt(e[i]^e[t],o),e[r]=e[r]+e[i]&N,e[n]=Bt(e[n]^e[r],s)};s(a,32n,24n),s(o,16n,63n)}function Bt(e,t){return(e>>t|e<<64n-t)&N}var Vt=NaN;function Ht(e,t){let n=new Float64Array(e.nodes.length).fill(Vt),r=Wt(e,t);e.scored.forEach((e,t)=>n[e]=r[t]);let i=Uint32Array.from(e.scored).sort((e,t)=>n[t]-n[e]||e-t),a=Kt(i,n),o=n[i[0]??-1],s=0;for(;s<i.length&&n[i[s]]===o;)s++;let c=Array.from(i.subarray(0,s));return{totals:n,order:a,ties:c,selected:Gt(e,c),runnerUp:i[s]}}function Ut(e){return e.plugins.map(e=>e.weight)}function Wt(e,t){let n=new Float64Array(e.scored.length);return e.plugins.forEach(({normalized:e},r)=>{let i=t[r];for(let t=0;t<n.length;t++)n[t]+=e[t]*i}),n}function Gt(e,t){return t.length?t[It(e.seed,e.pod.uid??``,t.length)]:e.selected}function Kt(e,t){let n=new Uint32Array(t.length);n.set(e);let r=e.length;for(let e=0;e<t.length;e++)Number.isNaN(t[e])&&(n[r++]=e);return n}var qt=new Intl.Collator(`en`,{numeric:!0});function Jt(e,t,n,r,i){let a=Array.from(t.order).filter(Zt(e,i));if(n.column===`total`&&n.descending)return a;let o=Yt(e,t,n.column,r);return a.sort(n.descending?(e,t)=>o(t,e):o)}function Yt(e,{totals:t},n,r){if(n===`node`)return(t,n)=>qt.compare(e.nodes[t],e.nodes[n]);if(n===`verdict`)return(t,n)=>e.verdicts[t]-e.verdicts[n];if(n===`total`)return Xt(e=>t[e]);let i=e.plugins[Number(n.slice(7))],a=r===`raw`?i.raw:i.normalized;return Xt(t=>a[pt(e,t)]??NaN)}function Xt(e){let t=t=>Number.isNaN(e(t))?-1/0:e(t);return(e,n)=>t(e)-t(n)||0}function Zt(e,t){let n=t.trim().toLowerCase();if(!n)return()=>!0;let r=e=>e.toLowerCase().includes(n),i=new Set(e.statuses.filter(({plugin:e=``,reasons:t=[]})=>r(`${e}: ${t.join(`, `)}`)));return t=>r(e.nodes[t])||ft(e,t).some(e=>i.has(e))}function Qt(e,t,n){let{assigned:r}=e,i=t.selected===void 0?tn(e):$t(e,t,t.selected,n);return r?`is on ${r}; today it ${i}`:i}function $t(e,t,n,r){let i=`${r.some((t,n)=>t!==e.plugins[n].weight)?`would go`:`goes`} to ${M(e,n)}${e.nodes[n]===e.assigned?` too`:``}`;if(!e.plugins.length||!e.scored.length)return`${i}: ${e.feasible===1?`the only feasible node, so nothing was scored`:`no plugin scores`}.`;let a=100*r.reduce((e,t)=>e+t,0),o=[`${O(t.totals[n])} of ${O(a)} points`];return t.ties.length>1&&o.push(`${O(t.ties.length)} nodes tied, seed ${e.seed} decided`),`${i}: ${o.join(`, `)}${en(e,t,r)}.`}function en(e,{selected:t,runnerUp:n,totals:r},i){if(t===void 0||n===void 0)return``;let a=r[t]-r[n],o=kt(e,i,t,n).find(e=>e.lead>0);return`; ${M(e,n)} is ${O(a)} behind${o?` (${o.plugin})`:``}`}function tn(e){let t=e.decision?.nominatedNode,n=t?` Room is being made for it on ${t}.`:``;return`has no node: ${e.status.message||(e.status.reasons??[]).join(`, `)||`no node is feasible`}${n}`}function nn(e,t){let n=e.plugins.flatMap(({name:e,weight:n},r)=>t[r]===n?[]:[{name:e,weight:t[r]}]),r=n.filter(({weight:e})=>!e),i=n.filter(({weight:e})=>e);return[`apiVersion: kubescheduler.config.k8s.io/v1`,`kind: KubeSchedulerConfiguration`,`profiles:`,`- schedulerName: ${JSON.stringify(e.provenance.profile??`default-scheduler`)}`,`  plugins:`,`    score:${n.length?``:` {}`}`,...i.length?[`      enabled:`,...i.flatMap(({name:e,weight:t})=>[`      - name: ${e}`,`        weight: ${t}`])]:[],...r.length?[`      disabled:`,...r.map(({name:e})=>`      - name: ${e}`)]:[],``].join(`
-`)}var F=class extends S{constructor(...e){super(...e),this.first=``,this.second=``,this.differences=[]}static{this.styles=[E,o`
+    </span>`}async copy({name:e,text:t}){await tt(t),this.done=e,setTimeout(()=>this.done=``,2e3)}};O([T({attribute:!1})],et.prototype,`copies`,void 0),O([E()],et.prototype,`done`,void 0),et=O([w(`mooring-copy`)],et);async function tt(e){if(navigator.clipboard)return navigator.clipboard.writeText(e);let t=document.createElement(`textarea`);t.value=e,document.body.append(t),t.select(),document.execCommand(`copy`),t.remove()}var nt=new Intl.NumberFormat(`en-US`,{maximumFractionDigits:1}),rt=[``,`Ki`,`Mi`,`Gi`,`Ti`,`Pi`];function k(e){return nt.format(e)}function A(e,t){return`${k(e)} ${t}${e===1?``:`s`}`}function j(e,t){return e===`cpu`?k(t/1e3):ot(e)?st(t):k(t)}var it={n:1e-9,u:1e-6,m:.001,"":1,k:1e3,M:1e6,G:1e9,T:0xe8d4a51000,P:0x38d7ea4c68000,E:0xde0b6b3a7640000,Ki:1024,Mi:2**20,Gi:2**30,Ti:2**40,Pi:2**50,Ei:2**60};function at(e,t){let[,n=``,r=``]=/^([-+.\deE]*\d)([a-zA-Z]*)$/.exec(t)??[];return Number(n)*(it[r]??NaN)*(e===`cpu`?1e3:1)}function ot(e){return/^(memory|ephemeral-storage|hugepages-)/.test(e)}function st(e){let t=Math.min(rt.length-1,Math.max(0,Math.floor(Math.log2(Math.abs(e)||1)/10)));return`${k(e/1024**t)}${rt[t]}`}function ct(e){return e===void 0?``:lt(parseFloat(e))}function lt(e){return e<.001?`${k(Math.round(e*1e6))} µs`:e<1?`${k(e*1e3)} ms`:e<120?`${k(Math.round(e*10)/10)} s`:e<7200?`${k(Math.floor(e/60))} min`:e<172800?`${k(Math.floor(e/3600))} h`:`${k(Math.floor(e/86400))} d`}function M(e,t=Date.now()){if(!e)return``;let n=(t-Date.parse(e))/1e3;return n<1?`now`:lt(Math.floor(n))}function N(e,t){let n=e.nodes[t];return n.slice(0,n.length-e.suffix.length)}function ut({raw:e,normalized:t}){return e.every(t=>t===e[0])&&t.every(e=>e===t[0])}function dt(e,t){let n=e.verdicts[t]??0,r=new Set(n?[n]:[]),{nodes:i,statuses:a}=e.rejections;for(let e=ft(i,t);i[e]===t;e++)r.add(a[e]);return Array.from(r,t=>e.statuses[t])}function P(e,t){let n=ft(e.scored,t);return e.scored[n]===t?n:-1}function ft(e,t){let n=0,r=e.length;for(;n<r;){let i=n+r>>1;e[i]<t?n=i+1:r=i}return n}var pt={NodeResourcesFit:[[/Too many pods/,`Nodes are at their limit of pods: add a node, or raise maxPods of the kubelet.`],[/Insufficient (\S+)/,`Add a node with enough $1, lower the request, or see what holds $1 now.`]],NodeAffinity:[[/./,`Label a node as the pod's nodeSelector or node affinity asks, or correct the pod.`]],TaintToleration:[[/not-ready|unreachable|disk-pressure|memory-pressure/,`Repair the nodes: their taint says that they are not healthy.`],[/./,`Add the toleration to the pod, or remove the taint from a node.`]],NodeUnschedulable:[[/./,`Uncordon a node: kubectl uncordon NODE.`]],NodePorts:[[/./,`The host port is taken: drop hostPort, or add a node where it is free.`]],NodeName:[[/./,`spec.nodeName names another node: remove it from the pod.`]],InterPodAffinity:[[/existing pods/,`A running pod's anti-affinity keeps this pod away: look at pods with anti-affinity to its labels.`],[/anti-affinity/,`More replicas than places: add a node or zone, or make the anti-affinity preferred.`],[/./,`No pod matches the affinity on a node with room: check its labels and topologyKey.`]],PodTopologySpread:[[/missing/,`Label the nodes with the constraint's topologyKey.`],[/./,`Add room in the emptiest zone, raise maxSkew, or use whenUnsatisfiable: ScheduleAnyway.`]],VolumeBinding:[[/unbound immediate/,`Bind the PersistentVolumeClaim, or use a StorageClass with WaitForFirstConsumer.`],[/not found|non-existent/,`Create the PersistentVolumeClaim or volume that the pod names.`],[/./,`Add a node where the claim's volume can be: its zone or host is fixed by the volume.`]],VolumeZone:[[/./,`Add a node in the volume's zone.`]],NodeVolumeLimits:[[/./,`Nodes have as many volumes attached as they take: add a node.`]],VolumeRestrictions:[[/./,`Another pod uses the volume exclusively: wait for it, or use ReadWriteMany.`]],DynamicResources:[[/./,`No free device satisfies the claim: add devices, or relax the claim's selectors.`]],SchedulingGates:[[/./,`Whoever set the pod's schedulingGates has to remove them.`]],DefaultPreemption:[[/./,`Raise the pod's priority, or make room by hand.`]]},mt=`See the plugin's reason; what it needs is in its documentation.`;function ht(e,t){for(let[n,r]of pt[e??``]??[]){let e=n.exec(t??``);if(e)return r.replaceAll(`$1`,e[1]??``)}return mt}function gt(e,t){return dt(e,t).flatMap(({plugin:n=``,reasons:r=[``]})=>r.map(r=>({plugin:n,reason:r,figures:yt(e,t,r),step:ht(n,r)})))}function _t(e){let t,[n,r]=[1/0,1/0];for(let i=0;i<e.nodes.length;i++){let a=dt(e,i).length,o=a&&a<=n?vt(e,i):1/0;a&&(a<n||a===n&&o<r)&&([t,n,r]=[i,a,o])}return t}function vt(e,t){return e.resources.map(({requested:e,free:n})=>e?Math.max(0,e-n[t])/e:0).reduce((e,t)=>e+t,0)}function yt(e,t,n){let r=/^Too many pods/.test(n)?`pods`:/^Insufficient (\S+)/.exec(n)?.[1],i=e.resources.find(e=>e.name===r);if(!i)return``;let a=i.free[t];return`${`needs ${j(i.name,i.requested)}, has ${j(i.name,Math.max(0,a))} left`}: ${j(i.name,i.requested-a)} short`}var bt=4,xt=8,St={int8:(e,t,n)=>new Int8Array(e,t,n),uint8:(e,t,n)=>new Uint8Array(e,t,n),int16:(e,t,n)=>new Int16Array(e,t,n),uint16:(e,t,n)=>new Uint16Array(e,t,n),int32:(e,t,n)=>new Int32Array(e,t,n),uint32:(e,t,n)=>new Uint32Array(e,t,n),float64:(e,t,n)=>new Float64Array(e,t,n)};function Ct(e){if(e.byteLength<bt)throw Error(`columns: ${e.byteLength} bytes are too few for a header`);let t=new DataView(e).getUint32(0,!0),n=bt+t;if(n>e.byteLength)throw Error(`columns: the header of ${t} bytes is cut off`);let r=JSON.parse(new TextDecoder().decode(new Uint8Array(e,bt,t))),i=Math.ceil(n/xt)*xt,a=new Map;for(let{name:t,dtype:n,shape:o,offset:s}of r.arrays){let r=St[n];if(!r)throw Error(`columns: array ${t} has the unknown type ${n}`);let c=o.reduce((e,t)=>e*t,1);try{a.set(t,r(e,i+s,c))}catch{throw Error(`columns: array ${t} of ${c} ${n} at ${s} lies outside the answer`)}}return{header:r,arrays:a}}function wt(e){let t=e.length>1?e[0]:``;for(let n of e)for(;!n.endsWith(t)||n===t;){let e=t.indexOf(`.`,1);if(e<0)return``;t=t.slice(e)}return t}var Tt=new Uint32Array;function Et(e){let{header:t,arrays:n}=Ct(e),r=e=>n.get(e)??Tt;return{made:t.made,decision:t.decision,differences:t.differences??[],pod:t.pod,assigned:t.assigned,provenance:t.provenance,status:t.status,seed:BigInt(t.seed),nodes:t.nodes,suffix:wt(t.nodes),statuses:t.statuses,verdicts:r(`verdicts`),scored:r(`scored`),plugins:t.plugins.map(({name:e,weight:t},n)=>({name:e,weight:t,raw:r(`raw.${n}`),normalized:r(`normalized.${n}`)})),selected:t.selected,ties:r(`ties`),rejections:{nodes:r(`rejections.nodes`),statuses:r(`rejections.statuses`)},resources:t.resources.map(({name:e,requested:t},n)=>({name:e,requested:t,free:r(`free.${n}`)})),warnings:t.warnings,evaluated:t.evaluated,feasible:t.feasible}}function Dt(e,t,n,r){let i=P(e,n),a=P(e,r);return i<0||a<0?[]:e.plugins.map(({name:e,normalized:n},r)=>{let o=t[r],[s,c]=[n[i]*o,n[a]*o];return{plugin:e,first:s,second:c,lead:s-c}}).sort((e,t)=>Math.abs(t.lead)-Math.abs(e.lead))}var Ot=3;function kt(e){let t=At(e),n=[...(e.decision?.rejectingPlugins??[]).filter(e=>t.has(e)),...t.keys()],r=e.nodes.length;return[...new Set(n)].map(e=>{let n=[...t.get(e).values()].sort((e,t)=>t.count-e.count),i=n.reduce((e,t)=>e+t.count,0);return r-=i,{plugin:e,rejected:i,left:r,reasons:n}})}function At(e){let t=new Map;return e.verdicts.forEach((n,r)=>{if(!n)return;let{plugin:i=``,reasons:a=[]}=e.statuses[n],o=a.join(`, `),s=t.get(i)??new Map;t.set(i,s);let c=s.get(o)??{text:o,count:0,examples:[]};s.set(o,c),c.count++,c.examples.length<Ot&&c.examples.push(r)}),t}var F=(1n<<64n)-1n,I=128,jt=[7640891576956012808n,13503953896175478587n,4354685564936845355n,11912009170470909681n,5840696475078001361n,11170449401992604703n,2270897969802886507n,6620516959819538809n],Mt=[`0123456789abcdef`,`ea489fd61c02b753`,`b8c052fdae367194`,`7931dcbe265a40f8`,`905724afe1bc683d`,`2c6a0b834d75fe19`,`c51fed4a0763928b`,`db7ec13950f4862a`,`6fe9b308c2d714a5`,`a2847615fb9e3cd0`,`0123456789abcdef`,`ea489fd61c02b753`].map(e=>Array.from(e,e=>parseInt(e,16))),Nt=[[0,4,8,12],[1,5,9,13],[2,6,10,14],[3,7,11,15],[0,5,10,15],[1,6,11,12],[2,7,8,13],[3,4,9,14]];function Pt(e,t,n){return n>1?Number(Ft(e,t)%BigInt(n)):0}function Ft(e,t){let n=new TextEncoder().encode(t),r=new Uint8Array(I*(1+Math.ceil(n.length/I)));new DataView(r.buffer).setBigUint64(0,e&F,!0),r.set(n,I);let i=[...jt];i[0]^=BigInt(16844808);let a=I+n.length;for(let e=0;e<r.length;e+=I)It(i,new DataView(r.buffer,e,I),Math.min(e+I,a),e+I>=a);return i[0]}function It(e,t,n,r){let i=[...e,...jt];i[12]^=BigInt(n),r&&(i[14]^=F);for(let e of Mt)Nt.forEach(([n,r,a,o],s)=>{let c=n=>t.getBigUint64(8*e[n],!0);Lt(i,n,r,a,o,c(2*s),c(2*s+1))});for(let t=0;t<8;t++)e[t]^=i[t]^i[t+8]}function Lt(e,t,n,r,i,a,o){let s=(a,o,s)=>{e[t]=e[t]+e[n]+a&F,e[i]=Rt(e[i]^e[t],o),e[r]=e[r]+e[i]&F,e[n]=Rt(e[n]^e[r],s)};s(a,32n,24n),s(o,16n,63n)}function Rt(e,t){return(e>>t|e<<64n-t)&F}var zt=NaN;function Bt(e,t){let n=new Float64Array(e.nodes.length).fill(zt),r=Ht(e,t);e.scored.forEach((e,t)=>n[e]=r[t]);let i=Uint32Array.from(e.scored).sort((e,t)=>n[t]-n[e]||e-t),a=Wt(i,n),o=n[i[0]??-1],s=0;for(;s<i.length&&n[i[s]]===o;)s++;let c=Array.from(i.subarray(0,s));return{totals:n,order:a,ties:c,selected:Ut(e,c),runnerUp:i[s]}}function Vt(e){return e.plugins.map(e=>e.weight)}function Ht(e,t){let n=new Float64Array(e.scored.length);return e.plugins.forEach(({normalized:e},r)=>{let i=t[r];for(let t=0;t<n.length;t++)n[t]+=e[t]*i}),n}function Ut(e,t){return t.length?t[Pt(e.seed,e.pod.uid??``,t.length)]:e.selected}function Wt(e,t){let n=new Uint32Array(t.length);n.set(e);let r=e.length;for(let e=0;e<t.length;e++)Number.isNaN(t[e])&&(n[r++]=e);return n}var Gt=new Intl.Collator(`en`,{numeric:!0});function Kt(e,t,n,r,i){let a=Array.from(t.order).filter(Yt(e,i));if(n.column===`total`&&n.descending)return a;let o=qt(e,t,n.column,r);return a.sort(n.descending?(e,t)=>o(t,e):o)}function qt(e,{totals:t},n,r){if(n===`node`)return(t,n)=>Gt.compare(e.nodes[t],e.nodes[n]);if(n===`verdict`)return(t,n)=>e.verdicts[t]-e.verdicts[n];if(n===`total`)return Jt(e=>t[e]);let i=e.plugins[Number(n.slice(7))],a=r===`raw`?i.raw:i.normalized;return Jt(t=>a[P(e,t)]??NaN)}function Jt(e){let t=t=>Number.isNaN(e(t))?-1/0:e(t);return(e,n)=>t(e)-t(n)||0}function Yt(e,t){let n=t.trim().toLowerCase();if(!n)return()=>!0;let r=e=>e.toLowerCase().includes(n),i=new Set(e.statuses.filter(({plugin:e=``,reasons:t=[]})=>r(`${e}: ${t.join(`, `)}`)));return t=>r(e.nodes[t])||dt(e,t).some(e=>i.has(e))}function Xt(e,t,n){let{assigned:r}=e,i=t.selected===void 0?$t(e):Zt(e,t,t.selected,n);return r?`is on ${r}; today it ${i}`:i}function Zt(e,t,n,r){let i=`${r.some((t,n)=>t!==e.plugins[n].weight)?`would go`:`goes`} to ${N(e,n)}${e.nodes[n]===e.assigned?` too`:``}`;if(!e.plugins.length||!e.scored.length)return`${i}: ${e.feasible===1?`the only feasible node, so nothing was scored`:`no plugin scores`}.`;let a=100*r.reduce((e,t)=>e+t,0),o=[`${k(t.totals[n])} of ${k(a)} points`];return t.ties.length>1&&o.push(`${k(t.ties.length)} nodes tied, seed ${e.seed} decided`),`${i}: ${o.join(`, `)}${Qt(e,t,r)}.`}function Qt(e,{selected:t,runnerUp:n,totals:r},i){if(t===void 0||n===void 0)return``;let a=r[t]-r[n],o=Dt(e,i,t,n).find(e=>e.lead>0);return`; ${N(e,n)} is ${k(a)} behind${o?` (${o.plugin})`:``}`}function $t(e){let t=e.decision?.nominatedNode,n=t?` Room is being made for it on ${t}.`:``;return`has no node: ${e.status.message||(e.status.reasons??[]).join(`, `)||`no node is feasible`}${n}`}function en(e,t){let n=e.plugins.flatMap(({name:e,weight:n},r)=>t[r]===n?[]:[{name:e,weight:t[r]}]),r=n.filter(({weight:e})=>!e),i=n.filter(({weight:e})=>e);return[`apiVersion: kubescheduler.config.k8s.io/v1`,`kind: KubeSchedulerConfiguration`,`profiles:`,`- schedulerName: ${JSON.stringify(e.provenance.profile??`default-scheduler`)}`,`  plugins:`,`    score:${n.length?``:` {}`}`,...i.length?[`      enabled:`,...i.flatMap(({name:e,weight:t})=>[`      - name: ${e}`,`        weight: ${t}`])]:[],...r.length?[`      disabled:`,...r.map(({name:e})=>`      - name: ${e}`)]:[],``].join(`
+`)}var L=class extends C{constructor(...e){super(...e),this.first=``,this.second=``,this.differences=[]}static{this.styles=[D,o`
       table {
         width: 100%;
         border-collapse: collapse;
@@ -294,7 +294,7 @@ var e=globalThis,t=e.ShadowRoot&&(e.ShadyCSS===void 0||e.ShadyCSS.nativeShadow)&
         font-weight: 600;
         color: inherit;
       }
-    `]}render(){let e=e=>this.differences.reduce((t,n)=>t+e(n),0),t=e(e=>e.lead),n=Math.max(1,...this.differences.map(e=>Math.abs(e.lead)));return g`<div class="stack tight">
+    `]}render(){let e=e=>this.differences.reduce((t,n)=>t+e(n),0),t=e(e=>e.lead),n=Math.max(1,...this.differences.map(e=>Math.abs(e.lead)));return _`<div class="stack tight">
       <p>${this.verdict(t)}</p>
       <table>
         <thead>
@@ -307,25 +307,25 @@ var e=globalThis,t=e.ShadowRoot&&(e.ShadyCSS===void 0||e.ShadyCSS.nativeShadow)&
           </tr>
         </thead>
         <tbody>
-          ${this.differences.map(e=>g`<tr>
+          ${this.differences.map(e=>_`<tr>
                 <th scope="row">${e.plugin}</th>
-                <td>${O(e.first)}</td>
-                <td class="bar">${rn(e.lead/n)}</td>
-                <td>${O(e.second)}</td>
-                <td>${an(e.lead)}</td>
+                <td>${k(e.first)}</td>
+                <td class="bar">${tn(e.lead/n)}</td>
+                <td>${k(e.second)}</td>
+                <td>${nn(e.lead)}</td>
               </tr>`)}
         </tbody>
         <tfoot>
           <tr>
             <th scope="row">Total</th>
-            <td>${O(e(e=>e.first))}</td>
+            <td>${k(e(e=>e.first))}</td>
             <td class="bar"></td>
-            <td>${O(e(e=>e.second))}</td>
-            <td>${an(t)}</td>
+            <td>${k(e(e=>e.second))}</td>
+            <td>${nn(t)}</td>
           </tr>
         </tfoot>
       </table>
-    </div>`}verdict(e){if(!e)return g`<strong>${this.first}</strong> and <strong>${this.second}</strong> are tied.`;let[t,n]=e>0?[this.first,this.second]:[this.second,this.first];return g`<strong>${t}</strong> is ${O(Math.abs(e))} ahead of <strong>${n}</strong>.`}};D([w()],F.prototype,`first`,void 0),D([w()],F.prototype,`second`,void 0),D([w({attribute:!1})],F.prototype,`differences`,void 0),F=D([C(`mooring-comparison`)],F);function rn(e){let t=`width: ${100*Math.abs(e)}%`;return g`<span class="axis" aria-hidden="true"><span class=${e>0?`ahead`:`behind`} .style=${t}></span></span>`}function an(e){return e>0?`+${O(e)}`:e<0?`−${O(-e)}`:`0`}var on=class extends S{constructor(...e){super(...e),this.stages=[],this.total=0}static{this.styles=[E,o`
+    </div>`}verdict(e){if(!e)return _`<strong>${this.first}</strong> and <strong>${this.second}</strong> are tied.`;let[t,n]=e>0?[this.first,this.second]:[this.second,this.first];return _`<strong>${t}</strong> is ${k(Math.abs(e))} ahead of <strong>${n}</strong>.`}};O([T()],L.prototype,`first`,void 0),O([T()],L.prototype,`second`,void 0),O([T({attribute:!1})],L.prototype,`differences`,void 0),L=O([w(`mooring-comparison`)],L);function tn(e){let t=`width: ${100*Math.abs(e)}%`;return _`<span class="axis" aria-hidden="true"><span class=${e>0?`ahead`:`behind`} .style=${t}></span></span>`}function nn(e){return e>0?`+${k(e)}`:e<0?`−${k(-e)}`:`0`}var rn=class extends C{constructor(...e){super(...e),this.stages=[],this.total=0}static{this.styles=[D,o`
       ol {
         list-style: none;
         display: grid;
@@ -378,29 +378,29 @@ var e=globalThis,t=e.ShadowRoot&&(e.ShadyCSS===void 0||e.ShadyCSS.nativeShadow)&
       li button:focus-visible {
         outline: 2px solid var(--accent);
       }
-    `]}render(){let e=this.stages.at(-1)?.left??this.total;return g`<ol>
+    `]}render(){let e=this.stages.at(-1)?.left??this.total;return _`<ol>
       <li class="stage">
-        <span class="name">All nodes</span>${this.track(this.total,0)}<span class="figure">${O(this.total)}</span>
+        <span class="name">All nodes</span>${this.track(this.total,0)}<span class="figure">${k(this.total)}</span>
       </li>
       ${this.stages.map(e=>this.stage(e))}
       <li class="stage">
         <strong class="name">Feasible</strong>${this.track(e,0)}<strong class="figure ${e?`good`:`bad`}"
-          >${e?`✓`:`✕`} ${O(e)}</strong
+          >${e?`✓`:`✕`} ${k(e)}</strong
         >
       </li>
-    </ol>`}stage({plugin:e,rejected:t,left:n,reasons:r}){return g`<li class="stage">
+    </ol>`}stage({plugin:e,rejected:t,left:n,reasons:r}){return _`<li class="stage">
       <span class="name" title=${e}>${e||`mooring`}</span>
       ${this.track(n,t)}
-      <span class="figure bad" title="${k(t,`node`)} rejected, ${O(n)} left">−${O(t)}</span>
+      <span class="figure bad" title="${A(t,`node`)} rejected, ${k(n)} left">−${k(t)}</span>
       <ul>
-        ${r.map(e=>g`<li>
+        ${r.map(e=>_`<li>
               <button title="Show these nodes" @click=${()=>this.show(e.text)}>${e.text||`no reason given`}</button>
-              ${r.length>1?g` · ${O(e.count)}`:v}
+              ${r.length>1?_` · ${k(e.count)}`:y}
             </li>`)}
       </ul>
-    </li>`}track(e,t){let n=e=>`width: ${100*e/Math.max(1,this.total)}%`;return g`<span class="track" aria-hidden="true"
+    </li>`}track(e,t){let n=e=>`width: ${100*e/Math.max(1,this.total)}%`;return _`<span class="track" aria-hidden="true"
       ><span class="left" .style=${n(e)}></span><span class="rejected" .style=${n(t)}></span
-    ></span>`}show(e){this.dispatchEvent(new CustomEvent(`mooring-filter`,{detail:e}))}};D([w({attribute:!1})],on.prototype,`stages`,void 0),D([w({type:Number})],on.prototype,`total`,void 0),on=D([C(`mooring-funnel`)],on);var I=30,sn=4,L=class extends S{constructor(...e){super(...e),this.columns=[],this.rows=[],this.keyOf=e=>String(e),this.marksOf=()=>``,this.restOf=()=>void 0,this.label=``,this.empty=`Nothing here.`,this.first=0,this.shown=40,this.from=1,this.to=1/0,this.sized=new ResizeObserver(()=>this.measure()),this.measure=()=>{let{scrollTop:e,clientHeight:t}=this.scroller;this.shown=Math.ceil(t/I)+8,this.first=Math.max(0,Math.min(Math.floor(e/I)-sn,this.rows.length-this.shown)),this.measureColumns()}}static{this.styles=[E,o`
+    ></span>`}show(e){this.dispatchEvent(new CustomEvent(`mooring-filter`,{detail:e}))}};O([T({attribute:!1})],rn.prototype,`stages`,void 0),O([T({type:Number})],rn.prototype,`total`,void 0),rn=O([w(`mooring-funnel`)],rn);var R=30,an=4,z=class extends C{constructor(...e){super(...e),this.columns=[],this.rows=[],this.keyOf=e=>String(e),this.marksOf=()=>``,this.restOf=()=>void 0,this.label=``,this.empty=`Nothing here.`,this.first=0,this.shown=40,this.from=1,this.to=1/0,this.sized=new ResizeObserver(()=>this.measure()),this.measure=()=>{let{scrollTop:e,clientHeight:t}=this.scroller;this.shown=Math.ceil(t/R)+8,this.first=Math.max(0,Math.min(Math.floor(e/R)-an,this.rows.length-this.shown)),this.measureColumns()}}static{this.styles=[D,o`
       .scroller {
         overflow: auto;
         max-height: var(--grid-height, 70vh);
@@ -510,14 +510,14 @@ var e=globalThis,t=e.ShadowRoot&&(e.ShadyCSS===void 0||e.ShadyCSS.nativeShadow)&
         padding: 0 var(--s3);
         background: linear-gradient(to left, var(--heat) var(--share), transparent var(--share));
       }
-    `]}connectedCallback(){super.connectedCallback(),this.updateComplete.then(()=>this.sized.observe(this.scroller))}disconnectedCallback(){super.disconnectedCallback(),this.sized.disconnect()}updated(e){e.has(`columns`)&&this.measureColumns()}willUpdate(e){e.has(`rows`)&&(this.first=Math.max(0,Math.min(this.first,this.rows.length-this.shown)))}render(){let e=[...this.columns.map(e=>e.width),`auto`].join(` `),t=Math.min(this.rows.length,this.first+this.shown),n=this.activeIndex(this.first,t);return g`<div
+    `]}connectedCallback(){super.connectedCallback(),this.updateComplete.then(()=>this.sized.observe(this.scroller))}disconnectedCallback(){super.disconnectedCallback(),this.sized.disconnect()}updated(e){e.has(`columns`)&&this.measureColumns()}willUpdate(e){e.has(`rows`)&&(this.first=Math.max(0,Math.min(this.first,this.rows.length-this.shown)))}render(){let e=[...this.columns.map(e=>e.width),`auto`].join(` `),t=Math.min(this.rows.length,this.first+this.shown),n=this.activeIndex(this.first,t);return _`<div
       class="scroller"
       role="grid"
       tabindex="0"
       aria-label=${this.label}
       aria-rowcount=${this.rows.length+1}
       aria-colcount=${this.columns.length}
-      aria-activedescendant=${n<0?v:`row-${n}`}
+      aria-activedescendant=${n<0?y:`row-${n}`}
       @scroll=${this.measure}
       @keydown=${this.onKey}
     >
@@ -525,16 +525,16 @@ var e=globalThis,t=e.ShadowRoot&&(e.ShadyCSS===void 0||e.ShadyCSS.nativeShadow)&
         <div class="titles line" role="row" aria-rowindex="1" .style=${`grid-template-columns: ${e}`}>
           ${this.columns.map(e=>this.heading(e))}
         </div>
-        <div class="body" role="presentation" .style=${`height: ${this.rows.length*I}px`}>
-          <div class="window" role="presentation" .style=${`top: ${(this.first+1)*I}px`}>
+        <div class="body" role="presentation" .style=${`height: ${this.rows.length*R}px`}>
+          <div class="window" role="presentation" .style=${`top: ${(this.first+1)*R}px`}>
             ${Array.from({length:Math.max(0,t-this.first)},(t,r)=>this.line(this.first+r,e,n))}
           </div>
         </div>
       </div>
-      ${this.rows.length?v:g`<p class="empty">${this.empty}</p>`}
-    </div>`}reveal(e){let t=this.rows[e];if(t===void 0)return;this.activeKey=this.keyOf(t);let n=e*I,r=this.scroller.clientHeight-60;n<this.scroller.scrollTop?this.scroller.scrollTop=n:n>this.scroller.scrollTop+r&&(this.scroller.scrollTop=n-r),this.measure()}heading(e){let t=this.sorting?.column===e.id?this.sorting:void 0,n=t&&(t.descending?`descending`:`ascending`),r=t?t.descending?` ↓`:` ↑`:``;return g`<div role="columnheader" aria-colindex=${this.columns.indexOf(e)+1} class=${e.numeric?`numeric`:``} aria-sort=${n??v} title=${e.title}>
-      ${e.sortable?g`<button @click=${()=>this.tell(`mooring-sort`,e.id)}>${e.title}${r}</button>`:e.title}
-    </div>`}line(e,t,n){let r=this.rows[e];return g`<div
+      ${this.rows.length?y:_`<p class="empty">${this.empty}</p>`}
+    </div>`}reveal(e){let t=this.rows[e];if(t===void 0)return;this.activeKey=this.keyOf(t);let n=e*R,r=this.scroller.clientHeight-60;n<this.scroller.scrollTop?this.scroller.scrollTop=n:n>this.scroller.scrollTop+r&&(this.scroller.scrollTop=n-r),this.measure()}heading(e){let t=this.sorting?.column===e.id?this.sorting:void 0,n=t&&(t.descending?`descending`:`ascending`),r=t?t.descending?` ↓`:` ↑`:``;return _`<div role="columnheader" aria-colindex=${this.columns.indexOf(e)+1} class=${e.numeric?`numeric`:``} aria-sort=${n??y} title=${e.title}>
+      ${e.sortable?_`<button @click=${()=>this.tell(`mooring-sort`,e.id)}>${e.title}${r}</button>`:e.title}
+    </div>`}line(e,t,n){let r=this.rows[e];return _`<div
       class="line ${this.marksOf(r)} ${e===n?`active`:``}"
       role="row"
       id="row-${e}"
@@ -543,15 +543,15 @@ var e=globalThis,t=e.ShadowRoot&&(e.ShadyCSS===void 0||e.ShadyCSS.nativeShadow)&
       .style=${`grid-template-columns: ${t}`}
       @click=${e=>this.onClick(e,r)}
     >
-      ${this.columns.slice(0,1).map(e=>cn(e,r,0))} ${this.rest(r)}
-    </div>`}rest(e){let t=this.restOf(e);return t?g`<div role="gridcell" class="cell rest" aria-colindex="2" aria-colspan=${this.columns.length-1}>${t}</div>`:this.columns.slice(this.from,this.to).map((t,n)=>cn(t,e,this.from+n))}activeIndex(e=0,t=this.rows.length){if(this.activeKey===void 0)return-1;for(let n=e;n<t;n++)if(this.keyOf(this.rows[n])===this.activeKey)return n;return-1}measureColumns(){let{scrollLeft:e,clientWidth:t}=this.scroller,n=Array.from(this.scroller.querySelectorAll(`[role="columnheader"]`)),r=n=>n.offsetLeft<e+t&&n.offsetLeft+n.offsetWidth>e,i=n.flatMap((e,t)=>t&&r(e)?[t]:[]);[this.from,this.to]=[i[0]??1,(i.at(-1)??n.length)+1]}onClick(e,t){e.composedPath().some(e=>e instanceof HTMLAnchorElement)||(this.activeKey=this.keyOf(t),this.tell(`mooring-open`,t))}onKey(e){if(e.target!==this.scroller)return;let t=Math.max(1,Math.floor(this.scroller.clientHeight/I)-2),n={ArrowDown:1,ArrowUp:-1,PageDown:t,PageUp:-t,Home:-1/0,End:1/0}[e.key],r=this.activeIndex(),i=this.rows[r];if(n!==void 0)this.reveal(Math.max(0,Math.min(this.rows.length-1,r+n)));else if(e.key===`Enter`&&i!==void 0)this.tell(`mooring-open`,i);else if(e.key===` `&&i!==void 0)this.tell(`mooring-pick`,i);else return;e.preventDefault()}tell(e,t){this.dispatchEvent(new CustomEvent(e,{detail:t}))}};D([w({attribute:!1})],L.prototype,`columns`,void 0),D([w({attribute:!1})],L.prototype,`rows`,void 0),D([w({attribute:!1})],L.prototype,`keyOf`,void 0),D([w({attribute:!1})],L.prototype,`marksOf`,void 0),D([w({attribute:!1})],L.prototype,`restOf`,void 0),D([w({attribute:!1})],L.prototype,`sorting`,void 0),D([w()],L.prototype,`label`,void 0),D([w()],L.prototype,`empty`,void 0),D([T()],L.prototype,`activeKey`,void 0),D([T()],L.prototype,`first`,void 0),D([T()],L.prototype,`shown`,void 0),D([T()],L.prototype,`from`,void 0),D([T()],L.prototype,`to`,void 0),D([qe(`.scroller`)],L.prototype,`scroller`,void 0),L=D([C(`mooring-grid`)],L);function cn(e,t,n){return g`<div
+      ${this.columns.slice(0,1).map(e=>on(e,r,0))} ${this.rest(r)}
+    </div>`}rest(e){let t=this.restOf(e);return t?_`<div role="gridcell" class="cell rest" aria-colindex="2" aria-colspan=${this.columns.length-1}>${t}</div>`:this.columns.slice(this.from,this.to).map((t,n)=>on(t,e,this.from+n))}activeIndex(e=0,t=this.rows.length){if(this.activeKey===void 0)return-1;for(let n=e;n<t;n++)if(this.keyOf(this.rows[n])===this.activeKey)return n;return-1}measureColumns(){let{scrollLeft:e,clientWidth:t}=this.scroller,n=Array.from(this.scroller.querySelectorAll(`[role="columnheader"]`)),r=n=>n.offsetLeft<e+t&&n.offsetLeft+n.offsetWidth>e,i=n.flatMap((e,t)=>t&&r(e)?[t]:[]);[this.from,this.to]=[i[0]??1,(i.at(-1)??n.length)+1]}onClick(e,t){e.composedPath().some(e=>e instanceof HTMLAnchorElement)||(this.activeKey=this.keyOf(t),this.tell(`mooring-open`,t))}onKey(e){if(e.target!==this.scroller)return;let t=Math.max(1,Math.floor(this.scroller.clientHeight/R)-2),n={ArrowDown:1,ArrowUp:-1,PageDown:t,PageUp:-t,Home:-1/0,End:1/0}[e.key],r=this.activeIndex(),i=this.rows[r];if(n!==void 0)this.reveal(Math.max(0,Math.min(this.rows.length-1,r+n)));else if(e.key===`Enter`&&i!==void 0)this.tell(`mooring-open`,i);else if(e.key===` `&&i!==void 0)this.tell(`mooring-pick`,i);else return;e.preventDefault()}tell(e,t){this.dispatchEvent(new CustomEvent(e,{detail:t}))}};O([T({attribute:!1})],z.prototype,`columns`,void 0),O([T({attribute:!1})],z.prototype,`rows`,void 0),O([T({attribute:!1})],z.prototype,`keyOf`,void 0),O([T({attribute:!1})],z.prototype,`marksOf`,void 0),O([T({attribute:!1})],z.prototype,`restOf`,void 0),O([T({attribute:!1})],z.prototype,`sorting`,void 0),O([T()],z.prototype,`label`,void 0),O([T()],z.prototype,`empty`,void 0),O([E()],z.prototype,`activeKey`,void 0),O([E()],z.prototype,`first`,void 0),O([E()],z.prototype,`shown`,void 0),O([E()],z.prototype,`from`,void 0),O([E()],z.prototype,`to`,void 0),O([Ke(`.scroller`)],z.prototype,`scroller`,void 0),z=O([w(`mooring-grid`)],z);function on(e,t,n){return _`<div
     role="gridcell"
     class=${e.numeric?`cell numeric`:`cell`}
     aria-colindex=${n+1}
     .style=${`grid-column: ${n+1}`}
   >
     ${e.cell(t)}
-  </div>`}var R=class extends S{constructor(...e){super(...e),this.totals=new Float64Array,this.sized=new ResizeObserver(()=>this.paint()),this.scheme=matchMedia(`(prefers-color-scheme: dark)`),this.repaint=()=>this.requestUpdate()}static{this.styles=[E,o`
+  </div>`}var B=class extends C{constructor(...e){super(...e),this.totals=new Float64Array,this.sized=new ResizeObserver(()=>this.paint()),this.scheme=matchMedia(`(prefers-color-scheme: dark)`),this.repaint=()=>this.requestUpdate()}static{this.styles=[D,o`
       canvas {
         display: block;
         width: 100%;
@@ -562,7 +562,7 @@ var e=globalThis,t=e.ShadowRoot&&(e.ShadyCSS===void 0||e.ShadyCSS.nativeShadow)&
         --low: var(--heat);
         --high: var(--accent);
       }
-    `]}connectedCallback(){super.connectedCallback(),this.scheme.addEventListener(`change`,this.repaint),this.updateComplete.then(()=>this.sized.observe(this.canvas))}disconnectedCallback(){super.disconnectedCallback(),this.scheme.removeEventListener(`change`,this.repaint),this.sized.disconnect()}render(){return g`<canvas role="img" aria-label=${this.words()} @click=${this.onClick} height="1"></canvas>`}updated(){this.paint()}words(){let{low:e,high:t,scored:n}=this.range(),r=n?`totals from ${O(e)} to ${O(t)}`:`no totals`;return`${k(this.totals.length,`node`)}, ${O(n)} of them scored, ${r}; the table below has each`}range(){let[e,t,n]=[1/0,-1/0,0];for(let r of this.totals)Number.isNaN(r)||(n++,r<e&&(e=r),r>t&&(t=r));return{low:e,high:t,scored:n}}paint(){let e=Math.max(1,Math.min(this.totals.length,Math.round(this.canvas.clientWidth))),t=new Float64Array(e).fill(NaN);this.totals.forEach((n,r)=>{let i=Math.floor(r*e/this.totals.length);!(t[i]>=n)&&!Number.isNaN(n)&&(t[i]=n)});let{low:n,high:r}=this.range(),[i,a]=this.colours(),o=new ImageData(e,1);t.forEach((e,t)=>{if(Number.isNaN(e))return;let s=r>n?(e-n)/(r-n):1;for(let e=0;e<3;e++)o.data[4*t+e]=i[e]+s*(a[e]-i[e]);o.data[4*t+3]=255}),this.canvas.width=e,this.canvas.getContext(`2d`).putImageData(o,0,0)}colours(){let e=getComputedStyle(this.canvas);return[ln(this.canvas,e,`--low`),ln(this.canvas,e,`--high`)]}onClick(e){let t=Math.floor(e.offsetX/this.canvas.clientWidth*this.totals.length);this.dispatchEvent(new CustomEvent(`mooring-open`,{detail:t}))}};D([w({attribute:!1})],R.prototype,`totals`,void 0),D([w({attribute:!1})],R.prototype,`selected`,void 0),D([qe(`canvas`)],R.prototype,`canvas`,void 0),R=D([C(`mooring-strip`)],R);function ln(e,t,n){e.style.color=`var(${n})`;let[r=0,i=0,a=0]=(t.color.match(/[\d.]+/g)??[]).map(Number);return e.style.color=``,[r,i,a]}var un=10,dn=class extends S{constructor(...e){super(...e),this.plugins=[],this.weights=[]}static{this.styles=[E,o`
+    `]}connectedCallback(){super.connectedCallback(),this.scheme.addEventListener(`change`,this.repaint),this.updateComplete.then(()=>this.sized.observe(this.canvas))}disconnectedCallback(){super.disconnectedCallback(),this.scheme.removeEventListener(`change`,this.repaint),this.sized.disconnect()}render(){return _`<canvas role="img" aria-label=${this.words()} @click=${this.onClick} height="1"></canvas>`}updated(){this.paint()}words(){let{low:e,high:t,scored:n}=this.range(),r=n?`totals from ${k(e)} to ${k(t)}`:`no totals`;return`${A(this.totals.length,`node`)}, ${k(n)} of them scored, ${r}; the table below has each`}range(){let[e,t,n]=[1/0,-1/0,0];for(let r of this.totals)Number.isNaN(r)||(n++,r<e&&(e=r),r>t&&(t=r));return{low:e,high:t,scored:n}}paint(){let e=Math.max(1,Math.min(this.totals.length,Math.round(this.canvas.clientWidth))),t=new Float64Array(e).fill(NaN);this.totals.forEach((n,r)=>{let i=Math.floor(r*e/this.totals.length);!(t[i]>=n)&&!Number.isNaN(n)&&(t[i]=n)});let{low:n,high:r}=this.range(),[i,a]=this.colours(),o=new ImageData(e,1);t.forEach((e,t)=>{if(Number.isNaN(e))return;let s=r>n?(e-n)/(r-n):1;for(let e=0;e<3;e++)o.data[4*t+e]=i[e]+s*(a[e]-i[e]);o.data[4*t+3]=255}),this.canvas.width=e,this.canvas.getContext(`2d`).putImageData(o,0,0)}colours(){let e=getComputedStyle(this.canvas);return[sn(this.canvas,e,`--low`),sn(this.canvas,e,`--high`)]}onClick(e){let t=Math.floor(e.offsetX/this.canvas.clientWidth*this.totals.length);this.dispatchEvent(new CustomEvent(`mooring-open`,{detail:t}))}};O([T({attribute:!1})],B.prototype,`totals`,void 0),O([T({attribute:!1})],B.prototype,`selected`,void 0),O([Ke(`canvas`)],B.prototype,`canvas`,void 0),B=O([w(`mooring-strip`)],B);function sn(e,t,n){e.style.color=`var(${n})`;let[r=0,i=0,a=0]=(t.color.match(/[\d.]+/g)??[]).map(Number);return e.style.color=``,[r,i,a]}var cn=10,ln=class extends C{constructor(...e){super(...e),this.plugins=[],this.weights=[]}static{this.styles=[D,o`
       .sliders {
         display: grid;
         grid-template-columns: minmax(5rem, max-content) minmax(5rem, 1fr) minmax(3rem, auto);
@@ -587,18 +587,18 @@ var e=globalThis,t=e.ShadowRoot&&(e.ShadyCSS===void 0||e.ShadyCSS.nativeShadow)&
         text-align: end;
         white-space: nowrap;
       }
-    `]}render(){return g`<div class="sliders" tabindex="0" role="group" aria-label="Weights of plugins">
-      ${this.plugins.map(({name:e,weight:t},n)=>{let r=this.weights[n],i=r===t?v:g`<span class="quiet">${t} → </span>`;return g`<label for="weight-${n}" title=${e}>${e}</label>
+    `]}render(){return _`<div class="sliders" tabindex="0" role="group" aria-label="Weights of plugins">
+      ${this.plugins.map(({name:e,weight:t},n)=>{let r=this.weights[n],i=r===t?y:_`<span class="quiet">${t} → </span>`;return _`<label for="weight-${n}" title=${e}>${e}</label>
           <input
             id="weight-${n}"
             type="range"
             min="0"
-            max=${Math.max(un,2*t)}
+            max=${Math.max(cn,2*t)}
             .valueAsNumber=${r}
             @input=${e=>this.change(n,e.target.valueAsNumber)}
           />
           <output for="weight-${n}">${i}${r===0?`off`:`× ${r}`}</output>`})}
-    </div>`}change(e,t){let n=this.weights.map((n,r)=>r===e?t:n);this.dispatchEvent(new CustomEvent(`mooring-weights`,{detail:n}))}};D([w({attribute:!1})],dn.prototype,`plugins`,void 0),D([w({attribute:!1})],dn.prototype,`weights`,void 0),dn=D([C(`mooring-weights`)],dn);var fn=[`raw`,`normalized`,`weighted`],z=class extends S{constructor(...e){super(...e),this.src=``,this.problem=``,this.weights=[],this.points=`weighted`,this.sorting={column:`total`,descending:!0},this.filter=``,this.pins=[],this.stages=[],this.shownColumns=[],this.rows=[]}static{this.styles=[et,E,o`
+    </div>`}change(e,t){let n=this.weights.map((n,r)=>r===e?t:n);this.dispatchEvent(new CustomEvent(`mooring-weights`,{detail:n}))}};O([T({attribute:!1})],ln.prototype,`plugins`,void 0),O([T({attribute:!1})],ln.prototype,`weights`,void 0),ln=O([w(`mooring-weights`)],ln);var un=[`raw`,`normalized`,`weighted`],V=class extends C{constructor(...e){super(...e),this.src=``,this.problem=``,this.weights=[],this.points=`weighted`,this.sorting={column:`total`,descending:!0},this.filter=``,this.pins=[],this.stages=[],this.shownColumns=[],this.rows=[]}static{this.styles=[$e,D,o`
       :host {
         background: none;
       }
@@ -626,11 +626,11 @@ var e=globalThis,t=e.ShadowRoot&&(e.ShadyCSS===void 0||e.ShadyCSS.nativeShadow)&
       .needs p {
         overflow-wrap: anywhere;
       }
-    `]}willUpdate(e){if(e.has(`src`)&&this.src&&this.fetch(),e.has(`columns`)&&this.columns&&this.decode(this.columns),!this.matrix)return;let t=e;(t.has(`matrix`)||t.has(`weights`))&&(this.ranking=Ht(this.matrix,this.weights)),t.has(`matrix`)&&([this.stages,this.shownColumns]=[jt(this.matrix),this.gridColumns(this.matrix)]),this.rows=Jt(this.matrix,this.ranking,this.sorting,this.points,this.filter)}render(){if(this.problem)return g`<p class="failure" role="alert">${this.problem}</p>`;let{matrix:e}=this;return e?g`<div class="stack">
+    `]}willUpdate(e){if(e.has(`src`)&&this.src&&this.fetch(),e.has(`columns`)&&this.columns&&this.decode(this.columns),!this.matrix)return;let t=e;(t.has(`matrix`)||t.has(`weights`))&&(this.ranking=Bt(this.matrix,this.weights)),t.has(`matrix`)&&([this.stages,this.shownColumns]=[kt(this.matrix),this.gridColumns(this.matrix)]),this.rows=Kt(this.matrix,this.ranking,this.sorting,this.points,this.filter)}render(){if(this.problem)return _`<p class="failure" role="alert">${this.problem}</p>`;let{matrix:e}=this;return e?_`<div class="stack">
       <div class="stack tight">
         <p class="sentence">${this.verdict(e)}</p>
-        ${e.differences.length?g`<p class="warn">⚠ Made again, it differs from what was decided: ${e.differences.join(`; `)}</p>`:v}
-        ${e.warnings.map(e=>g`<p class="warn">⚠ ${e}</p>`)}
+        ${e.differences.length?_`<p class="warn">⚠ Made again, it differs from what was decided: ${e.differences.join(`; `)}</p>`:y}
+        ${e.warnings.map(e=>_`<p class="warn">⚠ ${e}</p>`)}
       </div>
       <div class="columns">
         <section class="card stack tight" aria-labelledby="funnel">
@@ -641,11 +641,11 @@ var e=globalThis,t=e.ShadowRoot&&(e.ShadyCSS===void 0||e.ShadyCSS.nativeShadow)&
             @mooring-filter=${e=>this.filter=e.detail}
           ></mooring-funnel>
         </section>
-        ${e.plugins.length?this.weighing(e):v} ${e.scored.length?v:this.details(e)}
+        ${e.plugins.length?this.weighing(e):y} ${e.scored.length?y:this.details(e)}
       </div>
       <section class="stack tight" aria-labelledby="nodes">
         ${this.toolbar(e)}
-        ${e.scored.length?this.overview(e):v}
+        ${e.scored.length?this.overview(e):y}
         <mooring-grid
           label="Nodes and what each plugin says"
           .columns=${this.shownColumns}
@@ -660,15 +660,15 @@ var e=globalThis,t=e.ShadowRoot&&(e.ShadyCSS===void 0||e.ShadyCSS.nativeShadow)&
           @mooring-pick=${e=>this.pin(e.detail)}
         ></mooring-grid>
         <p class="quiet legend">
-          ${O(this.rows.length)} of ${k(e.nodes.length,`node`)} · arrow keys move, Enter shows a node, Space pins it; two
-          pinned nodes are compared${e.suffix?g` · names end in <span class="mono">${e.suffix}</span>`:v}
+          ${k(this.rows.length)} of ${A(e.nodes.length,`node`)} · arrow keys move, Enter shows a node, Space pins it; two
+          pinned nodes are compared${e.suffix?_` · names end in <span class="mono">${e.suffix}</span>`:y}
         </p>
       </section>
-      ${e.scored.length?g`<div class="columns">${this.details(e)}</div>`:v}
-    </div>`:g`<p class="quiet" role="status">Loading …</p>`}async fetch(){try{let e=await fetch(this.src);if(!e.ok)throw Error(`${this.src}: HTTP ${e.status}`);this.columns=await e.arrayBuffer()}catch(e){this.problem=e.message}}decode(e){try{this.matrix=Ot(e),this.weights=Ut(this.matrix),[this.problem,this.pins,this.filter]=[``,[],``],this.node=this.nearest=this.matrix.feasible?void 0:yt(this.matrix)}catch(e){this.problem=e.message}}verdict(e){let{namespace:t=``,name:n=``}=e.pod;return g`${this.ranking.selected===void 0?g`<span class="bad">✕</span>`:g`<span class="good">✓</span>`} <strong>${t}/${n}</strong> ${Qt(e,this.ranking,this.weights)}`}weighing(e){let t=this.weights.some((t,n)=>t!==e.plugins[n].weight),{selected:n}=this.ranking,r=n===e.selected?`still selects`:`would select`;return g`<section class="card stack tight" aria-labelledby="weights">
+      ${e.scored.length?_`<div class="columns">${this.details(e)}</div>`:y}
+    </div>`:_`<p class="quiet" role="status">Loading …</p>`}async fetch(){try{let e=await fetch(this.src);if(!e.ok)throw Error(`${this.src}: HTTP ${e.status}`);this.columns=await e.arrayBuffer()}catch(e){this.problem=e.message}}decode(e){try{this.matrix=Et(e),this.weights=Vt(this.matrix),[this.problem,this.pins,this.filter]=[``,[],``],this.node=this.nearest=this.matrix.feasible?void 0:_t(this.matrix)}catch(e){this.problem=e.message}}verdict(e){let{namespace:t=``,name:n=``}=e.pod;return _`${this.ranking.selected===void 0?_`<span class="bad">✕</span>`:_`<span class="good">✓</span>`} <strong>${t}/${n}</strong> ${Xt(e,this.ranking,this.weights)}`}weighing(e){let t=this.weights.some((t,n)=>t!==e.plugins[n].weight),{selected:n}=this.ranking,r=n===e.selected?`still selects`:`would select`;return _`<section class="card stack tight" aria-labelledby="weights">
       <div class="row between">
         <h2 id="weights">What if the weights were others?</h2>
-        <button ?disabled=${!t} @click=${()=>this.weights=Ut(e)}>Reset</button>
+        <button ?disabled=${!t} @click=${()=>this.weights=Vt(e)}>Reset</button>
       </div>
       <mooring-weights
         .plugins=${e.plugins}
@@ -677,11 +677,11 @@ var e=globalThis,t=e.ShadowRoot&&(e.ShadyCSS===void 0||e.ShadyCSS.nativeShadow)&
       ></mooring-weights>
       <div class="row between">
         <p role="status">
-          ${t&&n!==void 0?g`<strong>${r} ${M(e,n)}</strong>`:g`<span class="quiet">The weights in force</span>`}
+          ${t&&n!==void 0?_`<strong>${r} ${N(e,n)}</strong>`:_`<span class="quiet">The weights in force</span>`}
         </p>
-        ${t?g`<mooring-copy .copies=${[{name:`YAML`,text:nn(e,this.weights)}]}></mooring-copy>`:v}
+        ${t?_`<mooring-copy .copies=${[{name:`YAML`,text:en(e,this.weights)}]}></mooring-copy>`:y}
       </div>
-    </section>`}toolbar(e){return g`<div class="row between">
+    </section>`}toolbar(e){return _`<div class="row between">
       <h2 id="nodes">${e.plugins.length?`Nodes × plugins`:`Nodes`}</h2>
       <input
         type="search"
@@ -690,48 +690,51 @@ var e=globalThis,t=e.ShadowRoot&&(e.ShadyCSS===void 0||e.ShadyCSS.nativeShadow)&
         .value=${this.filter}
         @input=${e=>this.filter=e.target.value}
       />
-      ${e.scored.length?this.pointsChoice():v}
-    </div>`}overview(e){let t=e.plugins.flatMap((e,t)=>dt(e)&&e.raw.length?[`${e.name} ${O(this.pointsOf(e,t,0))}`]:[]);return g`${t.length?g`<p class="quiet legend">Equal on all scored nodes: ${t.join(`, `)}</p>`:v}
+      ${e.scored.length?this.pointsChoice():y}
+    </div>`}overview(e){let t=e.plugins.flatMap((e,t)=>ut(e)&&e.raw.length?[`${e.name} ${k(this.pointsOf(e,t,0))}`]:[]);return _`${t.length?_`<p class="quiet legend">Equal on all scored nodes: ${t.join(`, `)}</p>`:y}
       <mooring-strip
         .totals=${this.ranking.totals}
         @mooring-open=${e=>this.reveal(e.detail)}
-      ></mooring-strip>`}pointsOf({raw:e,normalized:t},n,r){return this.points===`raw`?e[r]:t[r]*(this.points===`weighted`?this.weights[n]:1)}pointsChoice(){return g`<span class="segments" role="group" aria-label="Which scores">
-      ${fn.map(e=>g`<button aria-pressed=${this.points===e} @click=${()=>this.points=e}>
+      ></mooring-strip>`}pointsOf({raw:e,normalized:t},n,r){return this.points===`raw`?e[r]:t[r]*(this.points===`weighted`?this.weights[n]:1)}pointsChoice(){return _`<span class="segments" role="group" aria-label="Which scores">
+      ${un.map(e=>_`<button aria-pressed=${this.points===e} @click=${()=>this.points=e}>
             ${e[0].toUpperCase()+e.slice(1)}
           </button>`)}
-    </span>`}gridColumns(e){let t=e.plugins.flatMap((t,n)=>dt(t)?[]:[{id:`plugin-${n}`,title:t.name,width:`9rem`,numeric:!0,sortable:!0,cell:t=>this.score(e,t,n)}]),n={id:`node`,title:`Node`,width:`min(14rem, 40vw)`,sortable:!0,cell:t=>this.name(e,t)},r={id:`verdict`,title:`Verdict`,width:e.scored.length?`7.5rem`:`minmax(16rem, 1fr)`,sortable:!0,cell:e=>this.verdictOf(e)};return e.scored.length?[n,{id:`total`,title:`Total`,width:`5.5rem`,numeric:!0,sortable:!0,cell:e=>this.total(e)},r,...t]:[n,r]}name(e,t){return g`${this.pins.includes(t)?g`<span class="good" title="pinned">● </span>`:v}<span title=${e.nodes[t]}>${M(e,t)}</span>`}total(e){let t=this.ranking.totals[e];return Number.isNaN(t)?``:O(t)}score(e,t,n){let r=pt(e,t);if(r<0)return v;let i=e.plugins[n],a=this.pointsOf(i,n,r);return g`<span class="heat" .style=${`--share: ${i.normalized[r]}%`}>${O(a)}</span>`}rejection(e,t){let n=e.verdicts[t];if(!n)return;let{plugin:r,reasons:i}=e.statuses[n],a=`${r?`${r}: `:``}${(i??[]).join(`, `)}`;return g`<span class="bad" title=${a}>✕ ${a}</span>`}verdictOf(e){return e===this.ranking.selected?g`<span class="good">✓ selected</span>`:this.ranking.ties.includes(e)?g`✓ tied`:g`<span class="quiet">✓ feasible</span>`}marks(e,t){let n=[];return t===this.ranking.selected&&n.push(`selected`),this.pins.includes(t)&&n.push(`picked`),e.verdicts[t]&&n.push(`rejected`),n.join(` `)}details(e){let[t,n]=this.pins,r=t!==void 0&&n!==void 0;return g`${this.node===void 0?v:this.detail(e,this.node)}
-    ${r?this.comparison(e,t,n):v}`}detail(e,t){let n=this.pins.includes(t),r=vt(e,t);return g`<section class="card stack tight" aria-labelledby="node">
+    </span>`}gridColumns(e){let t=e.plugins.flatMap((t,n)=>ut(t)?[]:[{id:`plugin-${n}`,title:t.name,width:`9rem`,numeric:!0,sortable:!0,cell:t=>this.score(e,t,n)}]),n={id:`node`,title:`Node`,width:`min(14rem, 40vw)`,sortable:!0,cell:t=>this.name(e,t)},r={id:`verdict`,title:`Verdict`,width:e.scored.length?`7.5rem`:`minmax(16rem, 1fr)`,sortable:!0,cell:e=>this.verdictOf(e)};return e.scored.length?[n,{id:`total`,title:`Total`,width:`5.5rem`,numeric:!0,sortable:!0,cell:e=>this.total(e)},r,...t]:[n,r]}name(e,t){return _`${this.pins.includes(t)?_`<span class="good" title="pinned">● </span>`:y}<span title=${e.nodes[t]}>${N(e,t)}</span>`}total(e){let t=this.ranking.totals[e];return Number.isNaN(t)?``:k(t)}score(e,t,n){let r=P(e,t);if(r<0)return y;let i=e.plugins[n],a=this.pointsOf(i,n,r);return _`<span class="heat" .style=${`--share: ${i.normalized[r]}%`}>${k(a)}</span>`}rejection(e,t){let n=e.verdicts[t];if(!n)return;let{plugin:r,reasons:i}=e.statuses[n],a=`${r?`${r}: `:``}${(i??[]).join(`, `)}`;return _`<span class="bad" title=${a}>✕ ${a}</span>`}verdictOf(e){return e===this.ranking.selected?_`<span class="good">✓ selected</span>`:this.ranking.ties.includes(e)?_`✓ tied`:_`<span class="quiet">✓ feasible</span>`}marks(e,t){let n=[];return t===this.ranking.selected&&n.push(`selected`),this.pins.includes(t)&&n.push(`picked`),e.verdicts[t]&&n.push(`rejected`),n.join(` `)}details(e){let[t,n]=this.pins,r=t!==void 0&&n!==void 0;return _`${this.node===void 0?y:this.detail(e,this.node)}
+    ${r?this.comparison(e,t,n):y}`}detail(e,t){let n=this.pins.includes(t),r=gt(e,t);return _`<section class="card stack tight" aria-labelledby="node">
       <div class="row between">
-        <h2 id="node">${t===this.nearest?`The closest: `:v}${e.nodes[t]}</h2>
+        <h2 id="node">${t===this.nearest?`The closest: `:y}${e.nodes[t]}</h2>
         <button aria-pressed=${n} @click=${()=>this.pin(t)}>${n?`Pinned`:`Pin to compare`}</button>
       </div>
       ${r.length?this.needs(r):this.place(e,t)} ${this.left(e,t)}
-    </section>`}needs(e){return g`<p><span class="bad">✕ Rejected</span>. What it would take:</p>
+    </section>`}needs(e){return _`<p><span class="bad">✕ Rejected</span>. What it would take:</p>
       <ul class="needs">
-        ${e.map(({plugin:e,reason:t,figures:n,step:r})=>g`<li>
+        ${e.map(({plugin:e,reason:t,figures:n,step:r})=>_`<li>
               <p><strong>${e||`mooring`}</strong>: ${t}</p>
-              ${n?g`<p>${n}</p>`:v}
+              ${n?_`<p>${n}</p>`:y}
               <p class="quiet">${r}</p>
             </li>`)}
-      </ul>`}place(e,t){let{selected:n,totals:r,order:i}=this.ranking;if(t===n)return g`<p class="good">✓ Selected.</p>`;if(pt(e,t)<0||n===void 0)return g`<p>✓ Feasible; it was not scored.</p>`;let a=r[n]-r[t],o=i.indexOf(t)+1,s=g`<button @click=${()=>this.pins=[n,t]}>Compare with ${M(e,n)}</button>`;return g`<p>✓ Feasible: place ${O(o)}, ${a?`${O(a)} behind ${M(e,n)}`:`tied`}.</p>
-      <p>${s}</p>`}left(e,t){return g`<dl class="facts">
-      ${e.resources.map(({name:e,requested:n,free:r})=>g`<div>
+      </ul>`}place(e,t){let{selected:n,totals:r,order:i}=this.ranking;if(t===n)return _`<p class="good">✓ Selected.</p>`;if(P(e,t)<0||n===void 0)return _`<p>✓ Feasible; it was not scored.</p>`;let a=r[n]-r[t],o=i.indexOf(t)+1,s=_`<button @click=${()=>this.pins=[n,t]}>Compare with ${N(e,n)}</button>`;return _`<p>✓ Feasible: place ${k(o)}, ${a?`${k(a)} behind ${N(e,n)}`:`tied`}.</p>
+      <p>${s}</p>`}left(e,t){return _`<dl class="facts">
+      ${e.resources.map(({name:e,requested:n,free:r})=>_`<div>
             <dt>${e}</dt>
             <dd class=${r[t]<n?`bad`:``}>
-              requests ${A(e,n)}, ${A(e,Math.max(0,r[t]))} left
+              requests ${j(e,n)}, ${j(e,Math.max(0,r[t]))} left
             </dd>
           </div>`)}
-    </dl>`}comparison(e,t,n){let r=kt(e,this.weights,t,n),i=[M(e,t),M(e,n)];return g`<section class="card stack tight" aria-labelledby="comparison">
+    </dl>`}comparison(e,t,n){let r=Dt(e,this.weights,t,n),i=[N(e,t),N(e,n)];return _`<section class="card stack tight" aria-labelledby="comparison">
       <div class="row between">
         <h2 id="comparison">Two nodes compared</h2>
         <button @click=${()=>this.pins=[]}>Unpin both</button>
       </div>
-      ${r.length?g`<mooring-comparison .first=${i[0]} .second=${i[1]} .differences=${r}></mooring-comparison>`:[t,n].map(t=>g`<p><strong>${e.nodes[t]}</strong> ${this.rejection(e,t)??this.verdictOf(t)}</p>`)}
-    </section>`}pin(e){this.pins=this.pins.includes(e)?this.pins.filter(t=>t!==e):[...this.pins,e].slice(-2)}reveal(e){this.node=e,this.grid?.reveal(this.rows.indexOf(e))}sort(e){let t=this.sorting.column===e?!this.sorting.descending:e!==`node`&&e!==`verdict`;this.sorting={column:e,descending:t}}};D([w({attribute:!1})],z.prototype,`columns`,void 0),D([w()],z.prototype,`src`,void 0),D([T()],z.prototype,`matrix`,void 0),D([T()],z.prototype,`problem`,void 0),D([T()],z.prototype,`weights`,void 0),D([T()],z.prototype,`points`,void 0),D([T()],z.prototype,`sorting`,void 0),D([T()],z.prototype,`filter`,void 0),D([T()],z.prototype,`pins`,void 0),D([T()],z.prototype,`node`,void 0),D([qe(`mooring-grid`)],z.prototype,`grid`,void 0),z=D([C(`mooring-decision`)],z);function B(e){let[t=``,n=``]=e.replace(/^#\/?/,``).split(/\?(.*)/s);return{path:t.split(`/`).filter(Boolean).map(pn),query:new URLSearchParams(n)}}function V(e,t={}){let n=B(location.hash).query.get(`process`)??void 0,r=new URLSearchParams;for(let[e,i]of Object.entries({process:n,...t}))i&&r.set(e,i);let i=r.toString();return`#/${e.map(e=>encodeURIComponent(e)).join(`/`)}${i&&`?${i}`}`}function H(e){let{path:t,query:n}=B(location.hash),r=V(t,{...Object.fromEntries(n),...e});history.replaceState(null,``,r),dispatchEvent(new HashChangeEvent(`hashchange`))}function pn(e){try{return decodeURIComponent(e)}catch{return e}}var mn=class extends Error{constructor(e,t,n){super(e),this.code=t,this.reason=n}};async function U(e,t,n){return await(await bn(e,yn(t),n)).json()}async function hn(e,t,n){return(await bn(`decisions/${encodeURIComponent(e)}/columns${t?`?again=1`:``}`,{},n)).arrayBuffer()}async function gn(e,t){return(await bn(`explain/columns`,yn(e),t)).arrayBuffer()}async function _n(e){let{processes:t}=await(await bn(`processes`,{},e)).json();return t}function vn(e){let t=new URL(`api/v1/${e}`,document.baseURI),n=B(location.hash).query.get(`process`);return n&&t.searchParams.set(`process`,n),t.href}function yn(e){return{method:`POST`,headers:{"content-type":`application/json`},body:JSON.stringify(e)}}async function bn(e,t,n){let r;try{r=await fetch(vn(e),{...t,signal:n??null})}catch(e){throw n?.throwIfAborted(),new mn(`mooring web does not answer: ${e.message}`,`UNAVAILABLE`,``)}if(r.ok)return r;let i=await r.json().catch(()=>({}));throw new mn(i.message??`HTTP ${r.status}`,i.code??``,i.reason??``)}var W=class{constructor(e,t,n={}){this.host=e,this.load=t,this.options=n,this.loading=!1,this.answered=!1,this.begun=!1,this.abort=new AbortController,this.timer=0,this.whenVisible=()=>{!document.hidden&&this.options.every&&!this.loading&&this.run()},e.addController(this)}hostConnected(){document.addEventListener(`visibilitychange`,this.whenVisible)}hostUpdate(){let e=this.options.key?.();this.begun&&e===this.loadedKey||(this.value=this.error=void 0,this.answered=!1,[this.begun,this.loadedKey]=[!0,e],this.run())}hostDisconnected(){document.removeEventListener(`visibilitychange`,this.whenVisible),this.begun=!1,this.stop()}async run(){this.stop();let{signal:e}=this.abort=new AbortController;this.loading=!0;try{let t=await this.load(e);if(e.aborted)return;[this.value,this.error,this.answered]=[t,void 0,!0]}catch(t){if(e.aborted)return;this.error=t}this.loading=!1,this.host.requestUpdate(),this.options.every&&(this.timer=window.setTimeout(this.whenVisible,this.options.every))}show(e){return!this.answered&&!this.error?g`<p class="quiet" role="status">Loading …</p>`:g`${this.error?Sn(this.error,()=>void this.run()):v}${this.answered?e(this.value):v}`}stop(){this.abort.abort(),this.loading=!1,clearTimeout(this.timer)}},xn={DECISION_NOT_FOUND:`The journal is bounded: the decision is forgotten, or the process was restarted since.`,DECISION_NOT_REPEATABLE:`Explain the pod as of now instead.`,NOT_IMPLEMENTED:`This process does not answer that: look at another one, or turn the journal on.`,POD_NOT_FOUND:`The pod is gone, or not known yet.`,NOT_SYNCED:`The process is still reading the cluster.`,UNAVAILABLE:`The process can't be reached: is it running, and is its address right?`,RESOURCE_EXHAUSTED:`It has too much to do: wait a moment.`};function Sn(e,t,n=`Try again`){let{code:r=``,reason:i=``}=e instanceof mn?e:{};return g`<div class="failure" role="alert">
+      ${r.length?_`<mooring-comparison .first=${i[0]} .second=${i[1]} .differences=${r}></mooring-comparison>`:[t,n].map(t=>_`<p><strong>${e.nodes[t]}</strong> ${this.rejection(e,t)??this.verdictOf(t)}</p>`)}
+    </section>`}pin(e){this.pins=this.pins.includes(e)?this.pins.filter(t=>t!==e):[...this.pins,e].slice(-2)}reveal(e){this.node=e,this.grid?.reveal(this.rows.indexOf(e))}sort(e){let t=this.sorting.column===e?!this.sorting.descending:e!==`node`&&e!==`verdict`;this.sorting={column:e,descending:t}}};O([T({attribute:!1})],V.prototype,`columns`,void 0),O([T()],V.prototype,`src`,void 0),O([E()],V.prototype,`matrix`,void 0),O([E()],V.prototype,`problem`,void 0),O([E()],V.prototype,`weights`,void 0),O([E()],V.prototype,`points`,void 0),O([E()],V.prototype,`sorting`,void 0),O([E()],V.prototype,`filter`,void 0),O([E()],V.prototype,`pins`,void 0),O([E()],V.prototype,`node`,void 0),O([Ke(`mooring-grid`)],V.prototype,`grid`,void 0),V=O([w(`mooring-decision`)],V);function H(e){let[t=``,n=``]=e.replace(/^#\/?/,``).split(/\?(.*)/s);return{path:t.split(`/`).filter(Boolean).map(dn),query:new URLSearchParams(n)}}function U(e,t={}){let n=H(location.hash).query.get(`process`)??void 0,r=new URLSearchParams;for(let[e,i]of Object.entries({process:n,...t}))i&&r.set(e,i);let i=r.toString();return`#/${e.map(e=>encodeURIComponent(e)).join(`/`)}${i&&`?${i}`}`}function W(e){let{path:t,query:n}=H(location.hash),r=U(t,{...Object.fromEntries(n),...e});history.replaceState(null,``,r),dispatchEvent(new HashChangeEvent(`hashchange`))}function dn(e){try{return decodeURIComponent(e)}catch{return e}}var fn=class extends Error{constructor(e,t,n){super(e),this.code=t,this.reason=n}};async function G(e,t,n){return await(await vn(e,_n(t),n)).json()}async function pn(e,t,n){return(await vn(`decisions/${encodeURIComponent(e)}/columns${t?`?again=1`:``}`,{},n)).arrayBuffer()}async function mn(e,t){return(await vn(`explain/columns`,_n(e),t)).arrayBuffer()}async function hn(e){let{processes:t}=await(await vn(`processes`,{},e)).json();return t}function gn(e){let t=new URL(`api/v1/${e}`,document.baseURI),n=H(location.hash).query.get(`process`);return n&&t.searchParams.set(`process`,n),t.href}function _n(e){return{method:`POST`,headers:{"content-type":`application/json`},body:JSON.stringify(e)}}async function vn(e,t,n){let r;try{r=await fetch(gn(e),{...t,signal:n??null})}catch(e){throw n?.throwIfAborted(),new fn(`mooring web does not answer: ${e.message}`,`UNAVAILABLE`,``)}if(r.ok)return r;let i=await r.json().catch(()=>({}));throw new fn(i.message??`HTTP ${r.status}`,i.code??``,i.reason??``)}var K=class{constructor(e,t,n={}){this.host=e,this.load=t,this.options=n,this.loading=!1,this.answered=!1,this.begun=!1,this.abort=new AbortController,this.timer=0,this.whenVisible=()=>{!document.hidden&&this.options.every&&!this.loading&&this.run()},e.addController(this)}hostConnected(){document.addEventListener(`visibilitychange`,this.whenVisible)}hostUpdate(){let e=this.options.key?.();this.begun&&e===this.loadedKey||(this.value=this.error=void 0,this.answered=!1,[this.begun,this.loadedKey]=[!0,e],this.run())}hostDisconnected(){document.removeEventListener(`visibilitychange`,this.whenVisible),this.begun=!1,this.stop()}async run(){this.stop();let{signal:e}=this.abort=new AbortController;this.loading=!0;try{let t=await this.load(e);if(e.aborted)return;[this.value,this.error,this.answered]=[t,void 0,!0]}catch(t){if(e.aborted)return;this.error=t}this.loading=!1,this.host.requestUpdate(),this.options.every&&(this.timer=window.setTimeout(this.whenVisible,this.options.every))}show(e){return!this.answered&&!this.error?_`<p class="quiet" role="status">Loading …</p>`:_`${this.error?bn(this.error,()=>void this.run()):y}${this.answered?e(this.value):y}`}stop(){this.abort.abort(),this.loading=!1,clearTimeout(this.timer)}},yn={DECISION_NOT_FOUND:`The journal is bounded: the decision is forgotten, or the process was restarted since.`,DECISION_NOT_REPEATABLE:`Explain the pod as of now instead.`,NOT_IMPLEMENTED:`This process does not answer that: look at another one, or turn the journal on.`,POD_NOT_FOUND:`The pod is gone, or not known yet.`,SESSION_EXPIRED:`The copy of the cluster is too old: start over.`,SESSION_NOT_FOUND:`The copy of the cluster ended, as nothing was asked for ten minutes: start over.`,NOT_SYNCED:`The process is still reading the cluster.`,UNAVAILABLE:`The process can't be reached: is it running, and is its address right?`,RESOURCE_EXHAUSTED:`It has too much to do: wait a moment.`};function bn(e,t,n=`Try again`){let{code:r=``,reason:i=``}=e instanceof fn?e:{};return _`<div class="failure" role="alert">
     <p><strong>${e.message}</strong></p>
-    <p>${xn[i]??xn[r]??v}</p>
+    <p>${yn[i]??yn[r]??y}</p>
     <button @click=${t}>${n}</button>
-  </div>`}function G(e,t){return(e??``).replace(t,``).replaceAll(`_`,` `).toLowerCase()}function Cn(e){return G(e,`EXTENSION_POINT_`).replace(/(?:^| )(\w)/g,(e,t)=>t.toUpperCase())}function K(e){return`${e?.namespace??``}/${e?.name??``}`}function wn(e){return e?.reason?`${e.plugin?`${e.plugin}: `:``}${e.reason}`:``}function Tn(e){if(e.result===`DECISION_RESULT_SCHEDULED`)return{mark:`✓`,text:e.node||`feasible`,tone:`good`};let t=wn(e.dominant)||e.status?.message||(e.status?.reasons??[]).join(`, `);return e.result===`DECISION_RESULT_UNSCHEDULABLE`?{mark:`✕`,text:t,tone:`bad`}:{mark:`⚠`,text:t||G(e.result,`DECISION_RESULT_`),tone:`warn`}}function q(e){return/^[\w./:=@%+,-]+$/.test(e)?e:`'${e.replaceAll(`'`,`'\\''`)}'`}var En=class extends S{constructor(...e){super(...e),this.seq=``,this.again=!1,this.record=new W(this,e=>Dn(this.seq,e),{key:()=>this.seq}),this.columns=new W(this,e=>hn(this.seq,this.again,e),{key:()=>`${this.seq} ${this.again}`}),this.attempts=new W(this,e=>this.listAttempts(e),{key:()=>K(this.record.value?.pod)})}static{this.styles=[E,o`
+  </div>`}function q(e,t){return(e??``).replace(t,``).replaceAll(`_`,` `).toLowerCase()}function xn(e){return q(e,`EXTENSION_POINT_`).replace(/(?:^| )(\w)/g,(e,t)=>t.toUpperCase())}function J(e){return`${e?.namespace??``}/${e?.name??``}`}function Sn(e){return e?.reason?`${e.plugin?`${e.plugin}: `:``}${e.reason}`:``}function Cn(e){if(e.result===`DECISION_RESULT_SCHEDULED`)return{mark:`✓`,text:e.node||`feasible`,tone:`good`};let t=Sn(e.dominant)||e.status?.message||(e.status?.reasons??[]).join(`, `);return e.result===`DECISION_RESULT_UNSCHEDULABLE`?{mark:`✕`,text:t,tone:`bad`}:{mark:`⚠`,text:t||q(e.result,`DECISION_RESULT_`),tone:`warn`}}function Y(e){return/^[\w./:=@%+,-]+$/.test(e)?e:`'${e.replaceAll(`'`,`'\\''`)}'`}var wn=(function(){let e=typeof document<`u`&&document.createElement(`link`).relList;return e&&e.supports&&e.supports(`modulepreload`)?`modulepreload`:`preload`})(),Tn=function(e,t){return new URL(e,t).href},En={},Dn=function(e){return e.pathname.endsWith(`.css`)},On=function(e,t,n){if(t in e)return e[t];let r=n();if(!r){e[t]=void 0;return}let i=r.then(()=>{e[t]=void 0},n=>{throw e[t]=void 0,n});return e[t]=i,i},kn=function(e,t,n){let r=Promise.resolve();if(t&&t.length>0){let e,i=document.querySelector(`meta[property=csp-nonce]`),a=i?.nonce||i?.getAttribute(`nonce`);function o(e){return Promise.all(e.map(e=>Promise.resolve(e).then(e=>({status:`fulfilled`,value:e}),e=>({status:`rejected`,reason:e}))))}function s(e){return import.meta.resolve?new URL(import.meta.resolve(e)):new URL(e,import.meta.url)}r=o(t.map(t=>{t=Tn(t,n);let r=s(t),i=Dn(r);return On(En,r.href,()=>{if(e===void 0){e={all:new Set,styles:new Set};let t=document.getElementsByTagName(`link`);for(let n=t.length-1;n>=0;n--){let r=t[n];e.all.add(r.href),r.rel===`stylesheet`&&e.styles.add(r.href)}}if((i?e.styles:e.all).has(r.href))return;let t=document.createElement(`link`);if(t.rel=i?`stylesheet`:wn,i||(t.as=`script`),t.crossOrigin=``,t.href=r.href,a&&t.setAttribute(`nonce`,a),document.head.appendChild(t),i)return new Promise((e,n)=>{let i=a=>{t.removeEventListener(`load`,i),t.removeEventListener(`error`,i),a.type===`error`?n(Error(`Unable to preload CSS for ${r}`)):e(a)};t.addEventListener(`load`,i),t.addEventListener(`error`,i)})})}).filter(e=>e!==void 0))}function i(e){let t=new Event(`vite:preloadError`,{cancelable:!0});if(t.payload=e,window.dispatchEvent(t),!t.defaultPrevented)throw e}return r.then(t=>{for(let e of t||[])e.status===`rejected`&&i(e.reason);return e().catch(i)})};async function An(e){let{load:t}=await kn(async()=>{let{load:e}=await import(`./js-yaml.js`);return{load:e}},[],import.meta.url),n=t(e);if(typeof n!=`object`||!n)throw Error(`A manifest is expected: a Pod, or what makes pods.`);if(n.kind===`Pod`)return n;let r=n.spec?.template??(n.spec?.jobTemplate)?.spec?.template;if(!r?.spec)throw Error(`A Pod, or what makes pods, is expected, not ${n.kind??`this`}.`);let{name:i=`pod`,namespace:a=`default`}=n.metadata??{};return{apiVersion:`v1`,kind:`Pod`,metadata:{...r.metadata,name:`${i}-what-if`,namespace:a},spec:r.spec}}async function jn(e){let{dump:t}=await kn(async()=>{let{dump:e}=await import(`./js-yaml.js`);return{dump:e}},[],import.meta.url);return t(e)}function Mn(e){let t=new TextEncoder().encode(JSON.stringify(e));return{json:btoa(Array.from(t,e=>String.fromCharCode(e)).join(``))}}async function Nn(e,t,n,r){let{object:i}=await G(`ClusterService/GetObject`,{kind:e,namespace:t,name:n},r),a=Uint8Array.from(atob(i?.json??``),e=>e.charCodeAt(0));return JSON.parse(new TextDecoder().decode(a))}var Pn=class extends C{constructor(...e){super(...e),this.namespace=``,this.name=``,this.open=!1,this.text=new K(this,e=>this.read(e),{key:()=>`${this.namespace}/${this.name} ${this.open}`})}static{this.styles=[D]}render(){return _`<details class="card" @toggle=${e=>this.open=e.target.open}>
+      <summary>Manifest, as far as scheduling reads it</summary>
+      ${this.text.show(e=>_`<pre tabindex="0" aria-label="Manifest">${e}</pre>`)}
+    </details>`}async read(e){return this.open?jn(await Nn(`Pod`,this.namespace,this.name,e)):``}};O([T()],Pn.prototype,`namespace`,void 0),O([T()],Pn.prototype,`name`,void 0),O([E()],Pn.prototype,`open`,void 0),Pn=O([w(`mooring-manifest`)],Pn);var Fn=class extends C{constructor(...e){super(...e),this.seq=``,this.again=!1,this.record=new K(this,e=>In(this.seq,e),{key:()=>this.seq}),this.columns=new K(this,e=>pn(this.seq,this.again,e),{key:()=>`${this.seq} ${this.again}`}),this.attempts=new K(this,e=>this.listAttempts(e),{key:()=>J(this.record.value?.pod)})}static{this.styles=[D,o`
       ol {
         list-style: none;
         display: flex;
@@ -765,32 +768,33 @@ var e=globalThis,t=e.ShadowRoot&&(e.ShadyCSS===void 0||e.ShadyCSS.nativeShadow)&
         text-overflow: ellipsis;
         white-space: nowrap;
       }
-    `]}willUpdate(e){e.has(`seq`)&&(this.again=!1)}render(){return g`<div class="stack">
+    `]}willUpdate(e){e.has(`seq`)&&(this.again=!1)}render(){return _`<div class="stack">
       <div class="row between">
         <h1>Decision ${this.seq}</h1>
         <div class="row">
           <button aria-pressed=${this.again} title="Made again as of then, with every rejection of each node" @click=${()=>this.again=!this.again}>
             Make it again
           </button>
-          ${this.record.value?g`<mooring-copy .copies=${this.copies(this.record.value)}></mooring-copy>`:v}
+          ${this.record.value?_`<mooring-copy .copies=${this.copies(this.record.value)}></mooring-copy>`:y}
         </div>
       </div>
-      ${this.record.show(e=>e?this.facts(e):v)}
-      ${this.columns.show(e=>g`<mooring-decision .columns=${e}></mooring-decision>`)}
-      ${this.attempts.value&&this.attempts.value.length>1?this.timeline(this.attempts.value):v}
-    </div>`}facts(e){let{pod:t,provenance:n,node:r,queueWait:i}=e;return g`<dl class="facts">
-      ${[[`Pod`,g`<a href=${V([`pods`,t?.namespace??``,t?.name??``])}>${K(t)}</a>`],[`Made`,g`<time datetime=${e.time} title=${e.time}>${j(e.time)} ago</time>`],[`Kind`,G(e.kind,`DECISION_KIND_`)],[`Node`,r?g`<a href=${V([`nodes`,r])}>${r}</a>`:``],[`Attempt`,e.attempt?O(e.attempt):``],[`Waited`,i?lt(i):``],[`Took`,lt(e.duration)],[`Profile`,g`<a href=${V([`profiles`])}>${n?.profile??``}</a>`],[`Configuration`,g`<span class="mono">${(n?.configurationHash??``).slice(0,8)}</span>`],[`State`,`version ${n?.stateVersion??0}`],[`Trace`,e.traceId??``]].map(([e,t])=>t?g`<div><dt>${e}</dt><dd>${t}</dd></div>`:v)}
-    </dl>`}copies(e){let t=e.attempt?` --attempt ${e.attempt}`:``;return[{name:`CLI`,text:`mooring explain ${q(K(e.pod))}${t}`},{name:`JSON`,text:JSON.stringify(e,void 0,2)},{name:`curl`,text:`curl -s ${q(vn(`decisions/${this.seq}/columns`))}`}]}timeline(e){return g`<section class="card stack tight" aria-labelledby="attempts">
+      ${this.record.show(e=>e?this.facts(e):y)}
+      ${this.columns.show(e=>_`<mooring-decision .columns=${e}></mooring-decision>`)}
+      ${this.attempts.value&&this.attempts.value.length>1?this.timeline(this.attempts.value):y}
+      ${this.record.value?Ln(this.record.value):y}
+    </div>`}facts(e){let{pod:t,provenance:n,node:r,queueWait:i}=e;return _`<dl class="facts">
+      ${[[`Pod`,_`<a href=${U([`pods`,t?.namespace??``,t?.name??``])}>${J(t)}</a>`],[`Made`,_`<time datetime=${e.time} title=${e.time}>${M(e.time)} ago</time>`],[`Kind`,q(e.kind,`DECISION_KIND_`)],[`Node`,r?_`<a href=${U([`nodes`,r])}>${r}</a>`:``],[`Attempt`,e.attempt?k(e.attempt):``],[`Waited`,i?ct(i):``],[`Took`,ct(e.duration)],[`Profile`,_`<a href=${U([`profiles`])}>${n?.profile??``}</a>`],[`Configuration`,_`<span class="mono">${(n?.configurationHash??``).slice(0,8)}</span>`],[`State`,`version ${n?.stateVersion??0}`],[`Trace`,e.traceId??``]].map(([e,t])=>t?_`<div><dt>${e}</dt><dd>${t}</dd></div>`:y)}
+    </dl>`}copies(e){let t=e.attempt?` --attempt ${e.attempt}`:``;return[{name:`CLI`,text:`mooring explain ${Y(J(e.pod))}${t}`},{name:`JSON`,text:JSON.stringify(e,void 0,2)},{name:`curl`,text:`curl -s ${Y(gn(`decisions/${this.seq}/columns`))}`}]}timeline(e){return _`<section class="card stack tight" aria-labelledby="attempts">
       <h2 id="attempts">All decisions about this pod</h2>
       <ol>
-        ${e.map(e=>{let{mark:t,text:n,tone:r}=Tn(e),i=e.seq===this.seq;return g`<li class=${i?`now`:``}>
-            <a href=${V([`decisions`,e.seq])} aria-current=${i?`true`:v} title=${n}>
+        ${e.map(e=>{let{mark:t,text:n,tone:r}=Cn(e),i=e.seq===this.seq;return _`<li class=${i?`now`:``}>
+            <a href=${U([`decisions`,e.seq])} aria-current=${i?`true`:y} title=${n}>
               <span class=${r}>${t}</span> ${n}</a
             >
-            <span class="quiet">${G(e.kind,`DECISION_KIND_`)}, ${j(e.time)} ago</span>
+            <span class="quiet">${q(e.kind,`DECISION_KIND_`)}, ${M(e.time)} ago</span>
           </li>`})}
       </ol>
-    </section>`}async listAttempts(e){let t=this.record.value?.pod;return t?(await U(`DecisionService/ListDecisions`,{filter:{namespace:t.namespace??``,pod:t.name??``},limit:50},e)).decisions??[]:[]}};D([w()],En.prototype,`seq`,void 0),D([T()],En.prototype,`again`,void 0),En=D([C(`mooring-decision-view`)],En);async function Dn(e,t){return(await U(`DecisionService/ListDecisions`,{afterSeq:String(Number(e)-1),limit:1},t)).decisions?.find(t=>t.seq===e)}function J(e,t,n,r){let i=`curl -s ${q(vn(t))} -H 'content-type: application/json' -d ${q(JSON.stringify(n))}`;return[{name:`CLI`,text:e},{name:`JSON`,text:JSON.stringify(r,void 0,2)},{name:`curl`,text:i}]}var Y=500,On=`15s`,kn=500,An=[`DECISION_RESULT_SCHEDULED`,`DECISION_RESULT_UNSCHEDULABLE`,`DECISION_RESULT_ERROR`,`DECISION_RESULT_FAILED`],jn=[[`namespace`,`Namespace`],[`pod`,`Pod`],[`node`,`Node`],[`profile`,`Profile`],[`plugin`,`Rejected by`]],X=class extends S{constructor(...e){super(...e),this.query=new URLSearchParams,this.shown=[],this.waiting=[],this.paused=!1,this.missed=0,this.loaded=!1,this.abort=new AbortController,this.take=()=>{this.shown=[...this.waiting,...this.shown].slice(0,Y),this.waiting=[]},this.pause=()=>{this.paused=!this.paused,this.paused||this.take()},this.onFacet=e=>{let{name:t,value:n}=e.target;H({[t]:n.trim()})}}static{this.styles=[E,o`
+    </section>`}async listAttempts(e){let t=this.record.value?.pod;return t?(await G(`DecisionService/ListDecisions`,{filter:{namespace:t.namespace??``,pod:t.name??``},limit:50},e)).decisions??[]:[]}};O([T()],Fn.prototype,`seq`,void 0),O([E()],Fn.prototype,`again`,void 0),Fn=O([w(`mooring-decision-view`)],Fn);async function In(e,t){return(await G(`DecisionService/ListDecisions`,{afterSeq:String(Number(e)-1),limit:1},t)).decisions?.find(t=>t.seq===e)}function Ln({pod:e}){return _`<mooring-manifest .namespace=${e?.namespace??``} .name=${e?.name??``}></mooring-manifest>`}function X(e,t,n,r){let i=`curl -s ${Y(gn(t))} -H 'content-type: application/json' -d ${Y(JSON.stringify(n))}`;return[{name:`CLI`,text:e},{name:`JSON`,text:JSON.stringify(r,void 0,2)},{name:`curl`,text:i}]}var Rn=500,zn=`15s`,Bn=500,Vn=2e3,Hn=[`DECISION_RESULT_SCHEDULED`,`DECISION_RESULT_UNSCHEDULABLE`,`DECISION_RESULT_ERROR`,`DECISION_RESULT_FAILED`],Un=[[`namespace`,`Namespace`],[`pod`,`Pod`],[`node`,`Node`],[`profile`,`Profile`],[`plugin`,`Rejected by`]],Z=class extends C{constructor(...e){super(...e),this.query=new URLSearchParams,this.shown=[],this.waiting=[],this.paused=!1,this.missed=0,this.loaded=!1,this.abort=new AbortController,this.take=()=>{this.shown=[...this.waiting,...this.shown].slice(0,Rn),this.waiting=[]},this.pause=()=>{this.paused=!this.paused,this.paused||this.take()},this.onFacet=e=>{let{name:t,value:n}=e.target;W({[t]:n.trim()})}}static{this.styles=[D,o`
       .facets > label {
         display: grid;
         font-size: 0.8125rem;
@@ -804,69 +808,69 @@ var e=globalThis,t=e.ShadowRoot&&(e.ShadyCSS===void 0||e.ShadyCSS.nativeShadow)&
       mooring-grid {
         --grid-height: calc(100vh - 16rem);
       }
-    `]}disconnectedCallback(){super.disconnectedCallback(),this.abort.abort()}willUpdate(e){e.has(`query`)&&this.query.toString()!==this.asked&&this.begin()}render(){return g`<div class="stack">
+    `]}disconnectedCallback(){super.disconnectedCallback(),this.abort.abort()}willUpdate(e){e.has(`query`)&&this.query.toString()!==this.asked&&this.begin()}render(){return _`<div class="stack">
       <div class="row between">
         <h1>Decisions</h1>
         <div class="row">
           <span class="quiet" role="status">${this.progress()}</span>
-          ${this.waiting.length?g`<button class="primary" @click=${this.take}>Show ${k(this.waiting.length,`new one`)}</button>`:v}
+          ${this.waiting.length?_`<button class="primary" @click=${this.take}>Show ${A(this.waiting.length,`new one`)}</button>`:y}
           <button aria-pressed=${this.paused} @click=${this.pause}>${this.paused?`Paused`:`Pause`}</button>
           <mooring-copy .copies=${this.copies()}></mooring-copy>
         </div>
       </div>
       <form class="row facets" @submit=${e=>e.preventDefault()} @change=${this.onFacet}>
-        ${jn.map(([e,t])=>g`<label>${t}<input name=${e} autocomplete="off" spellcheck="false" .value=${this.query.get(e)??``} /></label>`)}
+        ${Un.map(([e,t])=>_`<label>${t}<input name=${e} autocomplete="off" spellcheck="false" .value=${this.query.get(e)??``} /></label>`)}
         <label
           >Result<select name="result">
             <option value="">all</option>
-            ${An.map(e=>{let t=G(e,`DECISION_RESULT_`);return g`<option value=${t} ?selected=${this.query.get(`result`)===t}>${t}</option>`})}
+            ${Hn.map(e=>{let t=q(e,`DECISION_RESULT_`);return _`<option value=${t} ?selected=${this.query.get(`result`)===t}>${t}</option>`})}
           </select></label
         >
       </form>
-      ${this.error?Sn(this.error,()=>this.begin()):v}
+      ${this.error?bn(this.error,()=>this.begin()):y}
       <mooring-grid
         label="Decisions, the newest first"
-        .columns=${Nn}
+        .columns=${Gn}
         .rows=${this.shown}
         .keyOf=${e=>e.seq}
         empty=${this.loaded?`No decision yet, or none that matches.`:`Loading …`}
-        @mooring-open=${e=>location.hash=V([`decisions`,e.detail.seq])}
+        @mooring-open=${e=>location.hash=U([`decisions`,e.detail.seq])}
       ></mooring-grid>
-    </div>`}progress(){let e=this.missed?` · ${O(this.missed)} passed over`:``;return`${O(this.shown.length)} shown${e}`}copies(){let e=[...this.query].filter(([e,t])=>e!==`process`&&t).map(([e,t])=>`--${e} ${q(t)}`),t={filter:this.filter()};return J([`mooring decisions`,...e].join(` `),`DecisionService/ListDecisions`,t,this.shown)}filter(){let e={},{query:t}=this;for(let n of[`namespace`,`pod`,`node`,`profile`])t.get(n)&&(e[n]=t.get(n));t.get(`plugin`)&&(e.rejectingPlugin=t.get(`plugin`));let n=An.find(e=>G(e,`DECISION_RESULT_`)===t.get(`result`));return n&&(e.results=[n]),e}begin(){this.abort.abort(),this.abort=new AbortController,this.asked=this.query.toString(),[this.shown,this.waiting,this.missed,this.error,this.loaded]=[[],[],0,void 0,!1],this.follow(this.abort.signal)}async follow(e){let t=this.filter(),n=``,r;try{for(;!e.aborted;){let i={filter:t,limit:Y};r!==void 0&&Object.assign(i,{afterSeq:r,wait:On});let a=await U(`DecisionService/ListDecisions`,i,e);if(r!==void 0&&a.journalId!==n)return this.begin();n=a.journalId??``,r=this.goOn(a),this.add(a.decisions??[]),await Mn(a.waitRefused?2*kn:kn)}}catch(t){e.aborted||(this.error=t)}}goOn({nextAfterSeq:e=`0`,lastSeq:t=`0`,missedCount:n=`0`}){let r=Math.max(0,Number(t)-Number(e)-Y);return this.missed+=Number(n)+r,String(Number(e)+r)}add(e){if(this.loaded=!0,this.error=void 0,!e.length)return;let t=[...e].reverse();this.paused?this.waiting=[...t,...this.waiting].slice(0,Y):this.shown=[...t,...this.shown].slice(0,Y)}};D([w({attribute:!1})],X.prototype,`query`,void 0),D([T()],X.prototype,`shown`,void 0),D([T()],X.prototype,`waiting`,void 0),D([T()],X.prototype,`paused`,void 0),D([T()],X.prototype,`missed`,void 0),D([T()],X.prototype,`loaded`,void 0),D([T()],X.prototype,`error`,void 0),X=D([C(`mooring-decisions`)],X);function Mn(e){return new Promise(t=>setTimeout(t,e))}var Nn=[{id:`pod`,title:`Pod`,width:`min(16rem, 45vw)`,cell:({pod:e,seq:t})=>g`<a tabindex="-1" href=${V([`decisions`,t])} title=${K(e)}>${K(e)}</a>`},{id:`time`,title:`Time`,width:`6rem`,cell:({time:e})=>g`<time datetime=${e} title=${`${j(e)} ago`}>${Pn(e)}</time>`},{id:`outcome`,title:`Outcome`,width:`minmax(14rem, 1fr)`,cell:e=>{let{mark:t,text:n,tone:r}=Tn(e);return g`<span class=${r} title=${n}>${t} ${n}</span>`}},{id:`kind`,title:`Kind`,width:`5.5rem`,cell:({kind:e})=>G(e,`DECISION_KIND_`)},{id:`margin`,title:`Margin`,width:`5rem`,numeric:!0,cell:({runnerUpNode:e,total:t=`0`,runnerUpTotal:n=`0`})=>e?O(Number(t)-Number(n)):``},{id:`feasible`,title:`Feasible`,width:`7.5rem`,numeric:!0,cell:({feasibleCount:e=0,evaluatedCount:t=0})=>t?`${O(e)} of ${O(t)}`:O(e)},{id:`attempt`,title:`Attempt`,width:`5rem`,numeric:!0,cell:({attempt:e})=>e?O(e):``},{id:`duration`,title:`Took`,width:`6rem`,numeric:!0,cell:e=>lt(e.duration)},{id:`profile`,title:`Profile`,width:`8rem`,cell:({provenance:e})=>e?.profile??``}];function Pn(e){return e?new Date(e).toLocaleTimeString(`en-GB`):``}var Fn=(function(){let e=typeof document<`u`&&document.createElement(`link`).relList;return e&&e.supports&&e.supports(`modulepreload`)?`modulepreload`:`preload`})(),In=function(e,t){return new URL(e,t).href},Ln={},Rn=function(e){return e.pathname.endsWith(`.css`)},zn=function(e,t,n){if(t in e)return e[t];let r=n();if(!r){e[t]=void 0;return}let i=r.then(()=>{e[t]=void 0},n=>{throw e[t]=void 0,n});return e[t]=i,i},Bn=function(e,t,n){let r=Promise.resolve();if(t&&t.length>0){let e,i=document.querySelector(`meta[property=csp-nonce]`),a=i?.nonce||i?.getAttribute(`nonce`);function o(e){return Promise.all(e.map(e=>Promise.resolve(e).then(e=>({status:`fulfilled`,value:e}),e=>({status:`rejected`,reason:e}))))}function s(e){return import.meta.resolve?new URL(import.meta.resolve(e)):new URL(e,import.meta.url)}r=o(t.map(t=>{t=In(t,n);let r=s(t),i=Rn(r);return zn(Ln,r.href,()=>{if(e===void 0){e={all:new Set,styles:new Set};let t=document.getElementsByTagName(`link`);for(let n=t.length-1;n>=0;n--){let r=t[n];e.all.add(r.href),r.rel===`stylesheet`&&e.styles.add(r.href)}}if((i?e.styles:e.all).has(r.href))return;let t=document.createElement(`link`);if(t.rel=i?`stylesheet`:Fn,i||(t.as=`script`),t.crossOrigin=``,t.href=r.href,a&&t.setAttribute(`nonce`,a),document.head.appendChild(t),i)return new Promise((e,n)=>{let i=a=>{t.removeEventListener(`load`,i),t.removeEventListener(`error`,i),a.type===`error`?n(Error(`Unable to preload CSS for ${r}`)):e(a)};t.addEventListener(`load`,i),t.addEventListener(`error`,i)})})}).filter(e=>e!==void 0))}function i(e){let t=new Event(`vite:preloadError`,{cancelable:!0});if(t.payload=e,window.dispatchEvent(t),!t.defaultPrevented)throw e}return r.then(t=>{for(let e of t||[])e.status===`rejected`&&i(e.reason);return e().catch(i)})};async function Vn(e){let{load:t}=await Bn(async()=>{let{load:e}=await import(`./js-yaml.js`);return{load:e}},[],import.meta.url),n=t(e);if(typeof n!=`object`||!n)throw Error(`A manifest is expected: a Pod, or what makes pods.`);if(n.kind===`Pod`)return n;let r=n.spec?.template??(n.spec?.jobTemplate)?.spec?.template;if(!r?.spec)throw Error(`A Pod, or what makes pods, is expected, not ${n.kind??`this`}.`);let{name:i=`pod`,namespace:a=`default`}=n.metadata??{};return{apiVersion:`v1`,kind:`Pod`,metadata:{...r.metadata,name:`${i}-what-if`,namespace:a},spec:r.spec}}async function Hn(e){let{dump:t}=await Bn(async()=>{let{dump:e}=await import(`./js-yaml.js`);return{dump:e}},[],import.meta.url);return t(e)}function Un(e){let t=new TextEncoder().encode(JSON.stringify(e));return{json:btoa(Array.from(t,e=>String.fromCharCode(e)).join(``))}}async function Z(e,t,n,r){let{object:i}=await U(`ClusterService/GetObject`,{kind:e,namespace:t,name:n},r),a=Uint8Array.from(atob(i?.json??``),e=>e.charCodeAt(0));return JSON.parse(new TextDecoder().decode(a))}var Wn=1e3,Gn=class extends S{constructor(...e){super(...e),this.query=new URLSearchParams,this.pods=new W(this,qn,{every:5e3})}static{this.styles=[E,o`
+    </div>`}progress(){let e=this.missed?` · ${k(this.missed)} passed over`:``;return`${k(this.shown.length)} shown${e}`}copies(){let e=[...this.query].filter(([e,t])=>e!==`process`&&t).map(([e,t])=>`--${e} ${Y(t)}`),t={filter:this.filter()};return X([`mooring decisions`,...e].join(` `),`DecisionService/ListDecisions`,t,this.shown)}filter(){let e={},{query:t}=this;for(let n of[`namespace`,`pod`,`node`,`profile`])t.get(n)&&(e[n]=t.get(n));t.get(`plugin`)&&(e.rejectingPlugin=t.get(`plugin`));let n=Hn.find(e=>q(e,`DECISION_RESULT_`)===t.get(`result`));return n&&(e.results=[n]),e}begin(){this.abort.abort(),this.abort=new AbortController,this.asked=this.query.toString(),[this.shown,this.waiting,this.missed,this.error,this.loaded]=[[],[],0,void 0,!1],this.follow(this.abort.signal)}async follow(e){let t;for(;!e.aborted;){try{let n=await this.ask(t,e);if(t&&n.journalId!==t.journalId)return this.begin();t={...n,nextAfterSeq:this.goOn(n)},this.add(n.decisions??[])}catch(t){e.aborted||(this.error=t)}await Wn(this.error||t?.waitRefused?Vn:Bn)}}ask(e,t){let n={filter:this.filter(),limit:Rn};return e&&Object.assign(n,{afterSeq:e.nextAfterSeq??`0`,wait:zn}),G(`DecisionService/ListDecisions`,n,t)}goOn({nextAfterSeq:e=`0`,lastSeq:t=`0`,missedCount:n=`0`}){let r=Math.max(0,Number(t)-Number(e)-Rn);return this.missed+=Number(n)+r,String(Number(e)+r)}add(e){if(this.loaded=!0,this.error=void 0,!e.length)return;let t=[...e].reverse();this.paused?this.waiting=[...t,...this.waiting].slice(0,Rn):this.shown=[...t,...this.shown].slice(0,Rn)}};O([T({attribute:!1})],Z.prototype,`query`,void 0),O([E()],Z.prototype,`shown`,void 0),O([E()],Z.prototype,`waiting`,void 0),O([E()],Z.prototype,`paused`,void 0),O([E()],Z.prototype,`missed`,void 0),O([E()],Z.prototype,`loaded`,void 0),O([E()],Z.prototype,`error`,void 0),Z=O([w(`mooring-decisions`)],Z);function Wn(e){return new Promise(t=>setTimeout(t,e))}var Gn=[{id:`pod`,title:`Pod`,width:`min(16rem, 45vw)`,cell:({pod:e,seq:t})=>_`<a tabindex="-1" href=${U([`decisions`,t])} title=${J(e)}>${J(e)}</a>`},{id:`time`,title:`Time`,width:`6rem`,cell:({time:e})=>_`<time datetime=${e} title=${`${M(e)} ago`}>${Kn(e)}</time>`},{id:`outcome`,title:`Outcome`,width:`minmax(14rem, 1fr)`,cell:e=>{let{mark:t,text:n,tone:r}=Cn(e);return _`<span class=${r} title=${n}>${t} ${n}</span>`}},{id:`kind`,title:`Kind`,width:`5.5rem`,cell:({kind:e})=>q(e,`DECISION_KIND_`)},{id:`margin`,title:`Margin`,width:`5rem`,numeric:!0,cell:({runnerUpNode:e,total:t=`0`,runnerUpTotal:n=`0`})=>e?k(Number(t)-Number(n)):``},{id:`feasible`,title:`Feasible`,width:`7.5rem`,numeric:!0,cell:({feasibleCount:e=0,evaluatedCount:t=0})=>t?`${k(e)} of ${k(t)}`:k(e)},{id:`attempt`,title:`Attempt`,width:`5rem`,numeric:!0,cell:({attempt:e})=>e?k(e):``},{id:`duration`,title:`Took`,width:`6rem`,numeric:!0,cell:e=>ct(e.duration)},{id:`profile`,title:`Profile`,width:`8rem`,cell:({provenance:e})=>e?.profile??``}];function Kn(e){return e?new Date(e).toLocaleTimeString(`en-GB`):``}var qn=1e3,Jn=class extends C{constructor(...e){super(...e),this.query=new URLSearchParams,this.pods=new K(this,Xn,{every:5e3})}static{this.styles=[D,o`
       mooring-grid {
         --grid-height: calc(100vh - 13rem);
       }
       input {
         width: min(20rem, 100%);
       }
-    `]}render(){let e=(this.query.get(`name`)??``).toLowerCase(),t=this.query.get(`show`)??``;return g`<div class="stack">
+    `]}render(){let e=(this.query.get(`name`)??``).toLowerCase(),t=this.query.get(`show`)??``;return _`<div class="stack">
       <div class="row between">
         <h1>Pods</h1>
         <div class="row">
           <span class="segments" role="group" aria-label="Which pods">
-            ${[[``,`All`],[`pending`,`Pending`]].map(([e,n])=>g`<button aria-pressed=${t===e} @click=${()=>H({show:e})}>${n}</button>`)}
+            ${[[``,`All`],[`pending`,`Pending`]].map(([e,n])=>_`<button aria-pressed=${t===e} @click=${()=>W({show:e})}>${n}</button>`)}
           </span>
           <input
             type="search"
             aria-label="Filter by namespace or name"
             placeholder="Filter by namespace or name"
             .value=${e}
-            @input=${e=>H({name:e.target.value})}
+            @input=${e=>W({name:e.target.value})}
           />
           <mooring-copy
-            .copies=${J(`mooring why-pending`,`ClusterService/ListPendingPods`,{},this.pods.value??[])}
+            .copies=${X(`mooring why-pending`,`ClusterService/ListPendingPods`,{},this.pods.value??[])}
           ></mooring-copy>
         </div>
       </div>
-      ${this.pods.show(n=>g`<mooring-grid
+      ${this.pods.show(n=>_`<mooring-grid
           label="Pods"
-          .columns=${Kn}
-          .rows=${n.filter(({pod:n,pending:r})=>(!t||r)&&K(n).toLowerCase().includes(e))}
-          .keyOf=${e=>K(e.pod)}
+          .columns=${Yn}
+          .rows=${n.filter(({pod:n,pending:r})=>(!t||r)&&J(n).toLowerCase().includes(e))}
+          .keyOf=${e=>J(e.pod)}
           empty=${n.length?`No pod matches.`:`No pod is pending, and none was decided about.`}
           @mooring-open=${e=>location.hash=Q(e.detail.pod)}
         ></mooring-grid>`)}
-    </div>`}};D([w({attribute:!1})],Gn.prototype,`query`,void 0),Gn=D([C(`mooring-pods`)],Gn);function Q(e){return V([`pods`,e?.namespace??``,e?.name??``])}var Kn=[{id:`pod`,title:`Pod`,width:`min(18rem, 45vw)`,cell:({pod:e})=>g`<a tabindex="-1" href=${Q(e)} title=${K(e)}>${K(e)}</a>`},{id:`state`,title:`State`,width:`7rem`,cell:({pending:e})=>e?g`<span class="warn">… pending</span>`:g`<span class="good">✓ placed</span>`},{id:`outcome`,title:`Last decision`,width:`minmax(16rem, 1fr)`,cell:({decision:e})=>{if(!e)return g`<span class="quiet">none remembered</span>`;let{mark:t,text:n,tone:r}=Tn(e);return g`<span class=${r} title=${n}>${t} ${n}</span>`}},{id:`decided`,title:`Decided`,width:`6rem`,numeric:!0,cell:({decision:e})=>j(e?.time)},{id:`attempt`,title:`Attempts`,width:`6rem`,numeric:!0,cell:({decision:e})=>e?.attempt?O(e.attempt):v},{id:`owner`,title:`Owner`,width:`14rem`,cell:({pending:e,decision:t})=>{let{controllerKind:n,controllerName:r}=e??t??{};return n?`${n} ${r}`:``}}];async function qn(e){let[{pods:t=[]},n]=await Promise.all([U(`ClusterService/ListPendingPods`,{},e),Jn(e)]),r=new Map;for(let e of n.reverse()){let t=K(e.pod);r.has(t)||r.set(t,e)}let i=t.map(e=>({pod:e.pod,pending:e,decision:r.get(K(e.pod))})),a=new Set(i.map(({pod:e})=>K(e))),o=[...r].filter(([e,{result:t}])=>!a.has(e)&&t===`DECISION_RESULT_SCHEDULED`);return[...i,...o.map(([,e])=>({pod:e.pod,pending:void 0,decision:e}))]}async function Jn(e){try{return(await U(`DecisionService/ListDecisions`,{limit:Wn},e)).decisions??[]}catch{return e.throwIfAborted(),[]}}var Yn=12,Xn=class extends S{constructor(...e){super(...e),this.name=``,this.facts=new W(this,e=>$n(this.name,e),{key:()=>this.name}),this.verdicts=new W(this,e=>er(this.name,e),{key:()=>this.name}),this.selections=new W(this,e=>this.listSelections(e),{key:()=>this.name,every:1e4})}static{this.styles=[E,o`
+    </div>`}};O([T({attribute:!1})],Jn.prototype,`query`,void 0),Jn=O([w(`mooring-pods`)],Jn);function Q(e){return U([`pods`,e?.namespace??``,e?.name??``])}var Yn=[{id:`pod`,title:`Pod`,width:`min(18rem, 45vw)`,cell:({pod:e})=>_`<a tabindex="-1" href=${Q(e)} title=${J(e)}>${J(e)}</a>`},{id:`state`,title:`State`,width:`7rem`,cell:({pending:e})=>e?_`<span class="warn">… pending</span>`:_`<span class="good">✓ placed</span>`},{id:`outcome`,title:`Last decision`,width:`minmax(16rem, 1fr)`,cell:({decision:e})=>{if(!e)return _`<span class="quiet">none remembered</span>`;let{mark:t,text:n,tone:r}=Cn(e);return _`<span class=${r} title=${n}>${t} ${n}</span>`}},{id:`decided`,title:`Decided`,width:`6rem`,numeric:!0,cell:({decision:e})=>M(e?.time)},{id:`attempt`,title:`Attempts`,width:`6rem`,numeric:!0,cell:({decision:e})=>e?.attempt?k(e.attempt):y},{id:`owner`,title:`Owner`,width:`14rem`,cell:({pending:e,decision:t})=>{let{controllerKind:n,controllerName:r}=e??t??{};return n?`${n} ${r}`:``}}];async function Xn(e){let[{pods:t=[]},n]=await Promise.all([G(`ClusterService/ListPendingPods`,{},e),Zn(e)]),r=new Map;for(let e of n.reverse()){let t=J(e.pod);r.has(t)||r.set(t,e)}let i=t.map(e=>({pod:e.pod,pending:e,decision:r.get(J(e.pod))})),a=new Set(i.map(({pod:e})=>J(e))),o=[...r].filter(([e,{result:t}])=>!a.has(e)&&t===`DECISION_RESULT_SCHEDULED`);return[...i,...o.map(([,e])=>({pod:e.pod,pending:void 0,decision:e}))]}async function Zn(e){try{return(await G(`DecisionService/ListDecisions`,{limit:qn},e)).decisions??[]}catch{return e.throwIfAborted(),[]}}var Qn=12,$n=class extends C{constructor(...e){super(...e),this.name=``,this.facts=new K(this,e=>nr(this.name,e),{key:()=>this.name}),this.verdicts=new K(this,e=>rr(this.name,e),{key:()=>this.name}),this.selections=new K(this,e=>this.listSelections(e),{key:()=>this.name,every:1e4})}static{this.styles=[D,o`
       .usage {
         display: grid;
         grid-template-columns: minmax(4rem, max-content) minmax(5rem, 1fr) max-content;
@@ -900,63 +904,63 @@ var e=globalThis,t=e.ShadowRoot&&(e.ShadyCSS===void 0||e.ShadyCSS.nativeShadow)&
       .verdicts p {
         overflow-wrap: anywhere;
       }
-    `]}render(){return g`<div class="stack">
+    `]}render(){return _`<div class="stack">
       <div class="row between">
         <h1>${this.name}</h1>
         <div class="row">
-          <a href=${V([`what-if`],{node:this.name})}>What if it goes?</a>
+          <a href=${U([`what-if`],{node:this.name})}>What if it goes?</a>
           <mooring-copy
-            .copies=${[{name:`CLI`,text:`mooring decisions --node ${q(this.name)}`},{name:`JSON`,text:JSON.stringify(this.facts.value?.node??{},void 0,2)},{name:`kubectl`,text:`kubectl describe node ${q(this.name)}`}]}
+            .copies=${[{name:`CLI`,text:`mooring decisions --node ${Y(this.name)}`},{name:`JSON`,text:JSON.stringify(this.facts.value?.node??{},void 0,2)},{name:`kubectl`,text:`kubectl describe node ${Y(this.name)}`}]}
           ></mooring-copy>
         </div>
       </div>
       <div class="columns">
         <section class="card stack tight" aria-labelledby="room">
           <h2 id="room">What is left of it</h2>
-          ${this.facts.show(e=>Zn(e))}
+          ${this.facts.show(e=>er(e))}
         </section>
         <section class="card stack tight" aria-labelledby="why">
           <h2 id="why">Why does nothing land here?</h2>
-          ${this.verdicts.show(e=>Qn(e))}
+          ${this.verdicts.show(e=>tr(e))}
         </section>
       </div>
       <section class="stack tight" aria-labelledby="selections">
         <h2 id="selections">Decisions that selected it</h2>
-        ${this.selections.show(e=>g`<mooring-grid
+        ${this.selections.show(e=>_`<mooring-grid
               label="Decisions that selected this node, the newest first"
-              .columns=${Nn}
+              .columns=${Gn}
               .rows=${e}
               .keyOf=${e=>e.seq}
               empty="None is remembered."
-              @mooring-open=${e=>location.hash=V([`decisions`,e.detail.seq])}
+              @mooring-open=${e=>location.hash=U([`decisions`,e.detail.seq])}
             ></mooring-grid>`)}
       </section>
-    </div>`}async listSelections(e){return((await U(`DecisionService/ListDecisions`,{filter:{node:this.name},limit:200},e)).decisions??[]).reverse()}};D([w()],Xn.prototype,`name`,void 0),Xn=D([C(`mooring-node`)],Xn);function Zn({node:e,usages:t}){let n=e.spec?.taints??[];return g`${e.spec?.unschedulable?g`<p class="warn">⚠ Cordoned: it takes no new pods.</p>`:v}
-    ${n.map(({key:e,value:t,effect:n})=>g`<p class="warn">⚠ Taint <span class="mono">${e}${t?`=${t}`:``}:${n}</span></p>`)}
+    </div>`}async listSelections(e){return((await G(`DecisionService/ListDecisions`,{filter:{node:this.name},limit:200},e)).decisions??[]).reverse()}};O([T()],$n.prototype,`name`,void 0),$n=O([w(`mooring-node`)],$n);function er({node:e,usages:t}){let n=e.spec?.taints??[];return _`${e.spec?.unschedulable?_`<p class="warn">⚠ Cordoned: it takes no new pods.</p>`:y}
+    ${n.map(({key:e,value:t,effect:n})=>_`<p class="warn">⚠ Taint <span class="mono">${e}${t?`=${t}`:``}:${n}</span></p>`)}
     <div class="usage">
-      ${t.map(({resource:e,used:t,all:n})=>g`<span>${e}</span>
+      ${t.map(({resource:e,used:t,all:n})=>_`<span>${e}</span>
             <span class="track" aria-hidden="true" .style=${`--share: ${n?100*t/n:0}%`}></span>
-            <span>${A(e,t)} of ${A(e,n)}</span>`)}
+            <span>${j(e,t)} of ${j(e,n)}</span>`)}
     </div>
     <ul class="labels mono" aria-label="Labels">
-      ${Object.entries(e.metadata?.labels??{}).map(([e,t])=>g`<li>${e}=${t}</li>`)}
-    </ul>`}function Qn(e){return e.length?g`<ul class="verdicts">
-    ${e.map(({pod:e,count:t,rejections:n})=>g`<li class="stack tight">
+      ${Object.entries(e.metadata?.labels??{}).map(([e,t])=>_`<li>${e}=${t}</li>`)}
+    </ul>`}function tr(e){return e.length?_`<ul class="verdicts">
+    ${e.map(({pod:e,count:t,rejections:n})=>_`<li class="stack tight">
           <p>
-            <a href=${Q(e)}>${K(e)}</a>${t>1?g` <span class="quiet">and ${O(t-1)} more</span>`:v}
-            ${n.length?v:g`<span class="good">✓ would be taken</span>`}
+            <a href=${Q(e)}>${J(e)}</a>${t>1?_` <span class="quiet">and ${k(t-1)} more</span>`:y}
+            ${n.length?y:_`<span class="good">✓ would be taken</span>`}
           </p>
-          ${n.map(({plugin:e,reasons:t=[]})=>g`<p><span class="bad">✕</span> <strong>${e}</strong>: ${t.join(`, `)}</p>
-                <p class="quiet">${_t(e,t[0])}</p>`)}
+          ${n.map(({plugin:e,reasons:t=[]})=>_`<p><span class="bad">✕</span> <strong>${e}</strong>: ${t.join(`, `)}</p>
+                <p class="quiet">${ht(e,t[0])}</p>`)}
         </li>`)}
-  </ul>`:g`<p class="empty">✓ No pod waits for a node, so nothing could land here.</p>`}async function $n(e,t){let n=await Z(`Node`,``,e,t),r=n.status?.allocatable??{},i=Object.fromEntries(Object.keys(r).filter(e=>e!==`pods`).map(e=>[e,e===`cpu`?`1m`:`1`])),{resources:a=[]}=await nr(e,{object:Un({apiVersion:`v1`,kind:`Pod`,metadata:{name:`probe`,namespace:`default`},spec:{containers:[{name:`probe`,resources:{requests:i,limits:i}}]}})},t);return{node:n,usages:a.map(({name:e=``,free:t=[]})=>{let n=ot(e,r[e]??`0`);return{resource:e,all:n,used:n-Number(t[0]??0)}})}}async function er(e,t){let{groups:n=[]}=await U(`DecisionService/SummarizeReasons`,{limit:Yn},t),r=n.flatMap(e=>e.examples?.[0]?[[e,e.examples[0]]]:[]);return Promise.all(r.map(async([{podCount:n=1},r])=>({pod:r,count:n,rejections:tr(await nr(e,{reference:r},t))})))}function tr({verdicts:e,rejections:t}){let n=t?.statuses??e?.nodeStatuses??[];return[...new Set(n)].filter(Boolean).map(t=>e.statuses[t])}function nr(e,t,n){return U(`SchedulingService/Explain`,{pod:t,nodes:{names:{names:[e]}},allRejections:!0},n)}var rr=1e3,ir=class extends S{constructor(...e){super(...e),this.query=new URLSearchParams,this.sorting={column:`name`,descending:!1},this.nodes=new W(this,sr,{every:1e4})}static{this.styles=[E,o`
+  </ul>`:_`<p class="empty">✓ No pod waits for a node, so nothing could land here.</p>`}async function nr(e,t){let n=await Nn(`Node`,``,e,t),r=n.status?.allocatable??{},i=Object.fromEntries(Object.keys(r).filter(e=>e!==`pods`).map(e=>[e,e===`cpu`?`1m`:`1`])),{resources:a=[]}=await ar(e,{object:Mn({apiVersion:`v1`,kind:`Pod`,metadata:{name:`probe`,namespace:`default`},spec:{containers:[{name:`probe`,resources:{requests:i,limits:i}}]}})},t);return{node:n,usages:a.map(({name:e=``,free:t=[]})=>{let n=at(e,r[e]??`0`);return{resource:e,all:n,used:n-Number(t[0]??0)}})}}async function rr(e,t){let{groups:n=[]}=await G(`DecisionService/SummarizeReasons`,{limit:Qn},t),r=n.flatMap(e=>e.examples?.[0]?[[e,e.examples[0]]]:[]);return Promise.all(r.map(async([{podCount:n=1},r])=>({pod:r,count:n,rejections:ir(await ar(e,{reference:r},t))})))}function ir({verdicts:e,rejections:t}){let n=t?.statuses??e?.nodeStatuses??[];return[...new Set(n)].filter(Boolean).map(t=>e.statuses[t])}function ar(e,t,n){return G(`SchedulingService/Explain`,{pod:t,nodes:{names:{names:[e]}},allRejections:!0},n)}var or=1e3,sr=class extends C{constructor(...e){super(...e),this.query=new URLSearchParams,this.sorting={column:`name`,descending:!1},this.nodes=new K(this,ur,{every:1e4})}static{this.styles=[D,o`
       mooring-grid {
         --grid-height: calc(100vh - 13rem);
       }
       input {
         width: min(20rem, 100%);
       }
-    `]}render(){let e=(this.query.get(`name`)??``).toLowerCase();return g`<div class="stack">
+    `]}render(){let e=(this.query.get(`name`)??``).toLowerCase();return _`<div class="stack">
       <div class="row between">
         <h1>Nodes</h1>
         <div class="row">
@@ -965,23 +969,23 @@ var e=globalThis,t=e.ShadowRoot&&(e.ShadyCSS===void 0||e.ShadyCSS.nativeShadow)&
             aria-label="Filter by name"
             placeholder="Filter by name"
             .value=${e}
-            @input=${e=>H({name:e.target.value})}
+            @input=${e=>W({name:e.target.value})}
           />
-          <mooring-copy .copies=${J(`kubectl get nodes`,`ClusterService/ListNodes`,{},this.nodes.value?.rows??[])}></mooring-copy>
+          <mooring-copy .copies=${X(`kubectl get nodes`,`ClusterService/ListNodes`,{},this.nodes.value?.rows??[])}></mooring-copy>
         </div>
       </div>
-      ${this.nodes.show(({rows:t,decisions:n})=>{let r=t.filter(({name:t})=>t.toLowerCase().includes(e)).sort(this.compare());return g`<p class="quiet">${k(r.length,`node`)}; selections are those of the last ${k(n,`decision`)}</p>
+      ${this.nodes.show(({rows:t,decisions:n})=>{let r=t.filter(({name:t})=>t.toLowerCase().includes(e)).sort(this.compare());return _`<p class="quiet">${A(r.length,`node`)}; selections are those of the last ${A(n,`decision`)}</p>
           <mooring-grid
             label="Nodes"
-            .columns=${or}
+            .columns=${lr}
             .rows=${r}
             .keyOf=${e=>e.name}
             .sorting=${this.sorting}
             empty="No node matches."
             @mooring-sort=${e=>this.sort(e.detail)}
-            @mooring-open=${e=>location.hash=V([`nodes`,e.detail.name])}
+            @mooring-open=${e=>location.hash=U([`nodes`,e.detail.name])}
           ></mooring-grid>`})}
-    </div>`}sort(e){let t=this.sorting.column===e?!this.sorting.descending:e===`selected`;this.sorting={column:e,descending:t}}compare(){let e=this.sorting.descending?-1:1;return this.sorting.column===`selected`?(t,n)=>e*(t.selected-n.selected):(t,n)=>e*ar.compare(t.name,n.name)}};D([w({attribute:!1})],ir.prototype,`query`,void 0),D([T()],ir.prototype,`sorting`,void 0),ir=D([C(`mooring-nodes`)],ir);var ar=new Intl.Collator(`en`,{numeric:!0}),or=[{id:`name`,title:`Node`,width:`min(26rem, 60vw)`,sortable:!0,cell:({name:e})=>g`<a tabindex="-1" href=${V([`nodes`,e])} title=${e}>${e}</a>`},{id:`selected`,title:`Selected`,width:`7rem`,numeric:!0,sortable:!0,cell:({selected:e})=>O(e)},{id:`last`,title:`Last selected for`,width:`minmax(16rem, 1fr)`,cell:({last:e})=>e?g`<a tabindex="-1" href=${V([`decisions`,e.seq])}>${K(e.pod)}</a> <span class="quiet">${j(e.time)} ago</span>`:g`<span class="quiet">–</span>`}];async function sr(e){let[{nodes:t},n]=await Promise.all([U(`ClusterService/ListNodes`,{},e),cr(e)]),r=new Map((t?.names?.names??[]).map(e=>[e,{name:e,selected:0,last:void 0}]));for(let e of n){let t=r.get(e.node??``);t&&([t.selected,t.last]=[t.selected+1,e])}return{rows:[...r.values()],decisions:n.length}}async function cr(e){try{return(await U(`DecisionService/ListDecisions`,{limit:rr},e)).decisions??[]}catch{return e.throwIfAborted(),[]}}var lr=5e3,ur=30,dr=1e3,fr=class extends S{constructor(...e){super(...e),this.info=new W(this,e=>U(`ClusterService/GetClusterInfo`,{},e),{every:lr}),this.reasons=new W(this,e=>U(`DecisionService/SummarizeReasons`,{},e),{every:lr}),this.latest=new W(this,pr,{every:lr})}static{this.styles=[E,o`
+    </div>`}sort(e){let t=this.sorting.column===e?!this.sorting.descending:e===`selected`;this.sorting={column:e,descending:t}}compare(){let e=this.sorting.descending?-1:1;return this.sorting.column===`selected`?(t,n)=>e*(t.selected-n.selected):(t,n)=>e*cr.compare(t.name,n.name)}};O([T({attribute:!1})],sr.prototype,`query`,void 0),O([E()],sr.prototype,`sorting`,void 0),sr=O([w(`mooring-nodes`)],sr);var cr=new Intl.Collator(`en`,{numeric:!0}),lr=[{id:`name`,title:`Node`,width:`min(26rem, 60vw)`,sortable:!0,cell:({name:e})=>_`<a tabindex="-1" href=${U([`nodes`,e])} title=${e}>${e}</a>`},{id:`selected`,title:`Selected`,width:`7rem`,numeric:!0,sortable:!0,cell:({selected:e})=>k(e)},{id:`last`,title:`Last selected for`,width:`minmax(16rem, 1fr)`,cell:({last:e})=>e?_`<a tabindex="-1" href=${U([`decisions`,e.seq])}>${J(e.pod)}</a> <span class="quiet">${M(e.time)} ago</span>`:_`<span class="quiet">–</span>`}];async function ur(e){let[{nodes:t},n]=await Promise.all([G(`ClusterService/ListNodes`,{},e),dr(e)]),r=new Map((t?.names?.names??[]).map(e=>[e,{name:e,selected:0,last:void 0}]));for(let e of n){let t=r.get(e.node??``);t&&([t.selected,t.last]=[t.selected+1,e])}return{rows:[...r.values()],decisions:n.length}}async function dr(e){try{return(await G(`DecisionService/ListDecisions`,{limit:or},e)).decisions??[]}catch{return e.throwIfAborted(),[]}}var fr=5e3,pr=30,mr=1e3,hr=class extends C{constructor(...e){super(...e),this.info=new K(this,e=>G(`ClusterService/GetClusterInfo`,{},e),{every:fr}),this.reasons=new K(this,e=>G(`DecisionService/SummarizeReasons`,{},e),{every:fr}),this.latest=new K(this,gr,{every:fr})}static{this.styles=[D,o`
       .tiles {
         display: grid;
         grid-template-columns: repeat(auto-fit, minmax(11rem, 1fr));
@@ -1039,56 +1043,56 @@ var e=globalThis,t=e.ShadowRoot&&(e.ShadyCSS===void 0||e.ShadyCSS.nativeShadow)&
           max-width: 10rem;
         }
       }
-    `]}render(){return g`<div class="stack">
+    `]}render(){return _`<div class="stack">
       <h1>Overview</h1>
       ${this.info.show(e=>this.tiles(e))}
       <section class="stack tight" aria-labelledby="attention">
         <div class="row between">
           <h2 id="attention">Needs attention</h2>
-          ${this.reasons.value?g`<mooring-copy
-                .copies=${J(`mooring why-pending`,`DecisionService/SummarizeReasons`,{},this.reasons.value)}
-              ></mooring-copy>`:v}
+          ${this.reasons.value?_`<mooring-copy
+                .copies=${X(`mooring why-pending`,`DecisionService/SummarizeReasons`,{},this.reasons.value)}
+              ></mooring-copy>`:y}
         </div>
-        ${this.reasons.show(e=>hr(e,this.info.value?.pendingPodCount??0))}
+        ${this.reasons.show(e=>vr(e,this.info.value?.pendingPodCount??0))}
       </section>
-    </div>`}tiles(e){let t=e.provenance?.configurationHash??``,n=Math.max(0,...(e.sources??[]).map(e=>Number(e.stalenessSeconds??0))),r=(e.sources??[]).flatMap(e=>e.error?[`${e.name}: ${e.error}`]:[]),i=e.pendingPodCount??0;return g`<dl class="tiles">
-        ${mr(`Cluster state`,g`<span class=${e.synced?`good`:`warn`}>${e.synced?`✓ synced`:`… reading`}</span>`,[n>ur?g`<span class="warn">⚠ ${ut(n)} old</span>`:this.source(e)])}
-        ${mr(`Decisions`,g`${this.rate()}`,[g`<a href=${V([`decisions`])}>as they are made</a>`])}
-        ${mr(`Pending pods`,g`<span class=${i?`warn`:`good`}>${i?``:`✓ `}${O(i)}</span>`,[g`of ${k(e.podCount??0,`pod`)}`])}
-        ${mr(`Nodes`,g`${O(e.nodeCount??0)}`,[g`Kubernetes ${e.kubeVersion} rules`])}
-        ${mr(`Configuration`,g`<span class="mono" title=${t}>${t.slice(0,8)}</span>`,[g`mooring ${e.serverVersion}, up ${j(e.startTime)}`])}
+    </div>`}tiles(e){let t=e.provenance?.configurationHash??``,n=Math.max(0,...(e.sources??[]).map(e=>Number(e.stalenessSeconds??0))),r=(e.sources??[]).flatMap(e=>e.error?[`${e.name}: ${e.error}`]:[]),i=e.pendingPodCount??0;return _`<dl class="tiles">
+        ${_r(`Cluster state`,_`<span class=${e.synced?`good`:`warn`}>${e.synced?`✓ synced`:`… reading`}</span>`,[n>pr?_`<span class="warn">⚠ ${lt(n)} old</span>`:this.source(e)])}
+        ${_r(`Decisions`,_`${this.rate()}`,[_`<a href=${U([`decisions`])}>as they are made</a>`])}
+        ${_r(`Pending pods`,_`<span class=${i?`warn`:`good`}>${i?``:`✓ `}${k(i)}</span>`,[_`of ${A(e.podCount??0,`pod`)}`])}
+        ${_r(`Nodes`,_`${k(e.nodeCount??0)}`,[_`Kubernetes ${e.kubeVersion} rules`])}
+        ${_r(`Configuration`,_`<span class="mono" title=${t}>${t.slice(0,8)}</span>`,[_`mooring ${e.serverVersion}, up ${M(e.startTime)}`])}
       </dl>
-      ${r.map(e=>g`<p class="failure" role="alert">${e}</p>`)}`}source(e){let t=(e.sources??[]).map(e=>e.name).join(`, `);return g`<span title=${t}>${t}</span>`}rate(){let e=this.latest.value;if(!e?.length)return e?`none yet`:`–`;let t=(Date.now()-Date.parse(e[0].time??``))/1e3,n=e.length/Math.max(1,t);return n>=.1?`${O(n)}/s`:`last ${j(e.at(-1).time)} ago`}};fr=D([C(`mooring-overview`)],fr);async function pr(e){return(await U(`DecisionService/ListDecisions`,{limit:dr},e)).decisions??[]}function mr(e,t,n){return g`<div class="card tile">
+      ${r.map(e=>_`<p class="failure" role="alert">${e}</p>`)}`}source(e){let t=(e.sources??[]).map(e=>e.name).join(`, `);return _`<span title=${t}>${t}</span>`}rate(){let e=this.latest.value;if(!e?.length)return e?`none yet`:`–`;let t=(Date.now()-Date.parse(e[0].time??``))/1e3,n=e.length/Math.max(1,t);return n>=.1?`${k(n)}/s`:`last ${M(e.at(-1).time)} ago`}};hr=O([w(`mooring-overview`)],hr);async function gr(e){return(await G(`DecisionService/ListDecisions`,{limit:mr},e)).decisions??[]}function _r(e,t,n){return _`<div class="card tile">
     <dt>${e}</dt>
     <dd>${t}</dd>
-    ${n.map(e=>g`<dd class="quiet">${e}</dd>`)}
-  </div>`}function hr({groups:e=[],groupCount:t=0},n){return e.length?g`<ul class="groups">
-      ${e.map(_r)}
+    ${n.map(e=>_`<dd class="quiet">${e}</dd>`)}
+  </div>`}function vr({groups:e=[],groupCount:t=0},n){return e.length?_`<ul class="groups">
+      ${e.map(br)}
     </ul>
-    ${t>e.length?g`<p class="quiet">… and ${k(t-e.length,`more group`)}</p>`:v}`:gr(n)}function gr(e){return e?g`<p class="card">
-    ${k(e,`pod`)} ${e===1?`has`:`have`} no node, and no decision of this process says why.
-    <a href=${V([`pods`],{show:`pending`})}>Ask about them</a>
-  </p>`:g`<p class="card">✓ No pod waits for a node.</p>`}function _r(e){let t=e.podCount??0,n=e.controllerKind?`${e.controllerKind} ${e.namespace}/${e.controllerName}`:`pods of ${e.namespace}`,r=e.reason?.nodeCount?` on ${k(e.reason.nodeCount,`node`)}`:``;return g`<li class="card group">
+    ${t>e.length?_`<p class="quiet">… and ${A(t-e.length,`more group`)}</p>`:y}`:yr(n)}function yr(e){return e?_`<p class="card">
+    ${A(e,`pod`)} ${e===1?`has`:`have`} no node, and no decision of this process says why.
+    <a href=${U([`pods`],{show:`pending`})}>Ask about them</a>
+  </p>`:_`<p class="card">✓ No pod waits for a node.</p>`}function br(e){let t=e.podCount??0,n=e.controllerKind?`${e.controllerKind} ${e.namespace}/${e.controllerName}`:`pods of ${e.namespace}`,r=e.reason?.nodeCount?` on ${A(e.reason.nodeCount,`node`)}`:``;return _`<li class="card group">
     <div>
-      <div class="count">${O(t)}</div>
+      <div class="count">${k(t)}</div>
       <div class="quiet">${t===1?`pod`:`pods`}</div>
     </div>
     <div class="stack tight">
-      <p><strong>${n}</strong> <span class="quiet">· oldest ${j(e.oldestTime)}</span></p>
-      <p><span class="bad">✕</span> ${wn(e.reason)||e.message}${r}</p>
-      <p>→ ${_t(e.reason?.plugin,e.reason?.reason)}</p>
+      <p><strong>${n}</strong> <span class="quiet">· oldest ${M(e.oldestTime)}</span></p>
+      <p><span class="bad">✕</span> ${Sn(e.reason)||e.message}${r}</p>
+      <p>→ ${ht(e.reason?.plugin,e.reason?.reason)}</p>
       <p class="row">
-        <a href=${V([`decisions`,e.lastSeq??``])}>Newest decision</a>
-        ${(e.examples??[]).map(e=>g`<a href=${V([`pods`,e.namespace??``,e.name??``])}>${K(e)}</a>`)}
+        <a href=${U([`decisions`,e.lastSeq??``])}>Newest decision</a>
+        ${(e.examples??[]).map(e=>_`<a href=${U([`pods`,e.namespace??``,e.name??``])}>${J(e)}</a>`)}
       </p>
     </div>
-    ${vr(e.trend??[])}
-  </li>`}function vr(e){let t=Math.max(1,...e),n=e.map((e,n)=>`${n},${1-e/t}`).join(` `);return g`<figure class="trend">
+    ${xr(e.trend??[])}
+  </li>`}function xr(e){let t=Math.max(1,...e),n=e.map((e,n)=>`${n},${1-e/t}`).join(` `);return _`<figure class="trend">
     <svg viewBox="0 -0.05 ${Math.max(1,e.length-1)} 1.1" preserveAspectRatio="none" aria-hidden="true">
       <polyline points=${n} fill="none" stroke="currentColor" stroke-width="1.5" vector-effect="non-scaling-stroke" />
     </svg>
-    <figcaption class="quiet">${O(e[0]??0)} → ${O(e.at(-1)??0)}</figcaption>
-  </figure>`}var yr=class extends S{constructor(...e){super(...e),this.profiles=new W(this,e=>U(`PluginService/ListProfiles`,{},e),{every:15e3}),this.plugins=new W(this,br)}static{this.styles=[E,o`
+    <figcaption class="quiet">${k(e[0]??0)} → ${k(e.at(-1)??0)}</figcaption>
+  </figure>`}var Sr=class extends C{constructor(...e){super(...e),this.profiles=new K(this,e=>G(`PluginService/ListProfiles`,{},e),{every:15e3}),this.plugins=new K(this,Cr)}static{this.styles=[D,o`
       .scroll {
         overflow-x: auto;
       }
@@ -1125,42 +1129,42 @@ var e=globalThis,t=e.ShadowRoot&&(e.ShadyCSS===void 0||e.ShadyCSS.nativeShadow)&
       .weight {
         font-weight: 600;
       }
-    `]}render(){return g`<div class="stack">
+    `]}render(){return _`<div class="stack">
       <div class="row between">
         <h1>Profiles</h1>
         <mooring-copy
-          .copies=${J(`mooring config show --resolved`,`PluginService/ListProfiles`,{},this.profiles.value??{})}
+          .copies=${X(`mooring config show --resolved`,`PluginService/ListProfiles`,{},this.profiles.value??{})}
         ></mooring-copy>
       </div>
-      ${this.profiles.show(({profiles:e=[],configurationHash:t=``})=>g`<p class="quiet">Configuration <span class="mono">${t}</span></p>
-            ${e.map(xr)}`)}
+      ${this.profiles.show(({profiles:e=[],configurationHash:t=``})=>_`<p class="quiet">Configuration <span class="mono">${t}</span></p>
+            ${e.map(wr)}`)}
       <section class="card stack tight" aria-labelledby="plugins">
         <h2 id="plugins">All plugins that the process knows</h2>
-        ${this.plugins.show(e=>Sr(e))}
+        ${this.plugins.show(e=>Tr(e))}
       </section>
-    </div>`}};yr=D([C(`mooring-profiles`)],yr);async function br(e){return(await U(`PluginService/ListPlugins`,{},e)).plugins??[]}function xr({name:e=``,extensionPoints:t=[],weightSum:n=`0`,unsupportedPlugins:r=[]}){let i=t.map(({extensionPoint:e,plugins:t=[]})=>({point:Cn(e??``),plugins:t})),a=[...new Set(i.flatMap(({plugins:e})=>e.map(e=>e.name??``)))];return g`<section class="card stack tight" aria-label="Profile ${e}">
+    </div>`}};Sr=O([w(`mooring-profiles`)],Sr);async function Cr(e){return(await G(`PluginService/ListPlugins`,{},e)).plugins??[]}function wr({name:e=``,extensionPoints:t=[],weightSum:n=`0`,unsupportedPlugins:r=[]}){let i=t.map(({extensionPoint:e,plugins:t=[]})=>({point:xn(e??``),plugins:t})),a=[...new Set(i.flatMap(({plugins:e})=>e.map(e=>e.name??``)))];return _`<section class="card stack tight" aria-label="Profile ${e}">
     <div class="row between">
       <h2>${e}</h2>
-      <p class="quiet">Numbers are the order of calls; a total is at most ${O(100*Number(n))}</p>
+      <p class="quiet">Numbers are the order of calls; a total is at most ${k(100*Number(n))}</p>
     </div>
-    ${r.length?g`<p class="warn">⚠ Not evaluated: ${r.join(`, `)}</p>`:v}
+    ${r.length?_`<p class="warn">⚠ Not evaluated: ${r.join(`, `)}</p>`:y}
     <div class="scroll" tabindex="0" role="group" aria-label="Plugins of ${e} by extension point">
       <table>
         <thead>
           <tr>
             <th scope="col">Plugin</th>
-            ${i.map(({point:e})=>g`<th scope="col">${e}</th>`)}
+            ${i.map(({point:e})=>_`<th scope="col">${e}</th>`)}
           </tr>
         </thead>
         <tbody>
-          ${a.map(e=>g`<tr>
-                <th scope="row"><a href=${V([`plugins`,e])}>${e}</a></th>
-                ${i.map(({plugins:t})=>{let n=t.findIndex(t=>t.name===e),r=Number(t[n]?.weight??0);return g`<td>${n<0?v:n+1}${r?g` <span class="weight">× ${r}</span>`:v}</td>`})}
+          ${a.map(e=>_`<tr>
+                <th scope="row"><a href=${U([`plugins`,e])}>${e}</a></th>
+                ${i.map(({plugins:t})=>{let n=t.findIndex(t=>t.name===e),r=Number(t[n]?.weight??0);return _`<td>${n<0?y:n+1}${r?_` <span class="weight">× ${r}</span>`:y}</td>`})}
               </tr>`)}
         </tbody>
       </table>
     </div>
-  </section>`}function Sr(e){return g`<div class="scroll" tabindex="0" role="group" aria-label="All plugins">
+  </section>`}function Tr(e){return _`<div class="scroll" tabindex="0" role="group" aria-label="All plugins">
     <table class="list">
       <thead>
         <tr>
@@ -1172,43 +1176,43 @@ var e=globalThis,t=e.ShadowRoot&&(e.ShadyCSS===void 0||e.ShadyCSS.nativeShadow)&
         </tr>
       </thead>
       <tbody>
-        ${e.map(({name:e=``,state:t,source:n,profiles:r=[],extensionPoints:i=[]})=>g`<tr>
-              <th scope="row"><a href=${V([`plugins`,e])}>${e}</a></th>
-              <td>${Cr(t)}</td>
+        ${e.map(({name:e=``,state:t,source:n,profiles:r=[],extensionPoints:i=[]})=>_`<tr>
+              <th scope="row"><a href=${U([`plugins`,e])}>${e}</a></th>
+              <td>${Er(t)}</td>
               <td>${n}</td>
-              <td>${r.join(`, `)||g`<span class="quiet">none</span>`}</td>
-              <td>${i.map(Cn).join(`, `)}</td>
+              <td>${r.join(`, `)||_`<span class="quiet">none</span>`}</td>
+              <td>${i.map(xn).join(`, `)}</td>
             </tr>`)}
       </tbody>
     </table>
-  </div>`}function Cr(e){let t=G(e,`PLUGIN_STATE_`);return t===`available`?g`<span class="good">✓ ${t}</span>`:g`<span class=${t===`failed`?`bad`:`warn`}>${t===`failed`?`✕`:`⚠`} ${t}</span>`}var wr=class extends S{constructor(...e){super(...e),this.name=``,this.info=new W(this,async e=>(await br(e)).find(({name:e})=>e===this.name),{key:()=>this.name}),this.profiles=new W(this,async e=>(await U(`PluginService/ListProfiles`,{},e)).profiles??[]),this.rejections=new W(this,e=>this.listRejections(e),{key:()=>this.name})}static{this.styles=[E]}render(){return g`<div class="stack">
+  </div>`}function Er(e){let t=q(e,`PLUGIN_STATE_`);return t===`available`?_`<span class="good">✓ ${t}</span>`:_`<span class=${t===`failed`?`bad`:`warn`}>${t===`failed`?`✕`:`⚠`} ${t}</span>`}var Dr=class extends C{constructor(...e){super(...e),this.name=``,this.info=new K(this,async e=>(await Cr(e)).find(({name:e})=>e===this.name),{key:()=>this.name}),this.profiles=new K(this,async e=>(await G(`PluginService/ListProfiles`,{},e)).profiles??[]),this.rejections=new K(this,e=>this.listRejections(e),{key:()=>this.name})}static{this.styles=[D]}render(){return _`<div class="stack">
       <h1>${this.name}</h1>
-      ${this.info.show(e=>e?Tr(e):g`<p class="failure" role="alert">The process knows no such plugin.</p>`)}
+      ${this.info.show(e=>e?Or(e):_`<p class="failure" role="alert">The process knows no such plugin.</p>`)}
       ${this.profiles.show(e=>e.map(e=>this.configured(e)))}
       <section class="stack tight" aria-labelledby="rejections">
         <h2 id="rejections">Decisions in which it rejected something</h2>
-        ${this.rejections.show(e=>g`<mooring-grid
+        ${this.rejections.show(e=>_`<mooring-grid
               label="Decisions in which the plugin rejected something, the newest first"
-              .columns=${Nn}
+              .columns=${Gn}
               .rows=${e}
               .keyOf=${e=>e.seq}
               empty="None is remembered."
-              @mooring-open=${e=>location.hash=V([`decisions`,e.detail.seq])}
+              @mooring-open=${e=>location.hash=U([`decisions`,e.detail.seq])}
             ></mooring-grid>`)}
       </section>
-    </div>`}configured({name:e,extensionPoints:t=[],configurationJson:n=`{}`}){let r=t.filter(({plugins:e=[]})=>e.some(({name:e})=>e===this.name));if(!r.length)return v;let i=r.flatMap(({plugins:e=[]})=>e.filter(({name:e})=>e===this.name)).find(e=>e.weight)?.weight,{pluginConfig:a=[]}=JSON.parse(n),o=a.find(({name:e})=>e===this.name)?.args;return g`<section class="card stack tight" aria-label="In profile ${e}">
+    </div>`}configured({name:e,extensionPoints:t=[],configurationJson:n=`{}`}){let r=t.filter(({plugins:e=[]})=>e.some(({name:e})=>e===this.name));if(!r.length)return y;let i=r.flatMap(({plugins:e=[]})=>e.filter(({name:e})=>e===this.name)).find(e=>e.weight)?.weight,{pluginConfig:a=[]}=JSON.parse(n),o=a.find(({name:e})=>e===this.name)?.args;return _`<section class="card stack tight" aria-label="In profile ${e}">
       <h2>In profile ${e}</h2>
       <dl class="facts">
-        <div><dt>Extension points</dt><dd>${r.map(({extensionPoint:e})=>Cn(e??``)).join(`, `)}</dd></div>
-        ${i?g`<div><dt>Weight</dt><dd>${i}</dd></div>`:v}
+        <div><dt>Extension points</dt><dd>${r.map(({extensionPoint:e})=>xn(e??``)).join(`, `)}</dd></div>
+        ${i?_`<div><dt>Weight</dt><dd>${i}</dd></div>`:y}
       </dl>
-      ${o?g`<pre tabindex="0" aria-label="Arguments">${JSON.stringify(o,void 0,2)}</pre>`:g`<p class="quiet">No arguments.</p>`}
-    </section>`}async listRejections(e){return((await U(`DecisionService/ListDecisions`,{filter:{rejectingPlugin:this.name},limit:100},e)).decisions??[]).reverse()}};D([w()],wr.prototype,`name`,void 0),wr=D([C(`mooring-plugin`)],wr);function Tr({state:e,source:t,profiles:n=[],loadError:r}){return g`<dl class="facts">
-      <div><dt>State</dt><dd>${Cr(e)}</dd></div>
+      ${o?_`<pre tabindex="0" aria-label="Arguments">${JSON.stringify(o,void 0,2)}</pre>`:_`<p class="quiet">No arguments.</p>`}
+    </section>`}async listRejections(e){return((await G(`DecisionService/ListDecisions`,{filter:{rejectingPlugin:this.name},limit:100},e)).decisions??[]).reverse()}};O([T()],Dr.prototype,`name`,void 0),Dr=O([w(`mooring-plugin`)],Dr);function Or({state:e,source:t,profiles:n=[],loadError:r}){return _`<dl class="facts">
+      <div><dt>State</dt><dd>${Er(e)}</dd></div>
       <div><dt>From</dt><dd>${t}</dd></div>
       <div><dt>In profiles</dt><dd>${n.join(`, `)||`none`}</dd></div>
     </dl>
-    ${r?g`<pre tabindex="0">${r}</pre>`:v}`}var Er=`QUEUE_PLACE_`,Dr={in_flight:`being tried right now`,active:`tried when their turn comes`,backoff:`held back for a while after a failure`,unschedulable:`wait for a change that may help`,gated:`not let in by a PreEnqueue plugin`},Or=class extends S{constructor(...e){super(...e),this.query=new URLSearchParams,this.queue=new W(this,e=>U(`DecisionService/ListQueue`,{},e),{every:2e3})}static{this.styles=[E,o`
+    ${r?_`<pre tabindex="0">${r}</pre>`:y}`}var kr=`QUEUE_PLACE_`,Ar={in_flight:`being tried right now`,active:`tried when their turn comes`,backoff:`held back for a while after a failure`,unschedulable:`wait for a change that may help`,gated:`not let in by a PreEnqueue plugin`},jr=class extends C{constructor(...e){super(...e),this.query=new URLSearchParams,this.queue=new K(this,e=>G(`DecisionService/ListQueue`,{},e),{every:2e3})}static{this.styles=[D,o`
       .places {
         display: grid;
         grid-template-columns: repeat(auto-fit, minmax(11rem, 1fr));
@@ -1234,43 +1238,43 @@ var e=globalThis,t=e.ShadowRoot&&(e.ShadyCSS===void 0||e.ShadyCSS.nativeShadow)&
       mooring-grid {
         --grid-height: calc(100vh - 20rem);
       }
-    `]}render(){return g`<div class="stack">
+    `]}render(){return _`<div class="stack">
       <div class="row between">
         <h1>Queue</h1>
         <mooring-copy
-          .copies=${J(`mooring why-pending`,`DecisionService/ListQueue`,{},this.queue.value??{}).slice(1)}
+          .copies=${X(`mooring why-pending`,`DecisionService/ListQueue`,{},this.queue.value??{}).slice(1)}
         ></mooring-copy>
       </div>
       ${this.queue.show(e=>this.places(e))}
-    </div>`}places({pods:e=[],counts:t=[]}){let n=this.query.get(`place`)??``,r=e=>t.find(t=>t.place===Er+e.toUpperCase())?.podCount??0,i=n?e.filter(({place:e})=>e===Er+n.toUpperCase()):e;return g`<div class="places" role="group" aria-label="Places">
-        ${Object.entries(Dr).map(([e,t])=>g`<button class="place" aria-pressed=${n===e} @click=${()=>H({place:n===e?``:e})}>
-              <span>${G(e,``)}</span><span class="count">${O(r(e))}</span><span class="quiet">${t}</span>
+    </div>`}places({pods:e=[],counts:t=[]}){let n=this.query.get(`place`)??``,r=e=>t.find(t=>t.place===kr+e.toUpperCase())?.podCount??0,i=n?e.filter(({place:e})=>e===kr+n.toUpperCase()):e;return _`<div class="places" role="group" aria-label="Places">
+        ${Object.entries(Ar).map(([e,t])=>_`<button class="place" aria-pressed=${n===e} @click=${()=>W({place:n===e?``:e})}>
+              <span>${q(e,``)}</span><span class="count">${k(r(e))}</span><span class="quiet">${t}</span>
             </button>`)}
       </div>
       <mooring-grid
         label="Pods in the queue, in the order in which they are tried or have waited"
-        .columns=${Ar}
+        .columns=${Nr}
         .rows=${i}
-        .keyOf=${e=>K(e.pod)}
+        .keyOf=${e=>J(e.pod)}
         empty="No pod waits here."
         @mooring-open=${e=>location.hash=Q(e.detail.pod)}
-      ></mooring-grid>`}};D([w({attribute:!1})],Or.prototype,`query`,void 0),Or=D([C(`mooring-queue`)],Or);function kr(e){return(e.wakes??[]).map(({plugin:e,events:t=[]})=>`${e} on ${t.join(`, `)}`).join(`; `)}var Ar=[{id:`pod`,title:`Pod`,width:`min(18rem, 45vw)`,cell:({pod:e})=>g`<a tabindex="-1" href=${Q(e)} title=${K(e)}>${K(e)}</a>`},{id:`place`,title:`Place`,width:`8rem`,cell:({place:e})=>G(e,Er)},{id:`waits`,title:`There for`,width:`6rem`,numeric:!0,cell:({placeTime:e})=>j(e)},{id:`age`,title:`In queue`,width:`6rem`,numeric:!0,cell:({addedTime:e})=>j(e)},{id:`priority`,title:`Priority`,width:`6rem`,numeric:!0,cell:({priority:e=0})=>O(e)},{id:`attempts`,title:`Attempts`,width:`6rem`,numeric:!0,cell:({attempts:e=0})=>O(e)},{id:`wakes`,title:`Would wake it`,width:`minmax(18rem, 1fr)`,cell:e=>g`<span title=${kr(e)}>${kr(e)||g`<span class="quiet">its turn</span>`}</span>`}],jr=class extends S{constructor(...e){super(...e),this.namespace=``,this.name=``,this.key=()=>`${this.namespace}/${this.name}`,this.queued=new W(this,e=>this.findQueued(e),{key:this.key,every:5e3}),this.attempts=new W(this,e=>this.listAttempts(e),{key:this.key,every:5e3}),this.now=new W(this,e=>gn(this.question(),e),{key:this.key}),this.manifest=new W(this,async e=>Hn(await Z(`Pod`,this.namespace,this.name,e)),{key:this.key})}static{this.styles=[E]}render(){let e=q(this.key()),t=this.question();return g`<div class="stack">
+      ></mooring-grid>`}};O([T({attribute:!1})],jr.prototype,`query`,void 0),jr=O([w(`mooring-queue`)],jr);function Mr(e){return(e.wakes??[]).map(({plugin:e,events:t=[]})=>`${e} on ${t.join(`, `)}`).join(`; `)}var Nr=[{id:`pod`,title:`Pod`,width:`min(18rem, 45vw)`,cell:({pod:e})=>_`<a tabindex="-1" href=${Q(e)} title=${J(e)}>${J(e)}</a>`},{id:`place`,title:`Place`,width:`8rem`,cell:({place:e})=>q(e,kr)},{id:`waits`,title:`There for`,width:`6rem`,numeric:!0,cell:({placeTime:e})=>M(e)},{id:`age`,title:`In queue`,width:`6rem`,numeric:!0,cell:({addedTime:e})=>M(e)},{id:`priority`,title:`Priority`,width:`6rem`,numeric:!0,cell:({priority:e=0})=>k(e)},{id:`attempts`,title:`Attempts`,width:`6rem`,numeric:!0,cell:({attempts:e=0})=>k(e)},{id:`wakes`,title:`Would wake it`,width:`minmax(18rem, 1fr)`,cell:e=>_`<span title=${Mr(e)}>${Mr(e)||_`<span class="quiet">its turn</span>`}</span>`}],Pr=class extends C{constructor(...e){super(...e),this.namespace=``,this.name=``,this.key=()=>`${this.namespace}/${this.name}`,this.queued=new K(this,e=>this.findQueued(e),{key:this.key,every:5e3}),this.attempts=new K(this,e=>this.listAttempts(e),{key:this.key,every:5e3}),this.now=new K(this,e=>mn(this.question(),e),{key:this.key})}static{this.styles=[D]}render(){let e=Y(this.key()),t=this.question();return _`<div class="stack">
       <div class="row between">
         <h1>${this.key()}</h1>
         <mooring-copy
-          .copies=${[...J(`mooring explain ${e}`,`SchedulingService/Explain`,t,this.attempts.value??[]),{name:`kubectl`,text:`kubectl get pod ${q(this.name)} -n ${q(this.namespace)} -o yaml`}]}
+          .copies=${[...X(`mooring explain ${e}`,`SchedulingService/Explain`,t,this.attempts.value??[]),{name:`kubectl`,text:`kubectl get pod ${Y(this.name)} -n ${Y(this.namespace)} -o yaml`}]}
         ></mooring-copy>
       </div>
-      ${this.queued.value?this.place(this.queued.value):v}
+      ${this.queued.value?this.place(this.queued.value):y}
       <section class="stack tight" aria-labelledby="attempts">
         <h2 id="attempts">Decisions about it</h2>
-        ${this.attempts.show(e=>g`<mooring-grid
+        ${this.attempts.show(e=>_`<mooring-grid
               label="Decisions about this pod, the newest first"
-              .columns=${Nn}
+              .columns=${Gn}
               .rows=${e}
               .keyOf=${e=>e.seq}
               empty="None is remembered."
-              @mooring-open=${e=>location.hash=V([`decisions`,e.detail.seq])}
+              @mooring-open=${e=>location.hash=U([`decisions`,e.detail.seq])}
             ></mooring-grid>`)}
       </section>
       <section class="stack tight" aria-labelledby="now">
@@ -1278,22 +1282,19 @@ var e=globalThis,t=e.ShadowRoot&&(e.ShadyCSS===void 0||e.ShadyCSS.nativeShadow)&
           <h2 id="now">Where it would go now</h2>
           <span class="row">
             <button @click=${()=>void this.now.run()}>Explain again</button>
-            <a href=${V([`what-if`],{pod:this.key()})}>What if …</a>
+            <a href=${U([`what-if`],{pod:this.key()})}>What if …</a>
           </span>
         </div>
-        ${this.now.show(e=>g`<mooring-decision .columns=${e}></mooring-decision>`)}
+        ${this.now.show(e=>_`<mooring-decision .columns=${e}></mooring-decision>`)}
       </section>
-      <details class="card">
-        <summary>Manifest, as far as scheduling reads it</summary>
-        ${this.manifest.show(e=>g`<pre tabindex="0" aria-label="Manifest">${e}</pre>`)}
-      </details>
-    </div>`}place(e){let t=e.readyTime?g`<div><dt>Ready</dt><dd>${new Date(e.readyTime).toLocaleTimeString(`en-GB`)}</dd></div>`:v;return g`<dl class="facts card">
-      <div><dt>Waits in</dt><dd>${G(e.place,`QUEUE_PLACE_`)} for ${j(e.placeTime)}</dd></div>
-      <div><dt>Priority</dt><dd>${O(e.priority??0)}</dd></div>
-      <div><dt>Attempts</dt><dd>${O(e.attempts??0)}</dd></div>
+      <mooring-manifest .namespace=${this.namespace} .name=${this.name}></mooring-manifest>
+    </div>`}place(e){let t=e.readyTime?_`<div><dt>Ready</dt><dd>${new Date(e.readyTime).toLocaleTimeString(`en-GB`)}</dd></div>`:y;return _`<dl class="facts card">
+      <div><dt>Waits in</dt><dd>${q(e.place,`QUEUE_PLACE_`)} for ${M(e.placeTime)}</dd></div>
+      <div><dt>Priority</dt><dd>${k(e.priority??0)}</dd></div>
+      <div><dt>Attempts</dt><dd>${k(e.attempts??0)}</dd></div>
       ${t}
-      <div><dt>Would wake it</dt><dd>${kr(e)||`its turn`}</dd></div>
-    </dl>`}question(){return{pod:{reference:{namespace:this.namespace,name:this.name}},allRejections:!0}}async findQueued(e){try{let{pods:t=[]}=await U(`DecisionService/ListQueue`,{namespace:this.namespace,limit:1e4},e);return t.find(({pod:e})=>e?.name===this.name)}catch{e.throwIfAborted();return}}async listAttempts(e){return((await U(`DecisionService/ListDecisions`,{filter:{namespace:this.namespace,pod:this.name},limit:100},e)).decisions??[]).reverse()}};D([w()],jr.prototype,`namespace`,void 0),D([w()],jr.prototype,`name`,void 0),jr=D([C(`mooring-pod`)],jr);var Mr=`600s`,Nr=`kubernetes.io/hostname`,Pr=class{constructor(){this.session=``,this.steps=[]}async cordon(e){let t=await Z(`Node`,``,e);await this.change(`cordon ${e}`,[Fr({...t,spec:{...t.spec,unschedulable:!0}})])}async remove(e){await this.change(`remove ${e}`,[{remove:{kind:`Node`,name:e}}])}async addLike(e,t){let n=await Z(`Node`,``,e),r=Array.from({length:t},(t,r)=>Fr(Ir(n,`${e}-copy-${this.steps.length+1}-${r+1}`)));await this.change(`add ${t} like ${e}`,r)}async undo(){let e=this.steps.at(-1);e&&(await U(`SimulationService/RevertSession`,{session:this.session,mark:e.mark}),this.steps=this.steps.slice(0,-1))}close(){let{session:e}=this;[this.session,this.steps]=[``,[]],e&&U(`SimulationService/CloseSession`,{session:e}).catch(()=>void 0)}async change(e,t){if(!this.session){let{session:e}=await U(`SimulationService/OpenSession`,{lease:Mr});this.session=e?.id??``}let{session:n}=this,{mark:r=0}=await U(`SimulationService/MarkSession`,{session:n});await U(`SimulationService/ChangeSession`,{session:n,changes:t}),this.steps=[...this.steps,{words:e,mark:r}]}};function Fr(e){return{put:{objects:[Un(e)]}}}function Ir(e,t){let n={...e.metadata?.labels,[Nr]:t};return{...e,metadata:{...e.metadata,name:t,uid:t,labels:n}}}var Lr=200,Rr=`apiVersion: v1
+      <div><dt>Would wake it</dt><dd>${Mr(e)||`its turn`}</dd></div>
+    </dl>`}question(){return{pod:{reference:{namespace:this.namespace,name:this.name}},allRejections:!0}}async findQueued(e){try{let{pods:t=[]}=await G(`DecisionService/ListQueue`,{namespace:this.namespace,limit:1e4},e);return t.find(({pod:e})=>e?.name===this.name)}catch{e.throwIfAborted();return}}async listAttempts(e){return((await G(`DecisionService/ListDecisions`,{filter:{namespace:this.namespace,pod:this.name},limit:100},e)).decisions??[]).reverse()}};O([T()],Pr.prototype,`namespace`,void 0),O([T()],Pr.prototype,`name`,void 0),Pr=O([w(`mooring-pod`)],Pr);var Fr=`600s`,Ir=`kubernetes.io/hostname`,Lr=class{constructor(){this.session=``,this.steps=[]}async cordon(e){let t=await Nn(`Node`,``,e);await this.change(`cordon ${e}`,[Rr({...t,spec:{...t.spec,unschedulable:!0}})])}async remove(e){await this.change(`remove ${e}`,[{remove:{kind:`Node`,name:e}}])}async addLike(e,t){let n=await Nn(`Node`,``,e),r=Array.from({length:t},(t,r)=>Rr(zr(n,`${e}-copy-${this.steps.length+1}-${r+1}`)));await this.change(`add ${t} like ${e}`,r)}async undo(){let e=this.steps.at(-1);e&&(await G(`SimulationService/RevertSession`,{session:this.session,mark:e.mark}),this.steps=this.steps.slice(0,-1))}close(){let{session:e}=this;[this.session,this.steps]=[``,[]],e&&G(`SimulationService/CloseSession`,{session:e}).catch(()=>void 0)}async change(e,t){if(!this.session){let{session:e}=await G(`SimulationService/OpenSession`,{lease:Fr});this.session=e?.id??``}let{session:n}=this,{mark:r=0}=await G(`SimulationService/MarkSession`,{session:n});await G(`SimulationService/ChangeSession`,{session:n,changes:t}),this.steps=[...this.steps,{words:e,mark:r}]}};function Rr(e){return{put:{objects:[Mn(e)]}}}function zr(e,t){let n={...e.metadata?.labels,[Ir]:t};return{...e,metadata:{...e.metadata,name:t,uid:t,labels:n}}}var Br=200,Vr=`apiVersion: v1
 kind: Pod
 metadata:
   name: web
@@ -1303,7 +1304,7 @@ spec:
   - name: web
     resources:
       requests: {cpu: 500m, memory: 512Mi}
-`,$=class extends S{constructor(...e){super(...e),this.query=new URLSearchParams,this.node=``,this.text=Rr,this.busy=``,this.count=1,this.sandbox=new Pr,this.nodes=new W(this,Vr),this.pods=new W(this,Hr),this.startOver=()=>{this.sandbox.close(),this.answer=void 0,this.requestUpdate()}}static{this.styles=[E,o`
+`,$=class extends C{constructor(...e){super(...e),this.query=new URLSearchParams,this.node=``,this.text=Vr,this.busy=``,this.count=1,this.sandbox=new Lr,this.nodes=new K(this,Wr),this.pods=new K(this,Gr),this.startOver=()=>{this.sandbox.close(),this.answer=void 0,this.requestUpdate()}}static{this.styles=[D,o`
       textarea {
         width: 100%;
         min-height: 15rem;
@@ -1333,7 +1334,7 @@ spec:
       label {
         display: contents;
       }
-    `]}disconnectedCallback(){super.disconnectedCallback(),this.sandbox.close()}willUpdate(e){if(!e.has(`query`))return;let[t,n]=[this.query.get(`pod`),this.query.get(`node`)];n&&(this.node=n),t?this.attempt(`Reading the pod`,async()=>void await this.takePod(t)):n&&this.askRemoval()}render(){return g`<div class="stack">
+    `]}disconnectedCallback(){super.disconnectedCallback(),this.sandbox.close()}willUpdate(e){if(!e.has(`query`))return;let[t,n]=[this.query.get(`pod`),this.query.get(`node`)];n&&(this.node=n),t?this.attempt(`Reading the pod`,async()=>void await this.takePod(t)):n&&this.askRemoval()}render(){return _`<div class="stack">
       <div>
         <h1>What if</h1>
         <p class="quiet">Asked of a copy of the cluster: nothing real changes.</p>
@@ -1349,8 +1350,8 @@ spec:
         </section>
       </div>
       <div role="status" class="quiet">${this.busy&&`${this.busy} …`}</div>
-      ${this.error?Sn(this.error,()=>this.error=void 0,`Dismiss`):v} ${this.answer?this.shown(this.answer):v}
-    </div>`}changing(){let{sandbox:e,node:t}=this,n=(this.nodes.value??[]).filter(e=>e.includes(t)).slice(0,Lr),r=(e,t)=>()=>void this.attempt(e,t);return g`<div class="row">
+      ${this.error?bn(this.error,()=>this.error=void 0,`Dismiss`):y} ${this.answer?this.shown(this.answer):y}
+    </div>`}changing(){let{sandbox:e,node:t}=this,n=(this.nodes.value??[]).filter(e=>e.includes(t)).slice(0,Br),r=(e,t)=>()=>void this.attempt(e,t);return _`<div class="row">
         <input
           class="name"
           list="nodes"
@@ -1361,7 +1362,7 @@ spec:
           .value=${t}
           @input=${e=>this.node=e.target.value.trim()}
         />
-        <datalist id="nodes">${n.map(e=>g`<option value=${e}></option>`)}</datalist>
+        <datalist id="nodes">${n.map(e=>_`<option value=${e}></option>`)}</datalist>
       </div>
       <div class="row">
         <button ?disabled=${!t} @click=${()=>void this.askRemoval()}>Where would its pods go?</button>
@@ -1381,17 +1382,17 @@ spec:
           <span>like it</span>
         </span>
       </div>
-      ${e.steps.length?this.steps():g`<p class="quiet">As it is now: nothing is changed.</p>`}`}steps(){return g`<ol class="steps">
-        ${this.sandbox.steps.map(({words:e})=>g`<li>${e}</li>`)}
+      ${e.steps.length?this.steps():_`<p class="quiet">As it is now: nothing is changed.</p>`}`}steps(){return _`<ol class="steps">
+        ${this.sandbox.steps.map(({words:e})=>_`<li>${e}</li>`)}
       </ol>
       <div class="row">
         <button @click=${()=>void this.attempt(`Taking back`,()=>this.sandbox.undo())}>Take the last back</button>
         <button @click=${this.startOver}>Start over</button>
-      </div>`}asking(){return g`<label
+      </div>`}asking(){return _`<label
         ><span class="hidden">A pending pod</span
         ><select @change=${e=>void this.attempt(`Reading the pod`,()=>this.takePod(e.target.value))}>
           <option value="">Take a pending pod, or paste a manifest below</option>
-          ${(this.pods.value??[]).map(e=>g`<option value=${e}>${e}</option>`)}
+          ${(this.pods.value??[]).map(e=>_`<option value=${e}>${e}</option>`)}
         </select></label
       >
       <textarea
@@ -1404,23 +1405,23 @@ spec:
       <div class="row">
         <button class="primary" @click=${()=>void this.askPlace()}>Where would it go?</button>
         <button @click=${()=>void this.askCapacity()}>How many would fit?</button>
-      </div>`}shown(e){return e.kind===`explanation`?g`<mooring-decision .columns=${e.columns}></mooring-decision>`:e.kind===`capacity`?zr(e.found):g`<div class="stack">${e.nodes.map(Br)}</div>`}async takePod(e){let[t=``,n=``]=e.split(`/`);n&&(this.text=await Hn(await Z(`Pod`,t,n)))}askPlace(){return this.attempt(`Placing`,async()=>{let e=await gn({pod:await this.pod(),allRejections:!0,session:this.sandbox.session});this.answer={kind:`explanation`,columns:e}})}askCapacity(){return this.attempt(`Counting`,async()=>{let e=[await this.pod()];this.answer={kind:`capacity`,found:await U(`SimulationService/Capacity`,{session:this.sandbox.session,shapes:e,includeNodes:!0})}})}askRemoval(){return this.attempt(`Placing its pods`,async()=>{let{nodes:e=[]}=await U(`SimulationService/Removal`,{session:this.sandbox.session,nodes:[this.node]});this.answer={kind:`removal`,nodes:e}})}async pod(){return{object:Un(await Vn(this.text))}}async attempt(e,t){if(!this.busy){[this.busy,this.error]=[e,void 0];try{await t()}catch(e){this.error=e}this.busy=``}}};D([w({attribute:!1})],$.prototype,`query`,void 0),D([T()],$.prototype,`node`,void 0),D([T()],$.prototype,`text`,void 0),D([T()],$.prototype,`busy`,void 0),D([T()],$.prototype,`answer`,void 0),D([T()],$.prototype,`error`,void 0),D([T()],$.prototype,`count`,void 0),$=D([C(`mooring-what-if`)],$);function zr({shapes:e=[]}){let[t]=e;if(!t)return g``;let{count:n=0,limited:r=!1,end:i,nodes:a=[]}=t,o=[...a].sort((e,t)=>(t.count??0)-(e.count??0)).slice(0,20);return g`<section class="card stack tight" aria-labelledby="room">
-    <h2 id="room">${r?`At least `:``}${k(n,`more pod`)} would fit</h2>
-    ${i?.message?g`<p>Then: ${i.message}</p>`:v}
-    ${o.length?g`<p class="quiet">Most on ${o.map(e=>`${e.node} (${O(e.count??0)})`).join(`, `)}</p>`:v}
-  </section>`}function Br({node:e,removable:t,landings:n=[],endingPodCount:r=0}){return g`<section class="card stack tight" aria-label="If ${e} goes">
+      </div>`}shown(e){return e.kind===`explanation`?_`<mooring-decision .columns=${e.columns}></mooring-decision>`:e.kind===`capacity`?Hr(e.found):_`<div class="stack">${e.nodes.map(Ur)}</div>`}async takePod(e){let[t=``,n=``]=e.split(`/`);n&&(this.text=await jn(await Nn(`Pod`,t,n)))}askPlace(){return this.attempt(`Placing`,async()=>{let e=await mn({pod:await this.pod(),allRejections:!0,session:this.sandbox.session});this.answer={kind:`explanation`,columns:e}})}askCapacity(){return this.attempt(`Counting`,async()=>{let e=[await this.pod()];this.answer={kind:`capacity`,found:await G(`SimulationService/Capacity`,{session:this.sandbox.session,shapes:e,includeNodes:!0})}})}askRemoval(){return this.attempt(`Placing its pods`,async()=>{let{nodes:e=[]}=await G(`SimulationService/Removal`,{session:this.sandbox.session,nodes:[this.node]});this.answer={kind:`removal`,nodes:e}})}async pod(){return{object:Mn(await An(this.text))}}async attempt(e,t){if(!this.busy){[this.busy,this.error]=[e,void 0];try{await t()}catch(e){this.error=e}this.busy=``}}};O([T({attribute:!1})],$.prototype,`query`,void 0),O([E()],$.prototype,`node`,void 0),O([E()],$.prototype,`text`,void 0),O([E()],$.prototype,`busy`,void 0),O([E()],$.prototype,`answer`,void 0),O([E()],$.prototype,`error`,void 0),O([E()],$.prototype,`count`,void 0),$=O([w(`mooring-what-if`)],$);function Hr({shapes:e=[]}){let[t]=e;if(!t)return _``;let{count:n=0,limited:r=!1,end:i,nodes:a=[]}=t,o=[...a].sort((e,t)=>(t.count??0)-(e.count??0)).slice(0,20);return _`<section class="card stack tight" aria-labelledby="room">
+    <h2 id="room">${r?`At least `:``}${A(n,`more pod`)} would fit</h2>
+    ${i?.message?_`<p>Then: ${i.message}</p>`:y}
+    ${o.length?_`<p class="quiet">Most on ${o.map(e=>`${e.node} (${k(e.count??0)})`).join(`, `)}</p>`:y}
+  </section>`}function Ur({node:e,removable:t,landings:n=[],endingPodCount:r=0}){return _`<section class="card stack tight" aria-label="If ${e} goes">
     <h2>If ${e} goes</h2>
     <p>
-      ${t?g`<span class="good">✓ It can go:</span> ${n.length?`each of its pods finds another node.`:`no pod has to move.`}`:g`<span class="bad">✕ It can't go:</span> not every pod finds another node.`}
-      ${r?g`<span class="quiet">${k(r,`pod`)} of DaemonSets would end with it.</span>`:v}
+      ${t?_`<span class="good">✓ It can go:</span> ${n.length?`each of its pods finds another node.`:`no pod has to move.`}`:_`<span class="bad">✕ It can't go:</span> not every pod finds another node.`}
+      ${r?_`<span class="quiet">${A(r,`pod`)} of DaemonSets would end with it.</span>`:y}
     </p>
     <ul class="landings">
-      ${n.map(({pod:e,node:t,status:n})=>g`<li>
-            <a href=${Q(e)}>${K(e)}</a>
-            ${t?g`→ <a href=${V([`nodes`,t])}>${t}</a>`:g`<span class="bad">✕ ${n?.message||(n?.reasons??[]).join(`, `)}</span>`}
+      ${n.map(({pod:e,node:t,status:n})=>_`<li>
+            <a href=${Q(e)}>${J(e)}</a>
+            ${t?_`→ <a href=${U([`nodes`,t])}>${t}</a>`:_`<span class="bad">✕ ${n?.message||(n?.reasons??[]).join(`, `)}</span>`}
           </li>`)}
     </ul>
-  </section>`}async function Vr(e){return(await U(`ClusterService/ListNodes`,{},e)).nodes?.names?.names??[]}async function Hr(e){return((await U(`ClusterService/ListPendingPods`,{},e)).pods??[]).map(({pod:e})=>K(e)).slice(0,Lr)}var Ur={"":{title:`Overview`,render:()=>g`<mooring-overview></mooring-overview>`},decisions:{title:`Decisions`,render:Gr},pods:{title:`Pods`,render:Kr},nodes:{title:`Nodes`,render:qr},queue:{title:`Queue`,render:({query:e})=>g`<mooring-queue .query=${e}></mooring-queue>`},profiles:{title:`Profiles`,render:()=>g`<mooring-profiles></mooring-profiles>`},"what-if":{title:`What if`,render:({query:e})=>g`<mooring-what-if .query=${e}></mooring-what-if>`},plugins:{title:``,render:({path:[,e=``]})=>g`<mooring-plugin .name=${e}></mooring-plugin>`}},Wr=class extends S{constructor(...e){super(...e),this.route=B(location.hash),this.processes=new W(this,_n,{every:15e3}),this.onHash=()=>{this.route=B(location.hash)}}static{this.styles=[et,E,o`
+  </section>`}async function Wr(e){return(await G(`ClusterService/ListNodes`,{},e)).nodes?.names?.names??[]}async function Gr(e){return((await G(`ClusterService/ListPendingPods`,{},e)).pods??[]).map(({pod:e})=>J(e)).slice(0,Br)}var Kr={"":{title:`Overview`,render:()=>_`<mooring-overview></mooring-overview>`},decisions:{title:`Decisions`,render:Jr},pods:{title:`Pods`,render:Yr},nodes:{title:`Nodes`,render:Xr},queue:{title:`Queue`,render:({query:e})=>_`<mooring-queue .query=${e}></mooring-queue>`},profiles:{title:`Profiles`,render:()=>_`<mooring-profiles></mooring-profiles>`},"what-if":{title:`What if`,render:({query:e})=>_`<mooring-what-if .query=${e}></mooring-what-if>`},plugins:{title:``,render:({path:[,e=``]})=>_`<mooring-plugin .name=${e}></mooring-plugin>`}},qr=class extends C{constructor(...e){super(...e),this.route=H(location.hash),this.processes=new K(this,hn,{every:15e3}),this.onHash=()=>{this.route=H(location.hash)}}static{this.styles=[$e,D,o`
       :host {
         min-height: 100vh;
       }
@@ -1497,19 +1498,19 @@ spec:
           padding: var(--s4);
         }
       }
-    `]}connectedCallback(){super.connectedCallback(),addEventListener(`hashchange`,this.onHash)}disconnectedCallback(){super.disconnectedCallback(),removeEventListener(`hashchange`,this.onHash)}render(){let[e=``]=this.route.path,t=Ur[e];return document.title=[...this.route.path.slice().reverse(),`mooring`].join(` · `),g`<button class="skip" @click=${()=>this.renderRoot.querySelector(`main`)?.focus()}>Skip to the content</button>
+    `]}connectedCallback(){super.connectedCallback(),addEventListener(`hashchange`,this.onHash)}disconnectedCallback(){super.disconnectedCallback(),removeEventListener(`hashchange`,this.onHash)}render(){let[e=``]=this.route.path,t=Kr[e];return document.title=[...this.route.path.slice().reverse(),`mooring`].join(` · `),_`<button class="skip" @click=${()=>this.renderRoot.querySelector(`main`)?.focus()}>Skip to the content</button>
       <header>
-        <a class="brand" href=${V([])}>mooring</a>
+        <a class="brand" href=${U([])}>mooring</a>
         <nav aria-label="Views">
           <ul>
-            ${Object.entries(Ur).filter(([,{title:e}])=>e).map(([t,{title:n}])=>g`<li><a href=${V(t?[t]:[])} aria-current=${t===e?`page`:v}>${n}</a></li>`)}
+            ${Object.entries(Kr).filter(([,{title:e}])=>e).map(([t,{title:n}])=>_`<li><a href=${U(t?[t]:[])} aria-current=${t===e?`page`:y}>${n}</a></li>`)}
           </ul>
         </nav>
         <div class="process">${this.picker()}</div>
       </header>
       <main tabindex="-1">
-        ${t?$e(this.route.query.get(`process`),t.render(this.route)):g`<h1>There is no such view</h1><p><a href=${V([])}>To the overview</a></p>`}
-      </main>`}picker(){let{value:e=[],error:t}=this.processes;if(t)return g`<span class="bad" role="alert">✕ mooring web does not answer</span>`;let n=e.find(e=>e.name===this.route.query.get(`process`))??e[0];if(!n)return v;let r=n.state===`ok`?v:g`<span class="bad" role="alert" title=${n.message??``}>✕ unreachable</span>`;return e.length===1?g`${r} <span class="quiet" title=${n.address}>${n.name}</span>`:g`${r}
-      <select aria-label="Process" @change=${e=>H({process:e.target.value})}>
-        ${e.map(e=>g`<option value=${e.name} ?selected=${e===n}>${e.name}</option>`)}
-      </select>`}};D([T()],Wr.prototype,`route`,void 0),Wr=D([C(`mooring-page`)],Wr);function Gr({path:[,e],query:t}){return e?g`<mooring-decision-view .seq=${e}></mooring-decision-view>`:g`<mooring-decisions .query=${t}></mooring-decisions>`}function Kr({path:[,e,t],query:n}){return e&&t?g`<mooring-pod .namespace=${e} .name=${t}></mooring-pod>`:g`<mooring-pods .query=${n}></mooring-pods>`}function qr({path:[,e],query:t}){return e?g`<mooring-node .name=${e}></mooring-node>`:g`<mooring-nodes .query=${t}></mooring-nodes>`}
+        ${t?Qe(this.route.query.get(`process`),t.render(this.route)):_`<h1>There is no such view</h1><p><a href=${U([])}>To the overview</a></p>`}
+      </main>`}picker(){let{value:e=[],error:t}=this.processes;if(t)return _`<span class="bad" role="alert">✕ mooring web does not answer</span>`;let n=e.find(e=>e.name===this.route.query.get(`process`))??e[0];if(!n)return y;let r=n.state===`ok`?y:_`<span class="bad" role="alert" title=${n.message??``}>✕ unreachable</span>`;return e.length===1?_`${r} <span class="quiet" title=${n.address}>${n.name}</span>`:_`${r}
+      <select aria-label="Process" @change=${e=>W({process:e.target.value})}>
+        ${e.map(e=>_`<option value=${e.name} ?selected=${e===n}>${e.name}</option>`)}
+      </select>`}};O([E()],qr.prototype,`route`,void 0),qr=O([w(`mooring-page`)],qr);function Jr({path:[,e],query:t}){return e?_`<mooring-decision-view .seq=${e}></mooring-decision-view>`:_`<mooring-decisions .query=${t}></mooring-decisions>`}function Yr({path:[,e,t],query:n}){return e&&t?_`<mooring-pod .namespace=${e} .name=${t}></mooring-pod>`:_`<mooring-pods .query=${n}></mooring-pods>`}function Xr({path:[,e],query:t}){return e?_`<mooring-node .name=${e}></mooring-node>`:_`<mooring-nodes .query=${t}></mooring-nodes>`}
