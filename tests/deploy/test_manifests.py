@@ -209,6 +209,11 @@ def test_the_image_is_of_this_version() -> None:
     assert used == {"mooring"}
 
 
+def test_the_chart_is_of_this_version() -> None:
+    chart = yaml.safe_load((DEPLOY / "chart" / "Chart.yaml").read_text())
+    assert (chart["version"], chart["appVersion"]) == (mooring.__version__, mooring.__version__)
+
+
 def rights(name: str) -> dict[tuple[str, str], list[str]]:
     """By API group and resource, what a role allows."""
     (role,) = [role for role in objects("ClusterRole", "Role") if role["metadata"]["name"] == name]

@@ -136,9 +136,10 @@ def metrics_token(control_plane: ControlPlane) -> str:
 
 
 def scheduling(kubeconfig: Path) -> dict[str, str]:
-    """The flags that take `mooring scheduler` out of its cluster: to a kubeconfig and a port of loopback."""
+    """The flags that take `mooring scheduler` out of its cluster: to a kubeconfig and ports of loopback."""
     source = f"kubernetes:{kubeconfig}"
-    return {"--source": source, "--bind-address": "127.0.0.1", "--secure-port": str(free_port())}
+    serving = {"--secure-port": str(free_port()), "--grpc-listen": f"127.0.0.1:{free_port()}"}
+    return {"--source": source, "--bind-address": "127.0.0.1", **serving}
 
 
 def pod_spec(objects: list[Manifest]) -> Manifest:

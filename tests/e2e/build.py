@@ -1,9 +1,9 @@
 """Builds the real programs that the end-to-end tests run, from Go modules alone.
 
 `python tests/e2e/build.py [NAME...]` puts etcd, the control planes of two Kubernetes releases, kustomize,
-ghz and h2spec, or those that are named, into `.cache/e2e/bin`. What is a part of Kubernetes lies there in a
-folder of its release: `kube-scheduler` names that of the newest, `1.36/kube-scheduler` an older one. kwok
-and e2e.test, which only `make upstream` needs, and kube-schedulers before 1.36 have to be named.
+Helm, ghz and h2spec, or those that are named, into `.cache/e2e/bin`. What is a part of Kubernetes lies
+there in a folder of its release: `kube-scheduler` names that of the newest, `1.36/kube-scheduler` an older
+one. kwok and e2e.test, which only `make upstream` needs, and kube-schedulers before 1.36 have to be named.
 A binary is built again only when something it is made from has changed; the stamps lie beside the binaries.
 """
 
@@ -91,6 +91,7 @@ PROGRAMS = (
     *(_of_kubernetes(name, release) for release in (RELEASE, SKEWED_RELEASE) for name in _CONTROL_PLANE),
     Program("etcd", "etcd", "go.etcd.io/etcd/server/v3"),
     Program("kustomize", "kustomize", "sigs.k8s.io/kustomize/kustomize/v5"),
+    Program("helm", "helm", "helm.sh/helm/v4/cmd/helm"),
     Program("ghz", "ghz", "github.com/bojand/ghz/cmd/ghz", f"-s -w -X main.version={GHZ_VERSION}"),
     Program("h2spec", "h2spec", "github.com/summerwind/h2spec/cmd/h2spec"),
 )

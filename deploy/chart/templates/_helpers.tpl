@@ -1,0 +1,140 @@
+{{- define "mooring.fullname" -}}
+{{- if contains "mooring" .Release.Name }}{{ .Release.Name | trunc 50 | trimSuffix "-" }}{{ else }}{{ printf "%s-mooring" .Release.Name | trunc 50 | trimSuffix "-" }}{{ end }}
+{{- end }}
+
+{{- define "mooring.account" -}}
+{{ .Values.serviceAccount.name | default (include "mooring.fullname" .) }}
+{{- end }}
+
+{{/* Whether it binds pods. */}}
+{{- define "mooring.binds" -}}
+{{- if ne .Values.mode "extender" }}true{{ end }}
+{{- end }}
+
+{{- define "mooring.component" -}}
+{{ eq .Values.mode "second-scheduler" | ternary "scheduler" "extender" }}
+{{- end }}
+
+{{- define "mooring.selector" -}}
+app.kubernetes.io/name: mooring
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end }}
+
+{{- define "mooring.podSelector" -}}
+{{ include "mooring.selector" . }}
+app.kubernetes.io/component: {{ include "mooring.component" . }}
+{{- end }}
+
+{{- define "mooring.labels" -}}
+{{ include "mooring.selector" . }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
+{{- end }}
+
+{{- define "mooring.image" -}}
+{{- with .Values.image }}
+{{- if .digest }}{{ .repository }}@{{ .digest }}{{ else }}{{ .repository }}:{{ .tag | default $.Chart.AppVersion }}{{ end }}
+{{- end }}
+{{- end }}
+
+{{/* The KubeSchedulerConfiguration in force: the mode's defaults under the values. */}}
+{{- define "mooring.config" -}}
+{{- $config := dict "apiVersion" "kubescheduler.config.k8s.io/v1" "kind" "KubeSchedulerConfiguration" }}
+{{- if eq .Values.mode "second-scheduler" }}
+{{- $lease := dict "leaderElect" true "resourceName" (include "mooring.fullname" .) "resourceNamespace" .Release.Namespace }}
+{{- $profiles := list (dict "schedulerName" "mooring") }}
+{{- $config = merge $config (dict "leaderElection" $lease "profiles" $profiles) }}
+{{- else }}
+{{- $config = merge $config (dict "leaderElection" (dict "leaderElect" false)) }}
+{{- end }}
+{{- toYaml (mergeOverwrite $config (deepCopy .Values.config)) }}
+{{- end }}
+
+{{- define "mooring.podMetadata" -}}
+labels:
+  {{- include "mooring.podSelector" . | nindent 2 }}
+  {{- with .Values.podLabels }}
+  {{- toYaml . | nindent 2 }}
+  {{- end }}
+annotations:
+  checksum/config: {{ include "mooring.config" . | sha256sum }}
+  {{- with .Values.podAnnotations }}
+  {{- toYaml . | nindent 2 }}
+  {{- end }}
+{{- end }}
+
+{{/* What the pods of each mode have in common. */}}
+{{- define "mooring.podSpec" -}}
+{{- $loopback := eq .Values.mode "extender-loopback" }}
+serviceAccountName: {{ include "mooring.account" . }}
+priorityClassName: {{ .Values.priorityClassName | default ($loopback | ternary "system-node-critical" "system-cluster-critical") }}
+{{- with .Values.imagePullSecrets }}
+imagePullSecrets:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .Values.affinity }}
+affinity:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- if .Values.nodeSelector }}
+nodeSelector:
+  {{- toYaml .Values.nodeSelector | nindent 2 }}
+{{- else if $loopback }}
+nodeSelector:
+  node-role.kubernetes.io/control-plane: ""
+{{- end }}
+{{- if not (kindIs "invalid" .Values.tolerations) }}
+tolerations:
+  {{- toYaml .Values.tolerations | nindent 2 }}
+{{- else if $loopback }}
+tolerations:
+  - operator: Exists
+{{- else }}
+tolerations:
+  - {key: node-role.kubernetes.io/control-plane, operator: Exists, effect: NoSchedule}
+{{- end }}
+{{- if not (kindIs "invalid" .Values.topologySpreadConstraints) }}
+topologySpreadConstraints:
+  {{- toYaml .Values.topologySpreadConstraints | nindent 2 }}
+{{- else if not $loopback }}
+topologySpreadConstraints:
+  - maxSkew: 1
+    topologyKey: kubernetes.io/hostname
+    whenUnsatisfiable: ScheduleAnyway
+    labelSelector:
+      matchLabels:
+        {{- include "mooring.podSelector" . | nindent 8 }}
+{{- end }}
+securityContext:
+  runAsNonRoot: true
+  runAsUser: 65532
+  runAsGroup: 65532
+  {{- if eq .Values.mode "extender" }}
+  fsGroup: 65532
+  {{- end }}
+  seccompProfile: {type: RuntimeDefault}
+{{- end }}
+
+{{/* What all containers have in common. */}}
+{{- define "mooring.container" -}}
+image: {{ include "mooring.image" . }}
+{{- with .Values.image.pullPolicy }}
+imagePullPolicy: {{ . }}
+{{- end }}
+securityContext:
+  allowPrivilegeEscalation: false
+  readOnlyRootFilesystem: true
+  capabilities: {drop: [ALL]}
+{{- end }}
+
+{{/* What the container that decides has besides. */}}
+{{- define "mooring.deciding" -}}
+{{ include "mooring.container" . }}
+resources:
+  {{- toYaml .Values.resources | nindent 2 }}
+{{- with .Values.extraEnv }}
+env:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end }}
