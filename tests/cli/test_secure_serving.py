@@ -293,6 +293,26 @@ def test_metrics_are_shown_as_far_as_asked(fake: FakeApiServer, tmp_path: Path) 
     assert 'age_seconds{kind="Pod"' not in text
 
 
+def test_metrics_have_the_names_that_boards_of_kube_scheduler_ask_for(
+    fake: FakeApiServer, tmp_path: Path
+) -> None:
+    flags = ["--metrics-prefix=scheduler", "--disabled-metrics=scheduler_reservations"]
+    with endpoint(fake, tmp_path, ALL, *flags) as (port, _):
+        text = probe(port, "metrics")[1]
+    assert "mooring_" not in text
+    assert "# TYPE scheduler_pending_pods gauge" in text
+    assert 'scheduler_pending_pods{queue="active"}' in text
+    assert "# TYPE process_cpu_seconds_total counter" in text
+    assert "scheduler_reservations" not in text
+
+
+def test_the_grpc_listener_names_its_own_flags(fake: FakeApiServer, tmp_path: Path) -> None:
+    flags = ["--grpc-listen=0.0.0.0:0", "--grpc-insecure-listen"]
+    with endpoint(fake, tmp_path, ALL, *flags) as (_, started):
+        pass
+    assert "--grpc-insecure-listen: anyone who reaches" in started.log.read_text()
+
+
 def test_who_speaks_no_tls_leaves_no_traceback(fake: FakeApiServer, tmp_path: Path) -> None:
     with endpoint(fake, tmp_path, "--v=10") as (port, started):
         with socket.create_connection(("127.0.0.1", port), timeout=30) as plain:

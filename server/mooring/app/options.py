@@ -217,6 +217,7 @@ class SecureServingOptions:
         denied_seconds: How long a denying one counts.
         always_allowed: Paths that need no authorization; ``*`` at the end stands for whatever follows.
         disabled_metrics: Metrics that are not shown.
+        metrics_prefix: What the names of the metrics begin with.
         metric_labels: The only values of labels that are shown, each as METRIC,LABEL=VALUES.
         metric_labels_file: The same from a file, under allowListMapping.
         flags: What /flagz shows, by name without the dashes.
@@ -236,6 +237,7 @@ class SecureServingOptions:
     denied_seconds: float = 10.0
     always_allowed: Sequence[str] = PROBES
     disabled_metrics: Sequence[str] = ()
+    metrics_prefix: str = "mooring"
     metric_labels: Sequence[str] = ()
     metric_labels_file: str = ""
     flags: Mapping[str, str] = field(default_factory=dict)

@@ -119,7 +119,8 @@ def _shown(options: SecureServingOptions, registry: CollectorRegistry) -> ShownM
         allowed = allowed_values(entries)
     except (ValueError, TypeError, KeyError, AttributeError, yaml.YAMLError) as error:
         raise InvalidArgumentError.at("--allow-metric-labels", f"can't be used: {error}") from None
-    return ShownMetrics(registry, map(metric_name, options.disabled_metrics), allowed)
+    disabled = map(metric_name, options.disabled_metrics)
+    return ShownMetrics(registry, disabled, allowed, options.metrics_prefix)
 
 
 class Delegated:

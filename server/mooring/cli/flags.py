@@ -239,6 +239,12 @@ def seconds(text: str) -> float:
     return sum(float(number) * _UNITS[unit] for number, unit in pieces)
 
 
+def _metrics_prefix(text: str) -> str:
+    if not re.fullmatch(r"[a-zA-Z][a-zA-Z0-9]*(_[a-zA-Z0-9]+)*", text):
+        raise argparse.ArgumentTypeError(f"{text!r} is not the beginning of a metric's name")
+    return text
+
+
 def above_zero(text: str) -> float:
     """Parse a time as ``seconds`` does, above 0."""
     value = seconds(text)
@@ -330,6 +336,12 @@ def add_logging_format(flags: Flags) -> None:
     """``--logging-format``, as that of Kubernetes' components."""
     text = f"of the log: {' or '.join(FORMATS)}"
     flags.group(LOGS).add("logging-format", "FORMAT", "text", text, logging_format)
+
+
+def add_metrics_prefix(flags: Flags) -> None:
+    """``--metrics-prefix``, so that boards of kube-scheduler find its metrics."""
+    text = "what the names of the metrics begin with; scheduler = kube-scheduler's names"
+    flags.add("metrics-prefix", "PREFIX", "mooring", text, _metrics_prefix)
 
 
 def add_output(flags: Flags, *more: str) -> None:

@@ -21,6 +21,7 @@ from mooring.cli.flags import (
     Flags,
     Kind,
     above_zero,
+    add_metrics_prefix,
     kube_version,
     port,
     seconds,
@@ -120,6 +121,7 @@ def _add_metrics(flags: Flags) -> None:
     _listed(flags, "allow-metric-labels", "METRIC,LABEL=VALUES", text, lambda text: [text])
     flags.add("allow-metric-labels-manifest", "FILE", "", "the same from a file, under allowListMapping")
     _listed(flags, "disabled-metrics", "NAMES", "metrics that are not shown")
+    add_metrics_prefix(flags)
 
 
 def _add_misc(flags: Flags) -> None:
@@ -269,6 +271,7 @@ def serving_options(args: argparse.Namespace, values: Mapping[str, str]) -> Secu
         denied_seconds=args.authorization_webhook_cache_unauthorized_ttl,
         always_allowed=args.authorization_always_allow_paths or PROBES,
         disabled_metrics=args.disabled_metrics or (),
+        metrics_prefix=args.metrics_prefix,
         metric_labels=args.allow_metric_labels or (),
         metric_labels_file=args.allow_metric_labels_manifest,
         flags=values,

@@ -92,6 +92,8 @@ def _service_options(args: argparse.Namespace) -> Options | None:
         metrics_listen="",
         tls=files,
         insecure_listen=args.grpc_insecure_listen,
+        insecure_flag="--grpc-insecure-listen",
+        authority_flag="--grpc-client-ca-file",
     )
 
 

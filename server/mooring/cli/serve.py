@@ -17,6 +17,7 @@ from mooring.cli.flags import (
     add_deciding,
     add_decisions,
     add_logging_format,
+    add_metrics_prefix,
     add_recording,
     add_self_check,
     certificate_files,
@@ -62,6 +63,7 @@ def _add_serving(flags: Flags) -> None:
     flags.add("listen", "ADDRESS", "127.0.0.1:50051", "HOST:PORT or unix:PATH of the service")
     flags.add("health-listen", "ADDRESS", "127.0.0.1:50052", "HOST:PORT or unix:PATH of gRPC health")
     flags.add("metrics-listen", "ADDRESS", "127.0.0.1:50053", "HOST:PORT of /healthz, /readyz, /metrics")
+    add_metrics_prefix(flags)
     flags.add("tls-cert-file", "FILE", "", "certificate of the service, PEM")
     flags.add("tls-private-key-file", "FILE", "", "its private key, PEM")
     flags.add("tls-client-ca-file", "FILE", "", "accept only clients with a certificate of these CAs, PEM")
@@ -143,6 +145,7 @@ def _service_options(args: argparse.Namespace) -> Options:
         listen=args.listen,
         health_listen=args.health_listen,
         metrics_listen=args.metrics_listen,
+        metrics_prefix=args.metrics_prefix,
         tls=files,
         insecure_listen=args.insecure_listen,
         allow_clients=_allowed(args),

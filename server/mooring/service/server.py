@@ -26,6 +26,7 @@ from mooring.serving.addresses import ListenError
 from mooring.serving.certificates import TlsFiles
 from mooring.serving.clients import typed_names
 from mooring.telemetry.metrics import MethodMetrics, Metrics
+from mooring.telemetry.shown_metrics import ShownMetrics
 
 # gRPC accepts unknown option names in silence, so they are kept here and their effect is tested. Never add
 # maximum_concurrent_rpcs: it counts calls whose request never arrives, and Admission counts better.
@@ -79,8 +80,11 @@ class Options:
         listen: HOST:PORT or unix:PATH of the service; port 0 takes a free one.
         health_listen: The same for gRPC health, which is always plain text; "" = none.
         metrics_listen: HOST:PORT for /healthz, /livez, /readyz and /metrics; "" = none.
+        metrics_prefix: What the names of the metrics begin with.
         tls: Files of the service's certificate. REQUIRED, or `insecure_listen`, if others can connect.
         insecure_listen: Allows plain text on an address that others can reach.
+        insecure_flag: What errors call the flag that allows it.
+        authority_flag: What warnings call the flag of `tls.authority`.
         allow_clients: Names in client certificates that may bind, reserve and push, as ``typed_names`` reads
             them; needed where others can connect, and everywhere once a name is given.
         read_only: Nobody may bind, reserve or push.
@@ -98,8 +102,11 @@ class Options:
     listen: str = "127.0.0.1:50051"
     health_listen: str = "127.0.0.1:50052"
     metrics_listen: str = "127.0.0.1:50053"
+    metrics_prefix: str = "mooring"
     tls: TlsFiles | None = None
     insecure_listen: bool = False
+    insecure_flag: str = "--insecure-listen"
+    authority_flag: str = "--tls-client-ca-file"
     allow_clients: frozenset[str] = frozenset()
     read_only: bool = False
     reflection: bool = False
@@ -252,8 +259,9 @@ def _listeners(
             health = HealthListener(options.health_listen, probes, services)
             undone.callback(health.stop)
         if options.metrics_listen:
+            shown = ShownMetrics(metrics.registry, prefix=options.metrics_prefix)
             telemetry = PageListener(
-                options.metrics_listen, probes, metrics.registry, broken=metrics.broken_connections.inc
+                options.metrics_listen, probes, shown, broken=metrics.broken_connections.inc
             )
         undone.pop_all()
     return health, telemetry
@@ -270,11 +278,14 @@ def check_exposure(options: Options) -> None:
         if not options.insecure_listen:
             raise ListenError(
                 f"{options.listen} can be reached from other machines: give a certificate and key for TLS, "
-                "or allow plain text with --insecure-listen"
+                f"or allow plain text with {options.insecure_flag}"
             )
-        log.warning("--insecure-listen: anyone who reaches %s may call it, and eavesdrop", options.listen)
+        log.warning(
+            "%s: anyone who reaches %s may call it, and eavesdrop", options.insecure_flag, options.listen
+        )
     elif options.tls.authority is None:
         log.warning(
-            "TLS without --tls-client-ca-file: anyone who reaches %s may call it; clients have no names",
+            "TLS without %s: anyone who reaches %s may call it; clients have no names",
+            options.authority_flag,
             options.listen,
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import csv
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from types import MappingProxyType
 
 from prometheus_client import CollectorRegistry
 from prometheus_client.core import Metric
@@ -12,6 +13,9 @@ from prometheus_client.samples import Sample
 
 UNEXPECTED = "unexpected"
 """What a label shows in place of a value that isn't allowed."""
+
+PREFIX = "mooring"
+"""What the names of mooring's own metrics begin with, unless another prefix is chosen."""
 
 Allowed = Mapping[tuple[str, str], Collection[str]]
 """By metric and label, the values that are shown."""
@@ -61,11 +65,19 @@ class ShownMetrics:
         registry: All metrics.
         disabled: Names of families, as ``metric_name`` gives them.
         allowed: Limits what labels show; samples that become alike are added up.
+        prefix: What mooring's own names begin with instead of "mooring".
     """
 
-    def __init__(self, registry: CollectorRegistry, disabled: Iterable[str], allowed: Allowed) -> None:
+    def __init__(
+        self,
+        registry: CollectorRegistry,
+        disabled: Iterable[str] = (),
+        allowed: Allowed = MappingProxyType({}),
+        prefix: str = PREFIX,
+    ) -> None:
         self._registry = registry
         self._disabled = frozenset(disabled)
+        self._prefix = prefix
         self._limits: dict[str, dict[str, Collection[str]]] = {}
         for (metric, label), values in allowed.items():
             self._limits.setdefault(metric, {})[label] = values
@@ -75,7 +87,8 @@ class ShownMetrics:
         for family in self._registry.collect():
             if family.name not in self._disabled:
                 limits = self._limits.get(family.name)
-                yield _limited(family, limits) if limits else family
+                shown = _limited(family, limits) if limits else family
+                yield _renamed(shown, self._prefix)
 
 
 def _limited(family: Metric, limits: Mapping[str, Collection[str]]) -> Metric:
@@ -91,6 +104,18 @@ def _limited(family: Metric, limits: Mapping[str, Collection[str]]) -> Metric:
         found[key] = sample._replace(labels=labels, value=value)
     shown = copy.copy(family)
     shown.samples = [*found.values()]
+    return shown
+
+
+def _renamed(family: Metric, prefix: str) -> Metric:
+    own = f"{PREFIX}_"
+    if prefix == PREFIX or not family.name.startswith(own):
+        return family
+    shown = copy.copy(family)
+    shown.name = f"{prefix}_{family.name.removeprefix(own)}"
+    shown.samples = [
+        sample._replace(name=f"{prefix}_{sample.name.removeprefix(own)}") for sample in family.samples
+    ]
     return shown
 
 
