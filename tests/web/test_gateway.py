@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import struct
 from collections.abc import Iterator
@@ -70,6 +71,15 @@ def test_columns_are_the_explanation(served: Page) -> None:
     for number, resource in enumerate(said.resources):
         np.testing.assert_array_equal(arrays[f"free.{number}"], resource.free)
     assert len(arrays["rejections.nodes"]) == sum(map(len, said.rejections or ()))
+
+
+def test_long_answers_come_compressed_to_who_takes_that(served: Page) -> None:
+    plain = served.call("PluginService/ListProfiles", {})
+    taken = {"Accept-Encoding": "gzip"}
+    small = served.ask("POST", "/api/v1/PluginService/ListProfiles", {}, taken)
+    assert (plain.headers["content-encoding"], small.headers["content-encoding"]) == (None, "gzip")
+    assert gzip.decompress(small.body) == plain.body
+    assert served.ask("GET", "/api/v1/processes", headers=taken).headers["content-encoding"] is None
 
 
 def test_columns_say_where_a_running_pod_is(served: Page) -> None:

@@ -6,8 +6,12 @@ Routes, all below the path prefix: ``/`` and the page's files; ``/api/v1/...``, 
 
 from __future__ import annotations
 
+import asyncio
+import gzip
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from http import HTTPStatus
 from typing import Any, Final
 from urllib.parse import parse_qsl
@@ -15,7 +19,7 @@ from urllib.parse import parse_qsl
 import grpc
 import grpc.aio
 
-from mooring.framework.errors import MooringError
+from mooring.framework.errors import MooringError, UnavailableError
 from mooring.web.answers import Answer, failed_call, misdirected, rejected
 from mooring.web.files import INDEX, File, read_files
 from mooring.web.gateway import Gateway
@@ -26,6 +30,9 @@ from mooring_extender.app import Receive, Scope, Send
 log = logging.getLogger(__name__)
 
 MAX_BODY_BYTES: Final = 16 * 2**20
+
+COMPRESSED_BYTES: Final = 4096
+"""From this size on an answer of the gateway is compressed for clients that take it."""
 
 API: Final = "/api/v1/"
 _PROBES: Final = ("/healthz", "/livez", "/readyz")
@@ -45,7 +52,7 @@ _SAFE: Final = (
 
 
 class _ClientGoneError(Exception):
-    """The connection was lost while the body was on its way."""
+    """The connection was lost before the answer."""
 
 
 class WebApp:
@@ -71,11 +78,15 @@ class WebApp:
         self._prefix = f"/{path_prefix.strip('/')}".rstrip("/")
         self._files = read_files()
         self._withdrawn = False
+        self._end_waiting: Callable[[], object] | None = None
+        self._stopping: asyncio.Event
         self._gateway: Gateway
 
     def withdraw(self) -> None:
-        """From now on let each answer end its connection."""
+        """End calls that wait, and from now on each connection with its answer. Any thread."""
         self._withdrawn = True
+        if self._end_waiting is not None:
+            self._end_waiting()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request, or follow the server's start and stop."""
@@ -86,12 +97,15 @@ class WebApp:
             answer = await self._respond(scope, receive)
         except _ClientGoneError:
             return
+        answer = await _compressed(answer, dict(scope["headers"]))
         await _send(send, answer, close=answer.close or self._withdrawn, head=scope["method"] == "HEAD")
 
     async def _live(self, receive: Receive, send: Send) -> None:
         await receive()
         processes = Processes(self._addresses, self._credentials)
         self._gateway = Gateway(processes)
+        self._stopping = asyncio.Event()
+        self._end_waiting = partial(asyncio.get_running_loop().call_soon_threadsafe, self._stopping.set)
         await send({"type": "lifespan.startup.complete"})
         await receive()
         await processes.close()
@@ -156,7 +170,26 @@ class WebApp:
             return misdirected(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, text)
         if path == "explain/columns":
             return await self._gateway.explain_columns(body, query)
-        return await self._gateway.call(path, body, query)
+        return await self._while_wanted(self._gateway.call(path, body, query), receive)
+
+    async def _while_wanted(self, answering: Coroutine[Any, Any, Answer], receive: Receive) -> Answer:
+        """Return the answer. A call that waits for decisions ends early when its tab goes, or this process.
+
+        Raises:
+            MooringError, grpc.aio.AioRpcError: As ``answering``; DRAINING when this process ends.
+        """
+        work = asyncio.ensure_future(answering)
+        gone, stopping = asyncio.ensure_future(_gone(receive)), asyncio.ensure_future(self._stopping.wait())
+        try:
+            await asyncio.wait((work, gone, stopping), return_when=asyncio.FIRST_COMPLETED)
+            if work.done():
+                return work.result()
+            if gone.done():
+                raise _ClientGoneError
+            raise UnavailableError("mooring web is shutting down", reason="DRAINING")
+        finally:
+            for task in (work, gone, stopping):
+                task.cancel()
 
 
 def _not_allowed(method: str, allowed: bytes) -> Answer:
@@ -187,6 +220,21 @@ async def _body(receive: Receive) -> bytes | None:
             return None
         if not message["more_body"]:
             return b"".join(chunks)
+
+
+async def _gone(receive: Receive) -> None:
+    """Wait until the client has gone. Its body was read before."""
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+async def _compressed(answer: Answer, headers: Mapping[bytes, bytes]) -> Answer:
+    """Return a long answer of the gateway by gzip, if the client takes that; files are compressed already."""
+    small = len(answer.body) < COMPRESSED_BYTES or answer.headers
+    if small or b"gzip" not in headers.get(b"accept-encoding", b""):
+        return answer
+    body = await asyncio.to_thread(gzip.compress, answer.body, 1, mtime=0)
+    return replace(answer, body=body, headers=((b"content-encoding", b"gzip"),))
 
 
 async def _send(send: Send, answer: Answer, *, close: bool, head: bool) -> None:
