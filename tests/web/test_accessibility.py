@@ -68,3 +68,10 @@ def test_the_first_key_skips_the_navigation(browser: Browser, live: Live) -> Non
     page.keyboard.press("Enter")
     expect(page.get_by_role("main")).to_be_focused()
     page.close()
+
+
+def test_a_narrow_window_shows_which_view_it_is(browser: Browser, live: Live) -> None:
+    page = browser.new_page(viewport=NARROW)  # type: ignore[arg-type]
+    page.goto(f"{live.url}#/what-if")
+    expect(page.get_by_role("link", name="What if", exact=True)).to_be_in_viewport(ratio=0.9)
+    page.close()

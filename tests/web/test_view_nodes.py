@@ -1,4 +1,4 @@
-"""Nodes, and one node: what is left of it, why nothing lands there, what did."""
+"""Nodes, and one node: what its pods request, why nothing lands there, what did."""
 
 import re
 
@@ -28,9 +28,9 @@ def test_why_nothing_lands_there(page: Page) -> None:
     expect(why.get_by_role("listitem").filter(has_text="default/big-")).to_contain_text("Insufficient cpu")
 
 
-def test_what_is_left_of_it(page: Page) -> None:
+def test_what_its_pods_request(page: Page) -> None:
     page.goto("#/nodes/worker-b2")
-    room = page.get_by_role("region", name="What is left of it")
+    room = page.get_by_role("region", name="What its pods request")
     expect(room).to_contain_text(re.compile(r"cpu\s*[\d.]+ of 8"))
     expect(room).to_contain_text("16Gi")
 

@@ -47,9 +47,9 @@ describe("columns", () => {
 });
 
 describe("ranking", () => {
-  test("the highest total is first, rejected nodes are last", () => {
+  test("the selected one of the highest totals is first, rejected nodes are last", () => {
     const ranking = rank(matrixOf(), [1, 2]);
-    expect([...ranking.order]).toEqual([0, 2, 1, 3]);
+    expect([...ranking.order]).toEqual([2, 0, 1, 3]);
     expect([...ranking.totals]).toEqual([160, 150, 160, Number.NaN]);
   });
 
@@ -74,12 +74,12 @@ describe("rows", () => {
     rowsOf(matrixOf(), rank(matrixOf(), [1, 2]), { column, descending }, points, words);
 
   test.each([
-    ["total", true, [0, 2, 1, 3]],
-    ["total", false, [3, 1, 0, 2]],
+    ["total", true, [2, 0, 1, 3]],
+    ["total", false, [3, 1, 2, 0]],
     ["node", true, [3, 2, 1, 0]],
-    ["verdict", true, [3, 0, 2, 1]],
-    ["plugin-0", true, [1, 0, 2, 3]],
-    ["plugin-1", false, [3, 1, 0, 2]],
+    ["verdict", true, [3, 2, 0, 1]],
+    ["plugin-0", true, [1, 2, 0, 3]],
+    ["plugin-1", false, [3, 1, 2, 0]],
   ])("by %s, descending %s", (column, descending, wanted) => expect(rows(column, descending)).toEqual(wanted));
 
   test.each([

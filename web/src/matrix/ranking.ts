@@ -8,7 +8,7 @@ export const REJECTED = Number.NaN;
 export interface Ranking {
   /** One per node; `REJECTED` where it was not scored. */
   totals: Float64Array;
-  /** All positions of nodes: the highest total first, equal ones and rejected ones in the order of nodes. */
+  /** All positions of nodes: the selected one, then the highest total first, equal ones and rejected ones in the order of nodes. */
   order: Uint32Array;
   /** Positions of those with the highest total, ascending. */
   ties: number[];
@@ -24,12 +24,13 @@ export function rank(matrix: Matrix, weights: readonly number[]): Ranking {
   const sums = scoredTotals(matrix, weights);
   matrix.scored.forEach((node: number, index: number) => (totals[node] = sums[index]!));
   const byTotal = Uint32Array.from(matrix.scored).sort((a, b) => totals[b]! - totals[a]! || a - b);
-  const order = withRejected(byTotal, totals);
   const best = totals[byTotal[0] ?? -1];
   let count = 0;
   while (count < byTotal.length && totals[byTotal[count]!] === best) count++;
   const ties = Array.from(byTotal.subarray(0, count));
-  return { totals, order, ties, selected: selectedOf(matrix, ties), runnerUp: byTotal[count] };
+  const selected = selectedOf(matrix, ties);
+  byTotal.set([...ties].sort((a, b) => Number(b === selected) - Number(a === selected)));
+  return { totals, order: withRejected(byTotal, totals), ties, selected, runnerUp: byTotal[count] };
 }
 
 /** Returns the weights that were in force. */

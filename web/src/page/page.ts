@@ -135,6 +135,14 @@ export class Page extends LitElement {
     removeEventListener("hashchange", this.onHash);
   }
 
+  protected override updated(changed: Map<string, unknown>): void {
+    if (!changed.has("route")) return;
+    // In a narrow window the navigation is longer than the window. The page itself stays where it is.
+    const nav = this.renderRoot.querySelector("nav");
+    const current = nav?.querySelector<HTMLElement>("[aria-current]");
+    if (nav && current) nav.scrollLeft = current.offsetLeft - nav.offsetLeft - (nav.clientWidth - current.offsetWidth) / 2;
+  }
+
   protected override render(): TemplateResult {
     const [name = ""] = this.route.path;
     const view = VIEWS[name];

@@ -107,7 +107,7 @@ export class NodeView extends LitElement {
       </div>
       <div class="columns">
         <section class="card stack tight" aria-labelledby="room">
-          <h2 id="room">What is left of it</h2>
+          <h2 id="room">What its pods request</h2>
           ${this.facts.show((facts) => room(facts))}
         </section>
         <section class="card stack tight" aria-labelledby="why">

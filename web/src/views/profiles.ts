@@ -47,6 +47,7 @@ export class Profiles extends LitElement {
       td,
       thead th:nth-child(n + 2) {
         text-align: center;
+        white-space: nowrap;
       }
       tbody th {
         position: sticky;
