@@ -173,6 +173,11 @@ def test_what_is_no_time(text: str) -> None:
         pytest.param(["serve", "--body-timeout", "0"], "'0' is not a time above zero", id="no time"),
         pytest.param(["serve", "--reflection=1"], "'1' is neither true nor false", id="switch"),
         pytest.param(
+            ["serve", "--metrics-prefix", "a-b"],
+            "'a-b' is not the beginning of a metric's name",
+            id="metrics' prefix",
+        ),
+        pytest.param(
             ["serve", "--reflection", "true"], "has its value behind =, --reflection=true", id="switch, word"
         ),
         pytest.param(["serve", "--feature-gates", "A"], "'A' is not NAME=true or NAME=false", id="gate"),

@@ -81,11 +81,6 @@ SAMPLE = ("--source", "sample")
             ["serve", *SAMPLE, "--listen", "0.0.0.0:0"], "can be reached from other machines", id="exposed"
         ),
         pytest.param(
-            ["serve", *SAMPLE, "--metrics-prefix", "a-b"],
-            "'a-b' is not the beginning of a metric's name",
-            id="metrics' prefix",
-        ),
-        pytest.param(
             ["serve", *SAMPLE, "--tls-cert-file", "c"],
             "--tls-cert-file: is given together with",
             id="half of TLS",
