@@ -50,8 +50,8 @@ class MooringServer(_Mooring):
     ) -> None:
         self.address = f"127.0.0.1:{free_port()}"
         command = [str(_SCRIPTS / "mooring"), "serve", "--source", source, "--drain-delay", "0"]
-        self._metrics_address = f"127.0.0.1:{free_port()}"
-        command += ["--health-listen", f"127.0.0.1:{free_port()}", "--metrics-listen", self._metrics_address]
+        self.metrics_address = f"127.0.0.1:{free_port()}"
+        command += ["--health-listen", f"127.0.0.1:{free_port()}", "--metrics-listen", self.metrics_address]
         command += ["--listen", self.address]
         if config is not None:
             file = directory / "mooring-config.json"
@@ -65,7 +65,7 @@ class MooringServer(_Mooring):
     def metrics(self) -> str:
         """Its metrics page."""
         opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-        with opener.open(f"http://{self._metrics_address}/metrics", timeout=10) as response:
+        with opener.open(f"http://{self.metrics_address}/metrics", timeout=10) as response:
             text: str = response.read().decode()
         return text
 

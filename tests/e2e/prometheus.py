@@ -6,9 +6,11 @@ import shutil
 import subprocess
 import threading
 import time
+import urllib.parse
 import urllib.request
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 
 from tests.process import Process, Restartable, environment, free_port
 
@@ -100,14 +102,20 @@ class Exporter:
 
 
 class Prometheus(Restartable):
-    """Prometheus on a free port; it keeps what it measured when it is stopped and started again."""
+    """Prometheus on a free port; it keeps what it measured when it is stopped and started again.
+
+    It scrapes `targets` over HTTP, and `https` over HTTPS without asking for a known certificate.
+    """
 
     name = "prometheus"
 
-    def __init__(self, directory: Path, targets: list[str]) -> None:
+    def __init__(self, directory: Path, targets: list[str], https: list[str] | None = None) -> None:
         listen = f"127.0.0.1:{free_port()}"
         self.address = f"http://{listen}"
-        scraping = [{"job_name": "node", "static_configs": [{"targets": targets}]}]
+        scraping: list[dict[str, Any]] = [{"job_name": "node", "static_configs": [{"targets": targets}]}]
+        if https:
+            tls = {"scheme": "https", "tls_config": {"insecure_skip_verify": True}}
+            scraping.append({"job_name": "https", "static_configs": [{"targets": https}], **tls})
         every = f"{SCRAPE_SECONDS}s"
         config = {"global": {"scrape_interval": every, "scrape_timeout": every}, "scrape_configs": scraping}
         file = directory / "prometheus.yml"
@@ -117,6 +125,13 @@ class Prometheus(Restartable):
 
     def wait_ready(self, process: Process) -> None:
         process.wait_ready(self._is_ready, "/-/ready")
+
+    def query(self, expression: str) -> list[Any]:
+        """The series that an expression has now. Raises HTTPError when it is not valid."""
+        asked = urllib.parse.urlencode({"query": expression})
+        with _NO_PROXY.open(f"{self.address}/api/v1/query?{asked}", timeout=10) as response:
+            found: list[Any] = json.load(response)["data"]["result"]
+        return found
 
     def queries(self) -> int:
         """How many queries it answered since its start, by its own count."""
