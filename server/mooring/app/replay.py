@@ -10,9 +10,11 @@ from pathlib import Path
 from mooring import config
 from mooring.app.engine import build_core, configuration_of, parse_configuration, registry_of
 from mooring.app.options import EngineOptions
+from mooring.app.scheduler import backoff_times
 from mooring.cluster.binding import LocalBinder
 from mooring.recordings.segments import RecordingError, header_of_recording, read_segment, segments_of
 from mooring.replay.again import Again, Compared, Ending, Skipped, Step
+from mooring.replay.lives import Lives
 from mooring.runtime.assembly import build_engine
 from mooring.runtime.profiles.registry import Registry
 from mooring.v1 import recording_pb2 as pb
@@ -89,17 +91,6 @@ class Replay:
     directory: Path
     again: Again
 
-    def count_entries(self) -> int:
-        """Return how many entries the recording has, as far as it can be read."""
-        count = 0
-        try:
-            for segment in segments_of(self.directory):
-                for _ in read_segment(segment):
-                    count += 1
-        except RecordingError:
-            pass
-        return count
-
     def steps(self) -> Iterator[Step]:
         """Yield what each step brings; damage ends it, and is in the tally."""
         try:
@@ -108,6 +99,18 @@ class Replay:
                 yield step
         except RecordingError as error:
             self.tally.damage = error
+
+
+def count_entries(directory: Path) -> int:
+    """Return how many entries a recording has, as far as it can be read."""
+    count = 0
+    try:
+        for segment in segments_of(directory):
+            for _ in read_segment(segment):
+                count += 1
+    except RecordingError:
+        pass
+    return count
 
 
 def replay_of(directory: Path, options: EngineOptions, *, seed: int | None) -> Replay:
@@ -146,6 +149,20 @@ def replay_of(directory: Path, options: EngineOptions, *, seed: int | None) -> R
     observed = header.scheduler == pb.RECORDED_SCHEDULER_OBSERVED
     again = Again(core.engine, core.state, before, seed, observed=observed)
     return Replay(Tally(*_labels(then, now)), directory, again)
+
+
+def lives_of(directory: Path, options: EngineOptions, *, seed: int) -> Lives:
+    """Return what plays the pods of a recording again; arguments and errors as of ``replay_of``."""
+    header = header_of_recording(directory)
+    options = replace(
+        options,
+        kube_version=options.kube_version or header.kube_version,
+        feature_gates=options.feature_gates or dict(header.feature_gates),
+    )
+    registry = registry_of(options)
+    configuration = _configuration(options, header, registry)
+    core = build_core(options, registry, configuration, exclusive=True)
+    return Lives(core.engine, core.state, options.gates, backoff_times(configuration), seed)
 
 
 def _labels(then: EngineOptions, now: EngineOptions) -> tuple[str, str]:

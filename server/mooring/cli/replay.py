@@ -5,9 +5,11 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
+from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, TypeVar
 
 from mooring.app.embedding import Option
 from mooring.cli.console import print_line, print_table, with_bar
@@ -17,6 +19,8 @@ from mooring.cli.output import EXIT_INVALID, EXIT_OK, complain, print_document
 if TYPE_CHECKING:
     from mooring.app.replay import Tally
     from mooring.replay.again import Compared
+
+T = TypeVar("T")
 
 SHOWN = 20
 """Decisions that are listed."""
@@ -33,6 +37,8 @@ def add(commands: Commands) -> None:
     flags = Flags(parser)
     flags.add("seed", "NUMBER", "", "decides between nodes of equal totals; default each one's own", _seed)
     flags.add("to", "FILE", "", "write every decision there, a line of JSON for each")
+    text = "let the pods live again: they come and go as recorded, and go through the queue to other nodes"
+    flags.switch("lives", text)
     add_output(flags)
     add_deciding(flags, recorded=True)
     parser.set_defaults(run=run)
@@ -45,21 +51,24 @@ def _seed(text: str) -> int | None:
 
 def run(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
     """Carry it out."""
+    with ExitStack() as files:
+        file = files.enter_context(Path(args.to).open("w", encoding="utf-8")) if args.to else None
+        return (_live if args.lives else _decide)(args, options, file)
+
+
+def _decide(args: argparse.Namespace, options: tuple[Option, ...], file: IO[str] | None) -> int:
+    """Make the decisions again."""
     from mooring.app.replay import replay_of
     from mooring.replay.again import Compared, Ending
 
     replay = replay_of(Path(args.directory), engine_options(args, options), seed=args.seed)
     listed: list[Compared] = []
-    count = replay.count_entries() if sys.stderr.isatty() else 0
-    with ExitStack() as files:
-        file = files.enter_context(Path(args.to).open("w", encoding="utf-8")) if args.to else None
-        for step in with_bar(replay.steps(), count, doing="replaying", many=MANY_ENTRIES):
-            if not isinstance(step, Compared):
-                continue
-            if file is not None:
-                print(json.dumps(_document(step), ensure_ascii=False), file=file)
-            if step.ending not in (Ending.SAME, Ending.TIE) and len(listed) < SHOWN:
-                listed.append(step)
+    for step in _shown(replay.steps(), args):
+        if not isinstance(step, Compared):
+            continue
+        _write(_document(step), file)
+        if step.ending not in (Ending.SAME, Ending.TIE) and len(listed) < SHOWN:
+            listed.append(step)
     if args.output != "table":
         print_document(args.output, _summary(replay.tally, listed))
     else:
@@ -68,6 +77,52 @@ def run(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
         complain(replay.tally.damage)
         return EXIT_INVALID
     return EXIT_OK
+
+
+def _live(args: argparse.Namespace, options: tuple[Option, ...], file: IO[str] | None) -> int:
+    """Let the pods live again."""
+    from mooring.app.replay import lives_of
+    from mooring.recordings.segments import RecordingError
+
+    lives = lives_of(Path(args.directory), engine_options(args, options), seed=args.seed or 0)
+    tried, damage = 0, None
+    try:
+        for attempt in _shown(lives.attempts(Path(args.directory)), args):
+            if attempt is not None:
+                tried += 1
+                _write(asdict(attempt), file)
+    except RecordingError as error:
+        damage = error
+    counts = {
+        "arrived": lives.arrived,
+        "bound": lives.bound,
+        "attempts": tried,
+        "preempted": lives.preempted,
+    }
+    if args.output != "table":
+        print_document(args.output, counts)
+    else:
+        print_line(
+            f"{lives.arrived:,} pods came, {lives.bound:,} got a node in {tried:,} attempts, "
+            f"{lives.preempted:,} had to go for others"
+        )
+    if damage is not None:
+        complain(damage)
+    return EXIT_OK if damage is None else EXIT_INVALID
+
+
+def _shown(steps: Iterator[T], args: argparse.Namespace) -> Iterable[T]:
+    """Yield the steps, with a progress bar on a terminal."""
+    from mooring.app.replay import count_entries
+
+    count = count_entries(Path(args.directory)) if sys.stderr.isatty() else 0
+    return with_bar(steps, count, doing="replaying", many=MANY_ENTRIES)
+
+
+def _write(document: dict[str, Any], file: IO[str] | None) -> None:
+    """Write a line of JSON."""
+    if file is not None:
+        print(json.dumps(document, ensure_ascii=False), file=file)
 
 
 def _document(step: Compared) -> dict[str, Any]:

@@ -126,7 +126,7 @@ def _queue(
     profiles = on.engine.profiles
     return SchedulingQueue(
         _rules(on, preemptions, profiles),
-        partial(_less, next(iter(profiles.values()))),
+        partial(sorted_before, next(iter(profiles.values()))),
         on.clock,
         times=times,
         gates=on.gates,
@@ -152,16 +152,20 @@ def _rules(on: Dependencies, preemptions: Preemptions, profiles: Profiles) -> di
 def _gates(profile: Profile, engine: Engine, preemptions: Preemptions) -> list[Gate]:
     gates = []
     for enabled in profile.pre_enqueue:
-        gates.append(Gate(enabled.name, partial(_ask, engine, profile, enabled)))
+        gates.append(Gate(enabled.name, partial(ask_pre_enqueue, engine, profile, enabled)))
         if isinstance(enabled.plugin, PreemptingPlugin):
             gates.append(Gate(enabled.name, preemptions.gate))
     return gates
 
 
-def _ask(engine: Engine, profile: Profile, enabled: Enabled[PreEnqueuePlugin[Any]], pod: Pod) -> Status:
+def ask_pre_enqueue(
+    engine: Engine, profile: Profile, enabled: Enabled[PreEnqueuePlugin[Any]], pod: Pod
+) -> Status:
+    """Return what a PreEnqueue plugin says of a pod."""
     return engine.calls(profile).call(enabled.name, "PreEnqueue", enabled.plugin.pre_enqueue, pod)
 
 
-def _less(profile: Profile, first: QueuedEntity, second: QueuedEntity) -> bool:
+def sorted_before(profile: Profile, first: QueuedEntity, second: QueuedEntity) -> bool:
+    """Return whether QueueSort takes the first of the two before the second."""
     less = profile.queue_sort[0].plugin.less
     return less(first.sorted_as, first.queued_at, second.sorted_as, second.queued_at)
