@@ -48,4 +48,7 @@ def test_targets_that_the_documents_name_exist() -> None:
 
 
 def test_ci_runs_tests_checks_end_to_end_tests_and_the_gate() -> None:
-    assert "for target in test test-packaging test-web check e2e bench-gate; do" in (ROOT / ".ci" / "run").read_text()
+    assert (
+        "for target in test test-packaging test-web check e2e bench-gate; do"
+        in (ROOT / ".ci" / "run").read_text()
+    )
