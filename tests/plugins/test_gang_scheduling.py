@@ -9,7 +9,15 @@ from typing import Any
 import pytest
 
 from mooring.cluster.state import State
-from mooring.framework import Code, CycleState, Pod, PodsToActivate, Status
+from mooring.framework import (
+    Code,
+    CycleState,
+    EventResource,
+    KubeVersion,
+    Pod,
+    PodsToActivate,
+    Status,
+)
 from mooring.framework.objects import (
     GangSchedulingPolicy,
     ObjectMeta,
@@ -17,6 +25,8 @@ from mooring.framework.objects import (
     PodGroupSchedulingPolicy,
     PodGroupSpec,
 )
+from mooring.framework.releases import DEFAULT_KUBE_VERSION
+from mooring.plugins.gang_scheduling.hints import events
 from mooring.plugins.gang_scheduling.plugin import REASON_COMING, REASON_WAITING, GangScheduling
 from mooring.testing.builders import make_node, make_pod
 from tests.plugins.harness import make
@@ -93,12 +103,12 @@ class _WaitingPod:
 
 
 def permit(
-    pod: Pod, objects: list[Any], waiting: Waiting | None = None
+    pod: Pod, objects: list[Any], waiting: Waiting | None = None, version: str = DEFAULT_KUBE_VERSION
 ) -> tuple[Status, float, tuple[Pod, ...]]:
     state, notes = State(), CycleState()
     state.replace("test", [make_node("n"), *objects, pod])
     state.assume(pod, "n")
-    plugin = make(GangScheduling, state=state, waiting=waiting)
+    plugin = make(GangScheduling, kube=version, state=state, waiting=waiting)
     status, seconds = plugin.permit(notes, pod, "n")
     activated = notes.get(PodsToActivate, PodsToActivate) or PodsToActivate()
     return status, seconds, activated.pods
@@ -132,7 +142,28 @@ def test_the_last_one_lets_the_others_go_on() -> None:
     assert waiting.allowed == [(two.metadata.uid, "GangScheduling")]
 
 
-def test_a_group_that_is_gone_fails_the_pod() -> None:
-    status, _, _ = permit(ONE, [])
-    missing = 'failed to get podGroup default/g: podgroup.scheduling.k8s.io "g" not found'
-    assert (status.code, status.message) == (Code.ERROR, missing)
+@pytest.mark.parametrize(
+    ("version", "missing"),
+    [
+        pytest.param("1.36", 'podgroup.scheduling.k8s.io "g" not found', id="1.36"),
+        pytest.param("1.37", "pod group object not found for pod group podgroup/default/g", id="1.37"),
+    ],
+)
+def test_a_group_that_is_gone_fails_the_pod(version: str, missing: str) -> None:
+    status, _, _ = permit(ONE, [], version=version)
+    assert (status.code, status.message) == (Code.ERROR, f"failed to get podGroup default/g: {missing}")
+
+
+@pytest.mark.parametrize(
+    ("version", "resources"),
+    [
+        pytest.param("1.36", {EventResource.POD, EventResource.POD_GROUP}, id="1.36"),
+        pytest.param(
+            "1.37",
+            {EventResource.UNSCHEDULED_POD, EventResource.ASSIGNED_POD, EventResource.POD_GROUP},
+            id="1.37",
+        ),
+    ],
+)
+def test_who_may_complete_a_gang(version: str, resources: set[EventResource]) -> None:
+    assert {entry.event.resource for entry in events(KubeVersion.parse(version))} == resources

@@ -22,6 +22,7 @@ from mooring.framework import (
     Pod,
     QueueingHint,
 )
+from mooring.framework.cluster_events import POD_EVENTS_APART_SINCE
 from mooring.framework.resources import ResourceRules
 from mooring.runtime.assembly import build_engine
 from mooring.runtime.profiles.profile import Enabled, Profile
@@ -42,7 +43,10 @@ def differences(question: Manifest, answer: Manifest, version: str) -> Iterator[
     if permitted != answer.get("permit"):
         yield f"permit: mooring {permitted}, kube-scheduler {answer.get('permit')}"
     for plugin, entries in registered.items():
-        heard, known = sorted(_name(entry.event) for entry in entries), answer["registered"].get(plugin)
+        heard, known = (
+            sorted(_name(entry.event, version) for entry in entries),
+            answer["registered"].get(plugin),
+        )
         if heard != sorted(known or []):
             yield f"registered {plugin}: mooring {heard}, kube-scheduler {known}"
     for at, (change, said) in enumerate(zip(question["changes"], answer["changes"], strict=True)):
@@ -50,11 +54,11 @@ def differences(question: Manifest, answer: Manifest, version: str) -> Iterator[
             continue
         happened = ObjectChange(_kind(change), _side(change["old"]), _side(change["new"]))
         events = _events(happened, gates)
-        names = [_name(event) for event in events]
+        names = [_name(event, version) for event in events]
         if names != said["events"]:
             yield f"changes[{at}]: mooring {names}, kube-scheduler {said['events']}"
             continue
-        ours = _hints(registered, events, pod, happened)
+        ours = _hints(registered, events, pod, happened, version)
         theirs = {key: hint for key, hint in said["hints"].items() if key.split(" ")[0] in registered}
         if ours != theirs:
             wrong = sorted(key for key in ours.keys() | theirs.keys() if ours.get(key) != theirs.get(key))
@@ -128,13 +132,13 @@ def _events(change: ObjectChange, gates: Gates) -> tuple[ClusterEvent, ...]:
 
 
 def _hints(
-    registered: Registered, events: tuple[ClusterEvent, ...], pod: Pod, change: ObjectChange
+    registered: Registered, events: tuple[ClusterEvent, ...], pod: Pod, change: ObjectChange, version: str
 ) -> dict[str, str]:
     new = change.new
     own = isinstance(new, Pod) and new.metadata.uid == pod.metadata.uid
     asked = new if own else pod
     return {
-        f"{plugin} {_name(event)}": HINTS[_hint(entry, asked, change)]
+        f"{plugin} {_name(event, version)}": HINTS[_hint(entry, asked, change)]
         for event in events
         for plugin, entries in registered.items()
         for entry in entries
@@ -150,12 +154,14 @@ def _hint(entry: HintedEvent, pod: Pod, change: ObjectChange) -> QueueingHint:
         return QueueingHint.QUEUE
 
 
-def _name(event: ClusterEvent) -> str:
+def _name(event: ClusterEvent, version: str) -> str:
     """The event as the oracle writes it."""
     actions = set()
     if ActionType.UPDATE in event.action or event.action == ActionType.UPDATE_OTHER:
         actions.add("Update")
     rest = event.action & ~ActionType.UPDATE if "Update" in actions else event.action
     actions |= {str(action.name).title().replace("_", "") for action in rest}
-    resource = event.resource.rpartition("/")[2].replace("UnscheduledPod", "UnschedulablePod")
+    resource = event.resource.rpartition("/")[2]
+    if KubeVersion.parse(version) < POD_EVENTS_APART_SINCE:
+        resource = resource.replace("UnscheduledPod", "UnschedulablePod")
     return f"{resource} {'|'.join(sorted(actions))}"

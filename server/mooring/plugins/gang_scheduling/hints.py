@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from mooring.framework import ActionType, EventResource, HintedEvent, KubeVersion, Pod, QueueingHint
+from mooring.framework.cluster_events import POD_EVENTS_APART_SINCE
 from mooring.framework.objects import PodGroup
 
 
@@ -26,14 +27,14 @@ def _after_update(pod: Pod, old: PodGroup, new: PodGroup) -> QueueingHint:
 _GANGS_CHANGE_SINCE = KubeVersion(1, 37)
 """Since this release a gang may become smaller or larger."""
 
-_EVENTS = (
-    HintedEvent.of(EventResource.POD, ActionType.ADD, _after_pod),
-    HintedEvent.of(EventResource.POD_GROUP, ActionType.ADD, _after_group),
-)
+_AFTER_GROUP = HintedEvent.of(EventResource.POD_GROUP, ActionType.ADD, _after_group)
+_AFTER_UPDATE = HintedEvent.of(EventResource.POD_GROUP, ActionType.UPDATE, _after_update)
 
 
 def events(version: KubeVersion) -> Sequence[HintedEvent]:
     """Return the events after which a pod may be tried again; what group it is in can't change."""
-    if version < _GANGS_CHANGE_SINCE:
-        return _EVENTS
-    return (*_EVENTS, HintedEvent.of(EventResource.POD_GROUP, ActionType.UPDATE, _after_update))
+    apart = version >= POD_EVENTS_APART_SINCE
+    pods = (EventResource.UNSCHEDULED_POD, EventResource.ASSIGNED_POD) if apart else (EventResource.POD,)
+    updates = (_AFTER_UPDATE,) if version >= _GANGS_CHANGE_SINCE else ()
+    added = (HintedEvent.of(resource, ActionType.ADD, _after_pod) for resource in pods)
+    return (*added, _AFTER_GROUP, *updates)

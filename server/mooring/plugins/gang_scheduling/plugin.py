@@ -37,6 +37,9 @@ _FOLLOWED_SINCE = KubeVersion(1, 36)
 _JUDGES_PLACEMENTS_SINCE = KubeVersion(1, 37)
 """Before, Permit is asked after each pod of a group, and never gives up."""
 
+_ASKS_CACHE_SINCE = KubeVersion(1, 37)
+"""Before, Permit looks a group up among the API server's objects, which say otherwise that it isn't there."""
+
 
 class GangScheduling(
     PreEnqueuePlugin[None], PermitPlugin[None], PlacementFeasiblePlugin[None], SignedByShape
@@ -79,9 +82,8 @@ class GangScheduling(
             return SUCCESS, 0.0
         found = self._pod_group(pod.group)
         if found is None:
-            namespace, name = pod.group
-            missing = f'podgroup.scheduling.k8s.io "{name}" not found'
-            return Status.error(f"failed to get podGroup {namespace}/{name}: {missing}"), 0.0
+            key = "/".join(pod.group)
+            return Status.error(f"failed to get podGroup {key}: {self._missing(*pod.group)}"), 0.0
         gang = _gang(found)
         if gang is None:
             return SUCCESS, 0.0
@@ -114,6 +116,11 @@ class GangScheduling(
     def _pod_group(self, group: tuple[str, str]) -> PodGroup | None:
         namespace, name = group
         return self.handle.snapshot().objects.get(PodGroup, name, namespace)
+
+    def _missing(self, namespace: str, name: str) -> str:
+        if self.handle.kube_version < _ASKS_CACHE_SINCE:
+            return f'podgroup.scheduling.k8s.io "{name}" not found'
+        return f"pod group object not found for pod group podgroup/{namespace}/{name}"
 
     def _count(self, pod: Pod) -> int:
         """Return how many pods the group has, ``pod`` among them."""
