@@ -27,6 +27,8 @@ from mooring.runtime.cycle.group_cycle import SeededPicks
 from mooring.runtime.cycle.group_result import GroupDecision
 from mooring.runtime.engine import Engine
 from mooring.runtime.profiles.registry import new_in_tree_registry
+from mooring.telemetry.decision_metrics import MetricsObserver
+from mooring.telemetry.metrics import Metrics
 from mooring.testing import make_node, make_pod
 from mooring.testing.question import NoBinder
 
@@ -53,7 +55,9 @@ LATER = pytest.mark.parametrize("release", ["1.37"], indirect=True)
 """What 1.36 says instead is in test_earlier_group_cycle.py."""
 
 
-def engine_of(*objects: Any, gates: dict[str, bool] = GATES, version: str = "") -> Engine:
+def engine_of(
+    *objects: Any, gates: dict[str, bool] = GATES, version: str = "", metrics: Metrics | None = None
+) -> Engine:
     version = version or RELEASE
     # The gate that 1.36 has for gangs went into GenericWorkload.
     gates = {name: on for name, on in gates.items() if name != "GangScheduling" or version == "1.36"}
@@ -61,7 +65,15 @@ def engine_of(*objects: Any, gates: dict[str, bool] = GATES, version: str = "") 
     state = State()
     state.replace("test", objects)
     configuration = from_document(CONFIG, registry.catalog(), kube_version=version, feature_gates=gates)
-    return build_engine(configuration, registry, state, NoBinder(), kube_version=version, feature_gates=gates)
+    return build_engine(
+        configuration,
+        registry,
+        state,
+        NoBinder(),
+        kube_version=version,
+        feature_gates=gates,
+        observer=None if metrics is None else MetricsObserver(metrics),
+    )
 
 
 def group(min_count: int | None, key: str = "", **spec: Any) -> PodGroup:
@@ -357,3 +369,27 @@ def test_what_cached_evaluations_say_is_what_evaluations_in_full_say(seed: int) 
     quick = engine.decide_group(info, profile, seed=seed)
     full = engine.decide_group(info, profile, seed=seed, picks=SeededPicks(seed, "g"))
     assert said(quick) == said(full)
+
+
+@pytest.mark.parametrize(
+    ("gates", "generated", "feasible", "infeasible"),
+    [
+        pytest.param(GATES, 2.0, 1.0, 1.0, id="of two zones one is large enough"),
+        pytest.param(GATES | {"TopologyAwareWorkloadScheduling": False}, None, None, None, id="gate off"),
+    ],
+)
+def test_placements_are_measured(
+    gates: dict[str, bool], generated: float | None, feasible: float | None, infeasible: float | None
+) -> None:
+    of, pods, metrics = group(2, "zone"), members(2), Metrics()
+    engine = engine_of(of, *pods, node("a", 2, "x"), node("b", 1, "y"), gates=gates, metrics=metrics)
+    engine.decide_group(PodGroupInfo(of, pods), engine.profile("default-scheduler"))
+
+    def value(name: str, **labels: str) -> float | None:
+        labels = {"profile": "default-scheduler", **labels}
+        return metrics.registry.get_sample_value(f"mooring_{name}", labels)
+
+    assert value("generated_placements_total") == generated
+    for result, count in (("feasible", feasible), ("infeasible", infeasible)):
+        assert value("placement_evaluations_total", result=result) == count
+        assert value("placement_evaluation_duration_seconds_count", result=result) == count

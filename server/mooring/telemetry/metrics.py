@@ -39,6 +39,7 @@ class Metrics:
         )
         build.labels(__version__, platform.python_version()).set(1)
         self._decisions()
+        self._placements()
         self._state()
         self._plugins()
         self._calls()
@@ -72,6 +73,22 @@ class Metrics:
             "Seconds to run all plugins of an extension point.",
             ("extension_point", "status", "profile"),
             exponential(0.0001, 2, 12),
+        )
+
+    def _placements(self) -> None:
+        self.generated_placements = self._counters(
+            "mooring_generated_placements", "Placements that were found for pod groups.", ("profile",)
+        )
+        self.placement_evaluations = self._counters(
+            "mooring_placement_evaluations",
+            "Placements in which a pod group was tried, by result: feasible or infeasible.",
+            ("result", "profile"),
+        )
+        self.placement_evaluation_duration = self._histograms(
+            "mooring_placement_evaluation_duration_seconds",
+            "Seconds to try a pod group in one placement, by the same.",
+            ("result", "profile"),
+            exponential(0.001, 2, 15),
         )
 
     def _state(self) -> None:

@@ -6,6 +6,7 @@ state, which is as it was when the cycle ends. Mirrors ``schedule_one_podgroup.g
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Protocol
@@ -269,7 +270,7 @@ class GroupCycle:
         )
         if isinstance(placements, Status):
             return self._decision(placements)
-        tried = [self._try(placement) for placement in placements]
+        tried = [self._try_measured(placement) for placement in placements]
         fitting = [at for at, one in enumerate(tried) if one.fits]
         return self._best(tried, fitting) if fitting else self._nowhere(tried)
 
@@ -290,6 +291,12 @@ class GroupCycle:
         taken = best[self._picks.placement([tried[at].placement.name for at in best])]
         decision = self._decision(_at_least_one(tried[taken]), tried, taken)
         return replace(decision, compared=tuple(fitting), scores=scores, ties=tuple(best))
+
+    def _try_measured(self, placement: GroupPlacement) -> TriedPlacement:
+        began = time.perf_counter()
+        tried = self._try(placement)
+        self._calls().placement_evaluated(tried.fits, time.perf_counter() - began)
+        return tried
 
     def _try(self, placement: GroupPlacement) -> TriedPlacement:
         """Try the pods one after the other; they are nowhere again afterwards."""

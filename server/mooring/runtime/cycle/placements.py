@@ -48,6 +48,7 @@ def find_placements(
         PluginFailureError: The plugin raised, or returned something else.
     """
     if not profile.placement_generate:
+        calls.placements_generated(1)
         return [GroupPlacement("", nodes.rows)]
     enabled = profile.placement_generate[0]
     with calls.point(_GENERATE) as point:
@@ -60,6 +61,7 @@ def find_placements(
         if not found:
             point.status = NOWHERE.code
             return NOWHERE.by(enabled.name)
+    calls.placements_generated(len(found))
     return found
 
 

@@ -40,6 +40,14 @@ class Observer(Protocol):
         """Record ``count`` pods that were filtered and scored, in ``seconds`` each."""
         ...
 
+    def placements_generated(self, profile: str, count: int) -> None:
+        """Count ``count`` placements that were found for a pod group."""
+        ...
+
+    def placement_evaluated(self, result: str, profile: str, seconds: float) -> None:
+        """Record how long a pod group was tried in a placement; it is ``feasible`` or ``infeasible``."""
+        ...
+
     def plugin_raised(self, plugin: str, extension_point: str) -> None:
         """Count a plugin that raised."""
         ...
@@ -66,6 +74,12 @@ class NullObserver:
         """Drop it."""
 
     def algorithm_duration(self, seconds: float, count: int = 1) -> None:
+        """Drop it."""
+
+    def placements_generated(self, profile: str, count: int) -> None:
+        """Drop it."""
+
+    def placement_evaluated(self, result: str, profile: str, seconds: float) -> None:
         """Drop it."""
 
     def plugin_raised(self, plugin: str, extension_point: str) -> None:
@@ -195,6 +209,14 @@ class PluginCalls:
     def point(self, point: str) -> PointTimer:
         """Return what measures an extension point."""
         return PointTimer(point, self._profile, self._observer)
+
+    def placements_generated(self, count: int) -> None:
+        """Count the placements that were found for a pod group."""
+        self._observer.placements_generated(self._profile, count)
+
+    def placement_evaluated(self, fits: bool, seconds: float) -> None:
+        """Record how long a pod group was tried in a placement, and whether it fits there."""
+        self._observer.placement_evaluated("feasible" if fits else "infeasible", self._profile, seconds)
 
     def _timed(self, plugin: str, point: str, function: Callable[..., T], args: tuple[object, ...]) -> T:
         began = time.perf_counter()
