@@ -21,6 +21,8 @@ _FREE_POINTS = {"preEnqueue", "preFilter", "filter", "postFilter", "preScore", "
 _FREE_POINTS |= {"placementScore", "podGroupPostFilter"}
 _DISABLED_ALONE = "podGroupPostFilter"
 """kube-scheduler rejects plugins with arguments that are enabled here alone."""
+_BINDING_TIMEOUT_SINCE = KubeVersion(1, 36)
+"""Since this release the gates are on without which DynamicResources may not have a bindingTimeout."""
 _RESOURCES = ("cpu", "memory", "ephemeral-storage", "example.com/gpu", "example.com/fpga")
 
 
@@ -44,6 +46,8 @@ def random_configuration(seed: int, release: str = DEFAULT_KUBE_VERSION) -> Docu
     count = rng.randint(0, 3)
     if count:
         document["profiles"] = [_profile(rng, index, catalog) for index in range(count)]
+    if KubeVersion.parse(release) < _BINDING_TIMEOUT_SINCE:
+        _leave_out_binding_timeout(document)
     _maybe(rng, document, "extenders", _extenders(rng))
     return document
 
@@ -51,6 +55,13 @@ def random_configuration(seed: int, release: str = DEFAULT_KUBE_VERSION) -> Docu
 def _maybe(rng: random.Random, document: Document, key: str, value: Any) -> None:
     if rng.random() < 0.5:
         document[key] = value
+
+
+def _leave_out_binding_timeout(document: Document) -> None:
+    for profile in document.get("profiles", []):
+        for entry in profile["pluginConfig"]:
+            if entry["name"] == "DynamicResources":
+                entry["args"].pop("bindingTimeout", None)
 
 
 def _some(rng: random.Random, values: list[str], most: int) -> list[str]:

@@ -17,14 +17,22 @@ from tests.config.random_configs import random_configuration
 from tests.process import run
 
 from . import processes
-from .build import RELEASE, ROOT, SKEWED_RELEASE, kubernetes
+from .build import KUBERNETES, RELEASE, ROOT, SKEWED_RELEASE, kubernetes
 
 pytestmark = pytest.mark.e2e
 
 SYSTEMS = sorted((ROOT / "tests" / "config" / "testdata" / "seeds").iterdir())
 OUT_OF_TREE = {"HelloWorldPlugin", "NetworkTraffic", "UnderlayIP", "example", "nodeFilter"}
 RANDOM_COUNT = 100
-releases = pytest.mark.parametrize("release", [RELEASE, SKEWED_RELEASE])
+RELEASES = [
+    release
+    for release in KUBERNETES
+    if release in {RELEASE, SKEWED_RELEASE} or kubernetes("kube-scheduler", release).exists()
+]
+"""The releases with a control plane, and of the others those whose kube-scheduler somebody had built."""
+releases = pytest.mark.parametrize("release", RELEASES)
+WITHOUT_ARGUMENTS = "1.33"
+"""Its DynamicResources has no arguments: see docs/decisions/where-kube-scheduler-is-not-followed.md."""
 
 
 @pytest.fixture(scope="module")
@@ -88,7 +96,7 @@ def test_configurations_of_known_systems(file: Path, release: str, kubeconfig: P
     assert shown_by_mooring(config, release) == written_by_kube_scheduler(config, release)
 
 
-@releases
+@pytest.mark.parametrize("release", [release for release in RELEASES if release != WITHOUT_ARGUMENTS])
 def test_random_configurations(release: str, kubeconfig: Path, tmp_path: Path) -> None:
     configs = [
         saved(random_configuration(seed, release), kubeconfig, tmp_path / f"{seed}.json")
