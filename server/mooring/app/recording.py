@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -11,12 +12,16 @@ from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
 from mooring.app.decisions import RECORDED_CHANGES, DecisionMemory
-from mooring.app.engine import Core
+from mooring.app.engine import Core, build_core, configuration_of, registry_of
 from mooring.app.options import EngineOptions, RecordingOptions
+from mooring.app.signals import wait_for_signal
+from mooring.app.sources import readers_of
+from mooring.cluster.api import ApiServer
+from mooring.cluster.sources import KubernetesSource
 from mooring.config.show import dump, plain
 from mooring.decisions.records import Record
 from mooring.framework.errors import InvalidArgumentError
-from mooring.recordings.recorder import Recorded, Recorder, RecordingLimits
+from mooring.recordings.recorder import LOOK_SECONDS, Recorded, Recorder, RecordingLimits
 from mooring.service.decision_messages import decision_message
 from mooring.telemetry.metrics import Metrics
 from mooring.v1 import decision_service_pb2 as decision_pb
@@ -55,6 +60,44 @@ def start_recording(
     metrics.registry.register(RecordingCollector(recorder))
     recorder.start()
     running.callback(recorder.stop)
+
+
+def observe(
+    options: RecordingOptions,
+    engine: EngineOptions,
+    api: ApiServer,
+    stop: threading.Event,
+    on_ready: Callable[[], None],
+) -> Recorder:
+    """Record a live cluster, whoever schedules there, until ``stop`` is set; returns what was recorded.
+
+    Raises:
+        InvalidArgumentError: Nothing can be written there.
+        ConfigError, RegistryError: A configuration or a plugin can't be used.
+    """
+    registry = registry_of(engine)
+    core = build_core(engine, registry, configuration_of(engine, registry))
+    source = KubernetesSource(core.state, api, readers_of(core.engine.profiles.values()))
+    recorded = Recorded(
+        state=core.state,
+        journal_length=RECORDED_CHANGES,
+        decisions=None,
+        encode=encode_decision,
+        header=lambda: header_of(core, engine, pb.RECORDED_SCHEDULER_OBSERVED),
+        ready=lambda: source.synced,
+    )
+    recorder = Recorder(Path(options.directory), recorded, limits_of(options))
+    source.start()
+    recorder.start()
+    try:
+        while not recorder.entries and not stop.wait(LOOK_SECONDS):
+            pass
+        on_ready()
+        wait_for_signal(stop)
+    finally:
+        source.stop()
+        recorder.stop()
+    return recorder
 
 
 def limits_of(options: RecordingOptions) -> RecordingLimits:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Iterator, Mapping
 from heapq import heappop, heappush
 from pathlib import Path
 
@@ -11,6 +12,9 @@ from mooring.cluster.state import State
 from mooring.framework.resources import ResourceError
 from mooring.recordings.decoding import Began, Changed, Happening, Missing, read_recording
 from mooring.recordings.segments import RecordingError
+
+ARRIVAL_MICROS = 1_000_000
+"""Bindings may be seen so much later than another one that was decided after them."""
 
 WINDOW = 1 << 12
 """So many entries may a decision stand behind what it didn't see yet: it is noted when it ends."""
@@ -27,10 +31,19 @@ def play(directory: Path, state: State) -> Iterator[Happening]:
     """
     for happening in in_order(read_recording(directory, state.kind_of)):
         yield happening
-        if isinstance(happening, Changed):
-            write(state, happening)
-        elif isinstance(happening, Began) and not happening.header.continues:
-            state.write_entries(_everything(state))
+        follow(state, happening)
+
+
+def follow(state: State, happening: Happening) -> None:
+    """Write what happened, if it is a change.
+
+    Raises:
+        RecordingError: It doesn't fit what is there.
+    """
+    if isinstance(happening, Changed):
+        write(state, happening)
+    elif isinstance(happening, Began) and not happening.header.continues:
+        state.write_entries(_everything(state))
 
 
 def write(state: State, change: Changed) -> None:
@@ -71,6 +84,69 @@ def in_order(happenings: Iterator[Happening]) -> Iterator[Happening]:
         yield heappop(waiting)[-1]
     if failure is not None:
         raise failure
+
+
+def in_order_of_arrival(happenings: Iterator[Happening]) -> Iterator[Happening]:
+    """Yield the same, with pods that got their nodes within a second of each other in the order of arrival.
+
+    A scheduler binds in threads, so that bindings come out of order: it decided in the order of its queue.
+
+    Raises:
+        RecordingError: As ``happenings``, after all before that was yielded.
+    """
+    arrived: dict[str, int] = {}
+    ahead: deque[Happening] = deque()
+    failure: RecordingError | None = None
+    while True:
+        try:
+            while failure is None and (not ahead or _time(ahead[-1]) <= _time(ahead[0]) + ARRIVAL_MICROS):
+                ahead.append(next(happenings))
+        except StopIteration:
+            if not ahead:
+                return
+        except RecordingError as error:
+            failure = error
+        if not ahead:
+            break
+        first = ahead[0]
+        uid = _waited(first, arrived)
+        if uid:
+            bound = [
+                (arrived[other], at) for at, each in enumerate(ahead) if (other := _waited(each, arrived))
+            ]
+            _, at = min(bound)
+            first = ahead[at]
+            del ahead[at]
+            arrived.pop(_waited(first, arrived))
+        else:
+            ahead.popleft()
+            _note_arrival(first, arrived)
+        yield first
+    if failure is not None:
+        raise failure
+
+
+def _time(happening: Happening) -> int:
+    return happening.time if isinstance(happening, Changed | Missing) else 0
+
+
+def _waited(happening: Happening, arrived: Mapping[str, int]) -> str:
+    """Return the UID of the pod that waited and has a node now; "" if it is none."""
+    if isinstance(happening, Changed) and isinstance(happening.entry, PodEntry):
+        record = happening.entry.new
+        if record is not None and record.node_name and record.uid in arrived:
+            return record.uid
+    return ""
+
+
+def _note_arrival(happening: Happening, arrived: dict[str, int]) -> None:
+    """Note which pods wait, and since when in the order of all."""
+    if isinstance(happening, Changed) and isinstance(happening.entry, PodEntry):
+        entry = happening.entry
+        if entry.new is None or entry.new.node_name:
+            arrived.pop(entry.uid, None)
+        else:
+            arrived.setdefault(entry.uid, happening.version)
 
 
 def _everything(state: State) -> list[Entry]:

@@ -8,11 +8,12 @@ from enum import Enum
 from functools import partial
 from pathlib import Path
 
+from mooring.cluster.journal import PodEntry
 from mooring.cluster.state import State
 from mooring.framework import Pod
 from mooring.framework.errors import MooringError
-from mooring.recordings.decoding import Changed, Decided, Missing
-from mooring.recordings.playback import play
+from mooring.recordings.decoding import Changed, Decided, Missing, read_recording
+from mooring.recordings.playback import follow, in_order, in_order_of_arrival, play
 from mooring.replay.causes import cause_of
 from mooring.runtime.cycle.candidates import ALL_NODES
 from mooring.runtime.cycle.choice import Choice
@@ -21,6 +22,8 @@ from mooring.runtime.cycle.full_cycle import select
 from mooring.runtime.engine import Engine
 from mooring.runtime.profiles.profile import Profile
 from mooring.v1 import decision_service_pb2 as pb
+from mooring.v1.objects_pb2 import PodReference
+from mooring.v1.recording_pb2 import DecisionEntry
 
 _SELECTING = (pb.DECISION_KIND_SCHEDULE, pb.DECISION_KIND_DRY_RUN)
 _DECIDED = (pb.DECISION_RESULT_SCHEDULED, pb.DECISION_RESULT_UNSCHEDULABLE)
@@ -107,6 +110,9 @@ class Again:
         Raises:
             RecordingError: It can't be read from some place on; all before that was yielded.
         """
+        if self.observed:
+            yield from self._observed(directory)
+            return
         placed: list[str] = []
         for happening in play(directory, self.state):
             if isinstance(happening, Decided):
@@ -123,6 +129,33 @@ class Again:
                 gap = happening.gap
                 if gap.decision_count:
                     yield Skipped("it is missing in the recording", gap.decision_count)
+
+    def _observed(self, directory: Path) -> Iterator[Step]:
+        """Yield what each binding of another scheduler brings.
+
+        Bindings are seen in the order in which they were written, and were decided in that of the queue.
+        """
+        for happening in in_order_of_arrival(in_order(read_recording(directory, self.state.kind_of))):
+            if isinstance(happening, Changed):
+                decided = self._binding(happening)
+                yield None if decided is None else self._decide(decided, [])[0]
+            follow(self.state, happening)
+
+    def _binding(self, change: Changed) -> Decided | None:
+        """Return the decision that a change shows: a pod that waited has a node now."""
+        record = change.entry.new if isinstance(change.entry, PodEntry) else None
+        pod = None if record is None else self._pending(record.uid)
+        if record is None or pod is None or not record.node_name:
+            return None
+        decision = pb.Decision(
+            pod=PodReference(namespace=record.namespace, name=record.name, uid=record.uid),
+            kind=pb.DECISION_KIND_SCHEDULE,
+            result=pb.DECISION_RESULT_SCHEDULED,
+            node=record.node_name,
+        )
+        decision.provenance.profile = pod.spec.scheduler_name
+        message = DecisionEntry(decision=decision, repeatable=True)
+        return Decided(change.time, change.version, message, pod)
 
     def _decide(self, decided: Decided, placed: list[str]) -> tuple[Step, Pod | None]:
         message = decided.message.decision

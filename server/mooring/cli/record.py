@@ -1,0 +1,47 @@
+"""``mooring record``: writes down what happens in a live cluster, whoever schedules there."""
+
+from __future__ import annotations
+
+import argparse
+
+from mooring.app.embedding import Option
+from mooring.app.signals import stop_signal
+from mooring.cli.console import print_line
+from mooring.cli.flags import (
+    CLUSTER,
+    Commands,
+    Flags,
+    add_deciding,
+    add_recording,
+    engine_options,
+    recording_options,
+)
+from mooring.cli.output import EXIT_OK
+
+
+def add(commands: Commands) -> None:
+    """Declare the command."""
+    text = "record a live cluster and what its scheduler decides, until Ctrl-C; reads only"
+    parser = commands.add_parser("record", help=text, description=text, allow_abbrev=False)
+    parser.add_argument("directory", metavar="DIR", help="where the recording goes")
+    flags = Flags(parser)
+    flags.group(CLUSTER).add("kubeconfig", "FILE", "", "the cluster; default that of the pod, else kubectl's")
+    add_recording(flags, required=True)
+    add_deciding(flags)
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
+    """Carry it out."""
+    from mooring.app.recording import observe
+    from mooring.app.sources import api_server_to_read
+
+    recorder = observe(
+        recording_options(args, args.directory),
+        engine_options(args, options),
+        api_server_to_read(args.kubeconfig),
+        stop_signal(),
+        lambda: print(f"mooring ready: recording={args.directory}", flush=True),
+    )
+    print_line(f"{recorder.entries:,} entries, {recorder.size:,} bytes, {recorder.dropped:,} changes missing")
+    return EXIT_OK
