@@ -20,6 +20,7 @@ from mooring.cluster.manifests import Manifests, load_manifests
 from mooring.framework import Code, Pod
 from mooring.framework.errors import MooringError, NotFoundError, PluginFailureError
 from mooring.framework.state import ClusterState
+from mooring.recordings.playback import Moment
 from mooring.runtime.cycle.candidates import ALL_NODES
 from mooring.runtime.cycle.cycle import CycleOptions
 from mooring.runtime.cycle.explain import Explanation
@@ -33,8 +34,8 @@ log = logging.getLogger(__name__)
 LISTED_PODS = 20
 """How many pods are named where the wanted one is unknown."""
 
-Objects = Iterable[str | Path] | ApiServer
-"""Where objects are read: files and directories of manifests, or a live cluster, once."""
+Objects = Iterable[str | Path] | ApiServer | Moment
+"""Where objects are read: files and directories of manifests, a live cluster, once, or a recorded one."""
 
 Shown = Callable[[Iterable[Pod], int], Iterable[Pod]]
 """Yields the pods of an iterable, given their number, and may show the progress."""
@@ -60,6 +61,8 @@ def core_over(options: EngineOptions, paths: Objects) -> tuple[Core, Manifests]:
     with _collector_paused():
         if isinstance(paths, ApiServer):
             manifests = Manifests(tuple(read_live(paths)), {})
+        elif isinstance(paths, Moment):
+            manifests = Manifests(tuple(paths.objects()), {})
         else:
             manifests = load_manifests(paths, options.gates)
         core.state.replace("manifests", manifests.objects)

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from heapq import heappop, heappush
 from pathlib import Path
 
 from mooring.cluster.journal import Entry, NodeEntry, ObjectEntry, PodEntry
+from mooring.cluster.kinds import ClusterObject
 from mooring.cluster.state import State
 from mooring.framework.resources import ResourceError
-from mooring.recordings.decoding import Began, Changed, Happening, Missing, read_recording
+from mooring.recordings.decoding import Began, Changed, Decided, Happening, Missing, read_recording
 from mooring.recordings.segments import RecordingError
 
 ARRIVAL_MICROS = 1_000_000
@@ -32,6 +35,35 @@ def play(directory: Path, state: State) -> Iterator[Happening]:
     for happening in in_order(read_recording(directory, state.kind_of)):
         yield happening
         follow(state, happening)
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """A recorded cluster at some time.
+
+    Attributes:
+        directory: The recording.
+        time: In seconds since 1970; infinity = at the end.
+    """
+
+    directory: Path
+    time: float = math.inf
+
+    def objects(self) -> list[ClusterObject]:
+        """Return what there was; pods are on their nodes, also where that was only assumed.
+
+        Raises:
+            RecordingError: The recording can't be read so far.
+        """
+        state = State()
+        for happening in play(self.directory, state):
+            if isinstance(happening, Changed | Decided | Missing) and happening.time / 1e6 > self.time:
+                break
+        tables = state.snapshot
+        nodes = [node for row in tables.nodes.rows().tolist() if (node := tables.nodes.nodes[row])]
+        others = [item for found in tables.objects.kinds.values() for item in found.by_key.values()]
+        pods = [record.pod for record in tables.pods.records.values()]
+        return [*nodes, *others, *pods]
 
 
 def follow(state: State, happening: Happening) -> None:

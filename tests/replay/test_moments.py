@@ -1,0 +1,34 @@
+"""A recorded cluster at some time answers questions as one of manifests does."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.commands import call
+from tests.replay.test_lives import pod, small, write
+
+
+@pytest.mark.parametrize(
+    ("time", "nodes"),
+    [
+        pytest.param("", {"a", "b"}, id="at the end"),
+        pytest.param("@2026-09-21T14:13:25Z", {"a"}, id="before the second node"),
+        pytest.param("@2026-09-21T14:13:25", {"a"}, id="in UTC by default"),
+    ],
+)
+def test_explain_at_a_time(
+    time: str, nodes: set[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write(tmp_path, (0, small("a")), (1, pod("p")), (10, small("b")))
+    answer = call(capsys, "explain", "p", "--cluster", f"recording:{tmp_path}{time}", "-o", "json")
+    assert answer.code == 0, answer.err
+    assert set(json.loads(answer.out)["nodes"]) == nodes
+
+
+def test_a_time_that_is_none(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    answer = call(capsys, "explain", "p", "--cluster", f"recording:{tmp_path}@noon")
+    assert answer.code == 1
+    assert "'noon' is no time" in answer.err
