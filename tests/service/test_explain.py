@@ -115,6 +115,29 @@ def test_prefilter_tells_which_nodes_it_lets_through() -> None:
     assert not said["NodeResourcesFit"].HasField("nodes")
 
 
+@pytest.mark.parametrize("every", [False, True], ids=["first rejections", "all rejections"])
+def test_a_nominated_node_is_selected_and_the_others_are_shown_too(every: bool) -> None:
+    pod = make_pod(status={"nominatedNodeName": "a"})
+    with world(*NODES, plugins=[NO_B, BY_NAME]) as w, direct(w.backend) as stubs:
+        request = pb.ExplainRequest(pod=sent(pod), all_rejections=every)
+        answer = stubs.scheduling.Explain(request)
+        placed = stubs.scheduling.Schedule(pb.ScheduleRequest(templates=[pb.PodTemplate(pod=sent(pod))]))
+    assert list(placed.nodes.names.names) == ["a"]
+    assert (answer.selected_position, list(answer.tie_positions)) == (0, [0])
+    assert codes(answer.verdicts, 3) == ["SUCCESS", "UNSCHEDULABLE", "SUCCESS"]
+    assert (answer.evaluated_count, answer.feasible_count, list(answer.totals)) == (3, 2, [10, 10])
+    assert answer.warnings[-1].startswith("node a is nominated for the pod")
+
+
+def test_a_nominated_node_that_does_not_fit_is_one_of_the_others() -> None:
+    pod = make_pod(status={"nominatedNodeName": "b"})
+    with world(*NODES, plugins=[NO_B, BY_NAME]) as w, direct(w.backend) as stubs:
+        answer = stubs.scheduling.Explain(pb.ExplainRequest(pod=sent(pod)))
+    assert answer.selected_position in (0, 2)
+    assert codes(answer.verdicts, 3) == ["SUCCESS", "UNSCHEDULABLE", "SUCCESS"]
+    assert not answer.warnings
+
+
 def test_a_placed_pod_does_not_count_against_itself() -> None:
     placed = make_pod("p", node="b", requests={"cpu": "3"})
     with world(*NODES, placed) as w, direct(w.backend) as stubs:

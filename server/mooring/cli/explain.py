@@ -163,7 +163,7 @@ def _offline(args: argparse.Namespace, options: tuple[Option, ...], pod: str, ev
         pod,
         profile=args.profile,
         seed=args.seed,
-        cycle=CycleOptions(always_score=args.always_score, all_rejections=every),
+        cycle=CycleOptions(always_score=args.always_score, all_rejections=every, beyond_nominated=True),
     )
 
 

@@ -117,7 +117,7 @@ class Cluster:
             ConfigError, RegistryError: The configuration or a plugin can't be used.
             NotFoundError: There is no such pod, or no such profile.
         """
-        cycle = CycleOptions(always_score=True, all_rejections=True)
+        cycle = CycleOptions(always_score=True, all_rejections=True, beyond_nominated=True)
         pods = list(self._pods())
         return Decision(explain_in(self._core.engine, pods, pod, profile=profile, seed=seed, cycle=cycle))
 

@@ -191,7 +191,9 @@ class Questions:
         """Answer an Explain request."""
         asked = self.question(request, Listing.ALWAYS)
         progress.about(asked.pod.metadata.uid)
-        options = CycleOptions(always_score=request.always_score, all_rejections=request.all_rejections)
+        options = CycleOptions(
+            always_score=request.always_score, all_rejections=request.all_rejections, beyond_nominated=True
+        )
         choice = self._backend.engine.decide(
             asked.pod,
             asked.profile,

@@ -131,6 +131,5 @@ def choice_of(evaluation: Evaluation, position: int | None, version: int) -> Cho
         return Choice(None, -1, 0, 0, evaluation.evaluated, feasible, version, evaluation)
     ties = evaluation.rows[evaluation.best]
     row = int(np.partition(ties, position)[position])
-    total = int(evaluation.scores.totals.max()) if evaluation.scores is not None else 0
-    name = evaluation.names[row]
+    name, total = evaluation.names[row], evaluation.best_total
     return Choice(name, row, total, len(ties), evaluation.evaluated, feasible, version, evaluation)

@@ -44,6 +44,7 @@ class CycleOptions:
         all_rejections: Ask every Filter plugin about every node and keep what each said.
         group: The group in whose cycle the pod is tried: the queue let it in with its group.
         post_filter: Ask what could be done when no node takes the pod.
+        beyond_nominated: Evaluate the other nodes too where the nominated one takes the pod, and is selected.
     """
 
     start: int = 0
@@ -51,6 +52,7 @@ class CycleOptions:
     all_rejections: bool = False
     group: PodGroupInfo | None = None
     post_filter: bool = True
+    beyond_nominated: bool = False
 
 
 def evaluate(
@@ -79,7 +81,7 @@ def evaluate(
         return evaluation
     allowed = run_pre_filter(evaluation, calls)
     nominated = allowed is not None and _find_feasible(evaluation, allowed, calls, options)
-    if allowed is not None and not nominated:
+    if allowed is not None and (not nominated or options.beyond_nominated):
         run_extender_filters(evaluation, np.arange(len(rows), dtype=np.int32))
     feasible = evaluation.feasible
     if not len(feasible):
@@ -165,12 +167,17 @@ def _find_feasible(evaluation: Evaluation, allowed: Bools, calls: PluginCalls, o
     """Fill in codes and evaluated: the nominated node alone first, then all allowed candidates.
 
     Returns:
-        Whether the nominated node does; then no other node was looked at.
+        Whether the nominated node does; then no other node was looked at, unless that is an option.
     """
     positions = np.flatnonzero(allowed).astype(np.int32)
     with calls.point("Filter") as point:
         nominated = _nominated(evaluation, options)
+        before = evaluation.codes.copy() if len(nominated) else evaluation.codes
         fits = _fits(evaluation, nominated, allowed, calls) if len(nominated) else None
+        if fits and options.beyond_nominated:
+            evaluation.codes, evaluation.nominated = before, int(nominated[0])
+            evaluation.codes[nominated] = 0
+            _search(evaluation, np.union1d(positions, nominated), nominated, calls, options)
         if not fits:
             rejected = nominated if fits is False else nominated[:0]
             _search(evaluation, positions, rejected, calls, options)
@@ -181,7 +188,7 @@ def _find_feasible(evaluation: Evaluation, allowed: Bools, calls: PluginCalls, o
 def _nominated(evaluation: Evaluation, options: CycleOptions) -> Int32s:
     """Return the position of the node that is nominated for the pod, if it is a candidate."""
     row = evaluation.snapshot.nodes.index.get(evaluation.pod.status.nominated_node_name)
-    if row is None or options.all_rejections:
+    if row is None or (options.all_rejections and not options.beyond_nominated):
         return np.zeros(0, np.int32)
     return np.flatnonzero(evaluation.rows == row).astype(np.int32)
 

@@ -77,6 +77,8 @@ class Evaluation:
         room_is_made: What the message says of pods that go for this one; "" = nothing.
         scores: None when scoring was not needed or not possible.
         preemption: What preemption found for the pod; None unless it was run.
+        nominated: The position of the nominated node, which is selected whatever the totals of others that
+            were evaluated too; None = the totals decide.
     """
 
     pod: Pod
@@ -100,6 +102,7 @@ class Evaluation:
     room_is_made: str = ""
     scores: Scores | None = None
     preemption: Preemption | None = None
+    nominated: int | None = None
     _candidates: NodeView | None = None
 
     def view(self, rows: Int32s) -> NodeView:
@@ -117,13 +120,25 @@ class Evaluation:
 
     @property
     def best(self) -> Int32s:
-        """int32[T]: positions, among the candidates, of the feasible nodes with the highest total."""
+        """int32[T]: positions, among the candidates, of the feasible nodes with the highest total, or of the
+        nominated node, where that decides.
+        """
+        if self.nominated is not None:
+            return np.array([self.nominated], np.int32)
         feasible = self.feasible
         if self.scores is None or not len(feasible):
             return feasible
         totals = self.scores.totals
         best: Int32s = feasible[totals == totals.max()]
         return best
+
+    @property
+    def best_total(self) -> int:
+        """The total of the ``best``; 0 when scoring was not needed."""
+        best = self.best
+        if self.scores is None or not len(best):
+            return 0
+        return int(self.scores.totals[np.searchsorted(self.feasible, best[0])])
 
     @property
     def status(self) -> Status:

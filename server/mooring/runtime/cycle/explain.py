@@ -129,7 +129,7 @@ class Explanation(msgspec.Struct, frozen=True, eq=False, kw_only=True):
             resources=_resources(evaluation),
             assigned_node=assigned_node,
             start_time=evaluation.pod.status.start_time if assigned_node else None,
-            warnings=(*evaluation.warnings, *warnings),
+            warnings=(*evaluation.warnings, *_nominated(choice), *warnings),
         )
 
     @classmethod
@@ -214,6 +214,13 @@ class Explanation(msgspec.Struct, frozen=True, eq=False, kw_only=True):
             }
             answer[position] = (entry, total)
         return answer
+
+
+def _nominated(choice: Choice) -> tuple[str, ...]:
+    """Return what is to be known of a node that was selected before the others were looked at."""
+    if choice.evaluation.nominated is None:
+        return ()
+    return (f"node {choice.node_name} is nominated for the pod: while it fits, no other node is tried",)
 
 
 def _resources(evaluation: Evaluation) -> list[RequestedResource]:
