@@ -223,7 +223,7 @@ LACKING = {name for name, gate in FEATURE_GATES.items() if gate.lacking}
         pytest.param(
             "1.37",
             dict.fromkeys(FEATURE_GATES.keys() - LACKING, True),
-            "GangScheduling, SchedulerQueueingHints, SidecarContainers",
+            "GangScheduling, SchedulerQueueingHints, SidecarContainers, WorkloadAwarePreemption",
             id="those of older releases",
         ),
         pytest.param(
