@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from mooring.cli import flags
+from mooring.cli import values
 from mooring.cli.main import COMMANDS, _parser
 from mooring.serving import grammar
 from mooring_extender.cli import ENVIRONMENT_PREFIX
@@ -38,8 +38,8 @@ def samples(action: argparse.Action) -> str:
     """A value that differs from the default."""
     kinds: dict[Any, str] = {
         grammar.boolean: "false" if action.default == "true" else "true",
-        flags.feature_gates: "A=true",
-        flags.kube_version: "1.35",
+        values.feature_gates: "A=true",
+        values.kube_version: "1.35",
         grammar.logging_format: "json",
     }
     return kinds.get(action.type, "7" if action.type else "other")
@@ -144,13 +144,13 @@ def test_a_flag_wins_over_its_twin(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_times(text: str, seconds: float) -> None:
-    assert flags.seconds(text) == pytest.approx(seconds)
+    assert values.seconds(text) == pytest.approx(seconds)
 
 
 @pytest.mark.parametrize("text", ["", "s", "-1", "1x", "1s2", "nan", "inf", "1e3", " 1"])
 def test_what_is_no_time(text: str) -> None:
     with pytest.raises(argparse.ArgumentTypeError, match="is not a time"):
-        flags.seconds(text)
+        values.seconds(text)
 
 
 @pytest.mark.parametrize(

@@ -20,11 +20,7 @@ from mooring.cli.flags import (
     add_output,
     add_unknown_plugins,
     engine_options,
-    one_of,
     pod_key,
-    positive,
-    seed,
-    words,
 )
 from mooring.cli.output import (
     EXIT_FAILED,
@@ -36,6 +32,7 @@ from mooring.cli.output import (
 )
 from mooring.cli.tables import SHOWN_NODES, View, print_explanation, print_verdict
 from mooring.cli.tables.one_node import print_comparison, print_node, print_what_it_takes
+from mooring.cli.values import one_of, positive, seed, words
 from mooring.framework import Code
 from mooring.framework.errors import NotFoundError
 

@@ -16,18 +16,8 @@ from mooring.app.options import (
     HttpsOptions,
     SecureServingOptions,
 )
-from mooring.cli.flags import (
-    CLUSTER,
-    Flags,
-    Kind,
-    above_zero,
-    add_metrics_prefix,
-    kube_version,
-    port,
-    seconds,
-    twin,
-    words,
-)
+from mooring.cli.flags import CLUSTER, Flags, add_metrics_prefix, twin
+from mooring.cli.values import Kind, above_zero, kube_version, port, seconds, words
 from mooring.serving.grammar import boolean
 
 log = logging.getLogger(__name__)

@@ -13,8 +13,9 @@ from typing import IO, TYPE_CHECKING, Any, TypeVar
 
 from mooring.app.embedding import Option
 from mooring.cli.console import print_line, print_table, with_bar
-from mooring.cli.flags import Commands, Flags, add_deciding, add_output, engine_options, seed
+from mooring.cli.flags import Commands, Flags, add_deciding, add_output, engine_options
 from mooring.cli.output import EXIT_INVALID, EXIT_OK, complain, print_document
+from mooring.cli.values import seed
 
 if TYPE_CHECKING:
     from mooring.app.replay import Tally

@@ -18,9 +18,9 @@ from mooring.cli.flags import (
     add_output,
     add_unknown_plugins,
     engine_options,
-    seed,
 )
 from mooring.cli.output import EXIT_FAILED, EXIT_OK, EXIT_UNSCHEDULED, print_document
+from mooring.cli.values import seed
 from mooring.serving.logs import printable
 
 if TYPE_CHECKING:

@@ -15,7 +15,6 @@ from mooring.cli.flags import (
     CONFIGURATION,
     Commands,
     Flags,
-    above_zero,
     add_deciding,
     add_decisions,
     add_logging_format,
@@ -25,7 +24,6 @@ from mooring.cli.flags import (
     decision_options,
     engine_options,
     recording_options,
-    seconds,
 )
 from mooring.cli.kube_scheduler_flags import (
     LEADER_ELECTION,
@@ -37,6 +35,7 @@ from mooring.cli.kube_scheduler_flags import (
     warn_of_ignored_flags,
 )
 from mooring.cli.output import EXIT_FAILED, EXIT_OK
+from mooring.cli.values import above_zero, seconds
 from mooring.scheduler.budget import ATTEMPT_SECONDS
 
 if TYPE_CHECKING:

@@ -13,7 +13,6 @@ from mooring.cli.flags import (
     CLUSTER,
     Commands,
     Flags,
-    above_zero,
     add_deciding,
     add_decisions,
     add_logging_format,
@@ -23,11 +22,10 @@ from mooring.cli.flags import (
     certificate_files,
     decision_options,
     engine_options,
-    positive,
     recording_options,
-    seconds,
 )
 from mooring.cli.output import EXIT_FAILED, EXIT_OK
+from mooring.cli.values import above_zero, positive, seconds
 from mooring.framework.errors import InvalidArgumentError
 
 if TYPE_CHECKING:

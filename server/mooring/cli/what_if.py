@@ -19,10 +19,9 @@ from mooring.cli.flags import (
     add_output,
     add_unknown_plugins,
     engine_options,
-    positive,
-    seed,
 )
 from mooring.cli.output import EXIT_OK, EXIT_USAGE, complain, print_document
+from mooring.cli.values import positive, seed
 from mooring.framework.errors import InvalidArgumentError
 
 if TYPE_CHECKING:

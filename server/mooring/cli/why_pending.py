@@ -9,17 +9,9 @@ from typing import TYPE_CHECKING, Any
 from mooring.app.embedding import Option
 from mooring.cli import remote
 from mooring.cli.decisions import document_of
-from mooring.cli.flags import (
-    SERVER,
-    Commands,
-    Flags,
-    add_namespace,
-    add_output,
-    add_verbosity,
-    pod_key,
-    seconds,
-)
+from mooring.cli.flags import SERVER, Commands, Flags, add_namespace, add_output, add_verbosity, pod_key
 from mooring.cli.output import EXIT_OK, EXIT_UNSCHEDULED, print_document
+from mooring.cli.values import seconds
 
 if TYPE_CHECKING:
     from mooring.v1 import decision_service_pb2 as pb
