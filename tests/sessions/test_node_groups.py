@@ -61,6 +61,18 @@ def test_one_node_fewer_leaves_more_pods_over(pods: list[Pod], cpu: str, memory:
     assert option.count == 0 or left(option.count - 1) > len(option.left_over)
 
 
+def test_nodes_of_the_group_that_are_there_already_stay() -> None:
+    room = {"cpu": "4", "memory": "16Gi", "pods": 10}
+    there = [make_node(f"large-{number}", allocatable=room) for number in (0, 2)]
+    full = [
+        make_pod(f"full-{node.metadata.name}", node=node.metadata.name, requests={"cpu": "3"})
+        for node in there
+    ]
+    found = looking([make_pod("p", requests={"cpu": "3"})], *there, *full)
+    option = found.option(NodeGroup("large", make_node("t", allocatable=room)), Unhurried())
+    assert (option.count, option.left_over) == (1, ())
+
+
 @settings(max_examples=25, deadline=None)
 @given(some_pods(), st.integers(1, 8))
 def test_nodes_alone_say_what_they_say_beside_others(pods: list[Pod], count: int) -> None:

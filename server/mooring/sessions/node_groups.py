@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -155,7 +156,7 @@ class NodeGroups:
     def _split(self, group: NodeGroup, progress: Progress) -> tuple[list[Pod], list[LeftOver], bool]:
         """Return the pods that an empty node of the group takes, the others, and what ``_is_alone`` says."""
         tree = self.work.tree
-        (node,) = _nodes(group, 1)
+        (node,) = self._new_nodes(group, 1)
         tree.add_nodes([node])
         row = Candidates(lambda state: np.array([state.snapshot.nodes.index[node.metadata.name]], np.int32))
         templates, indices = alike([each.pod for each in self.rest])
@@ -200,7 +201,7 @@ class NodeGroups:
         self, group: NodeGroup, count: int, pods: Sequence[Pod], progress: Progress
     ) -> bool:
         """Return whether all pods get one of ``count`` nodes that are all there are."""
-        engine = self.work.engine.over(self.work.tree.with_nodes_alone(_nodes(group, count)))
+        engine = self.work.engine.over(self.work.tree.with_nodes_alone(self._new_nodes(group, count)))
         templates, indices = alike(pods)
         decided = [(pod, self.profile_of(pod)) for pod in templates]
         uids = [pod.metadata.uid for pod in pods]
@@ -210,10 +211,16 @@ class NodeGroups:
         self, group: NodeGroup, count: int, pods: Sequence[Pod], progress: Progress
     ) -> list[LeftOver]:
         """Return the pods that get no node with ``count`` nodes more."""
-        self.work.tree.add_nodes(_nodes(group, count))
+        self.work.tree.add_nodes(self._new_nodes(group, count))
         left = self._placed(pods, progress)
         self.work.go_back()
         return left
+
+    def _new_nodes(self, group: NodeGroup, count: int) -> list[Node]:
+        """Return new nodes of the group, none of which has the name of a node that is there."""
+        taken = self.work.tree.snapshot.nodes.index
+        names = (name for number in itertools.count() if (name := f"{group.name}-{number}") not in taken)
+        return [_named(group.template, name) for name in itertools.islice(names, count)]
 
     def _placed(self, pods: Sequence[Pod], progress: Progress) -> list[LeftOver]:
         """Place ``pods`` in order; return those that get no node."""
@@ -303,13 +310,8 @@ def _at_least(template: Node, pods: Sequence[Pod], work: Work) -> int:
     return max(1, *needed)
 
 
-def _nodes(group: NodeGroup, count: int) -> list[Node]:
-    """Return new nodes of the group, each with the label of its own name."""
-    nodes = []
-    for number in range(count):
-        name = f"{group.name}-{number}"
-        meta = group.template.metadata
-        labels = {**meta.labels, HOSTNAME: name}
-        own = replace(meta, name=name, uid=f"node/{name}", labels=labels)
-        nodes.append(replace(group.template, metadata=own))
-    return nodes
+def _named(template: Node, name: str) -> Node:
+    """Return a node of the template, with the label of its own name."""
+    labels = {**template.metadata.labels, HOSTNAME: name}
+    own = replace(template.metadata, name=name, uid=f"node/{name}", labels=labels)
+    return replace(template, metadata=own)
