@@ -172,15 +172,15 @@ def _find_feasible(evaluation: Evaluation, allowed: Bools, calls: PluginCalls, o
     positions = np.flatnonzero(allowed).astype(np.int32)
     with calls.point("Filter") as point:
         nominated = _nominated(evaluation, options)
-        before = evaluation.codes.copy() if len(nominated) else evaluation.codes
+        before = evaluation.codes.copy() if options.beyond_nominated else evaluation.codes
         fits = _fits(evaluation, nominated, allowed, calls) if len(nominated) else None
-        if fits and options.beyond_nominated:
-            evaluation.codes, evaluation.nominated = before, int(nominated[0])
-            evaluation.codes[nominated] = 0
-            _search(evaluation, np.union1d(positions, nominated), nominated, calls, options)
         if not fits:
             rejected = nominated if fits is False else nominated[:0]
             _search(evaluation, positions, rejected, calls, options)
+        elif options.beyond_nominated:
+            evaluation.codes, evaluation.nominated = before, int(nominated[0])
+            evaluation.codes[nominated] = 0
+            _search(evaluation, np.union1d(positions, nominated), nominated, calls, options)
         point.status = Code.SUCCESS if (evaluation.codes == 0).any() else Code.UNSCHEDULABLE
     return bool(fits)
 

@@ -135,10 +135,12 @@ class Evaluation:
     @property
     def best_total(self) -> int:
         """The total of the ``best``; 0 when scoring was not needed."""
-        best = self.best
-        if self.scores is None or not len(best):
+        if self.scores is None:
             return 0
-        return int(self.scores.totals[np.searchsorted(self.feasible, best[0])])
+        totals = self.scores.totals
+        if self.nominated is None:
+            return int(totals.max())
+        return int(totals[np.searchsorted(self.feasible, self.nominated)])
 
     @property
     def status(self) -> Status:
