@@ -9,12 +9,11 @@ from typing import Protocol
 import numpy as np
 
 from mooring.framework import Int32s, Status
-from mooring.framework.errors import InvalidArgumentError
 from mooring.runtime.cycle.evaluation import PluginScores, PreFilterOutcome, Scores
 from mooring.runtime.cycle.explain import Explanation, RequestedResource
 from mooring.service.answers import score_message, selected_verdicts
 from mooring.service.columns import put
-from mooring.service.node_names import NO_ROW, joined_names
+from mooring.service.node_names import NO_ROW, listed_names
 from mooring.service.objects import status_message, status_of, verdicts
 from mooring.service.selection import NO_NODES
 from mooring.v1 import nodes_pb2, objects_pb2
@@ -92,7 +91,7 @@ def from_response(response: pb.ExplainResponse) -> Explanation:
         KeyError: A status has a code of a newer server.
     """
     statuses = [status_of(status) for status in response.verdicts.statuses]
-    nodes = _names(response.nodes)
+    nodes = listed_names(response.nodes)
     codes = np.array(response.verdicts.node_statuses, np.int32)
     return Explanation(
         namespace=response.pod.namespace,
@@ -152,15 +151,6 @@ def _add_rejections(response: pb.ExplainResponse, explanation: Explanation, plac
             response.rejections.node_positions.append(int(places[position]))
             response.rejections.statuses.append(numbers[rejection])
     response.rejections.SetInParent()
-
-
-def _names(nodes: nodes_pb2.NodeList) -> list[str]:
-    form = nodes.WhichOneof("nodes")
-    if form == "indices":
-        raise InvalidArgumentError.at(
-            "nodes", "are indices, which only the server can resolve; ask for names"
-        )
-    return joined_names(nodes.joined_names) if form == "joined_names" else list(nodes.names.names)
 
 
 def _rejections(

@@ -31,6 +31,20 @@ def joined_names(joined: bytes) -> list[str]:
         raise InvalidArgumentError.at("nodes.joined_names", f"not UTF-8: {error}") from error
 
 
+def listed_names(nodes: pb.NodeList) -> list[str]:
+    """Return the names in an answer.
+
+    Raises:
+        InvalidArgumentError: It has indices.
+    """
+    form = nodes.WhichOneof("nodes")
+    if form == "indices":
+        raise InvalidArgumentError.at(
+            "nodes", "are indices, which only the server can resolve; ask for names"
+        )
+    return joined_names(nodes.joined_names) if form == "joined_names" else list(nodes.names.names)
+
+
 def rows_of(table: NodeTable, names: Sequence[str]) -> Int32s:
     """int32[M]: the row of each name, ``NO_ROW`` where no node has it."""
     return np.fromiter(map(table.index.get, names, repeat(NO_ROW)), np.int32, len(names))

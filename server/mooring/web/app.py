@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import gzip
-import logging
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -26,8 +25,6 @@ from mooring.web.gateway import Gateway
 from mooring.web.hosts import Hosts
 from mooring.web.processes import Address, Processes
 from mooring_extender.app import Receive, Scope, Send
-
-log = logging.getLogger(__name__)
 
 MAX_BODY_BYTES: Final = 16 * 2**20
 
@@ -158,7 +155,7 @@ class WebApp:
             case ["decisions", seq, "columns"]:
                 if scope["method"] != "GET":
                     return _not_allowed(scope["method"], b"GET")
-                return await self._gateway.decision_columns(seq, query)
+                return await self._while_wanted(self._gateway.decision_columns(seq, query), receive)
         if scope["method"] != "POST":
             return _not_allowed(scope["method"], b"POST")
         # Another site's page can't send this type without asking first, and it is never told yes.
@@ -169,11 +166,11 @@ class WebApp:
             text = f"the body is larger than {MAX_BODY_BYTES} bytes"
             return misdirected(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, text)
         if path == "explain/columns":
-            return await self._gateway.explain_columns(body, query)
+            return await self._while_wanted(self._gateway.explain_columns(body, query), receive)
         return await self._while_wanted(self._gateway.call(path, body, query), receive)
 
     async def _while_wanted(self, answering: Coroutine[Any, Any, Answer], receive: Receive) -> Answer:
-        """Return the answer. A call that waits for decisions ends early when its tab goes, or this process.
+        """Return the answer. The call ends early when its tab goes, or this process.
 
         Raises:
             MooringError, grpc.aio.AioRpcError: As ``answering``; DRAINING when this process ends.

@@ -32,8 +32,7 @@ import numpy as np
 from google.protobuf.json_format import MessageToDict
 from numpy.typing import NDArray
 
-from mooring.service.node_names import joined_names
-from mooring.v1 import nodes_pb2
+from mooring.service.node_names import listed_names
 from mooring.v1.scheduling_service_pb2 import ExplainResponse
 
 ALIGNMENT: Final = 8
@@ -62,7 +61,7 @@ def _header(explanation: ExplainResponse) -> dict[str, Any]:
         "status": MessageToDict(explanation.status),
         "prefilter": [MessageToDict(verdict) for verdict in explanation.prefilter],
         "statuses": [MessageToDict(status) for status in explanation.verdicts.statuses],
-        "nodes": _names(explanation.nodes),
+        "nodes": listed_names(explanation.nodes),
         "plugins": [{"name": one.plugin, "weight": one.weight} for one in explanation.plugins],
         "weightSum": explanation.weight_sum,
         "resources": [{"name": one.name, "requested": one.requested} for one in explanation.resources],
@@ -79,7 +78,7 @@ def _header(explanation: ExplainResponse) -> dict[str, Any]:
 
 def _columns(explanation: ExplainResponse) -> Iterator[tuple[str, Any]]:
     # No verdicts at all mean that every node is feasible.
-    count = len(_names(explanation.nodes))
+    count = len(listed_names(explanation.nodes))
     yield "verdicts", explanation.verdicts.node_statuses or np.zeros(count, np.int64)
     yield "scored", explanation.scored_positions
     yield "totals", explanation.totals
@@ -91,12 +90,6 @@ def _columns(explanation: ExplainResponse) -> Iterator[tuple[str, Any]]:
         yield f"normalized.{number}", plugin.normalized
     for number, resource in enumerate(explanation.resources):
         yield f"free.{number}", resource.free
-
-
-def _names(nodes: nodes_pb2.NodeList) -> list[str]:
-    if nodes.WhichOneof("nodes") == "joined_names":
-        return joined_names(nodes.joined_names)
-    return list(nodes.names.names)
 
 
 def _smallest(column: Any) -> NDArray[Any]:

@@ -112,14 +112,7 @@ export class Decisions extends LitElement {
         >
       </form>
       ${this.error ? failed(this.error, () => this.begin()) : nothing}
-      <mooring-grid
-        label="Decisions, the newest first"
-        .columns=${COLUMNS}
-        .rows=${this.shown}
-        .keyOf=${(decision: DecisionJson) => decision.seq!}
-        empty=${this.loaded ? "No decision yet, or none that matches." : "Loading …"}
-        @mooring-open=${(event: CustomEvent<DecisionJson>) => (location.hash = link(["decisions", event.detail.seq!]))}
-      ></mooring-grid>
+      ${decisionGrid("Decisions, the newest first", this.shown, this.loaded ? "No decision yet, or none that matches." : "Loading …")}
     </div>`;
   }
 
@@ -211,8 +204,19 @@ function pause(milliseconds: number): Promise<void> {
   return new Promise((done) => setTimeout(done, milliseconds));
 }
 
-/** The columns of decisions, also where a pod or a node lists its own. */
-export const COLUMNS: GridColumn<DecisionJson>[] = [
+/** Returns a table of decisions, also where a pod, a node or a plugin lists its own. */
+export function decisionGrid(label: string, decisions: readonly DecisionJson[], empty = "None is remembered."): TemplateResult {
+  return html`<mooring-grid
+    label=${label}
+    .columns=${COLUMNS}
+    .rows=${decisions}
+    .keyOf=${(decision: DecisionJson) => decision.seq!}
+    empty=${empty}
+    @mooring-open=${(event: CustomEvent<DecisionJson>) => (location.hash = link(["decisions", event.detail.seq!]))}
+  ></mooring-grid>`;
+}
+
+const COLUMNS: GridColumn<DecisionJson>[] = [
   {
     id: "pod",
     title: "Pod",

@@ -6,7 +6,6 @@ import type { PodReferenceJson } from "../contract/mooring/v1/objects_pb";
 import type { ExplainResponseJson } from "../contract/mooring/v1/scheduling_service_pb";
 import type { StatusJson } from "../contract/mooring/v1/statuses_pb";
 import "../elements/copy";
-import "../elements/grid";
 import { nextStep } from "../matrix/advice";
 import { amount, parseQuantity, quantity } from "../matrix/amounts";
 import { call } from "../page/gateway";
@@ -15,7 +14,7 @@ import { encoded, getManifest, type Manifest } from "../page/manifests";
 import { link } from "../page/route";
 import { podName, quoted } from "../page/words";
 import { shared } from "../styles";
-import { COLUMNS } from "./decisions";
+import { decisionGrid } from "./decisions";
 import { podLink } from "./pods";
 
 /** How many groups of pending pods the node is asked about. */
@@ -117,17 +116,7 @@ export class NodeView extends LitElement {
       </div>
       <section class="stack tight" aria-labelledby="selections">
         <h2 id="selections">Decisions that selected it</h2>
-        ${this.selections.show(
-          (decisions) =>
-            html`<mooring-grid
-              label="Decisions that selected this node, the newest first"
-              .columns=${COLUMNS}
-              .rows=${decisions}
-              .keyOf=${(decision: DecisionJson) => decision.seq!}
-              empty="None is remembered."
-              @mooring-open=${(event: CustomEvent<DecisionJson>) => (location.hash = link(["decisions", event.detail.seq!]))}
-            ></mooring-grid>`,
-        )}
+        ${this.selections.show((decisions) => decisionGrid("Decisions that selected this node, the newest first", decisions))}
       </section>
     </div>`;
   }

@@ -3,13 +3,11 @@ import { customElement, property } from "lit/decorators.js";
 
 import type { DecisionJson } from "../contract/mooring/v1/decision_service_pb";
 import type { PluginInfoJson, ProfileJson } from "../contract/mooring/v1/plugin_service_pb";
-import "../elements/grid";
 import { call } from "../page/gateway";
 import { Loader } from "../page/loader";
-import { link } from "../page/route";
 import { pointName } from "../page/words";
 import { shared } from "../styles";
-import { COLUMNS } from "./decisions";
+import { decisionGrid } from "./decisions";
 import { listPlugins, pluginState } from "./profiles";
 
 /** One plugin: where it is in force, with which arguments, and whom it rejected last. */
@@ -37,17 +35,7 @@ export class Plugin extends LitElement {
       ${this.profiles.show((profiles) => profiles.map((profile) => this.configured(profile)))}
       <section class="stack tight" aria-labelledby="rejections">
         <h2 id="rejections">Decisions in which it rejected something</h2>
-        ${this.rejections.show(
-          (decisions) =>
-            html`<mooring-grid
-              label="Decisions in which the plugin rejected something, the newest first"
-              .columns=${COLUMNS}
-              .rows=${decisions}
-              .keyOf=${(decision: DecisionJson) => decision.seq!}
-              empty="None is remembered."
-              @mooring-open=${(event: CustomEvent<DecisionJson>) => (location.hash = link(["decisions", event.detail.seq!]))}
-            ></mooring-grid>`,
-        )}
+        ${this.rejections.show((decisions) => decisionGrid("Decisions in which the plugin rejected something, the newest first", decisions))}
       </section>
     </div>`;
   }

@@ -4,7 +4,6 @@ import { customElement, property } from "lit/decorators.js";
 import type { DecisionJson, QueuedPodJson } from "../contract/mooring/v1/decision_service_pb";
 import "../elements/copy";
 import "../elements/decision";
-import "../elements/grid";
 import { age, amount } from "../matrix/amounts";
 import { copiesOf } from "../page/copies";
 import { call, explainColumns } from "../page/gateway";
@@ -12,7 +11,7 @@ import { Loader } from "../page/loader";
 import { link } from "../page/route";
 import { quoted, word } from "../page/words";
 import { shared } from "../styles";
-import { COLUMNS } from "./decisions";
+import { decisionGrid } from "./decisions";
 import "./manifest";
 import { wakes } from "./queue";
 
@@ -51,17 +50,7 @@ export class Pod extends LitElement {
       ${this.queued.value ? this.place(this.queued.value) : nothing}
       <section class="stack tight" aria-labelledby="attempts">
         <h2 id="attempts">Decisions about it</h2>
-        ${this.attempts.show(
-          (attempts) =>
-            html`<mooring-grid
-              label="Decisions about this pod, the newest first"
-              .columns=${COLUMNS}
-              .rows=${attempts}
-              .keyOf=${(decision: DecisionJson) => decision.seq!}
-              empty="None is remembered."
-              @mooring-open=${(event: CustomEvent<DecisionJson>) => (location.hash = link(["decisions", event.detail.seq!]))}
-            ></mooring-grid>`,
-        )}
+        ${this.attempts.show((attempts) => decisionGrid("Decisions about this pod, the newest first", attempts))}
       </section>
       <section class="stack tight" aria-labelledby="now">
         <div class="row between">

@@ -828,15 +828,15 @@ var e=globalThis,t=e.ShadowRoot&&(e.ShadyCSS===void 0||e.ShadyCSS.nativeShadow)&
         >
       </form>
       ${this.error?bn(this.error,()=>this.begin()):y}
-      <mooring-grid
-        label="Decisions, the newest first"
-        .columns=${Gn}
-        .rows=${this.shown}
-        .keyOf=${e=>e.seq}
-        empty=${this.loaded?`No decision yet, or none that matches.`:`Loading …`}
-        @mooring-open=${e=>location.hash=U([`decisions`,e.detail.seq])}
-      ></mooring-grid>
-    </div>`}progress(){let e=this.missed?` · ${k(this.missed)} passed over`:``;return`${k(this.shown.length)} shown${e}`}copies(){let e=[...this.query].filter(([e,t])=>e!==`process`&&t).map(([e,t])=>`--${e} ${Y(t)}`),t={filter:this.filter()};return X([`mooring decisions`,...e].join(` `),`DecisionService/ListDecisions`,t,this.shown)}filter(){let e={},{query:t}=this;for(let n of[`namespace`,`pod`,`node`,`profile`])t.get(n)&&(e[n]=t.get(n));t.get(`plugin`)&&(e.rejectingPlugin=t.get(`plugin`));let n=Hn.find(e=>q(e,`DECISION_RESULT_`)===t.get(`result`));return n&&(e.results=[n]),e}begin(){this.abort.abort(),this.abort=new AbortController,this.asked=this.query.toString(),[this.shown,this.waiting,this.missed,this.error,this.loaded]=[[],[],0,void 0,!1],this.follow(this.abort.signal)}async follow(e){let t;for(;!e.aborted;){try{let n=await this.ask(t,e);if(t&&n.journalId!==t.journalId)return this.begin();t={...n,nextAfterSeq:this.goOn(n)},this.add(n.decisions??[])}catch(t){e.aborted||(this.error=t)}await Wn(this.error||t?.waitRefused?Vn:Bn)}}ask(e,t){let n={filter:this.filter(),limit:Rn};return e&&Object.assign(n,{afterSeq:e.nextAfterSeq??`0`,wait:zn}),G(`DecisionService/ListDecisions`,n,t)}goOn({nextAfterSeq:e=`0`,lastSeq:t=`0`,missedCount:n=`0`}){let r=Math.max(0,Number(t)-Number(e)-Rn);return this.missed+=Number(n)+r,String(Number(e)+r)}add(e){if(this.loaded=!0,this.error=void 0,!e.length)return;let t=[...e].reverse();this.paused?this.waiting=[...t,...this.waiting].slice(0,Rn):this.shown=[...t,...this.shown].slice(0,Rn)}};O([T({attribute:!1})],Z.prototype,`query`,void 0),O([E()],Z.prototype,`shown`,void 0),O([E()],Z.prototype,`waiting`,void 0),O([E()],Z.prototype,`paused`,void 0),O([E()],Z.prototype,`missed`,void 0),O([E()],Z.prototype,`loaded`,void 0),O([E()],Z.prototype,`error`,void 0),Z=O([w(`mooring-decisions`)],Z);function Wn(e){return new Promise(t=>setTimeout(t,e))}var Gn=[{id:`pod`,title:`Pod`,width:`min(16rem, 45vw)`,cell:({pod:e,seq:t})=>_`<a tabindex="-1" href=${U([`decisions`,t])} title=${J(e)}>${J(e)}</a>`},{id:`time`,title:`Time`,width:`6rem`,cell:({time:e})=>_`<time datetime=${e} title=${`${M(e)} ago`}>${Kn(e)}</time>`},{id:`outcome`,title:`Outcome`,width:`minmax(14rem, 1fr)`,cell:e=>{let{mark:t,text:n,tone:r}=Cn(e);return _`<span class=${r} title=${n}>${t} ${n}</span>`}},{id:`kind`,title:`Kind`,width:`5.5rem`,cell:({kind:e})=>q(e,`DECISION_KIND_`)},{id:`margin`,title:`Margin`,width:`5rem`,numeric:!0,cell:({runnerUpNode:e,total:t=`0`,runnerUpTotal:n=`0`})=>e?k(Number(t)-Number(n)):``},{id:`feasible`,title:`Feasible`,width:`7.5rem`,numeric:!0,cell:({feasibleCount:e=0,evaluatedCount:t=0})=>t?`${k(e)} of ${k(t)}`:k(e)},{id:`attempt`,title:`Attempt`,width:`5rem`,numeric:!0,cell:({attempt:e})=>e?k(e):``},{id:`duration`,title:`Took`,width:`6rem`,numeric:!0,cell:e=>ct(e.duration)},{id:`profile`,title:`Profile`,width:`8rem`,cell:({provenance:e})=>e?.profile??``}];function Kn(e){return e?new Date(e).toLocaleTimeString(`en-GB`):``}var qn=1e3,Jn=class extends C{constructor(...e){super(...e),this.query=new URLSearchParams,this.pods=new K(this,Xn,{every:5e3})}static{this.styles=[D,o`
+      ${Gn(`Decisions, the newest first`,this.shown,this.loaded?`No decision yet, or none that matches.`:`Loading …`)}
+    </div>`}progress(){let e=this.missed?` · ${k(this.missed)} passed over`:``;return`${k(this.shown.length)} shown${e}`}copies(){let e=[...this.query].filter(([e,t])=>e!==`process`&&t).map(([e,t])=>`--${e} ${Y(t)}`),t={filter:this.filter()};return X([`mooring decisions`,...e].join(` `),`DecisionService/ListDecisions`,t,this.shown)}filter(){let e={},{query:t}=this;for(let n of[`namespace`,`pod`,`node`,`profile`])t.get(n)&&(e[n]=t.get(n));t.get(`plugin`)&&(e.rejectingPlugin=t.get(`plugin`));let n=Hn.find(e=>q(e,`DECISION_RESULT_`)===t.get(`result`));return n&&(e.results=[n]),e}begin(){this.abort.abort(),this.abort=new AbortController,this.asked=this.query.toString(),[this.shown,this.waiting,this.missed,this.error,this.loaded]=[[],[],0,void 0,!1],this.follow(this.abort.signal)}async follow(e){let t;for(;!e.aborted;){try{let n=await this.ask(t,e);if(t&&n.journalId!==t.journalId)return this.begin();t={...n,nextAfterSeq:this.goOn(n)},this.add(n.decisions??[])}catch(t){e.aborted||(this.error=t)}await Wn(this.error||t?.waitRefused?Vn:Bn)}}ask(e,t){let n={filter:this.filter(),limit:Rn};return e&&Object.assign(n,{afterSeq:e.nextAfterSeq??`0`,wait:zn}),G(`DecisionService/ListDecisions`,n,t)}goOn({nextAfterSeq:e=`0`,lastSeq:t=`0`,missedCount:n=`0`}){let r=Math.max(0,Number(t)-Number(e)-Rn);return this.missed+=Number(n)+r,String(Number(e)+r)}add(e){if(this.loaded=!0,this.error=void 0,!e.length)return;let t=[...e].reverse();this.paused?this.waiting=[...t,...this.waiting].slice(0,Rn):this.shown=[...t,...this.shown].slice(0,Rn)}};O([T({attribute:!1})],Z.prototype,`query`,void 0),O([E()],Z.prototype,`shown`,void 0),O([E()],Z.prototype,`waiting`,void 0),O([E()],Z.prototype,`paused`,void 0),O([E()],Z.prototype,`missed`,void 0),O([E()],Z.prototype,`loaded`,void 0),O([E()],Z.prototype,`error`,void 0),Z=O([w(`mooring-decisions`)],Z);function Wn(e){return new Promise(t=>setTimeout(t,e))}function Gn(e,t,n=`None is remembered.`){return _`<mooring-grid
+    label=${e}
+    .columns=${Kn}
+    .rows=${t}
+    .keyOf=${e=>e.seq}
+    empty=${n}
+    @mooring-open=${e=>location.hash=U([`decisions`,e.detail.seq])}
+  ></mooring-grid>`}var Kn=[{id:`pod`,title:`Pod`,width:`min(16rem, 45vw)`,cell:({pod:e,seq:t})=>_`<a tabindex="-1" href=${U([`decisions`,t])} title=${J(e)}>${J(e)}</a>`},{id:`time`,title:`Time`,width:`6rem`,cell:({time:e})=>_`<time datetime=${e} title=${`${M(e)} ago`}>${qn(e)}</time>`},{id:`outcome`,title:`Outcome`,width:`minmax(14rem, 1fr)`,cell:e=>{let{mark:t,text:n,tone:r}=Cn(e);return _`<span class=${r} title=${n}>${t} ${n}</span>`}},{id:`kind`,title:`Kind`,width:`5.5rem`,cell:({kind:e})=>q(e,`DECISION_KIND_`)},{id:`margin`,title:`Margin`,width:`5rem`,numeric:!0,cell:({runnerUpNode:e,total:t=`0`,runnerUpTotal:n=`0`})=>e?k(Number(t)-Number(n)):``},{id:`feasible`,title:`Feasible`,width:`7.5rem`,numeric:!0,cell:({feasibleCount:e=0,evaluatedCount:t=0})=>t?`${k(e)} of ${k(t)}`:k(e)},{id:`attempt`,title:`Attempt`,width:`5rem`,numeric:!0,cell:({attempt:e})=>e?k(e):``},{id:`duration`,title:`Took`,width:`6rem`,numeric:!0,cell:e=>ct(e.duration)},{id:`profile`,title:`Profile`,width:`8rem`,cell:({provenance:e})=>e?.profile??``}];function qn(e){return e?new Date(e).toLocaleTimeString(`en-GB`):``}var Jn=1e3,Yn=class extends C{constructor(...e){super(...e),this.query=new URLSearchParams,this.pods=new K(this,Zn,{every:5e3})}static{this.styles=[D,o`
       mooring-grid {
         --grid-height: calc(100vh - 13rem);
       }
@@ -864,13 +864,13 @@ var e=globalThis,t=e.ShadowRoot&&(e.ShadyCSS===void 0||e.ShadyCSS.nativeShadow)&
       </div>
       ${this.pods.show(n=>_`<mooring-grid
           label="Pods"
-          .columns=${Yn}
+          .columns=${Xn}
           .rows=${n.filter(({pod:n,pending:r})=>(!t||r)&&J(n).toLowerCase().includes(e))}
           .keyOf=${e=>J(e.pod)}
           empty=${n.length?`No pod matches.`:`No pod is pending, and none was decided about.`}
           @mooring-open=${e=>location.hash=Q(e.detail.pod)}
         ></mooring-grid>`)}
-    </div>`}};O([T({attribute:!1})],Jn.prototype,`query`,void 0),Jn=O([w(`mooring-pods`)],Jn);function Q(e){return U([`pods`,e?.namespace??``,e?.name??``])}var Yn=[{id:`pod`,title:`Pod`,width:`min(18rem, 45vw)`,cell:({pod:e})=>_`<a tabindex="-1" href=${Q(e)} title=${J(e)}>${J(e)}</a>`},{id:`state`,title:`State`,width:`7rem`,cell:({pending:e})=>e?_`<span class="warn">… pending</span>`:_`<span class="good">✓ placed</span>`},{id:`outcome`,title:`Last decision`,width:`minmax(16rem, 1fr)`,cell:({decision:e})=>{if(!e)return _`<span class="quiet">none remembered</span>`;let{mark:t,text:n,tone:r}=Cn(e);return _`<span class=${r} title=${n}>${t} ${n}</span>`}},{id:`decided`,title:`Decided`,width:`6rem`,numeric:!0,cell:({decision:e})=>M(e?.time)},{id:`attempt`,title:`Attempts`,width:`6rem`,numeric:!0,cell:({decision:e})=>e?.attempt?k(e.attempt):y},{id:`owner`,title:`Owner`,width:`14rem`,cell:({pending:e,decision:t})=>{let{controllerKind:n,controllerName:r}=e??t??{};return n?`${n} ${r}`:``}}];async function Xn(e){let[{pods:t=[]},n]=await Promise.all([G(`ClusterService/ListPendingPods`,{},e),Zn(e)]),r=new Map;for(let e of n.reverse()){let t=J(e.pod);r.has(t)||r.set(t,e)}let i=t.map(e=>({pod:e.pod,pending:e,decision:r.get(J(e.pod))})),a=new Set(i.map(({pod:e})=>J(e))),o=[...r].filter(([e,{result:t}])=>!a.has(e)&&t===`DECISION_RESULT_SCHEDULED`);return[...i,...o.map(([,e])=>({pod:e.pod,pending:void 0,decision:e}))]}async function Zn(e){try{return(await G(`DecisionService/ListDecisions`,{limit:qn},e)).decisions??[]}catch{return e.throwIfAborted(),[]}}var Qn=12,$n=class extends C{constructor(...e){super(...e),this.name=``,this.facts=new K(this,e=>nr(this.name,e),{key:()=>this.name}),this.verdicts=new K(this,e=>rr(this.name,e),{key:()=>this.name}),this.selections=new K(this,e=>this.listSelections(e),{key:()=>this.name,every:1e4})}static{this.styles=[D,o`
+    </div>`}};O([T({attribute:!1})],Yn.prototype,`query`,void 0),Yn=O([w(`mooring-pods`)],Yn);function Q(e){return U([`pods`,e?.namespace??``,e?.name??``])}var Xn=[{id:`pod`,title:`Pod`,width:`min(18rem, 45vw)`,cell:({pod:e})=>_`<a tabindex="-1" href=${Q(e)} title=${J(e)}>${J(e)}</a>`},{id:`state`,title:`State`,width:`7rem`,cell:({pending:e})=>e?_`<span class="warn">… pending</span>`:_`<span class="good">✓ placed</span>`},{id:`outcome`,title:`Last decision`,width:`minmax(16rem, 1fr)`,cell:({decision:e})=>{if(!e)return _`<span class="quiet">none remembered</span>`;let{mark:t,text:n,tone:r}=Cn(e);return _`<span class=${r} title=${n}>${t} ${n}</span>`}},{id:`decided`,title:`Decided`,width:`6rem`,numeric:!0,cell:({decision:e})=>M(e?.time)},{id:`attempt`,title:`Attempts`,width:`6rem`,numeric:!0,cell:({decision:e})=>e?.attempt?k(e.attempt):y},{id:`owner`,title:`Owner`,width:`14rem`,cell:({pending:e,decision:t})=>{let{controllerKind:n,controllerName:r}=e??t??{};return n?`${n} ${r}`:``}}];async function Zn(e){let[{pods:t=[]},n]=await Promise.all([G(`ClusterService/ListPendingPods`,{},e),Qn(e)]),r=new Map;for(let e of n.reverse()){let t=J(e.pod);r.has(t)||r.set(t,e)}let i=t.map(e=>({pod:e.pod,pending:e,decision:r.get(J(e.pod))})),a=new Set(i.map(({pod:e})=>J(e))),o=[...r].filter(([e,{result:t}])=>!a.has(e)&&t===`DECISION_RESULT_SCHEDULED`);return[...i,...o.map(([,e])=>({pod:e.pod,pending:void 0,decision:e}))]}async function Qn(e){try{return(await G(`DecisionService/ListDecisions`,{limit:Jn},e)).decisions??[]}catch{return e.throwIfAborted(),[]}}var $n=12,er=class extends C{constructor(...e){super(...e),this.name=``,this.facts=new K(this,e=>rr(this.name,e),{key:()=>this.name}),this.verdicts=new K(this,e=>ir(this.name,e),{key:()=>this.name}),this.selections=new K(this,e=>this.listSelections(e),{key:()=>this.name,every:1e4})}static{this.styles=[D,o`
       .usage {
         display: grid;
         grid-template-columns: minmax(4rem, max-content) minmax(5rem, 1fr) max-content;
@@ -917,25 +917,18 @@ var e=globalThis,t=e.ShadowRoot&&(e.ShadyCSS===void 0||e.ShadyCSS.nativeShadow)&
       <div class="columns">
         <section class="card stack tight" aria-labelledby="room">
           <h2 id="room">What its pods request</h2>
-          ${this.facts.show(e=>er(e))}
+          ${this.facts.show(e=>tr(e))}
         </section>
         <section class="card stack tight" aria-labelledby="why">
           <h2 id="why">Why does nothing land here?</h2>
-          ${this.verdicts.show(e=>tr(e))}
+          ${this.verdicts.show(e=>nr(e))}
         </section>
       </div>
       <section class="stack tight" aria-labelledby="selections">
         <h2 id="selections">Decisions that selected it</h2>
-        ${this.selections.show(e=>_`<mooring-grid
-              label="Decisions that selected this node, the newest first"
-              .columns=${Gn}
-              .rows=${e}
-              .keyOf=${e=>e.seq}
-              empty="None is remembered."
-              @mooring-open=${e=>location.hash=U([`decisions`,e.detail.seq])}
-            ></mooring-grid>`)}
+        ${this.selections.show(e=>Gn(`Decisions that selected this node, the newest first`,e))}
       </section>
-    </div>`}async listSelections(e){return((await G(`DecisionService/ListDecisions`,{filter:{node:this.name},limit:200},e)).decisions??[]).reverse()}};O([T()],$n.prototype,`name`,void 0),$n=O([w(`mooring-node`)],$n);function er({node:e,usages:t}){let n=e.spec?.taints??[];return _`${e.spec?.unschedulable?_`<p class="warn">⚠ Cordoned: it takes no new pods.</p>`:y}
+    </div>`}async listSelections(e){return((await G(`DecisionService/ListDecisions`,{filter:{node:this.name},limit:200},e)).decisions??[]).reverse()}};O([T()],er.prototype,`name`,void 0),er=O([w(`mooring-node`)],er);function tr({node:e,usages:t}){let n=e.spec?.taints??[];return _`${e.spec?.unschedulable?_`<p class="warn">⚠ Cordoned: it takes no new pods.</p>`:y}
     ${n.map(({key:e,value:t,effect:n})=>_`<p class="warn">⚠ Taint <span class="mono">${e}${t?`=${t}`:``}:${n}</span></p>`)}
     <div class="usage">
       ${t.map(({resource:e,used:t,all:n})=>_`<span>${e}</span>
@@ -944,7 +937,7 @@ var e=globalThis,t=e.ShadowRoot&&(e.ShadyCSS===void 0||e.ShadyCSS.nativeShadow)&
     </div>
     <ul class="labels mono" aria-label="Labels">
       ${Object.entries(e.metadata?.labels??{}).map(([e,t])=>_`<li>${e}=${t}</li>`)}
-    </ul>`}function tr(e){return e.length?_`<ul class="verdicts">
+    </ul>`}function nr(e){return e.length?_`<ul class="verdicts">
     ${e.map(({pod:e,count:t,rejections:n})=>_`<li class="stack tight">
           <p>
             <a href=${Q(e)}>${J(e)}</a>${t>1?_` <span class="quiet">and ${k(t-1)} more</span>`:y}
@@ -953,7 +946,7 @@ var e=globalThis,t=e.ShadowRoot&&(e.ShadyCSS===void 0||e.ShadyCSS.nativeShadow)&
           ${n.map(({plugin:e,reasons:t=[]})=>_`<p><span class="bad">✕</span> <strong>${e}</strong>: ${t.join(`, `)}</p>
                 <p class="quiet">${ht(e,t[0])}</p>`)}
         </li>`)}
-  </ul>`:_`<p class="empty">✓ No pod waits for a node, so nothing could land here.</p>`}async function nr(e,t){let n=await Nn(`Node`,``,e,t),r=n.status?.allocatable??{},i=Object.fromEntries(Object.keys(r).filter(e=>e!==`pods`).map(e=>[e,e===`cpu`?`1m`:`1`])),{resources:a=[]}=await ar(e,{object:Mn({apiVersion:`v1`,kind:`Pod`,metadata:{name:`probe`,namespace:`default`},spec:{containers:[{name:`probe`,resources:{requests:i,limits:i}}]}})},t);return{node:n,usages:a.map(({name:e=``,free:t=[]})=>{let n=at(e,r[e]??`0`);return{resource:e,all:n,used:n-Number(t[0]??0)}})}}async function rr(e,t){let{groups:n=[]}=await G(`DecisionService/SummarizeReasons`,{limit:Qn},t),r=n.flatMap(e=>e.examples?.[0]?[[e,e.examples[0]]]:[]);return Promise.all(r.map(async([{podCount:n=1},r])=>({pod:r,count:n,rejections:ir(await ar(e,{reference:r},t))})))}function ir({verdicts:e,rejections:t}){let n=t?.statuses??e?.nodeStatuses??[];return[...new Set(n)].filter(Boolean).map(t=>e.statuses[t])}function ar(e,t,n){return G(`SchedulingService/Explain`,{pod:t,nodes:{names:{names:[e]}},allRejections:!0},n)}var or=1e3,sr=class extends C{constructor(...e){super(...e),this.query=new URLSearchParams,this.sorting={column:`name`,descending:!1},this.nodes=new K(this,ur,{every:1e4})}static{this.styles=[D,o`
+  </ul>`:_`<p class="empty">✓ No pod waits for a node, so nothing could land here.</p>`}async function rr(e,t){let n=await Nn(`Node`,``,e,t),r=n.status?.allocatable??{},i=Object.fromEntries(Object.keys(r).filter(e=>e!==`pods`).map(e=>[e,e===`cpu`?`1m`:`1`])),{resources:a=[]}=await or(e,{object:Mn({apiVersion:`v1`,kind:`Pod`,metadata:{name:`probe`,namespace:`default`},spec:{containers:[{name:`probe`,resources:{requests:i,limits:i}}]}})},t);return{node:n,usages:a.map(({name:e=``,free:t=[]})=>{let n=at(e,r[e]??`0`);return{resource:e,all:n,used:n-Number(t[0]??0)}})}}async function ir(e,t){let{groups:n=[]}=await G(`DecisionService/SummarizeReasons`,{limit:$n},t),r=n.flatMap(e=>e.examples?.[0]?[[e,e.examples[0]]]:[]);return Promise.all(r.map(async([{podCount:n=1},r])=>({pod:r,count:n,rejections:ar(await or(e,{reference:r},t))})))}function ar({verdicts:e,rejections:t}){let n=t?.statuses??e?.nodeStatuses??[];return[...new Set(n)].filter(Boolean).map(t=>e.statuses[t])}function or(e,t,n){return G(`SchedulingService/Explain`,{pod:t,nodes:{names:{names:[e]}},allRejections:!0},n)}var sr=1e3,cr=class extends C{constructor(...e){super(...e),this.query=new URLSearchParams,this.sorting={column:`name`,descending:!1},this.nodes=new K(this,dr,{every:1e4})}static{this.styles=[D,o`
       mooring-grid {
         --grid-height: calc(100vh - 13rem);
       }
@@ -977,7 +970,7 @@ var e=globalThis,t=e.ShadowRoot&&(e.ShadyCSS===void 0||e.ShadyCSS.nativeShadow)&
       ${this.nodes.show(({rows:t,decisions:n})=>{let r=t.filter(({name:t})=>t.toLowerCase().includes(e)).sort(this.compare());return _`<p class="quiet">${A(r.length,`node`)}; selections are those of the last ${A(n,`decision`)}</p>
           <mooring-grid
             label="Nodes"
-            .columns=${lr}
+            .columns=${ur}
             .rows=${r}
             .keyOf=${e=>e.name}
             .sorting=${this.sorting}
@@ -985,7 +978,7 @@ var e=globalThis,t=e.ShadowRoot&&(e.ShadyCSS===void 0||e.ShadyCSS.nativeShadow)&
             @mooring-sort=${e=>this.sort(e.detail)}
             @mooring-open=${e=>location.hash=U([`nodes`,e.detail.name])}
           ></mooring-grid>`})}
-    </div>`}sort(e){let t=this.sorting.column===e?!this.sorting.descending:e===`selected`;this.sorting={column:e,descending:t}}compare(){let e=this.sorting.descending?-1:1;return this.sorting.column===`selected`?(t,n)=>e*(t.selected-n.selected):(t,n)=>e*cr.compare(t.name,n.name)}};O([T({attribute:!1})],sr.prototype,`query`,void 0),O([E()],sr.prototype,`sorting`,void 0),sr=O([w(`mooring-nodes`)],sr);var cr=new Intl.Collator(`en`,{numeric:!0}),lr=[{id:`name`,title:`Node`,width:`min(26rem, 60vw)`,sortable:!0,cell:({name:e})=>_`<a tabindex="-1" href=${U([`nodes`,e])} title=${e}>${e}</a>`},{id:`selected`,title:`Selected`,width:`7rem`,numeric:!0,sortable:!0,cell:({selected:e})=>k(e)},{id:`last`,title:`Last selected for`,width:`minmax(16rem, 1fr)`,cell:({last:e})=>e?_`<a tabindex="-1" href=${U([`decisions`,e.seq])}>${J(e.pod)}</a> <span class="quiet">${M(e.time)} ago</span>`:_`<span class="quiet">–</span>`}];async function ur(e){let[{nodes:t},n]=await Promise.all([G(`ClusterService/ListNodes`,{},e),dr(e)]),r=new Map((t?.names?.names??[]).map(e=>[e,{name:e,selected:0,last:void 0}]));for(let e of n){let t=r.get(e.node??``);t&&([t.selected,t.last]=[t.selected+1,e])}return{rows:[...r.values()],decisions:n.length}}async function dr(e){try{return(await G(`DecisionService/ListDecisions`,{limit:or},e)).decisions??[]}catch{return e.throwIfAborted(),[]}}var fr=5e3,pr=30,mr=1e3,hr=class extends C{constructor(...e){super(...e),this.info=new K(this,e=>G(`ClusterService/GetClusterInfo`,{},e),{every:fr}),this.reasons=new K(this,e=>G(`DecisionService/SummarizeReasons`,{},e),{every:fr}),this.latest=new K(this,gr,{every:fr})}static{this.styles=[D,o`
+    </div>`}sort(e){let t=this.sorting.column===e?!this.sorting.descending:e===`selected`;this.sorting={column:e,descending:t}}compare(){let e=this.sorting.descending?-1:1;return this.sorting.column===`selected`?(t,n)=>e*(t.selected-n.selected):(t,n)=>e*lr.compare(t.name,n.name)}};O([T({attribute:!1})],cr.prototype,`query`,void 0),O([E()],cr.prototype,`sorting`,void 0),cr=O([w(`mooring-nodes`)],cr);var lr=new Intl.Collator(`en`,{numeric:!0}),ur=[{id:`name`,title:`Node`,width:`min(26rem, 60vw)`,sortable:!0,cell:({name:e})=>_`<a tabindex="-1" href=${U([`nodes`,e])} title=${e}>${e}</a>`},{id:`selected`,title:`Selected`,width:`7rem`,numeric:!0,sortable:!0,cell:({selected:e})=>k(e)},{id:`last`,title:`Last selected for`,width:`minmax(16rem, 1fr)`,cell:({last:e})=>e?_`<a tabindex="-1" href=${U([`decisions`,e.seq])}>${J(e.pod)}</a> <span class="quiet">${M(e.time)} ago</span>`:_`<span class="quiet">–</span>`}];async function dr(e){let[{nodes:t},n]=await Promise.all([G(`ClusterService/ListNodes`,{},e),fr(e)]),r=new Map((t?.names?.names??[]).map(e=>[e,{name:e,selected:0,last:void 0}]));for(let e of n){let t=r.get(e.node??``);t&&([t.selected,t.last]=[t.selected+1,e])}return{rows:[...r.values()],decisions:n.length}}async function fr(e){try{return(await G(`DecisionService/ListDecisions`,{limit:sr},e)).decisions??[]}catch{return e.throwIfAborted(),[]}}var pr=5e3,mr=30,hr=1e3,gr=class extends C{constructor(...e){super(...e),this.info=new K(this,e=>G(`ClusterService/GetClusterInfo`,{},e),{every:pr}),this.reasons=new K(this,e=>G(`DecisionService/SummarizeReasons`,{},e),{every:pr}),this.latest=new K(this,_r,{every:pr})}static{this.styles=[D,o`
       .tiles {
         display: grid;
         grid-template-columns: repeat(auto-fit, minmax(11rem, 1fr));
@@ -1053,26 +1046,26 @@ var e=globalThis,t=e.ShadowRoot&&(e.ShadyCSS===void 0||e.ShadyCSS.nativeShadow)&
                 .copies=${X(`mooring why-pending`,`DecisionService/SummarizeReasons`,{},this.reasons.value)}
               ></mooring-copy>`:y}
         </div>
-        ${this.reasons.show(e=>vr(e,this.info.value?.pendingPodCount??0))}
+        ${this.reasons.show(e=>yr(e,this.info.value?.pendingPodCount??0))}
       </section>
     </div>`}tiles(e){let t=e.provenance?.configurationHash??``,n=Math.max(0,...(e.sources??[]).map(e=>Number(e.stalenessSeconds??0))),r=(e.sources??[]).flatMap(e=>e.error?[`${e.name}: ${e.error}`]:[]),i=e.pendingPodCount??0;return _`<dl class="tiles">
-        ${_r(`Cluster state`,_`<span class=${e.synced?`good`:`warn`}>${e.synced?`✓ synced`:`… reading`}</span>`,[n>pr?_`<span class="warn">⚠ ${lt(n)} old</span>`:this.source(e)])}
-        ${_r(`Decisions`,_`${this.rate()}`,[_`<a href=${U([`decisions`])}>as they are made</a>`])}
-        ${_r(`Pending pods`,_`<span class=${i?`warn`:`good`}>${i?``:`✓ `}${k(i)}</span>`,[_`of ${A(e.podCount??0,`pod`)}`])}
-        ${_r(`Nodes`,_`${k(e.nodeCount??0)}`,[_`Kubernetes ${e.kubeVersion} rules`])}
-        ${_r(`Configuration`,_`<span class="mono" title=${t}>${t.slice(0,8)}</span>`,[_`mooring ${e.serverVersion}, up ${M(e.startTime)}`])}
+        ${vr(`Cluster state`,_`<span class=${e.synced?`good`:`warn`}>${e.synced?`✓ synced`:`… reading`}</span>`,[n>mr?_`<span class="warn">⚠ ${lt(n)} old</span>`:this.source(e)])}
+        ${vr(`Decisions`,_`${this.rate()}`,[_`<a href=${U([`decisions`])}>as they are made</a>`])}
+        ${vr(`Pending pods`,_`<span class=${i?`warn`:`good`}>${i?``:`✓ `}${k(i)}</span>`,[_`of ${A(e.podCount??0,`pod`)}`])}
+        ${vr(`Nodes`,_`${k(e.nodeCount??0)}`,[_`Kubernetes ${e.kubeVersion} rules`])}
+        ${vr(`Configuration`,_`<span class="mono" title=${t}>${t.slice(0,8)}</span>`,[_`mooring ${e.serverVersion}, up ${M(e.startTime)}`])}
       </dl>
-      ${r.map(e=>_`<p class="failure" role="alert">${e}</p>`)}`}source(e){let t=(e.sources??[]).map(e=>e.name).join(`, `);return _`<span title=${t}>${t}</span>`}rate(){let e=this.latest.value;if(!e?.length)return e?`none yet`:`–`;let t=(Date.now()-Date.parse(e[0].time??``))/1e3,n=e.length/Math.max(1,t);return n>=.1?`${k(n)}/s`:`last ${M(e.at(-1).time)} ago`}};hr=O([w(`mooring-overview`)],hr);async function gr(e){return(await G(`DecisionService/ListDecisions`,{limit:mr},e)).decisions??[]}function _r(e,t,n){return _`<div class="card tile">
+      ${r.map(e=>_`<p class="failure" role="alert">${e}</p>`)}`}source(e){let t=(e.sources??[]).map(e=>e.name).join(`, `);return _`<span title=${t}>${t}</span>`}rate(){let e=this.latest.value;if(!e?.length)return e?`none yet`:`–`;let t=(Date.now()-Date.parse(e[0].time??``))/1e3,n=e.length/Math.max(1,t);return n>=.1?`${k(n)}/s`:`last ${M(e.at(-1).time)} ago`}};gr=O([w(`mooring-overview`)],gr);async function _r(e){return(await G(`DecisionService/ListDecisions`,{limit:hr},e)).decisions??[]}function vr(e,t,n){return _`<div class="card tile">
     <dt>${e}</dt>
     <dd>${t}</dd>
     ${n.map(e=>_`<dd class="quiet">${e}</dd>`)}
-  </div>`}function vr({groups:e=[],groupCount:t=0},n){return e.length?_`<ul class="groups">
-      ${e.map(br)}
+  </div>`}function yr({groups:e=[],groupCount:t=0},n){return e.length?_`<ul class="groups">
+      ${e.map(xr)}
     </ul>
-    ${t>e.length?_`<p class="quiet">… and ${A(t-e.length,`more group`)}</p>`:y}`:yr(n)}function yr(e){return e?_`<p class="card">
+    ${t>e.length?_`<p class="quiet">… and ${A(t-e.length,`more group`)}</p>`:y}`:br(n)}function br(e){return e?_`<p class="card">
     ${A(e,`pod`)} ${e===1?`has`:`have`} no node, and no decision of this process says why.
     <a href=${U([`pods`],{show:`pending`})}>Ask about them</a>
-  </p>`:_`<p class="card">✓ No pod waits for a node.</p>`}function br(e){let t=e.podCount??0,n=e.controllerKind?`${e.controllerKind} ${e.namespace}/${e.controllerName}`:`pods of ${e.namespace}`,r=e.reason?.nodeCount?` on ${A(e.reason.nodeCount,`node`)}`:``;return _`<li class="card group">
+  </p>`:_`<p class="card">✓ No pod waits for a node.</p>`}function xr(e){let t=e.podCount??0,n=e.controllerKind?`${e.controllerKind} ${e.namespace}/${e.controllerName}`:`pods of ${e.namespace}`,r=e.reason?.nodeCount?` on ${A(e.reason.nodeCount,`node`)}`:``;return _`<li class="card group">
     <div>
       <div class="count">${k(t)}</div>
       <div class="quiet">${t===1?`pod`:`pods`}</div>
@@ -1086,13 +1079,13 @@ var e=globalThis,t=e.ShadowRoot&&(e.ShadyCSS===void 0||e.ShadyCSS.nativeShadow)&
         ${(e.examples??[]).map(e=>_`<a href=${U([`pods`,e.namespace??``,e.name??``])}>${J(e)}</a>`)}
       </p>
     </div>
-    ${xr(e.trend??[])}
-  </li>`}function xr(e){let t=Math.max(1,...e),n=e.map((e,n)=>`${n},${1-e/t}`).join(` `);return _`<figure class="trend">
+    ${Sr(e.trend??[])}
+  </li>`}function Sr(e){let t=Math.max(1,...e),n=e.map((e,n)=>`${n},${1-e/t}`).join(` `);return _`<figure class="trend">
     <svg viewBox="0 -0.05 ${Math.max(1,e.length-1)} 1.1" preserveAspectRatio="none" aria-hidden="true">
       <polyline points=${n} fill="none" stroke="currentColor" stroke-width="1.5" vector-effect="non-scaling-stroke" />
     </svg>
     <figcaption class="quiet">${k(e[0]??0)} → ${k(e.at(-1)??0)}</figcaption>
-  </figure>`}var Sr=class extends C{constructor(...e){super(...e),this.profiles=new K(this,e=>G(`PluginService/ListProfiles`,{},e),{every:15e3}),this.plugins=new K(this,Cr)}static{this.styles=[D,o`
+  </figure>`}var Cr=class extends C{constructor(...e){super(...e),this.profiles=new K(this,e=>G(`PluginService/ListProfiles`,{},e),{every:15e3}),this.plugins=new K(this,wr)}static{this.styles=[D,o`
       .scroll {
         overflow-x: auto;
       }
@@ -1138,12 +1131,12 @@ var e=globalThis,t=e.ShadowRoot&&(e.ShadyCSS===void 0||e.ShadyCSS.nativeShadow)&
         ></mooring-copy>
       </div>
       ${this.profiles.show(({profiles:e=[],configurationHash:t=``})=>_`<p class="quiet">Configuration <span class="mono">${t}</span></p>
-            ${e.map(wr)}`)}
+            ${e.map(Tr)}`)}
       <section class="card stack tight" aria-labelledby="plugins">
         <h2 id="plugins">All plugins that the process knows</h2>
-        ${this.plugins.show(e=>Tr(e))}
+        ${this.plugins.show(e=>Er(e))}
       </section>
-    </div>`}};Sr=O([w(`mooring-profiles`)],Sr);async function Cr(e){return(await G(`PluginService/ListPlugins`,{},e)).plugins??[]}function wr({name:e=``,extensionPoints:t=[],weightSum:n=`0`,unsupportedPlugins:r=[]}){let i=t.map(({extensionPoint:e,plugins:t=[]})=>({point:xn(e??``),plugins:t})),a=[...new Set(i.flatMap(({plugins:e})=>e.map(e=>e.name??``)))];return _`<section class="card stack tight" aria-label="Profile ${e}">
+    </div>`}};Cr=O([w(`mooring-profiles`)],Cr);async function wr(e){return(await G(`PluginService/ListPlugins`,{},e)).plugins??[]}function Tr({name:e=``,extensionPoints:t=[],weightSum:n=`0`,unsupportedPlugins:r=[]}){let i=t.map(({extensionPoint:e,plugins:t=[]})=>({point:xn(e??``),plugins:t})),a=[...new Set(i.flatMap(({plugins:e})=>e.map(e=>e.name??``)))];return _`<section class="card stack tight" aria-label="Profile ${e}">
     <div class="row between">
       <h2>${e}</h2>
       <p class="quiet">Numbers are the order of calls; a total is at most ${k(100*Number(n))}</p>
@@ -1165,7 +1158,7 @@ var e=globalThis,t=e.ShadowRoot&&(e.ShadyCSS===void 0||e.ShadyCSS.nativeShadow)&
         </tbody>
       </table>
     </div>
-  </section>`}function Tr(e){return _`<div class="scroll" tabindex="0" role="group" aria-label="All plugins">
+  </section>`}function Er(e){return _`<div class="scroll" tabindex="0" role="group" aria-label="All plugins">
     <table class="list">
       <thead>
         <tr>
@@ -1179,27 +1172,20 @@ var e=globalThis,t=e.ShadowRoot&&(e.ShadyCSS===void 0||e.ShadyCSS.nativeShadow)&
       <tbody>
         ${e.map(({name:e=``,state:t,source:n,profiles:r=[],extensionPoints:i=[]})=>_`<tr>
               <th scope="row"><a href=${U([`plugins`,e])}>${e}</a></th>
-              <td>${Er(t)}</td>
+              <td>${Dr(t)}</td>
               <td>${n}</td>
               <td>${r.join(`, `)||_`<span class="quiet">none</span>`}</td>
               <td>${i.map(xn).join(`, `)}</td>
             </tr>`)}
       </tbody>
     </table>
-  </div>`}function Er(e){let t=q(e,`PLUGIN_STATE_`);return t===`available`?_`<span class="good">✓ ${t}</span>`:_`<span class=${t===`failed`?`bad`:`warn`}>${t===`failed`?`✕`:`⚠`} ${t}</span>`}var Dr=class extends C{constructor(...e){super(...e),this.name=``,this.info=new K(this,async e=>(await Cr(e)).find(({name:e})=>e===this.name),{key:()=>this.name}),this.profiles=new K(this,async e=>(await G(`PluginService/ListProfiles`,{},e)).profiles??[]),this.rejections=new K(this,e=>this.listRejections(e),{key:()=>this.name})}static{this.styles=[D]}render(){return _`<div class="stack">
+  </div>`}function Dr(e){let t=q(e,`PLUGIN_STATE_`);return t===`available`?_`<span class="good">✓ ${t}</span>`:_`<span class=${t===`failed`?`bad`:`warn`}>${t===`failed`?`✕`:`⚠`} ${t}</span>`}var Or=class extends C{constructor(...e){super(...e),this.name=``,this.info=new K(this,async e=>(await wr(e)).find(({name:e})=>e===this.name),{key:()=>this.name}),this.profiles=new K(this,async e=>(await G(`PluginService/ListProfiles`,{},e)).profiles??[]),this.rejections=new K(this,e=>this.listRejections(e),{key:()=>this.name})}static{this.styles=[D]}render(){return _`<div class="stack">
       <h1>${this.name}</h1>
-      ${this.info.show(e=>e?Or(e):_`<p class="failure" role="alert">The process knows no such plugin.</p>`)}
+      ${this.info.show(e=>e?kr(e):_`<p class="failure" role="alert">The process knows no such plugin.</p>`)}
       ${this.profiles.show(e=>e.map(e=>this.configured(e)))}
       <section class="stack tight" aria-labelledby="rejections">
         <h2 id="rejections">Decisions in which it rejected something</h2>
-        ${this.rejections.show(e=>_`<mooring-grid
-              label="Decisions in which the plugin rejected something, the newest first"
-              .columns=${Gn}
-              .rows=${e}
-              .keyOf=${e=>e.seq}
-              empty="None is remembered."
-              @mooring-open=${e=>location.hash=U([`decisions`,e.detail.seq])}
-            ></mooring-grid>`)}
+        ${this.rejections.show(e=>Gn(`Decisions in which the plugin rejected something, the newest first`,e))}
       </section>
     </div>`}configured({name:e,extensionPoints:t=[],configurationJson:n=`{}`}){let r=t.filter(({plugins:e=[]})=>e.some(({name:e})=>e===this.name));if(!r.length)return y;let i=r.flatMap(({plugins:e=[]})=>e.filter(({name:e})=>e===this.name)).find(e=>e.weight)?.weight,{pluginConfig:a=[]}=JSON.parse(n),o=a.find(({name:e})=>e===this.name)?.args;return _`<section class="card stack tight" aria-label="In profile ${e}">
       <h2>In profile ${e}</h2>
@@ -1208,12 +1194,12 @@ var e=globalThis,t=e.ShadowRoot&&(e.ShadyCSS===void 0||e.ShadyCSS.nativeShadow)&
         ${i?_`<div><dt>Weight</dt><dd>${i}</dd></div>`:y}
       </dl>
       ${o?_`<pre tabindex="0" aria-label="Arguments">${JSON.stringify(o,void 0,2)}</pre>`:_`<p class="quiet">No arguments.</p>`}
-    </section>`}async listRejections(e){return((await G(`DecisionService/ListDecisions`,{filter:{rejectingPlugin:this.name},limit:100},e)).decisions??[]).reverse()}};O([T()],Dr.prototype,`name`,void 0),Dr=O([w(`mooring-plugin`)],Dr);function Or({state:e,source:t,profiles:n=[],loadError:r}){return _`<dl class="facts">
-      <div><dt>State</dt><dd>${Er(e)}</dd></div>
+    </section>`}async listRejections(e){return((await G(`DecisionService/ListDecisions`,{filter:{rejectingPlugin:this.name},limit:100},e)).decisions??[]).reverse()}};O([T()],Or.prototype,`name`,void 0),Or=O([w(`mooring-plugin`)],Or);function kr({state:e,source:t,profiles:n=[],loadError:r}){return _`<dl class="facts">
+      <div><dt>State</dt><dd>${Dr(e)}</dd></div>
       <div><dt>From</dt><dd>${t}</dd></div>
       <div><dt>In profiles</dt><dd>${n.join(`, `)||`none`}</dd></div>
     </dl>
-    ${r?_`<pre tabindex="0">${r}</pre>`:y}`}var kr=`QUEUE_PLACE_`,Ar={in_flight:`being tried right now`,active:`tried when their turn comes`,backoff:`held back for a while after a failure`,unschedulable:`wait for a change that may help`,gated:`not let in by a PreEnqueue plugin`},jr=class extends C{constructor(...e){super(...e),this.query=new URLSearchParams,this.queue=new K(this,e=>G(`DecisionService/ListQueue`,{},e),{every:2e3})}static{this.styles=[D,o`
+    ${r?_`<pre tabindex="0">${r}</pre>`:y}`}var Ar=`QUEUE_PLACE_`,jr={in_flight:`being tried right now`,active:`tried when their turn comes`,backoff:`held back for a while after a failure`,unschedulable:`wait for a change that may help`,gated:`not let in by a PreEnqueue plugin`},Mr=class extends C{constructor(...e){super(...e),this.query=new URLSearchParams,this.queue=new K(this,e=>G(`DecisionService/ListQueue`,{},e),{every:2e3})}static{this.styles=[D,o`
       .places {
         display: grid;
         grid-template-columns: repeat(auto-fit, minmax(11rem, 1fr));
@@ -1247,19 +1233,19 @@ var e=globalThis,t=e.ShadowRoot&&(e.ShadyCSS===void 0||e.ShadyCSS.nativeShadow)&
         ></mooring-copy>
       </div>
       ${this.queue.show(e=>this.places(e))}
-    </div>`}places({pods:e=[],counts:t=[]}){let n=this.query.get(`place`)??``,r=e=>t.find(t=>t.place===kr+e.toUpperCase())?.podCount??0,i=n?e.filter(({place:e})=>e===kr+n.toUpperCase()):e;return _`<div class="places" role="group" aria-label="Places">
-        ${Object.entries(Ar).map(([e,t])=>_`<button class="place" aria-pressed=${n===e} @click=${()=>W({place:n===e?``:e})}>
+    </div>`}places({pods:e=[],counts:t=[]}){let n=this.query.get(`place`)??``,r=e=>t.find(t=>t.place===Ar+e.toUpperCase())?.podCount??0,i=n?e.filter(({place:e})=>e===Ar+n.toUpperCase()):e;return _`<div class="places" role="group" aria-label="Places">
+        ${Object.entries(jr).map(([e,t])=>_`<button class="place" aria-pressed=${n===e} @click=${()=>W({place:n===e?``:e})}>
               <span>${q(e,``)}</span><span class="count">${k(r(e))}</span><span class="quiet">${t}</span>
             </button>`)}
       </div>
       <mooring-grid
         label="Pods in the queue, in the order in which they are tried or have waited"
-        .columns=${Nr}
+        .columns=${Pr}
         .rows=${i}
         .keyOf=${e=>J(e.pod)}
         empty="No pod waits here."
         @mooring-open=${e=>location.hash=Q(e.detail.pod)}
-      ></mooring-grid>`}};O([T({attribute:!1})],jr.prototype,`query`,void 0),jr=O([w(`mooring-queue`)],jr);function Mr(e){return(e.wakes??[]).map(({plugin:e,events:t=[]})=>`${e} on ${t.join(`, `)}`).join(`; `)}var Nr=[{id:`pod`,title:`Pod`,width:`min(18rem, 45vw)`,cell:({pod:e})=>_`<a tabindex="-1" href=${Q(e)} title=${J(e)}>${J(e)}</a>`},{id:`place`,title:`Place`,width:`8rem`,cell:({place:e})=>q(e,kr)},{id:`waits`,title:`There for`,width:`6rem`,numeric:!0,cell:({placeTime:e})=>M(e)},{id:`age`,title:`In queue`,width:`6rem`,numeric:!0,cell:({addedTime:e})=>M(e)},{id:`priority`,title:`Priority`,width:`6rem`,numeric:!0,cell:({priority:e=0})=>k(e)},{id:`attempts`,title:`Attempts`,width:`6rem`,numeric:!0,cell:({attempts:e=0})=>k(e)},{id:`wakes`,title:`Would wake it`,width:`minmax(18rem, 1fr)`,cell:e=>_`<span title=${Mr(e)}>${Mr(e)||_`<span class="quiet">its turn</span>`}</span>`}],Pr=class extends C{constructor(...e){super(...e),this.namespace=``,this.name=``,this.key=()=>`${this.namespace}/${this.name}`,this.queued=new K(this,e=>this.findQueued(e),{key:this.key,every:5e3}),this.attempts=new K(this,e=>this.listAttempts(e),{key:this.key,every:5e3}),this.now=new K(this,e=>mn(this.question(),e),{key:this.key})}static{this.styles=[D]}render(){let e=Y(this.key()),t=this.question();return _`<div class="stack">
+      ></mooring-grid>`}};O([T({attribute:!1})],Mr.prototype,`query`,void 0),Mr=O([w(`mooring-queue`)],Mr);function Nr(e){return(e.wakes??[]).map(({plugin:e,events:t=[]})=>`${e} on ${t.join(`, `)}`).join(`; `)}var Pr=[{id:`pod`,title:`Pod`,width:`min(18rem, 45vw)`,cell:({pod:e})=>_`<a tabindex="-1" href=${Q(e)} title=${J(e)}>${J(e)}</a>`},{id:`place`,title:`Place`,width:`8rem`,cell:({place:e})=>q(e,Ar)},{id:`waits`,title:`There for`,width:`6rem`,numeric:!0,cell:({placeTime:e})=>M(e)},{id:`age`,title:`In queue`,width:`6rem`,numeric:!0,cell:({addedTime:e})=>M(e)},{id:`priority`,title:`Priority`,width:`6rem`,numeric:!0,cell:({priority:e=0})=>k(e)},{id:`attempts`,title:`Attempts`,width:`6rem`,numeric:!0,cell:({attempts:e=0})=>k(e)},{id:`wakes`,title:`Would wake it`,width:`minmax(18rem, 1fr)`,cell:e=>_`<span title=${Nr(e)}>${Nr(e)||_`<span class="quiet">its turn</span>`}</span>`}],Fr=class extends C{constructor(...e){super(...e),this.namespace=``,this.name=``,this.key=()=>`${this.namespace}/${this.name}`,this.queued=new K(this,e=>this.findQueued(e),{key:this.key,every:5e3}),this.attempts=new K(this,e=>this.listAttempts(e),{key:this.key,every:5e3}),this.now=new K(this,e=>mn(this.question(),e),{key:this.key})}static{this.styles=[D]}render(){let e=Y(this.key()),t=this.question();return _`<div class="stack">
       <div class="row between">
         <h1>${this.key()}</h1>
         <mooring-copy
@@ -1269,14 +1255,7 @@ var e=globalThis,t=e.ShadowRoot&&(e.ShadyCSS===void 0||e.ShadyCSS.nativeShadow)&
       ${this.queued.value?this.place(this.queued.value):y}
       <section class="stack tight" aria-labelledby="attempts">
         <h2 id="attempts">Decisions about it</h2>
-        ${this.attempts.show(e=>_`<mooring-grid
-              label="Decisions about this pod, the newest first"
-              .columns=${Gn}
-              .rows=${e}
-              .keyOf=${e=>e.seq}
-              empty="None is remembered."
-              @mooring-open=${e=>location.hash=U([`decisions`,e.detail.seq])}
-            ></mooring-grid>`)}
+        ${this.attempts.show(e=>Gn(`Decisions about this pod, the newest first`,e))}
       </section>
       <section class="stack tight" aria-labelledby="now">
         <div class="row between">
@@ -1294,8 +1273,8 @@ var e=globalThis,t=e.ShadowRoot&&(e.ShadyCSS===void 0||e.ShadyCSS.nativeShadow)&
       <div><dt>Priority</dt><dd>${k(e.priority??0)}</dd></div>
       <div><dt>Attempts</dt><dd>${k(e.attempts??0)}</dd></div>
       ${t}
-      <div><dt>Would wake it</dt><dd>${Mr(e)||`its turn`}</dd></div>
-    </dl>`}question(){return{pod:{reference:{namespace:this.namespace,name:this.name}},allRejections:!0}}async findQueued(e){try{let{pods:t=[]}=await G(`DecisionService/ListQueue`,{namespace:this.namespace,limit:1e4},e);return t.find(({pod:e})=>e?.name===this.name)}catch{e.throwIfAborted();return}}async listAttempts(e){return((await G(`DecisionService/ListDecisions`,{filter:{namespace:this.namespace,pod:this.name},limit:100},e)).decisions??[]).reverse()}};O([T()],Pr.prototype,`namespace`,void 0),O([T()],Pr.prototype,`name`,void 0),Pr=O([w(`mooring-pod`)],Pr);var Fr=`600s`,Ir=`kubernetes.io/hostname`,Lr=class{constructor(){this.session=``,this.steps=[]}async cordon(e){let t=await Nn(`Node`,``,e);await this.change(`cordon ${e}`,[Rr({...t,spec:{...t.spec,unschedulable:!0}})])}async remove(e){await this.change(`remove ${e}`,[{remove:{kind:`Node`,name:e}}])}async addLike(e,t){let n=await Nn(`Node`,``,e),r=Array.from({length:t},(t,r)=>Rr(zr(n,`${e}-copy-${this.steps.length+1}-${r+1}`)));await this.change(`add ${t} like ${e}`,r)}async undo(){let e=this.steps.at(-1);e&&(await G(`SimulationService/RevertSession`,{session:this.session,mark:e.mark}),this.steps=this.steps.slice(0,-1))}close(){let{session:e}=this;[this.session,this.steps]=[``,[]],e&&G(`SimulationService/CloseSession`,{session:e}).catch(()=>void 0)}async change(e,t){if(!this.session){let{session:e}=await G(`SimulationService/OpenSession`,{lease:Fr});this.session=e?.id??``}let{session:n}=this,{mark:r=0}=await G(`SimulationService/MarkSession`,{session:n});await G(`SimulationService/ChangeSession`,{session:n,changes:t}),this.steps=[...this.steps,{words:e,mark:r}]}};function Rr(e){return{put:{objects:[Mn(e)]}}}function zr(e,t){let n={...e.metadata?.labels,[Ir]:t};return{...e,metadata:{...e.metadata,name:t,uid:t,labels:n}}}var Br=200,Vr=`apiVersion: v1
+      <div><dt>Would wake it</dt><dd>${Nr(e)||`its turn`}</dd></div>
+    </dl>`}question(){return{pod:{reference:{namespace:this.namespace,name:this.name}},allRejections:!0}}async findQueued(e){try{let{pods:t=[]}=await G(`DecisionService/ListQueue`,{namespace:this.namespace,limit:1e4},e);return t.find(({pod:e})=>e?.name===this.name)}catch{e.throwIfAborted();return}}async listAttempts(e){return((await G(`DecisionService/ListDecisions`,{filter:{namespace:this.namespace,pod:this.name},limit:100},e)).decisions??[]).reverse()}};O([T()],Fr.prototype,`namespace`,void 0),O([T()],Fr.prototype,`name`,void 0),Fr=O([w(`mooring-pod`)],Fr);var Ir=`600s`,Lr=`kubernetes.io/hostname`,Rr=class{constructor(){this.session=``,this.steps=[]}async cordon(e){let t=await Nn(`Node`,``,e);await this.change(`cordon ${e}`,[zr({...t,spec:{...t.spec,unschedulable:!0}})])}async remove(e){await this.change(`remove ${e}`,[{remove:{kind:`Node`,name:e}}])}async addLike(e,t){let n=await Nn(`Node`,``,e),r=Array.from({length:t},(t,r)=>zr(Br(n,`${e}-copy-${this.steps.length+1}-${r+1}`)));await this.change(`add ${t} like ${e}`,r)}async undo(){let e=this.steps.at(-1);e&&(await G(`SimulationService/RevertSession`,{session:this.session,mark:e.mark}),this.steps=this.steps.slice(0,-1))}close(){let{session:e}=this;[this.session,this.steps]=[``,[]],e&&G(`SimulationService/CloseSession`,{session:e}).catch(()=>void 0)}async change(e,t){if(!this.session){let{session:e}=await G(`SimulationService/OpenSession`,{lease:Ir});this.session=e?.id??``}let{session:n}=this,{mark:r=0}=await G(`SimulationService/MarkSession`,{session:n});await G(`SimulationService/ChangeSession`,{session:n,changes:t}),this.steps=[...this.steps,{words:e,mark:r}]}};function zr(e){return{put:{objects:[Mn(e)]}}}function Br(e,t){let n={...e.metadata?.labels,[Lr]:t};return{...e,metadata:{...e.metadata,name:t,uid:t,labels:n}}}var Vr=200,Hr=`apiVersion: v1
 kind: Pod
 metadata:
   name: web
@@ -1305,7 +1284,7 @@ spec:
   - name: web
     resources:
       requests: {cpu: 500m, memory: 512Mi}
-`,$=class extends C{constructor(...e){super(...e),this.query=new URLSearchParams,this.node=``,this.text=Vr,this.busy=``,this.count=1,this.sandbox=new Lr,this.nodes=new K(this,Wr),this.pods=new K(this,Gr),this.startOver=()=>{this.sandbox.close(),this.answer=void 0,this.requestUpdate()}}static{this.styles=[D,o`
+`,$=class extends C{constructor(...e){super(...e),this.query=new URLSearchParams,this.node=``,this.text=Hr,this.busy=``,this.count=1,this.sandbox=new Rr,this.nodes=new K(this,Gr),this.pods=new K(this,Kr),this.startOver=()=>{this.sandbox.close(),this.answer=void 0,this.requestUpdate()}}static{this.styles=[D,o`
       textarea {
         width: 100%;
         min-height: 15rem;
@@ -1352,7 +1331,7 @@ spec:
       </div>
       <div role="status" class="quiet">${this.busy&&`${this.busy} …`}</div>
       ${this.error?bn(this.error,()=>this.error=void 0,`Dismiss`):y} ${this.answer?this.shown(this.answer):y}
-    </div>`}changing(){let{sandbox:e,node:t}=this,n=(this.nodes.value??[]).filter(e=>e.includes(t)).slice(0,Br),r=(e,t)=>()=>void this.attempt(e,t);return _`<div class="row">
+    </div>`}changing(){let{sandbox:e,node:t}=this,n=(this.nodes.value??[]).filter(e=>e.includes(t)).slice(0,Vr),r=(e,t)=>()=>void this.attempt(e,t);return _`<div class="row">
         <input
           class="name"
           list="nodes"
@@ -1406,11 +1385,11 @@ spec:
       <div class="row">
         <button class="primary" @click=${()=>void this.askPlace()}>Where would it go?</button>
         <button @click=${()=>void this.askCapacity()}>How many would fit?</button>
-      </div>`}shown(e){return e.kind===`explanation`?_`<mooring-decision .columns=${e.columns}></mooring-decision>`:e.kind===`capacity`?Hr(e.found):_`<div class="stack">${e.nodes.map(Ur)}</div>`}async takePod(e){let[t=``,n=``]=e.split(`/`);n&&(this.text=await jn(await Nn(`Pod`,t,n)))}askPlace(){return this.attempt(`Placing`,async()=>{let e=await mn({pod:await this.pod(),allRejections:!0,session:this.sandbox.session});this.answer={kind:`explanation`,columns:e}})}askCapacity(){return this.attempt(`Counting`,async()=>{let e=[await this.pod()];this.answer={kind:`capacity`,found:await G(`SimulationService/Capacity`,{session:this.sandbox.session,shapes:e,includeNodes:!0})}})}askRemoval(){return this.attempt(`Placing its pods`,async()=>{let{nodes:e=[]}=await G(`SimulationService/Removal`,{session:this.sandbox.session,nodes:[this.node]});this.answer={kind:`removal`,nodes:e}})}async pod(){return{object:Mn(await An(this.text))}}async attempt(e,t){if(!this.busy){[this.busy,this.error]=[e,void 0];try{await t()}catch(e){this.error=e}this.busy=``}}};O([T({attribute:!1})],$.prototype,`query`,void 0),O([E()],$.prototype,`node`,void 0),O([E()],$.prototype,`text`,void 0),O([E()],$.prototype,`busy`,void 0),O([E()],$.prototype,`answer`,void 0),O([E()],$.prototype,`error`,void 0),O([E()],$.prototype,`count`,void 0),$=O([w(`mooring-what-if`)],$);function Hr({shapes:e=[]}){let[t]=e;if(!t)return _``;let{count:n=0,limited:r=!1,end:i,nodes:a=[]}=t,o=[...a].sort((e,t)=>(t.count??0)-(e.count??0)).slice(0,20);return _`<section class="card stack tight" aria-labelledby="room">
+      </div>`}shown(e){return e.kind===`explanation`?_`<mooring-decision .columns=${e.columns}></mooring-decision>`:e.kind===`capacity`?Ur(e.found):_`<div class="stack">${e.nodes.map(Wr)}</div>`}async takePod(e){let[t=``,n=``]=e.split(`/`);n&&(this.text=await jn(await Nn(`Pod`,t,n)))}askPlace(){return this.attempt(`Placing`,async()=>{let e=await mn({pod:await this.pod(),allRejections:!0,session:this.sandbox.session});this.answer={kind:`explanation`,columns:e}})}askCapacity(){return this.attempt(`Counting`,async()=>{let e=[await this.pod()];this.answer={kind:`capacity`,found:await G(`SimulationService/Capacity`,{session:this.sandbox.session,shapes:e,includeNodes:!0})}})}askRemoval(){return this.attempt(`Placing its pods`,async()=>{let{nodes:e=[]}=await G(`SimulationService/Removal`,{session:this.sandbox.session,nodes:[this.node]});this.answer={kind:`removal`,nodes:e}})}async pod(){return{object:Mn(await An(this.text))}}async attempt(e,t){if(!this.busy){[this.busy,this.error]=[e,void 0];try{await t()}catch(e){this.error=e}this.busy=``}}};O([T({attribute:!1})],$.prototype,`query`,void 0),O([E()],$.prototype,`node`,void 0),O([E()],$.prototype,`text`,void 0),O([E()],$.prototype,`busy`,void 0),O([E()],$.prototype,`answer`,void 0),O([E()],$.prototype,`error`,void 0),O([E()],$.prototype,`count`,void 0),$=O([w(`mooring-what-if`)],$);function Ur({shapes:e=[]}){let[t]=e;if(!t)return _``;let{count:n=0,limited:r=!1,end:i,nodes:a=[]}=t,o=[...a].sort((e,t)=>(t.count??0)-(e.count??0)).slice(0,20);return _`<section class="card stack tight" aria-labelledby="room">
     <h2 id="room">${r?`At least `:``}${A(n,`more pod`)} would fit</h2>
     ${i?.message?_`<p>Then: ${i.message}</p>`:y}
     ${o.length?_`<p class="quiet">Most on ${o.map(e=>`${e.node} (${k(e.count??0)})`).join(`, `)}</p>`:y}
-  </section>`}function Ur({node:e,removable:t,landings:n=[],endingPodCount:r=0}){return _`<section class="card stack tight" aria-label="If ${e} goes">
+  </section>`}function Wr({node:e,removable:t,landings:n=[],endingPodCount:r=0}){return _`<section class="card stack tight" aria-label="If ${e} goes">
     <h2>If ${e} goes</h2>
     <p>
       ${t?_`<span class="good">✓ It can go:</span> ${n.length?`each of its pods finds another node.`:`no pod has to move.`}`:_`<span class="bad">✕ It can't go:</span> not every pod finds another node.`}
@@ -1422,7 +1401,7 @@ spec:
             ${t?_`→ <a href=${U([`nodes`,t])}>${t}</a>`:_`<span class="bad">✕ ${n?.message||(n?.reasons??[]).join(`, `)}</span>`}
           </li>`)}
     </ul>
-  </section>`}async function Wr(e){return(await G(`ClusterService/ListNodes`,{},e)).nodes?.names?.names??[]}async function Gr(e){return((await G(`ClusterService/ListPendingPods`,{},e)).pods??[]).map(({pod:e})=>J(e)).slice(0,Br)}var Kr={"":{title:`Overview`,render:()=>_`<mooring-overview></mooring-overview>`},decisions:{title:`Decisions`,render:Jr},pods:{title:`Pods`,render:Yr},nodes:{title:`Nodes`,render:Xr},queue:{title:`Queue`,render:({query:e})=>_`<mooring-queue .query=${e}></mooring-queue>`},profiles:{title:`Profiles`,render:()=>_`<mooring-profiles></mooring-profiles>`},"what-if":{title:`What if`,render:({query:e})=>_`<mooring-what-if .query=${e}></mooring-what-if>`},plugins:{title:``,render:({path:[,e=``]})=>_`<mooring-plugin .name=${e}></mooring-plugin>`}},qr=class extends C{constructor(...e){super(...e),this.route=H(location.hash),this.processes=new K(this,hn,{every:15e3}),this.onHash=()=>{this.route=H(location.hash)}}static{this.styles=[$e,D,o`
+  </section>`}async function Gr(e){return(await G(`ClusterService/ListNodes`,{},e)).nodes?.names?.names??[]}async function Kr(e){return((await G(`ClusterService/ListPendingPods`,{},e)).pods??[]).map(({pod:e})=>J(e)).slice(0,Vr)}var qr={"":{title:`Overview`,render:()=>_`<mooring-overview></mooring-overview>`},decisions:{title:`Decisions`,render:Yr},pods:{title:`Pods`,render:Xr},nodes:{title:`Nodes`,render:Zr},queue:{title:`Queue`,render:({query:e})=>_`<mooring-queue .query=${e}></mooring-queue>`},profiles:{title:`Profiles`,render:()=>_`<mooring-profiles></mooring-profiles>`},"what-if":{title:`What if`,render:({query:e})=>_`<mooring-what-if .query=${e}></mooring-what-if>`},plugins:{title:``,render:({path:[,e=``]})=>_`<mooring-plugin .name=${e}></mooring-plugin>`}},Jr=class extends C{constructor(...e){super(...e),this.route=H(location.hash),this.processes=new K(this,hn,{every:15e3}),this.onHash=()=>{this.route=H(location.hash)}}static{this.styles=[$e,D,o`
       :host {
         min-height: 100vh;
       }
@@ -1499,12 +1478,12 @@ spec:
           padding: var(--s4);
         }
       }
-    `]}connectedCallback(){super.connectedCallback(),addEventListener(`hashchange`,this.onHash)}disconnectedCallback(){super.disconnectedCallback(),removeEventListener(`hashchange`,this.onHash)}updated(e){if(!e.has(`route`))return;let t=this.renderRoot.querySelector(`nav`),n=t?.querySelector(`[aria-current]`);t&&n&&(t.scrollLeft=n.offsetLeft-t.offsetLeft-(t.clientWidth-n.offsetWidth)/2)}render(){let[e=``]=this.route.path,t=Kr[e];return document.title=[...this.route.path.slice().reverse(),`mooring`].join(` · `),_`<button class="skip" @click=${()=>this.renderRoot.querySelector(`main`)?.focus()}>Skip to the content</button>
+    `]}connectedCallback(){super.connectedCallback(),addEventListener(`hashchange`,this.onHash)}disconnectedCallback(){super.disconnectedCallback(),removeEventListener(`hashchange`,this.onHash)}updated(e){if(!e.has(`route`))return;let t=this.renderRoot.querySelector(`nav`),n=t?.querySelector(`[aria-current]`);t&&n&&(t.scrollLeft=n.offsetLeft-t.offsetLeft-(t.clientWidth-n.offsetWidth)/2)}render(){let[e=``]=this.route.path,t=qr[e];return document.title=[...this.route.path.slice().reverse(),`mooring`].join(` · `),_`<button class="skip" @click=${()=>this.renderRoot.querySelector(`main`)?.focus()}>Skip to the content</button>
       <header>
         <a class="brand" href=${U([])}>mooring</a>
         <nav aria-label="Views">
           <ul>
-            ${Object.entries(Kr).filter(([,{title:e}])=>e).map(([t,{title:n}])=>_`<li><a href=${U(t?[t]:[])} aria-current=${t===e?`page`:y}>${n}</a></li>`)}
+            ${Object.entries(qr).filter(([,{title:e}])=>e).map(([t,{title:n}])=>_`<li><a href=${U(t?[t]:[])} aria-current=${t===e?`page`:y}>${n}</a></li>`)}
           </ul>
         </nav>
         <div class="process">${this.picker()}</div>
@@ -1514,4 +1493,4 @@ spec:
       </main>`}picker(){let{value:e=[],error:t}=this.processes;if(t)return _`<span class="bad" role="alert">✕ mooring web does not answer</span>`;let n=e.find(e=>e.name===this.route.query.get(`process`))??e[0];if(!n)return y;let r=n.state===`ok`?y:_`<span class="bad" role="alert" title=${n.message??``}>✕ unreachable</span>`;return e.length===1?_`${r} <span class="quiet" title=${n.address}>${n.name}</span>`:_`${r}
       <select aria-label="Process" @change=${e=>W({process:e.target.value})}>
         ${e.map(e=>_`<option value=${e.name} ?selected=${e===n}>${e.name}</option>`)}
-      </select>`}};O([E()],qr.prototype,`route`,void 0),qr=O([w(`mooring-page`)],qr);function Jr({path:[,e],query:t}){return e?_`<mooring-decision-view .seq=${e}></mooring-decision-view>`:_`<mooring-decisions .query=${t}></mooring-decisions>`}function Yr({path:[,e,t],query:n}){return e&&t?_`<mooring-pod .namespace=${e} .name=${t}></mooring-pod>`:_`<mooring-pods .query=${n}></mooring-pods>`}function Xr({path:[,e],query:t}){return e?_`<mooring-node .name=${e}></mooring-node>`:_`<mooring-nodes .query=${t}></mooring-nodes>`}
+      </select>`}};O([E()],Jr.prototype,`route`,void 0),Jr=O([w(`mooring-page`)],Jr);function Yr({path:[,e],query:t}){return e?_`<mooring-decision-view .seq=${e}></mooring-decision-view>`:_`<mooring-decisions .query=${t}></mooring-decisions>`}function Xr({path:[,e,t],query:n}){return e&&t?_`<mooring-pod .namespace=${e} .name=${t}></mooring-pod>`:_`<mooring-pods .query=${n}></mooring-pods>`}function Zr({path:[,e],query:t}){return e?_`<mooring-node .name=${e}></mooring-node>`:_`<mooring-nodes .query=${t}></mooring-nodes>`}
