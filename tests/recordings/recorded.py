@@ -10,7 +10,8 @@ from random import Random
 
 from mooring.app.options import DecisionOptions
 from mooring.app.recording import encode_decision
-from mooring.recordings.recorder import Recorded, Recorder, RecordingLimits
+from mooring.recordings.limits import RecordingLimits
+from mooring.recordings.recorder import Recorded, Recorder
 from mooring.v1 import recording_pb2 as pb
 from tests.decision_journal.churning import NODES, ask, change, node_of
 from tests.service.backends import Direct, World, world

@@ -12,8 +12,8 @@ from mooring.app.options import DecisionOptions
 from mooring.cluster.kinds import Put, Remove
 from mooring.cluster.state import State
 from mooring.recordings.decoding import Began, Changed, Decided, Happening, Missing
+from mooring.recordings.limits import RecordingLimits
 from mooring.recordings.playback import play
-from mooring.recordings.recorder import RecordingLimits
 from mooring.recordings.segments import RecordingError, SegmentWriter, segment_path, segments_of
 from mooring.testing import make_node, make_pod
 from mooring.v1 import recording_pb2 as pb

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from mooring.framework.releases import DEFAULT_KUBE_VERSION, Gates, KubeVersion
+from mooring.recordings.limits import RecordingLimits
 from mooring.serving.certificates import TlsFiles
 
 if TYPE_CHECKING:
@@ -75,17 +76,11 @@ class RecordingOptions:
 
     Attributes:
         directory: Where the recording goes; "" = nowhere.
-        segment_bytes: A file ends when it is larger.
-        segment_seconds: It ends when it is older.
-        keep: So many files are kept, the newest; 0 = all.
-        annotations: Record the values of all annotations, not just of those that scheduling may read.
+        limits: When a file of it ends, and how many are kept.
     """
 
     directory: str = ""
-    segment_bytes: int = 128 << 20
-    segment_seconds: float = 3600.0
-    keep: int = 0
-    annotations: bool = False
+    limits: RecordingLimits = field(default_factory=RecordingLimits)
 
     def __bool__(self) -> bool:
         """Whether anything is recorded."""

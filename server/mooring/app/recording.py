@@ -19,9 +19,10 @@ from mooring.app.sources import readers_of
 from mooring.cluster.api import ApiServer
 from mooring.cluster.sources import KubernetesSource
 from mooring.config.show import dump, plain
+from mooring.decisions.decisions import Decisions
 from mooring.decisions.records import Record
 from mooring.framework.errors import InvalidArgumentError
-from mooring.recordings.recorder import LOOK_SECONDS, Recorded, Recorder, RecordingLimits
+from mooring.recordings.recorder import LOOK_SECONDS, Recorded, Recorder
 from mooring.service.decision_messages import decision_message
 from mooring.telemetry.metrics import Metrics
 from mooring.v1 import decision_service_pb2 as decision_pb
@@ -48,15 +49,7 @@ def start_recording(
         raise InvalidArgumentError.at(
             "--record-to", "needs the journal; set --decision-journal-bytes above 0"
         )
-    recorded = Recorded(
-        state=core.state,
-        journal_length=RECORDED_CHANGES,
-        decisions=memory.decisions,
-        encode=encode_decision,
-        header=lambda: header_of(core, engine, pb.RECORDED_SCHEDULER_MOORING),
-        ready=ready,
-    )
-    recorder = Recorder(Path(options.directory), recorded, limits_of(options))
+    recorder = _recorder(options, core, engine, memory.decisions, ready)
     metrics.registry.register(RecordingCollector(recorder))
     recorder.start()
     running.callback(recorder.stop)
@@ -78,15 +71,7 @@ def observe(
     registry = registry_of(engine)
     core = build_core(engine, registry, configuration_of(engine, registry))
     source = KubernetesSource(core.state, api, readers_of(core.engine.profiles.values()))
-    recorded = Recorded(
-        state=core.state,
-        journal_length=RECORDED_CHANGES,
-        decisions=None,
-        encode=encode_decision,
-        header=lambda: header_of(core, engine, pb.RECORDED_SCHEDULER_OBSERVED),
-        ready=lambda: source.synced,
-    )
-    recorder = Recorder(Path(options.directory), recorded, limits_of(options))
+    recorder = _recorder(options, core, engine, None, lambda: source.synced)
     source.start()
     recorder.start()
     try:
@@ -100,11 +85,25 @@ def observe(
     return recorder
 
 
-def limits_of(options: RecordingOptions) -> RecordingLimits:
-    """Return when a file of the recording ends, and how many are kept."""
-    return RecordingLimits(
-        options.segment_bytes, options.segment_seconds, options.keep, annotations=options.annotations
+def _recorder(
+    options: RecordingOptions,
+    core: Core,
+    engine: EngineOptions,
+    decisions: Decisions | None,
+    ready: Callable[[], bool],
+) -> Recorder:
+    """Return what records the process; without ``decisions`` another scheduler is observed."""
+    observed = decisions is None
+    scheduler = pb.RECORDED_SCHEDULER_OBSERVED if observed else pb.RECORDED_SCHEDULER_MOORING
+    recorded = Recorded(
+        state=core.state,
+        journal_length=RECORDED_CHANGES,
+        decisions=decisions,
+        encode=encode_decision,
+        header=lambda: header_of(core, engine, scheduler),
+        ready=ready,
     )
+    return Recorder(Path(options.directory), recorded, options.limits)
 
 
 def header_of(

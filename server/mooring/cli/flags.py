@@ -25,12 +25,12 @@ from mooring.cli.values import (
 )
 from mooring.framework.errors import InvalidArgumentError
 from mooring.framework.releases import DEFAULT_KUBE_VERSION
+from mooring.recordings.limits import RecordingLimits
 from mooring.serving.certificates import TlsFiles
 from mooring.serving.grammar import SWITCH, SwitchParser, boolean, logging_format
 from mooring.serving.logs import FORMATS
 
 ENVIRONMENT_PREFIX = "MOORING_"
-
 
 _POD_KINDS = ("pod", "pods", "po")
 
@@ -153,26 +153,28 @@ def add_decisions(flags: Flags) -> None:
 def add_recording(flags: Flags, *, required: bool = False) -> None:
     """Add the flags of what is recorded; ``required`` where recording is all that the command does."""
     flags = flags.group("Recording flags")
-    kept = RecordingOptions()
+    kept = RecordingLimits()
     if not required:
         flags.add("record-to", "DIR", "", "record changes of the cluster and decisions in files there")
     text = "end a file of the recording when it is larger"
     flags.add("record-segment-bytes", "BYTES", str(kept.segment_bytes), text, positive)
     flags.add("record-segment-age", "TIME", "1h", "end it when it is older", above_zero)
-    flags.add("record-keep", "COUNT", str(kept.keep), "keep so many files, the newest; 0 = all", count)
+    flags.add(
+        "record-keep", "COUNT", str(kept.keep), "how many files to keep, the newest ones; 0 = all", count
+    )
     text = "record the values of all annotations, not just of those that scheduling may read"
     flags.switch("record-annotations", text)
 
 
 def recording_options(args: argparse.Namespace, directory: str) -> RecordingOptions:
     """Return the options from the flags of ``add_recording``."""
-    return RecordingOptions(
-        directory,
+    limits = RecordingLimits(
         args.record_segment_bytes,
         args.record_segment_age,
         args.record_keep,
         annotations=args.record_annotations,
     )
+    return RecordingOptions(directory, limits)
 
 
 def decision_options(args: argparse.Namespace) -> DecisionOptions:

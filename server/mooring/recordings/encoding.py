@@ -12,6 +12,7 @@ from mooring.cluster.journal import Entry, NodeEntry, PodEntry
 from mooring.cluster.kinds import ClusterObject
 from mooring.decisions.records import Record
 from mooring.framework.objects import Node, Pod
+from mooring.framework.objects.meta import LAST_APPLIED
 from mooring.framework.pod_table import UNPLACED, PodKind, PodRecord
 from mooring.v1 import decision_service_pb2 as decision_pb
 from mooring.v1 import recording_pb2 as pb
@@ -25,7 +26,6 @@ MOST_TEMPLATES = 1 << 16
 """Templates that are known by number; when there are more, they are written again."""
 
 _READ_BY_SCHEDULING = ("kubernetes.io", "k8s.io", "mooring.dev")
-_WHOLE_OBJECT = "kubectl.kubernetes.io/last-applied-configuration"
 
 _encode = msgspec.json.Encoder(enc_hook=dict).encode
 
@@ -133,7 +133,7 @@ def without_annotations(item: ObjectT) -> ObjectT:
 
 def _is_read(name: str) -> bool:
     domain = name.partition("/")[0]
-    return name != _WHOLE_OBJECT and any(
+    return name != LAST_APPLIED and any(
         domain == read or domain.endswith(f".{read}") for read in _READ_BY_SCHEDULING
     )
 

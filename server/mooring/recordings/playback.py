@@ -20,7 +20,7 @@ ARRIVAL_MICROS = 1_000_000
 """Bindings may be seen so much later than another one that was decided after them."""
 
 WINDOW = 1 << 12
-"""So many entries may a decision stand behind what it didn't see yet: it is noted when it ends."""
+"""How many entries behind what it didn't see yet a decision may stand: it is noted when it ends."""
 
 
 def play(directory: Path, state: State) -> Iterator[Happening]:

@@ -27,6 +27,7 @@ from mooring.framework.errors import InvalidArgumentError
 from mooring.framework.objects import Node, Object
 from mooring.framework.pod_table import PodRecord
 from mooring.recordings.encoding import EncodeDecision, EntryEncoder, record_of_pod
+from mooring.recordings.limits import RecordingLimits
 from mooring.recordings.segments import FORMAT_VERSION, SegmentWriter, segment_path, segments_of
 from mooring.v1 import recording_pb2 as pb
 
@@ -37,28 +38,11 @@ LOOK_SECONDS = 0.1
 FLUSH_LOOKS = 5
 """Looks after which a frame is ended, so that the file has what happened."""
 SLICE = 256
-"""Entries after which the recorder rests"""
+"""Entries after which the recorder rests."""
 REST_TIMES = 3.0
-"""for so many times as long as it worked: it takes a quarter of a processor at most."""
+"""How many times as long as it worked it rests: it takes a quarter of a processor at most."""
 FAILED_SECONDS = 10.0
-"""After an error of the file system the next file is tried in so many seconds."""
-
-
-@dataclass(frozen=True, slots=True)
-class RecordingLimits:
-    """When a file ends, and how many are kept.
-
-    Attributes:
-        segment_bytes: A file ends when it is larger.
-        segment_seconds: It ends when it is older.
-        keep: So many files are kept, the newest; 0 = all.
-        annotations: Write the values of all annotations, not just of those that scheduling may read.
-    """
-
-    segment_bytes: int = 128 << 20
-    segment_seconds: float = 3600.0
-    keep: int = 0
-    annotations: bool = False
+"""From an error of the file system until the next file is tried."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from mooring.framework import Code, Int32s, Node, Pod, Status
 from mooring.framework.args import FieldError
 from mooring.framework.errors import AbortedError, InvalidArgumentError, NotFoundError, node_not_found
+from mooring.framework.objects.meta import LAST_APPLIED
 from mooring.framework.state import ClusterState
 from mooring.service.backend import ObjectDecoder
 from mooring.service.columns import put
@@ -25,8 +26,6 @@ CODES = {
     Code.PENDING: statuses_pb2.CODE_PENDING,
 }
 """The wire's code of each code."""
-
-LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 
 _FROM_WIRE = {number: code for code, number in CODES.items()}
 
@@ -107,7 +106,7 @@ def known_node(state: ClusterState, name: str) -> Node:
 def manifest_of(item: Node | Pod) -> bytes:
     """Return an object as JSON, with the fields that scheduling reads.
 
-    What ``kubectl apply`` keeps of the whole manifest is left out: it may have secrets.
+    What ``kubectl apply`` keeps of the whole manifest is left out.
     """
     document = {"apiVersion": "v1", "kind": type(item).__name__, **msgspec.to_builtins(item, enc_hook=dict)}
     annotations = document.get("metadata", {}).get("annotations", {})

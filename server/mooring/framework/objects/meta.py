@@ -7,6 +7,9 @@ from collections.abc import Mapping
 import msgspec
 from msgspec import field
 
+LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
+"""The annotation in which ``kubectl apply`` keeps the whole manifest, which may have secrets."""
+
 
 class Object(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True, gc=False):
     """Base of the objects: immutable, attributes in snake_case, JSON keys as in the API.
