@@ -7,7 +7,7 @@ One thread does it all, so the same recording gives the same lives.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -19,7 +19,6 @@ from mooring.cluster.kinds import Change, Put, Remove
 from mooring.cluster.state import State
 from mooring.framework import Pod
 from mooring.framework.errors import InvalidArgumentError, MooringError
-from mooring.framework.interface import PreemptingPlugin
 from mooring.framework.releases import Gates
 from mooring.recordings.decoding import Changed, read_recording
 from mooring.recordings.playback import in_order
@@ -29,7 +28,7 @@ from mooring.runtime.commit.committer import Committer
 from mooring.runtime.commit.reservations import Reservation
 from mooring.runtime.cycle.candidates import ALL_NODES
 from mooring.runtime.cycle.choice import Choice
-from mooring.runtime.cycle.post_filter import preempt
+from mooring.runtime.cycle.post_filter import seek_room
 from mooring.runtime.cycle.tie_break import choose, mix64
 from mooring.runtime.engine import Engine
 from mooring.runtime.profiles.profile import Profile
@@ -245,20 +244,19 @@ class Lives:
 
     def _no_node(self, item: QueuedPod, profile: Profile, choice: Choice) -> PlayedAttempt:
         """Make room where that helps; the victims are gone at once."""
+
+        def pick(names: Sequence[str]) -> str:
+            return names[choose(self._seed, item.uid, len(names))]
+
         failure = rejected_by_nodes(choice)
-        plugin = next((p.plugin for p in profile.post_filter if isinstance(p.plugin, PreemptingPlugin)), None)
-        evaluation, node = choice.evaluation, ""
-        if plugin is not None and len(evaluation.rows) and evaluation.post_filter.ok:
-            with self._state.lock:
-                calls = self._engine.calls(profile)
-                found = preempt(evaluation, calls, None, mix64(item.attempts, item.uid))
-            if found.best:
-                node = found.best[choose(self._seed, item.uid, len(found.best))]
-                victims = next(each for each in found.candidates if each.node_name == node).victims
-                self._evict(victims)
-                self._state.nominate(item.uid, node)
+        with self._state.lock:
+            start = mix64(item.attempts, item.uid)
+            room = seek_room(choice.evaluation, self._engine.calls(profile), start, pick).room
+        if room is not None:
+            self._evict(room.candidate.victims)
+            self._state.nominate(item.uid, room.candidate.node_name)
         self._queue.give_back(item, failure.rejection)
-        if node:
+        if room is not None:
             self._queue.activate_pods([item.pod])
         return self._attempt(item, message=failure.message)
 
