@@ -211,15 +211,17 @@ def test_the_question_of_another_client_waits_for_few_of_those_before_it() -> No
         client(address) as ours,
         ThreadPoolExecutor(17) as callers,
     ):
-        read = w.backend.metrics.registry.get_sample_value
+        queued = w.slots._turns._jobs
+
+        def waiting() -> list[int]:
+            """How many jobs of each client wait for a slot, whoever waits longest first."""
+            return [len(jobs) for jobs in tuple(queued.values())]
+
         try:
             calls = [callers.submit(ask, theirs, name) for name in theirs_first]
-            until(lambda: read("mooring_inflight_calls") == len(theirs_first))
+            until(lambda: waiting() == [len(theirs_first) - w.slots._count])
             calls.append(callers.submit(ask, ours, "ours"))
-            until(lambda: read("mooring_inflight_calls") == len(pods))
-            # Those that have no slot yet; whoever has a place waits for one a moment later.
-            queued = w.slots._turns._jobs
-            until(lambda: sum(map(len, tuple(queued.values()))) == len(pods) - w.slots._count)
+            until(lambda: waiting() == [len(theirs_first) - w.slots._count, 1])
         finally:
             event.set()
         for call in calls:
