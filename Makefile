@@ -63,7 +63,7 @@ conformance: $(VENV)/dev.stamp ## Compare with the plugins of kube-scheduler (VE
 bench: $(VENV)/dev.stamp ## Measure decisions per second, extender latency and memory at 5,000 nodes
 	$(BIN)/python -m tests.bench $(ARGS)
 
-bench-cluster: $(VENV)/dev.stamp ## Pods bound per second, beside kube-scheduler, on NODES nodes with PODS pods, RUNS times (needs Go)
+bench-cluster: $(VENV)/dev.stamp ## Pods bound per second, beside a null binder and kube-scheduler, on NODES nodes with PODS pods, RUNS times (needs Go)
 	$(BIN)/python tests/e2e/build.py etcd kube-apiserver kube-scheduler
 	$(BIN)/python -m tests.bench.live --nodes $(NODES) --pods $(PODS) --runs $(RUNS) $(ARGS)
 

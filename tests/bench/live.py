@@ -1,13 +1,19 @@
-"""Pods bound per second: mooring's second scheduler and kube-scheduler in turns, on new control planes.
+"""Pods bound per second: a binder that decides nothing, kube-scheduler and mooring's scheduler in turns.
 
     python -m tests.bench.live --nodes 500 --pods 1000 --runs 5
 
-Needs the programs of tests/e2e. All pods are there before the scheduler starts; the rate is taken between
-the first and the last binding, by the audit log. Scheduler, API server and etcd share the machine.
+Needs the programs of tests/e2e. Each run has a new control plane, on which all pods are there before the
+scheduler starts; the rate is taken between the first and the last binding, by the audit log. Scheduler, API
+server and etcd share the machine, so what a pod costs them in processor time bounds the rate.
 
 Unless told otherwise it is a burst of like pods, while nothing else happens. With `--mixed` they are pods of
 StatefulSets, with a label of their own each; of ten sets one is spread over zones, and one keeps its pods on
-nodes of their own. With `--churn 50` so many running pods a second end, and as many others appear.
+nodes of their own. With `--openb FOLDER` nodes and pods are those of a trace. With `--churn 50` so many
+running pods a second end, and as many others appear.
+
+With `--arriving` pods come while the scheduler runs: first half of them as fast as they can be created, then
+the others at 80 % of the rate at which the first were bound. What is taken is how long these wait, from right
+before a pod is sent to the API server until the binding is answered.
 """
 
 from __future__ import annotations
@@ -18,137 +24,161 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from datetime import datetime
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import Any
 
-from tests.bench.cluster import POD_NAME
+from tests.bench.live_workloads import LiveWorkload, bystander, like_pods, mixed_pods, openb
+from tests.bench.observed import Bindings, cpu_milliseconds
+from tests.bench.prepared_requests import Server, send
 from tests.bench.report import FOLDER, publish
-from tests.bench.shapes import ZONE
 from tests.bench.steps import steps
-from tests.bench.workload import Sample, figures
-from tests.e2e import objects
+from tests.bench.workload import Sample, figures, percentile
 from tests.e2e.api import Api
 from tests.e2e.control_plane import ControlPlane
+from tests.e2e.processes import MooringScheduler
 from tests.e2e.whole_schedulers import SCHEDULERS, StartScheduler
+from tests.process import Process
 
 LONGEST_SECONDS = 600.0
+LOAD = 0.8
+NULL = "null-binder"
 
-Make = Callable[[int], dict[str, Any]]
+
+def null_binder(plane: ControlPlane, directory: Path, /, *_: str) -> AbstractContextManager[Process]:
+    """What decides nothing."""
+    command = [sys.executable, "-m", "tests.bench.null_binder", str(plane.kubeconfig("mooring"))]
+    return Process(NULL, command, directory / f"{NULL}.log")
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--nodes", type=int, default=500)
-    parser.add_argument("--pods", type=int, default=1000)
-    parser.add_argument("--runs", type=int, default=5)
-    parser.add_argument("--only", choices=SCHEDULERS, help="measure one of the two")
-    parser.add_argument("--mixed", action="store_true", help="pods that differ, instead of like ones")
-    parser.add_argument(
-        "--churn", type=int, default=0, metavar="COUNT", help="running pods replaced a second"
-    )
-    parser.add_argument("--record", action="store_true", help="write the tables into docs/figures.md, too")
-    arguments = parser.parse_args()
-    names = [arguments.only] if arguments.only else list(SCHEDULERS)
+    contestants: dict[str, StartScheduler] = {NULL: null_binder, **SCHEDULERS}
+    arguments = _parser(contestants).parse_args()
+    if arguments.openb:
+        workload = openb(arguments.openb, arguments.pods)
+    else:
+        workload = (mixed_pods if arguments.mixed else like_pods)(arguments.nodes, arguments.pods)
+    names = [name for name in arguments.only or contestants if not (arguments.arriving and name == NULL)]
+    group = workload.name + (f"Churn{arguments.churn}" if arguments.churn else "")
+    group += "Arriving" if arguments.arriving else ""
     samples: dict[str, list[Sample]] = {name: [] for name in names}
     with steps(arguments.runs * len(names)) as bar:
         for _ in range(arguments.runs):
+            found: dict[str, Sample] = {}
             for name in names:
                 bar.doing(name)
-                rate = measure(
-                    SCHEDULERS[name],
-                    arguments.nodes,
-                    arguments.pods,
-                    make=mixed if arguments.mixed else replica,
-                    churn=arguments.churn,
-                )
-                samples[name].append({"pods/s": rate})
+                measure = arriving if arguments.arriving else burst
+                found[name] = measure(contestants[name], workload, arguments.churn)
                 bar.done()
-    group = f"{arguments.nodes}Nodes{arguments.pods}{'Mixed' if arguments.mixed else 'Like'}Pods"
-    group += f"Churn{arguments.churn}" if arguments.churn else ""
-    found = [figure for name in names for figure in figures(f"{group}/{name}", samples[name], {}, {})]
+            for name, sample in beside(found, NULL).items():
+                samples[name].append(sample)
     publish(
-        "Pods of a burst bound per second by whole schedulers",
-        found,
+        "Pods bound by whole schedulers",
+        [figure for name in names for figure in figures(f"{group}/{name}", samples[name], {}, {})],
         FOLDER / "cluster",
         f"bench-cluster {group}" if arguments.record else "",
     )
     return 0
 
 
-def measure(start: StartScheduler, nodes: int, pods: int, *, make: Make, churn: int) -> float:
-    """The rate of one run."""
-    with tempfile.TemporaryDirectory() as folder, ControlPlane(Path(folder)) as plane:
-        plane.api.create_all(
-            objects.node(node_name(number), {ZONE: f"zone-{number % 3}"}) for number in range(nodes)
-        )
-        plane.api.create_all(map(make, range(pods)))
-        with churning(plane.api, nodes, churn) as begin, start(plane, Path(folder)):
-            begin()
-            wait_bound(plane, pods)
-        times = binding_times(plane)
-        return (len(times) - 1) / (times[-1] - times[0])
+def _parser(contestants: Mapping[str, object]) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--nodes", type=int, default=500)
+    parser.add_argument("--pods", type=int, default=1000)
+    parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument(
+        "--only", nargs="+", choices=contestants, metavar="NAME", help=f"some of: {', '.join(contestants)}"
+    )
+    kinds = parser.add_mutually_exclusive_group()
+    kinds.add_argument("--mixed", action="store_true", help="pods that differ, instead of like ones")
+    kinds.add_argument("--openb", type=Path, metavar="FOLDER", help="nodes and pods of the OpenB trace there")
+    parser.add_argument(
+        "--churn", type=int, default=0, metavar="COUNT", help="running pods replaced a second"
+    )
+    parser.add_argument("--arriving", action="store_true", help="how long pods wait that come one by one")
+    parser.add_argument("--record", action="store_true", help="write the tables into docs/figures.md, too")
+    return parser
 
 
-def replica(number: int) -> dict[str, Any]:
-    """A pod like all the others, as a Deployment makes them."""
-    pod = objects.pod(f"pod-{number:05}")
-    pod["metadata"]["labels"] = {"app": "bench"}
-    return pod
-
-
-def mixed(number: int) -> dict[str, Any]:
-    """A pod of a StatefulSet: it has a label of its own, and some have rules about their like."""
-    pod = objects.pod(f"pod-{number:05}")
-    app = f"set-{number // 20}"
-    pod["metadata"]["labels"] = {"app": app, POD_NAME: pod["metadata"]["name"]}
-    selector = {"labelSelector": {"matchLabels": {"app": app}}}
-    rules = {
-        3: {
-            "topologySpreadConstraints": [
-                {"maxSkew": 5, "topologyKey": ZONE, "whenUnsatisfiable": "DoNotSchedule", **selector}
-            ]
-        },
-        7: {
-            "affinity": {
-                "podAntiAffinity": {
-                    "requiredDuringSchedulingIgnoredDuringExecution": [
-                        {"topologyKey": objects.HOSTNAME, **selector}
-                    ]
-                }
-            }
-        },
+def beside(found: Mapping[str, Sample], base: str) -> dict[str, Sample]:
+    """The samples of one round, those of others also in percent of ``base`` if that took part."""
+    if base not in found:
+        return dict(found)
+    whole = found[base]["pods/s"]
+    return {
+        name: {"pods/s": sample["pods/s"], f"% of {base}": 100 * sample["pods/s"] / whole, **sample}
+        for name, sample in found.items()
     }
-    pod["spec"] |= rules.get(number // 20 % 10, {})
-    return pod
 
 
-def node_name(number: int) -> str:
-    return f"node-{number:05}"
+def burst(start: StartScheduler, workload: LiveWorkload, churn: int) -> Sample:
+    """The rate of one run, and the milliseconds of processor time a pod, without those of the start."""
+    with _plane(workload) as plane:
+        plane.api.create_all(workload.pods)
+        bindings = Bindings(plane.directory / "audit.log")
+        with churning(plane.api, workload, churn) as begin, start(plane, plane.directory) as scheduler:
+            begin()
+            programs = {"scheduler": [_process(scheduler)], "server": _control_plane(plane)}
+            wait_bound(bindings, 1, 0.01)
+            early, before = bindings.count(), cpu_milliseconds(programs)
+            wait_bound(bindings, len(workload.pods), 0.1)
+            after = cpu_milliseconds(programs)
+        counted = len(workload.pods) - early
+        cpu = {f"{name} ms/pod": (after[name] - before[name]) / counted for name in programs}
+        return {"pods/s": bindings.rate(), **cpu}
 
 
-def bystander(number: int, nodes: int) -> dict[str, Any]:
-    """A pod that runs already."""
-    return objects.pod(f"bystander-{number:05}", nodeName=node_name(number % nodes))
+def arriving(start: StartScheduler, workload: LiveWorkload, churn: int) -> Sample:
+    """How fast pods are bound while they are created, and how long they wait when there are fewer of them."""
+    with _plane(workload) as plane:
+        server, half = Server.of(plane.kubeconfig("admin")), len(workload.pods) // 2
+        requests = [server.post("/api/v1/namespaces/default/pods", pod) for pod in workload.pods]
+        bindings = Bindings(plane.directory / "audit.log")
+        with churning(plane.api, workload, churn) as begin, start(plane, plane.directory):
+            begin()
+            sent = send(server, requests[:half])
+            wait_bound(bindings, half, 0.1)
+            rate = half / (max(bindings.times.values()) - min(sent))
+            sent += send(server, requests[half:], LOAD * rate)
+            wait_bound(bindings, len(requests), 0.1)
+    names = [pod["metadata"]["name"] for pod in workload.pods]
+    waits = [bindings.times[name] - at for name, at in zip(names[half:], sent[half:], strict=True)]
+    return {
+        "created and bound/s": rate,
+        **{f"p{percent} ms at 80 %": 1e3 * percentile(waits, percent) for percent in (50, 99)},
+    }
 
 
 @contextmanager
-def churning(api: Api, nodes: int, rate: int) -> Iterator[Callable[[], None]]:
+def _plane(workload: LiveWorkload) -> Iterator[ControlPlane]:
+    with tempfile.TemporaryDirectory() as folder, ControlPlane(Path(folder)) as plane:
+        plane.api.create_all(workload.nodes)
+        yield plane
+
+
+def _process(scheduler: Process | MooringScheduler) -> Process:
+    return scheduler.process if isinstance(scheduler, MooringScheduler) else scheduler
+
+
+def _control_plane(plane: ControlPlane) -> list[Process]:
+    return [plane.process("kube-apiserver"), plane.process("etcd")]
+
+
+@contextmanager
+def churning(api: Api, workload: LiveWorkload, rate: int) -> Iterator[Callable[[], None]]:
     """Pods that run, as many as are replaced in ten seconds; from the call on ``rate`` of them a second."""
     running, end = 10 * rate, threading.Event()
-    api.create_all(bystander(number, nodes) for number in range(running))
+    api.create_all(bystander(number, workload) for number in range(running))
 
     def replace() -> None:
         for number in itertools.count():
             if end.wait(1 / rate):
                 return
-            gone = f"/api/v1/namespaces/default/pods/{bystander(number, nodes)['metadata']['name']}"
+            gone = f"/api/v1/namespaces/default/pods/{bystander(number, workload)['metadata']['name']}"
             api.call("DELETE", gone, {"gracePeriodSeconds": 0})
-            api.create(bystander(running + number, nodes))
+            api.create(bystander(running + number, workload))
 
     thread = threading.Thread(target=replace)
     try:
@@ -159,22 +189,13 @@ def churning(api: Api, nodes: int, rate: int) -> Iterator[Callable[[], None]]:
             thread.join()
 
 
-def wait_bound(plane: ControlPlane, pods: int) -> None:
-    """Looks now and then only: who looks takes time from what is measured."""
+def wait_bound(bindings: Bindings, pods: int, pause: float) -> None:
+    """Until so many are. It looks every ``pause`` seconds: who looks takes time from what is measured."""
     end = time.monotonic() + LONGEST_SECONDS
-    while len(plane.bindings()) < pods:
+    while bindings.count() < pods:
         if time.monotonic() > end:
             raise TimeoutError(f"{pods} pods were not bound within {LONGEST_SECONDS:.0f} s")
-        time.sleep(1.0)
-
-
-def binding_times(plane: ControlPlane) -> list[float]:
-    """When each accepted binding was answered, in seconds."""
-    return sorted(
-        datetime.fromisoformat(event["stageTimestamp"]).timestamp()
-        for event in plane.audited()
-        if event["responseStatus"]["code"] == 201 and event["objectRef"].get("subresource") == "binding"
-    )
+        time.sleep(pause)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,5 @@
 """What bench-peers makes of logs, metrics pages and rates; what it needs is said by name."""
 
-import json
 from pathlib import Path
 
 import pytest
@@ -10,7 +9,7 @@ from tests.bench.peers import needs
 from tests.bench.peers.__main__ import main
 from tests.bench.peers.clusters import BASES, TARGETS
 from tests.bench.peers.contestants import contestants
-from tests.bench.peers.rounds import Bindings, against, algorithm_seconds
+from tests.bench.peers.rounds import against, algorithm_seconds
 from tests.bench.peers.side_by_side import side_by_side
 from tests.bench.workload import Figure
 
@@ -58,25 +57,6 @@ def test_a_decision_is_compared_with_mooring_in_process_repeat_by_repeat() -> No
         ("decision/500Nodes/Mooring/InProcess", "times Mooring/InProcess", (1.0, 1.0)),
     ]
     assert side_by_side(found, 900) == []
-
-
-def test_only_new_whole_lines_about_accepted_bindings_count(tmp_path: Path) -> None:
-    log = tmp_path / "audit.log"
-    log.write_text(_audited(201, 1))
-    bindings = Bindings(log)
-    half = _audited(201, 4)
-    with log.open("a") as file:
-        file.write(_audited(201, 2) + _audited(409, 3) + half[:20])
-    assert bindings.count() == 1
-    with log.open("a") as file:
-        file.write(half[20:])
-    assert bindings.count() == 2
-    assert bindings.times[1] - bindings.times[0] == 2.0
-
-
-def _audited(code: int, second: int) -> str:
-    stamp = f"2026-01-01T00:00:{second:02}.000000Z"
-    return json.dumps({"responseStatus": {"code": code}, "stageTimestamp": stamp}) + "\n"
 
 
 @pytest.mark.parametrize("tool", ["go", "openssl"])

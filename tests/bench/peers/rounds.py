@@ -3,27 +3,24 @@
 from __future__ import annotations
 
 import itertools
-import json
-import os
 import re
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from datetime import datetime
 from functools import partial
 from pathlib import Path
 
+from tests.bench.observed import Bindings, cpu_milliseconds
 from tests.bench.peers.contestants import Running, Start
 from tests.bench.peers.in_process import AS_ON_CLUSTERS
 from tests.bench.workload import Sample
 from tests.e2e.control_plane import ControlPlane
-from tests.process import Process, wait_until
+from tests.process import wait_until
 
 DECISION = "decision ms"
 PODS = "/api/v1/namespaces/default/pods"
 LONGEST_SECONDS = 900.0
 
-TICKS = os.sysconf("SC_CLK_TCK")
 _ALGORITHM = re.compile(
     r"^(?:scheduler|mooring)_scheduling_algorithm_duration_seconds_(sum|count)\S* (\S+)$", re.MULTILINE
 )
@@ -54,14 +51,13 @@ def bind(plane: ControlPlane, start: Start, pods: int) -> tuple[Sample, Sample]:
             "etcd": [plane.process("etcd")],
         }
         # What starting costs is not counted, nor are the pods that were bound before readiness was seen.
-        early, before = bindings.count(), _cpu_milliseconds(programs)
+        early, before = bindings.count(), cpu_milliseconds(programs)
         wait_until(partial(_all_bound, contestant, bindings, pods), f"{pods} bindings", LONGEST_SECONDS)
-        after = _cpu_milliseconds(programs)
-        times = sorted(bindings.times)
+        after = cpu_milliseconds(programs)
         deciding = algorithm_seconds(contestant.metrics())
     plane.api.call("DELETE", f"{PODS}?gracePeriodSeconds=0")
     wait_until(lambda: not plane.api.items(f"{PODS}?limit=1"), "the pods to be gone")
-    rate = {"pods/s": (pods - 1) / (times[-1] - times[0]), DECISION: deciding * 1e3}
+    rate = {"pods/s": bindings.rate(), DECISION: deciding * 1e3}
     cpu = {name: (after[name] - before[name]) / (pods - early) for name in programs}
     return rate, {"ms/pod": sum(cpu.values()), **{f"{name} ms/pod": used for name, used in cpu.items()}}
 
@@ -97,39 +93,3 @@ def algorithm_seconds(page: str) -> float:
     if not found.get("count"):
         raise ValueError("scheduling_algorithm_duration_seconds has counted nothing")
     return found["sum"] / found["count"]
-
-
-class Bindings:
-    """The accepted bindings that the audit log has got since this was made."""
-
-    def __init__(self, log: Path) -> None:
-        self._log = log
-        self._read = log.stat().st_size
-        self.times: list[float] = []
-
-    def count(self) -> int:
-        """Read on; how many there are now."""
-        with self._log.open("rb") as log:
-            log.seek(self._read)
-            new = log.read()
-        whole = new[: new.rfind(b"\n") + 1]
-        self._read += len(whole)
-        for event in map(json.loads, whole.splitlines()):
-            if event["responseStatus"]["code"] == 201:
-                self.times.append(datetime.fromisoformat(event["stageTimestamp"]).timestamp())
-        return len(self.times)
-
-
-def _cpu_milliseconds(programs: Mapping[str, Sequence[Process]]) -> dict[str, float]:
-    """What the processes of each have used so far, in user and system mode."""
-    return {
-        name: 1e3 * sum(_cpu_ticks(process.pid) for process in processes) / TICKS
-        for name, processes in programs.items()
-    }
-
-
-def _cpu_ticks(pid: int) -> int:
-    stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8")
-    # The name in brackets may have blanks.
-    fields = stat[stat.rindex(")") + 2 :].split()
-    return int(fields[11]) + int(fields[12])

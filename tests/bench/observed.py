@@ -1,0 +1,62 @@
+"""What is seen of programs from outside: which bindings were accepted, and what processor time they took."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+
+from tests.process import Process
+
+TICKS = os.sysconf("SC_CLK_TCK")
+
+
+class Bindings:
+    """The accepted bindings that the audit log has got since this was made.
+
+    Attributes:
+        times: By pod name, when each was answered, in seconds; in the order of the log.
+    """
+
+    def __init__(self, log: Path) -> None:
+        self._log = log
+        self._read = log.stat().st_size if log.exists() else 0
+        self.times: dict[str, float] = {}
+
+    def count(self) -> int:
+        """Read on; how many there are now."""
+        if not self._log.exists():
+            return 0
+        with self._log.open("rb") as log:
+            log.seek(self._read)
+            new = log.read()
+        whole = new[: new.rfind(b"\n") + 1]
+        self._read += len(whole)
+        for event in map(json.loads, whole.splitlines()):
+            accepted = event["responseStatus"]["code"] == 201
+            if accepted and event["objectRef"].get("subresource") == "binding":
+                self.times[event["objectRef"]["name"]] = datetime.fromisoformat(
+                    event["stageTimestamp"]
+                ).timestamp()
+        return len(self.times)
+
+    def rate(self) -> float:
+        """Bindings a second between the first and the last."""
+        return (len(self.times) - 1) / (max(self.times.values()) - min(self.times.values()))
+
+
+def cpu_milliseconds(programs: Mapping[str, Sequence[Process]]) -> dict[str, float]:
+    """What the processes of each have used so far, in user and system mode."""
+    return {
+        name: 1e3 * sum(_cpu_ticks(process.pid) for process in processes) / TICKS
+        for name, processes in programs.items()
+    }
+
+
+def _cpu_ticks(pid: int) -> int:
+    stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8")
+    # The name in brackets may have blanks.
+    fields = stat[stat.rindex(")") + 2 :].split()
+    return int(fields[11]) + int(fields[12])
