@@ -7,6 +7,7 @@ from pathlib import Path
 from threading import Event, Thread
 from typing import Any
 
+import grpc
 import pytest
 
 from mooring.v1 import scheduling_service_pb2 as scheduling
@@ -68,8 +69,9 @@ def placed(client: MooringClient, pod: Manifest) -> str:
     def known() -> list[str] | None:
         try:
             return attempt()
-        except Exception as error:
-            if "NOT_FOUND" in str(error):
+        except grpc.RpcError as error:
+            # The server has just started, or has not heard of the pod yet.
+            if error.code() in (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.NOT_FOUND):
                 return None
             raise
 

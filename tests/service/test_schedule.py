@@ -304,7 +304,7 @@ def test_what_takes_no_plugin_waits_for_no_slot(count: int) -> None:
         for worker in workers:
             worker.start()
         answers = [stubs.scheduling.Schedule(request, timeout=LONG) for _ in range(3)]
-        late = rejected(lambda: stubs.scheduling.Schedule(batch(FULL), timeout=1.0))
+        late = rejected(lambda: stubs.scheduling.Schedule(batch(FULL), timeout=3.0))
         event.set()
         for worker in workers:
             worker.join()
