@@ -48,30 +48,36 @@ class Commit:
 
     def reserve(self, calls: PluginCalls) -> Status:
         """Success, or the first rejection; then ``unreserve`` has to follow."""
-        for enabled in self.profile.reserve:
-            answer = calls.call(enabled.name, "Reserve", enabled.plugin.reserve, *self._arguments)
-            if not (status := _said(enabled.name, "Reserve", answer)).ok:
-                return status
+        with calls.point("Reserve") as point:
+            for enabled in self.profile.reserve:
+                answer = calls.call(enabled.name, "Reserve", enabled.plugin.reserve, *self._arguments)
+                if not (status := _said(enabled.name, "Reserve", answer)).ok:
+                    point.status = status.code
+                    return status
         return SUCCESS
 
     def unreserve(self, calls: PluginCalls) -> None:
         """Call all Reserve plugins in reverse, also those that never ran; one that fails stops no other."""
-        for enabled in reversed(self.profile.reserve):
-            try:
-                calls.call(enabled.name, "Unreserve", enabled.plugin.unreserve, *self._arguments)
-            except (MooringError, NodesChangedError) as error:
-                log.warning("pod %s: %s", self.pod.key, error)
+        with calls.point("Unreserve"):
+            for enabled in reversed(self.profile.reserve):
+                try:
+                    calls.call(enabled.name, "Unreserve", enabled.plugin.unreserve, *self._arguments)
+                except (MooringError, NodesChangedError) as error:
+                    log.warning("pod %s: %s", self.pod.key, error)
 
     def permit(self, calls: PluginCalls) -> tuple[Status, dict[str, float]]:
         """Success or the first rejection, and by plugin how many seconds the pod is to wait."""
         waits: dict[str, float] = {}
-        for enabled in self.profile.permit:
-            answer, seconds = calls.call(enabled.name, "Permit", enabled.plugin.permit, *self._arguments)
-            status = _said(enabled.name, "Permit", answer)
-            if status.code is Code.WAIT:
-                waits[enabled.name] = seconds
-            elif not status.ok:
-                return status, {}
+        with calls.point("Permit") as point:
+            for enabled in self.profile.permit:
+                answer, seconds = calls.call(enabled.name, "Permit", enabled.plugin.permit, *self._arguments)
+                status = _said(enabled.name, "Permit", answer)
+                if status.code is Code.WAIT:
+                    waits[enabled.name] = seconds
+                    point.status = Code.WAIT
+                elif not status.ok:
+                    point.status = status.code
+                    return status, {}
         return SUCCESS, waits
 
     def pre_flight(self, calls: PluginCalls) -> Sequence[Enabled[PreBindPlugin[Any]]]:
@@ -81,15 +87,18 @@ class Commit:
             PluginFailureError: One says neither that it has nor that it hasn't.
         """
         busy = []
-        for enabled in self.profile.pre_bind:
-            asked = enabled.plugin.pre_bind_pre_flight
-            answer = calls.call(enabled.name, "PreBindPreFlight", asked, *self._arguments)
-            status = _said(enabled.name, "PreBindPreFlight", answer)
-            if status.ok:
-                busy.append(enabled)
-            elif status.code is not Code.SKIP:
-                said = f"said {status.code.label} ({status.message}), neither Success nor Skip"
-                raise plugin_failure(enabled.name, "PreBindPreFlight", said)
+        with calls.point("PreBindPreFlight") as point:
+            for enabled in self.profile.pre_bind:
+                asked = enabled.plugin.pre_bind_pre_flight
+                answer = calls.call(enabled.name, "PreBindPreFlight", asked, *self._arguments)
+                status = _said(enabled.name, "PreBindPreFlight", answer)
+                if status.ok:
+                    busy.append(enabled)
+                elif status.code is not Code.SKIP:
+                    said = f"said {status.code.label} ({status.message}), neither Success nor Skip"
+                    raise plugin_failure(enabled.name, "PreBindPreFlight", said)
+            if not busy:
+                point.status = Code.SKIP
         return busy
 
     def pre_bind(self, plugins: Sequence[Enabled[PreBindPlugin[Any]]], calls: PluginCalls) -> Status:
@@ -102,16 +111,18 @@ class Commit:
             answer = calls.call(enabled.name, "PreBind", enabled.plugin.pre_bind, *self._arguments)
             return _said(enabled.name, "PreBind", answer)
 
-        for parallel, neighbours in groupby(plugins, lambda one: one.plugin.allow_parallel):
-            group = tuple(neighbours)
-            if parallel and len(group) > 1:
-                with ThreadPoolExecutor(len(group), thread_name_prefix="pre-bind") as threads:
-                    statuses: Iterable[Status] = tuple(threads.map(run, group))
-            else:
-                statuses = map(run, group)
-            for status in statuses:
-                if not status.ok:
-                    return status
+        with calls.point("PreBind") as point:
+            for parallel, neighbours in groupby(plugins, lambda one: one.plugin.allow_parallel):
+                group = tuple(neighbours)
+                if parallel and len(group) > 1:
+                    with ThreadPoolExecutor(len(group), thread_name_prefix="pre-bind") as threads:
+                        statuses: Iterable[Status] = tuple(threads.map(run, group))
+                else:
+                    statuses = map(run, group)
+                for status in statuses:
+                    if not status.ok:
+                        point.status = status.code
+                        return status
         return SUCCESS
 
     def bind(self, calls: PluginCalls) -> Committed:
@@ -121,23 +132,26 @@ class Commit:
         status = bind_by_extender(self.profile, self.pod, self.node_name)
         if status is not None:
             return Committed(status, BindOutcome.BOUND if status.ok else None)
-        for enabled in self.profile.bind:
-            answer = calls.call(enabled.name, "Bind", enabled.plugin.bind, *self._arguments)
-            status = _said(enabled.name, "Bind", answer)
-            if status.code is not Code.SKIP:
-                outcome = self.cycle_state.get(BindOutcome, BindOutcome) if status.ok else None
-                return Committed(status, outcome)
+        with calls.point("Bind") as point:
+            for enabled in self.profile.bind:
+                answer = calls.call(enabled.name, "Bind", enabled.plugin.bind, *self._arguments)
+                status = _said(enabled.name, "Bind", answer)
+                if status.code is not Code.SKIP:
+                    point.status = status.code
+                    outcome = self.cycle_state.get(BindOutcome, BindOutcome) if status.ok else None
+                    return Committed(status, outcome)
         raise plugin_failure(
             "", "Bind", f"every Bind plugin of profile {self.profile.name!r} skipped the pod"
         )
 
     def post_bind(self, calls: PluginCalls) -> None:
         """Tell the PostBind plugins; the pod is bound, whatever they make of it."""
-        for enabled in self.profile.post_bind:
-            try:
-                calls.call(enabled.name, "PostBind", enabled.plugin.post_bind, *self._arguments)
-            except (MooringError, NodesChangedError) as error:
-                log.warning("pod %s: %s", self.pod.key, error)
+        with calls.point("PostBind"):
+            for enabled in self.profile.post_bind:
+                try:
+                    calls.call(enabled.name, "PostBind", enabled.plugin.post_bind, *self._arguments)
+                except (MooringError, NodesChangedError) as error:
+                    log.warning("pod %s: %s", self.pod.key, error)
 
     @property
     def _arguments(self) -> tuple[CycleState, Pod, str]:
