@@ -19,6 +19,7 @@ import grpc
 import msgspec
 
 from mooring.serving.clients import shown_names, typed_names
+from mooring.tracing.spans import Entered, Span, Tracer
 from mooring_extender import translate, wire
 from mooring_extender.budget import Budget, default_budget_bytes
 from mooring_extender.calls import NodeCalls
@@ -91,10 +92,17 @@ class _Call:
 
 
 class ExtenderApp:
-    """The ASGI callable. `make_client` is called when the server starts, in its event loop."""
+    """The ASGI callable.
 
-    def __init__(self, make_client: ClientFactory, options: Options) -> None:
+    Args:
+        make_client: Called when the server starts, in its event loop.
+        options: How it answers.
+        tracer: Decides which calls are traced; None = none.
+    """
+
+    def __init__(self, make_client: ClientFactory, options: Options, tracer: Tracer | None = None) -> None:
         self._make_client = make_client
+        self._tracer = tracer
         self._options = options
         self._prefix = "/" + options.path_prefix.strip("/") if options.path_prefix.strip("/") else ""
         self._call_seconds = DEADLINE_SHARE * options.http_timeout
@@ -158,9 +166,19 @@ class ExtenderApp:
         if verb == "bind" and rejection is None:
             rejection = self._unknown_binder(scope)
         client = next(iter(scope["state"]["client_names"]), "")
-        answer = rejection or await self._decide(verb, profile, client, started, receive)
+        with Entered(self._span(verb, scope)) as span:
+            answer = rejection or await self._decide(verb, profile, client, started, receive)
+            if span is not None:
+                span.set_attributes({"http.response.status_code": int(answer.status), "url.path": path})
         self._metrics.answered(verb, answer, time.monotonic() - started)
         return answer
+
+    def _span(self, verb: str, scope: Scope) -> Span | None:
+        """Begin to trace a call, if it is one of those that are traced."""
+        if self._tracer is None:
+            return None
+        traceparent = dict(scope["headers"]).get(b"traceparent", b"")
+        return self._tracer.begin_call(f"POST /{verb}", traceparent.decode("latin-1"))
 
     def _route(self, path: str) -> tuple[str, str] | None:
         """Return the verb and the profile that a path names; the profile may be empty."""

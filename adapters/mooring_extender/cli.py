@@ -19,6 +19,8 @@ from mooring.serving.commands import (
     shown_files,
     trusted_files,
 )
+from mooring.tracing.spans import Tracer
+from mooring.tracing.tracer import tracer_of
 from mooring_extender.allocator import keep_freed_memory
 from mooring_extender.app import ExtenderApp, Options
 from mooring_extender.client import GrpcClient
@@ -42,16 +44,19 @@ def main(argv: Sequence[str] | None = None) -> int:
     if args.allow_client and not args.client_ca_file:
         parser.error("--allow-client needs --client-ca-file: without it no client has a name")
     try:
-        server = _server(args, host, port)
-    except (ListenError, OSError) as error:
+        tracer = tracer_of(args.tracing_config_file, "mooring-extender")
+        server = _server(args, host, port, tracer)
+    except (ListenError, OSError, ValueError) as error:
         print(f"mooring-extender: {error}", file=sys.stderr)
         return EXIT_FAILED
     keep_freed_memory()
     server.run(lambda url: print(f"mooring-extender ready: {url}", flush=True))
+    if tracer is not None:
+        tracer.close()
     return EXIT_OK
 
 
-def _server(args: argparse.Namespace, host: str, port: int) -> HttpServer:
+def _server(args: argparse.Namespace, host: str, port: int, tracer: Tracer | None) -> HttpServer:
     """Return the adapter, its port taken. Raises ListenError, or OSError for a file that can't be used."""
     options = Options(
         profile=args.profile,
@@ -64,7 +69,7 @@ def _server(args: argparse.Namespace, host: str, port: int) -> HttpServer:
     if trusted:
         # Faults are told now, not when the first call comes.
         channel_credentials(trusted)
-    app = ExtenderApp(partial(GrpcClient, args.server, trusted), options)
+    app = ExtenderApp(partial(GrpcClient, args.server, trusted), options, tracer)
     tls = server_context(shown) if shown else None
     if not is_loopback(host):
         warn_of_strangers(f"{host}:{port}", shown, "--client-ca-file")
@@ -88,6 +93,7 @@ def _parser(environment: Mapping[str, str]) -> AdapterParser:
     )
     flag("max-body-bytes", "BYTES", str(64 * 2**20), "the largest request body", _positive)
     flag("allow-client", "NAMES", "", "who may call bind: certificates' names, as cn:x,dns:y", _names)
+    flag("tracing-config-file", "FILE", "", "TracingConfiguration: what is traced, and the OTLP collector")
     parser.add_log()
     return parser
 

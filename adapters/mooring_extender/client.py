@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Final, Protocol, TypeVar
 
 import grpc
 import grpc.aio
 
 from mooring.serving.certificates import TlsFiles
+from mooring.tracing.spans import outgoing_headers
 from mooring.v1.cluster_service_pb2 import (
     GetClusterInfoRequest,
     GetClusterInfoResponse,
@@ -89,7 +90,9 @@ Response = TypeVar("Response")
 
 
 class _UnaryCall(Protocol[Request_contra, Response_co]):
-    def __call__(self, request: Request_contra, /, *, timeout: float) -> Awaitable[Response_co]: ...
+    def __call__(
+        self, request: Request_contra, /, *, timeout: float, metadata: Sequence[tuple[str, str]]
+    ) -> Awaitable[Response_co]: ...
 
 
 ClientFactory = Callable[[], Client]
@@ -174,7 +177,7 @@ class GrpcClient:
 
 async def _call(method: _UnaryCall[Request, Response], request: Request, seconds: float) -> Response:
     try:
-        return await method(request, timeout=seconds)
+        return await method(request, timeout=seconds, metadata=tuple(outgoing_headers().items()))
     except grpc.aio.AioRpcError as error:
         raise CallError(error.code(), _text(error, seconds)) from error
 

@@ -160,6 +160,7 @@ FLAGS = {
     "listen": ("[::1]:9", ("::1", 9)),
     "server": ("unix:/run/m.sock", "unix:/run/m.sock"),
     "profile": ("gpu", "gpu"),
+    "tracing-config-file": ("t.yaml", "t.yaml"),
     "path-prefix": ("/api", "/api"),
     "http-timeout": ("1m30s", 90.0),
     "drain-delay": ("0", 0.0),

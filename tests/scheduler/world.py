@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from mooring.cluster.kinds import Put, Remove
 from mooring.cluster.state import State
 from mooring.config import from_document
+from mooring.decisions.decisions import Decisions
 from mooring.framework import BindOutcome, Node, ObjectReference, Plugin, Pod
 from mooring.framework.errors import NotFoundError
 from mooring.framework.handle import Leadership, Unchallenged
@@ -23,7 +24,10 @@ from mooring.runtime.profiles.extender import Extender
 from mooring.runtime.profiles.registry import new_in_tree_registry
 from mooring.scheduler.assembly import Dependencies, build_scheduler
 from mooring.scheduler.queue import BackoffTimes
+from mooring.telemetry.decision_metrics import MetricsObserver
+from mooring.telemetry.metrics import Metrics
 from mooring.telemetry.scheduler_observer import SchedulerObserver, Unobserved
+from mooring.tracing.spans import Tracer
 
 from .fakes import FakeClock
 
@@ -193,10 +197,12 @@ class World:
         schedulers: The names of the profiles.
         leadership: Whether anything may be committed.
         gates: Feature gates that differ from the release's.
-        version: The release.
         extenders: They take part in the decisions.
         observer: Takes measurements.
         attempt_seconds: What one attempt may take.
+        version: The release.
+        tracer: Decides which attempts are traced.
+        decisions: Where attempts are noted.
     """
 
     def __init__(
@@ -210,6 +216,8 @@ class World:
         observer: SchedulerObserver | None = None,
         attempt_seconds: float = 0.0,
         version: str = DEFAULT_KUBE_VERSION,
+        tracer: Tracer | None = None,
+        decisions: Decisions | None = None,
     ) -> None:
         self.clock = FakeClock()
         self.state = State()
@@ -229,6 +237,7 @@ class World:
             feature_gates=gates,
             extenders=extenders,
             exclusive=True,
+            observer=MetricsObserver(Metrics()),
         )
         leads = leadership or Unchallenged()
         self.cycle = BindingCycle(engine, leadership=leads, api=self.cluster, clock=self.clock)
@@ -241,6 +250,8 @@ class World:
             gates=Gates(KubeVersion.parse(version), gates),
             observer=observer or Unobserved(),
             clock=self.clock,
+            tracer=tracer,
+            decisions=decisions,
         )
         self.scheduler = build_scheduler(around, BackoffTimes(), binders=1, attempt_seconds=attempt_seconds)
         self.queue = self.scheduler.queue

@@ -8,14 +8,15 @@ from mooring.service.listen import is_local, split
 from mooring.service.offer import Servicers
 from mooring.serving.addresses import ListenError
 from mooring.serving.certificates import TlsFiles
+from mooring.tracing.spans import Tracer
 from mooring_extender.allocator import keep_freed_memory
 from mooring_extender.app import ExtenderApp, Options
 from mooring_extender.server import HttpServer
 from mooring_extender.tls import server_context, warn_of_strangers
 
 
-def extender_server(options: ExtenderOptions, servicers: Servicers) -> HttpServer:
-    """Return the adapter for this process, bound to its port.
+def extender_server(options: ExtenderOptions, servicers: Servicers, tracer: Tracer | None) -> HttpServer:
+    """Return the adapter for this process, bound to its port; ``tracer`` decides which calls are traced.
 
     Raises:
         ListenError: The address is in use, can be reached by others and no flag allows that, or a file of its
@@ -38,7 +39,7 @@ def extender_server(options: ExtenderOptions, servicers: Servicers) -> HttpServe
     )
     keep_freed_memory()
     try:
-        app = ExtenderApp(lambda: LocalClient(servicers), answering)
+        app = ExtenderApp(lambda: LocalClient(servicers), answering, tracer)
         return HttpServer(app, host, port, server_context(files) if files else None)
     except OSError as error:
         raise ListenError(str(error)) from None

@@ -10,6 +10,7 @@ from typing import Any, TypeAlias, TypeVar
 
 from mooring.service.errors import failure_of
 from mooring.service.offer import Servicers
+from mooring.tracing.spans import carried
 from mooring.v1 import cluster_service_pb2 as cluster_pb
 from mooring.v1 import plugin_service_pb2 as plugin_pb
 from mooring.v1 import scheduling_service_pb2 as pb
@@ -107,7 +108,7 @@ class LocalClient:
             raise _call_error(error) from error
 
     async def _in_thread(self, work: Callable[[], Response]) -> Response:
-        return await asyncio.get_running_loop().run_in_executor(self._threads, work)
+        return await asyncio.get_running_loop().run_in_executor(self._threads, carried(work))
 
 
 def _call_error(error: Exception) -> CallError:

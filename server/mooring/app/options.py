@@ -139,6 +139,7 @@ class ServerOptions:
         extender: The extender adapter in the same process; None = none.
         decisions: What is remembered of decisions.
         recording: Whether all is recorded.
+        tracing: The TracingConfiguration's file; "" = nothing is traced.
     """
 
     engine: EngineOptions
@@ -153,6 +154,7 @@ class ServerOptions:
     extender: ExtenderOptions | None = None
     decisions: DecisionOptions = field(default_factory=DecisionOptions)
     recording: RecordingOptions = field(default_factory=RecordingOptions)
+    tracing: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,6 +257,7 @@ class SchedulerOptions:
         service: The gRPC listener, which answers what changes nothing; None = none.
         decisions: What is remembered of decisions.
         recording: Whether all is recorded.
+        tracing: The TracingConfiguration's file; "" = nothing is traced.
     """
 
     engine: EngineOptions
@@ -269,3 +272,4 @@ class SchedulerOptions:
     service: Options | None = None
     decisions: DecisionOptions = field(default_factory=DecisionOptions)
     recording: RecordingOptions = field(default_factory=RecordingOptions)
+    tracing: str = ""

@@ -27,8 +27,10 @@ from mooring.app.secure_serving import endpoint
 from mooring.app.signals import wait_for_signal
 from mooring.app.sources import check_read_kinds, readers_of
 from mooring.app.start_log import log_configuration
+from mooring.app.tracing import tracer_for
 from mooring.cluster.binding import KubernetesBinder
 from mooring.cluster.cluster_api import KubernetesApi
+from mooring.cluster.originals import Originals
 from mooring.cluster.sources import KubernetesSource
 from mooring.config.defaults import KUBE_SCHEDULER_LEASE
 from mooring.config.show import dump, plain
@@ -39,6 +41,7 @@ from mooring.runtime.commit.clock import SystemClock
 from mooring.runtime.commit.committer import Committer
 from mooring.runtime.profiles.registry import Registry
 from mooring.scheduler.assembly import Dependencies, build_scheduler
+from mooring.scheduler.extender import HttpExtender
 from mooring.scheduler.leadership import LeaderElection
 from mooring.scheduler.queue import GROUPS_GATE, BackoffTimes, groups_are_tried
 from mooring.scheduler.scheduler import Scheduler
@@ -89,6 +92,7 @@ def run_scheduler(
 
     parts = _assemble(options, metrics, give_up)
     with ExitStack() as running:
+        parts.end_tracing(running)
         pages = _pages(options, parts, metrics)
         if pages is not None:
             pages.start()
@@ -170,6 +174,11 @@ class _SchedulerParts:
     election: LeaderElection | None
     decides: DecidingParts
 
+    def end_tracing(self, running: ExitStack) -> None:
+        """Send the last traces when ``running`` ends."""
+        if self.decides.tracer is not None:
+            running.callback(self.decides.tracer.close)
+
     def follow_configuration(self, options: SchedulerOptions, metrics: Metrics, running: ExitStack) -> None:
         """Reload the configuration file when it changes, until ``running`` ends."""
 
@@ -215,8 +224,7 @@ def _assemble(options: SchedulerOptions, metrics: Metrics, give_up: Callable[[],
     server = connection.server()
     election = _election(configuration, connection, metrics, give_up)
     cluster = KubernetesApi(server, election)
-    names = [profile.scheduler_name for profile in configuration.profiles]
-    extenders, originals = extenders_of(configuration.document.extenders, names)
+    extenders, originals = _extenders(configuration)
     core = build_core(
         options.engine,
         registry,
@@ -231,7 +239,7 @@ def _assemble(options: SchedulerOptions, metrics: Metrics, give_up: Callable[[],
     freshness = Freshness(source, options.max_staleness)
     leadership = FreshLeadership(election or Unchallenged(), freshness)
     cycle = BindingCycle(core.engine, leadership=leadership, api=cluster)
-    observer = SchedulerMetrics(metrics)
+    observer, tracer = SchedulerMetrics(metrics), tracer_for(options.tracing, "mooring-scheduler")
     memory = DecisionMemory.of(options.decisions, core, options.engine, metrics, options.recording)
     dependencies = Dependencies(
         engine=core.engine,
@@ -244,11 +252,18 @@ def _assemble(options: SchedulerOptions, metrics: Metrics, give_up: Callable[[],
         observer=observer,
         clock=SystemClock(),
         decisions=memory.decisions,
+        tracer=tracer,
     )
     scheduler = _scheduler(dependencies, options, configuration)
     observer.measure_queue(scheduler.queue)
-    decides = DecidingParts(core, memory, source, freshness, dependencies.committer, scheduler)
+    decides = DecidingParts(core, memory, source, freshness, dependencies.committer, scheduler, tracer)
     return _SchedulerParts(core, connection, source, freshness, cycle, scheduler, election, decides)
+
+
+def _extenders(configuration: config.Configuration) -> tuple[list[HttpExtender], Originals]:
+    """Return the extenders of all profiles, and where they find what they are sent."""
+    names = [profile.scheduler_name for profile in configuration.profiles]
+    return extenders_of(configuration.document.extenders, names)
 
 
 def _readers(options: SchedulerOptions, core: Core) -> dict[str, list[str]]:

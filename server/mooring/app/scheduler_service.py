@@ -27,6 +27,7 @@ from mooring.service.server import Server, build
 from mooring.service.slots import Slots
 from mooring.sessions.sessions import Sessions
 from mooring.telemetry.metrics import Metrics
+from mooring.tracing.spans import Tracer
 
 ANSWER_SLOTS = 2
 """Questions worked on at once."""
@@ -37,7 +38,7 @@ MAX_ABANDONED = 32
 
 @dataclass(frozen=True, slots=True)
 class DecidingParts:
-    """What the listener answers from: the engine with its source, and the scheduler."""
+    """What the listener answers from: the engine with its source, and the scheduler; and what it traces."""
 
     core: Core
     memory: DecisionMemory
@@ -45,6 +46,7 @@ class DecidingParts:
     freshness: Freshness
     committer: Committer
     scheduler: Scheduler
+    tracer: Tracer | None
 
 
 def scheduler_service(options: SchedulerOptions, parts: DecidingParts, metrics: Metrics) -> Server | None:
@@ -85,7 +87,8 @@ def scheduler_service(options: SchedulerOptions, parts: DecidingParts, metrics: 
     )
     servicers = Servicers.of(backend, measured=options.serving is not None)
     ready = parts.freshness.not_ready
-    return build(servicers.services(), service, metrics=metrics, slots=slots, ready=ready)
+    offered = servicers.services()
+    return build(offered, service, metrics=metrics, slots=slots, ready=ready, tracer=parts.tracer)
 
 
 def _queue(scheduler: Scheduler) -> Sequence[PodInQueue]:

@@ -25,6 +25,7 @@ from mooring.app.reload import followed
 from mooring.app.signals import wait_for_signal
 from mooring.app.sources import api_server_of, check_read_kinds, source_of
 from mooring.app.start_log import log_configuration
+from mooring.app.tracing import tracer_for
 from mooring.cluster.api import ApiServer
 from mooring.cluster.binding import KubernetesBinder, LocalBinder
 from mooring.cluster.cluster_api import KubernetesApi
@@ -44,6 +45,7 @@ from mooring.telemetry.decision_metrics import MetricsObserver
 from mooring.telemetry.metrics import Metrics
 from mooring.telemetry.process_metrics import RequestMetrics
 from mooring.telemetry.source_metrics import SourceCollector, SourceState
+from mooring.tracing.spans import Tracer
 
 if TYPE_CHECKING:
     from mooring_extender.server import HttpServer
@@ -89,7 +91,7 @@ def serve(
     decisions = _decisions(options, metrics, give_up)
     servicers = Servicers.of(decisions.backend(slots, metrics))
     # All ports are taken before anything starts, so a taken one ends the command at once.
-    extender = _extender(options, servicers)
+    extender = _extender(options, servicers, decisions.tracer)
     server = build(
         servicers.services(),
         options.service,
@@ -97,6 +99,7 @@ def serve(
         slots=slots.plugins,
         session_slots=slots.sessions,
         ready=decisions.freshness.not_ready,
+        tracer=decisions.tracer,
     )
     with ExitStack() as running:
         running.callback(slots.commits.stop)
@@ -111,22 +114,19 @@ def serve(
         running.callback(server.withdraw)
         if extender:
             running.callback(extender.withdraw)
-        log.info("%s", decisions.describe())
-        log_configuration(
-            decisions.core.configuration, configured=bool(options.engine.config), scheduling=False
-        )
-        listeners = {"grpc": server.address} | ({"extender": extender.url} if extender else {})
-        on_ready(listeners | {"health": server.health_address, "metrics": server.metrics_address})
+        decisions.log_start()
+        listeners = {"grpc": server.address, **({"extender": extender.url} if extender else {})}
+        on_ready({**listeners, "health": server.health_address, "metrics": server.metrics_address})
         wait_for_signal(stop)
     return not deposed.is_set()
 
 
-def _extender(options: ServerOptions, servicers: Servicers) -> HttpServer | None:
+def _extender(options: ServerOptions, servicers: Servicers, tracer: Tracer | None) -> HttpServer | None:
     if options.extender is None:
         return None
     from mooring.app.extender import extender_server
 
-    return extender_server(options.extender, servicers)
+    return extender_server(options.extender, servicers, tracer)
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +160,7 @@ class _Decisions:
     election: LeaderElection | None
     api: KubernetesApi | None
     memory: DecisionMemory
+    tracer: Tracer | None
 
     def backend(self, slots: _AllSlots, metrics: Metrics) -> Backend:
         """Return what the servicers answer from."""
@@ -204,6 +205,8 @@ class _Decisions:
     def start(self, metrics: Metrics, running: ExitStack) -> None:
         """Load and follow the source, and record what happens, until ``running`` ends."""
         options = self.options
+        if self.tracer is not None:
+            running.callback(self.tracer.close)
         self.source.start()
         running.callback(self.source.stop)
         start_recording(
@@ -241,8 +244,14 @@ class _Decisions:
         check_read_kinds(profiles.values(), self.source)
         self.core.reconfigure(configuration, profiles)
 
-    def describe(self) -> str:
-        """Source, counts, epoch and configuration, for the start-up log."""
+    def log_start(self) -> None:
+        """Log what the answers stand on."""
+        log.info("%s", self._description())
+        configured = bool(self.options.engine.config)
+        log_configuration(self.core.configuration, configured=configured, scheduling=False)
+
+    def _description(self) -> str:
+        """Source, counts, epoch and configuration."""
         tables = self.core.state.snapshot
         sources = ", ".join(status.name for status in self.source.describe()) or "push"
         return (
@@ -280,6 +289,7 @@ def _decisions(options: ServerOptions, metrics: Metrics, lost: Callable[[], None
         election,
         api,
         DecisionMemory.of(options.decisions, core, options.engine, metrics, options.recording),
+        tracer_for(options.tracing, "mooring"),
     )
 
 

@@ -177,6 +177,12 @@ def recording_options(args: argparse.Namespace, directory: str) -> RecordingOpti
     return RecordingOptions(directory, limits)
 
 
+def add_tracing(flags: Flags) -> None:
+    """``--tracing-config-file``, as kube-apiserver's."""
+    text = "TracingConfiguration, as kube-apiserver's: what is traced, and where it goes; default: nothing"
+    flags.group("Tracing flags").add("tracing-config-file", "FILE", "", text)
+
+
 def decision_options(args: argparse.Namespace) -> DecisionOptions:
     """Return the options from the flags of ``add_decisions``."""
     return DecisionOptions(

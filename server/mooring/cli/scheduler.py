@@ -20,6 +20,7 @@ from mooring.cli.flags import (
     add_logging_format,
     add_recording,
     add_self_check,
+    add_tracing,
     certificate_files,
     decision_options,
     engine_options,
@@ -62,6 +63,7 @@ def add(commands: Commands) -> None:
     add_self_check(flags)
     add_decisions(flags)
     add_recording(flags)
+    add_tracing(flags)
     _add_service(flags.group("gRPC serving flags"))
     cluster.add("stop-grace", "TIME", "15s", "how long open bindings may take at the end", seconds)
     parser.set_defaults(run=run, parser=parser)
@@ -120,6 +122,7 @@ def run(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
         service=_service_options(args),
         decisions=decision_options(args),
         recording=recording_options(args, args.record_to),
+        tracing=args.tracing_config_file,
     )
     if args.write_config_to:
         write_configuration(scheduler, args.write_config_to)

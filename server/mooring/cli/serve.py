@@ -19,6 +19,7 @@ from mooring.cli.flags import (
     add_metrics_prefix,
     add_recording,
     add_self_check,
+    add_tracing,
     certificate_files,
     decision_options,
     engine_options,
@@ -50,6 +51,7 @@ def add(commands: Commands) -> None:
     add_self_check(flags)
     add_decisions(flags)
     add_recording(flags)
+    add_tracing(flags)
     _add_serving(flags.group("Serving flags"))
     _add_extender(flags.group("Extender flags"))
     _add_limits(flags.group("Limits and shutdown flags"))
@@ -132,6 +134,7 @@ def _server_options(args: argparse.Namespace, options: tuple[Option, ...]) -> Se
         extender=_extender_options(args) if args.extender_listen else None,
         decisions=decision_options(args),
         recording=recording_options(args, args.record_to),
+        tracing=args.tracing_config_file,
     )
 
 

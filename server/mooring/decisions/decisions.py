@@ -22,6 +22,7 @@ from mooring.framework import Code, Pod
 from mooring.framework.errors import PluginFailureError
 from mooring.runtime.cycle.choice import Choice, ChoiceColumns
 from mooring.runtime.cycle.evaluation import Evaluation
+from mooring.tracing.spans import Attributes, current_span
 
 
 class Decisions:
@@ -44,7 +45,10 @@ class Decisions:
         self.pods = pods
 
     def add(self, record: Record, pod: Pod, choice: Choice | None = None) -> int:
-        """Note a decision about ``pod``; returns its number."""
+        """Note a decision about ``pod``, on the span that is worked on as well; returns its number."""
+        span = current_span()
+        if span is not None:
+            span.set_attributes(_attributes(record))
         seq = self.journal.add(record)
         if self.pods is not None:
             self.pods.put(seq, pod)
@@ -218,3 +222,17 @@ def _runner_up(choice: Choice) -> tuple[str, int]:
     total = int(lower.max())
     position = source.feasible[int((totals == total).argmax())]
     return source.names[source.rows[position]], total
+
+
+def _attributes(record: Record) -> Attributes:
+    """Return what a span says of a decision, by OpenTelemetry's names where there are any."""
+    return {
+        "k8s.namespace.name": record.namespace,
+        "k8s.pod.name": record.name,
+        "k8s.pod.uid": record.uid,
+        "k8s.node.name": record.node,
+        "mooring.profile": record.about.profile,
+        "mooring.result": record.result.name.lower(),
+        "mooring.nodes.evaluated": record.evaluated,
+        "mooring.nodes.feasible": record.feasible,
+    }

@@ -84,6 +84,7 @@ class Circumstances(msgspec.Struct, frozen=True, gc=False, kw_only=True):
         seed: Decides between nodes of equal totals.
         start: Where the search began that ends before all nodes are evaluated.
         repeatable: All nodes of the live state were in question, and nothing else but the state counted.
+        trace_id: The trace that it belongs to, "" = none.
     """
 
     time: float
@@ -93,6 +94,7 @@ class Circumstances(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     seed: int = 0
     start: int = 0
     repeatable: bool = True
+    trace_id: str = ""
 
 
 class Record(msgspec.Struct, frozen=True, gc=False, kw_only=True):

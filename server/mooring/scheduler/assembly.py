@@ -37,6 +37,7 @@ from mooring.scheduler.queue.scheduling_queue import LONGEST_WAIT_SECONDS
 from mooring.scheduler.recorder import EventRecorder
 from mooring.scheduler.scheduler import Scheduler, Wake
 from mooring.telemetry.scheduler_observer import SchedulerObserver
+from mooring.tracing.spans import Tracer
 
 EXPECTATION_GATE = "NominatedNodeNameForExpectation"
 """The feature gate, on by default since 1.35, with which pods that aren't bound at once name their node."""
@@ -56,6 +57,7 @@ class Dependencies:
         observer: Records measurements.
         clock: The time.
         decisions: Where attempts are noted; None = nowhere.
+        tracer: Decides which attempts are traced; None = none.
     """
 
     engine: Engine
@@ -67,6 +69,7 @@ class Dependencies:
     observer: SchedulerObserver
     clock: Clock
     decisions: Decisions | None = None
+    tracer: Tracer | None = None
 
 
 def build_scheduler(
@@ -116,6 +119,7 @@ def build_scheduler(
         observer=observer,
         clock=clock,
         attempt_seconds=attempt_seconds,
+        tracer=on.tracer,
     )
     return Scheduler(parts, wake, binders, partial(_rules, on, preemptions))
 

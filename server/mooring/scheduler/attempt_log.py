@@ -12,6 +12,7 @@ from mooring.runtime.engine import Engine
 from mooring.scheduler.attempt import Attempt
 from mooring.scheduler.queue import QueuedPod
 from mooring.scheduler.scheduling_failure import SchedulingFailure
+from mooring.tracing.spans import current_trace_id
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +109,7 @@ class AttemptLog:
             configuration=attempt.profile.configuration,
             start=attempt.start or 0,
             repeatable=alone,
+            trace_id=current_trace_id(),
         )
 
 

@@ -19,6 +19,10 @@ from mooring.scheduler.parts import Parts
 from mooring.scheduler.recorder import EventNote
 from mooring.scheduler.scheduling_failure import SchedulingFailure, failed, rejected_by_plugin
 from mooring.scheduler.stopping import StoppedError, UntilStopped
+from mooring.tracing.spans import in_child
+
+BINDING_CYCLE = "bindingCycle"
+"""The span of a binding cycle, a child of the attempt's."""
 
 log = logging.getLogger(__name__)
 
@@ -55,9 +59,10 @@ class Binders:
         if not self._waits(attempt.item.uid):
             # Events that happen from now on can't help a pod that has its node.
             self._parts.queue.end_attempt(attempt.item.uid)
-            self._pool.submit(self._bind, attempt, reservation, counts)
+            self._pool.submit(in_child(BINDING_CYCLE, self._bind), attempt, reservation, counts)
             return
-        waiter = threading.Thread(target=self._wait_and_bind, args=(attempt, reservation, counts))
+        bind = in_child(BINDING_CYCLE, self._wait_and_bind)
+        waiter = threading.Thread(target=bind, args=(attempt, reservation, counts))
         self._waiters.add(waiter)
         waiter.start()
 

@@ -19,6 +19,7 @@ from mooring.scheduler.preemption import Preemptions
 from mooring.scheduler.queue import SchedulingQueue
 from mooring.scheduler.recorder import EventRecorder
 from mooring.telemetry.scheduler_observer import SchedulerObserver
+from mooring.tracing.spans import Tracer
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +43,7 @@ class Parts:
         observer: Records measurements.
         clock: The time.
         attempt_seconds: What one attempt may take, see ``AttemptBudget``.
+        tracer: Decides which attempts are traced; None = none.
     """
 
     engine: Engine
@@ -60,6 +62,7 @@ class Parts:
     observer: SchedulerObserver
     clock: Clock
     attempt_seconds: float
+    tracer: Tracer | None
 
 
 def deciding(profiles: Profiles) -> dict[str, Profile]:

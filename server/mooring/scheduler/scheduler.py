@@ -33,6 +33,7 @@ from mooring.scheduler.scheduling_failure import (
     rejected_by_nodes,
     rejected_by_plugin,
 )
+from mooring.tracing.spans import Entered
 
 log = logging.getLogger(__name__)
 
@@ -174,15 +175,17 @@ class Scheduler:
         entity = self._with_its_group(entity)
         began, size = parts.clock.monotonic(), len(entity.members)
         budget = AttemptBudget(group_seconds(parts.attempt_seconds, size))
+        span = None if parts.tracer is None else parts.tracer.begin_attempt("schedulingCycle")
         try:
-            if isinstance(entity, QueuedGroup):
-                self._deciding = Deciding(f"pod group {'/'.join(entity.key)}", began, budget)
-                self._groups.try_group(entity, budget)
-            else:
-                (item,) = entity.members
-                self._deciding = Deciding(f"pod {item.pod.key}", began, budget)
-                profile = parts.profiles[item.pod.spec.scheduler_name]
-                self._try_pod(Attempt(item, profile, began, budget, parts.engine.start))
+            with Entered(span):
+                if isinstance(entity, QueuedGroup):
+                    self._deciding = Deciding(f"pod group {'/'.join(entity.key)}", began, budget)
+                    self._groups.try_group(entity, budget)
+                else:
+                    (item,) = entity.members
+                    self._deciding = Deciding(f"pod {item.pod.key}", began, budget)
+                    profile = parts.profiles[item.pod.spec.scheduler_name]
+                    self._try_pod(Attempt(item, profile, began, budget, parts.engine.start))
         finally:
             self._deciding = None
         return 0.0

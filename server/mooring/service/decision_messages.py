@@ -94,6 +94,7 @@ def decision_message(seq: int, record: Record, *, explained: bool) -> pb.Decisio
         explained=explained,
         controller_kind=record.owner[0],
         controller_name=record.owner[1],
+        trace_id=about.trace_id,
     )
     if record.attempt:
         message.queue_wait.CopyFrom(duration(record.queue_wait))

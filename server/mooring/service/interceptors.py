@@ -37,6 +37,7 @@ from mooring.service.memory import MemoryBudget, Share
 from mooring.service.reading import Reader, decompressed, is_compressed, no_message
 from mooring.service.slots import SlotProgress, Slots
 from mooring.telemetry.metrics import MethodMetrics, Metrics
+from mooring.tracing.spans import Entered, Tracer, carried
 
 Behavior = Callable[[Any, grpc.ServicerContext], Any]
 """A method of a servicer: (request, context) to response. Messages differ by method, hence Any."""
@@ -53,6 +54,17 @@ ANSWER_SHARE = 0.05
 ANSWER_SECONDS = 0.1
 """and its upper bound: after the client's own clock has run out, the details of an error are lost."""
 
+_SERVER_ERRORS = frozenset(
+    {
+        grpc.StatusCode.UNKNOWN,
+        grpc.StatusCode.DEADLINE_EXCEEDED,
+        grpc.StatusCode.UNIMPLEMENTED,
+        grpc.StatusCode.INTERNAL,
+        grpc.StatusCode.UNAVAILABLE,
+        grpc.StatusCode.DATA_LOSS,
+    }
+)
+"""Codes with which a server's span has failed, by OpenTelemetry's conventions."""
 
 log = logging.getLogger(__name__)
 
@@ -73,14 +85,22 @@ def in_slot(
     slots: Slots, context: grpc.ServicerContext, work: Callable[[SlotProgress], Response]
 ) -> Response:
     """Run ``work`` in a slot once it is its client's turn."""
-    return slots.run(work, time_limit(context), context.add_callback, client_of(context))
+    return slots.run(carried(work), time_limit(context), context.add_callback, client_of(context))
 
 
 class Pipeline(grpc.ServerInterceptor):
     """The one interceptor of the server: puts the layers around every method, once per method."""
 
-    def __init__(self, metrics: Metrics, budget: MemoryBudget, admission: Admission, access: Access) -> None:
+    def __init__(
+        self,
+        metrics: Metrics,
+        budget: MemoryBudget,
+        admission: Admission,
+        access: Access,
+        tracer: Tracer | None = None,
+    ) -> None:
         self._metrics = metrics
+        self._tracer = tracer
         self._budget = budget
         self._admission = admission
         self._access = access
@@ -111,6 +131,8 @@ class Pipeline(grpc.ServerInterceptor):
             behavior = admitted(handler.unary_unary, self._admission.pool_of(method))
             behavior = permitted(behavior, method, self._access)
             behavior = mapped(received(behavior, Reader(deserialize, _request_type(method)), meters))
+            if self._tracer is not None:
+                behavior = traced(behavior, method, self._tracer)
             unary = Unary(behavior, self._budget, meters, partial(self._callers.ended, method))
             return grpc.stream_unary_rpc_method_handler(unary, None, handler.response_serializer)
         if handler.stream_stream is not None:
@@ -249,6 +271,11 @@ def _code_of(context: grpc.ServicerContext) -> grpc.StatusCode | None:
     return code if isinstance(code, grpc.StatusCode) else None
 
 
+def _details_of(context: grpc.ServicerContext) -> str:
+    details = context.details()  # type: ignore[attr-defined]  # missing in grpcio's types
+    return details.decode() if isinstance(details, bytes) else str(details)
+
+
 def _code_of_ended(context: grpc.ServicerContext) -> grpc.StatusCode:
     # A call that the client or a clock has ended has no code of its own.
     return grpc.StatusCode.CANCELLED if context.time_remaining() > 0 else grpc.StatusCode.DEADLINE_EXCEEDED
@@ -269,6 +296,30 @@ def mapped(behavior: Behavior) -> Behavior:
             if _code_of(context) is grpc.StatusCode.UNIMPLEMENTED:
                 abort(context, UnimplementedError("not offered by this server; see GetCapabilities"))
             abort(context, error)
+
+    return call
+
+
+def traced(behavior: Behavior, method: str, tracer: Tracer) -> Behavior:
+    """Trace some of the calls, and those that their callers trace."""
+    name = method.removeprefix("/")
+    service, _, rpc = name.partition("/")
+    about = {"rpc.system": "grpc", "rpc.service": service, "rpc.method": rpc}
+
+    def call(request: Any, context: grpc.ServicerContext) -> Any:
+        metadata = context.invocation_metadata() or ()
+        traceparent = next((value for key, value in metadata if key == "traceparent"), "")
+        span = tracer.begin_call(name, str(traceparent))
+        if span is None:
+            return behavior(request, context)
+        span.set_attributes(about)
+        with Entered(span):
+            try:
+                return behavior(request, context)
+            finally:
+                code = _code_of(context) or grpc.StatusCode.OK
+                span.set_attributes({"rpc.grpc.status_code": code.value[0]})
+                span.end(_details_of(context) if code in _SERVER_ERRORS else "")
 
     return call
 

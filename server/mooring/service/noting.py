@@ -26,6 +26,7 @@ from mooring.runtime.cycle.full_cycle import Found
 from mooring.runtime.profiles.profile import Profile
 from mooring.service.backend import Backend
 from mooring.service.selection import Selection
+from mooring.tracing.spans import current_trace_id
 
 if TYPE_CHECKING:
     from mooring.service.batch import Batch
@@ -147,6 +148,7 @@ class Noting:
             configuration=profile.configuration,
             seed=self._seed,
             repeatable=repeatable,
+            trace_id=current_trace_id(),
         )
 
     def _add(

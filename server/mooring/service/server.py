@@ -27,6 +27,7 @@ from mooring.serving.certificates import TlsFiles
 from mooring.serving.clients import typed_names
 from mooring.telemetry.metrics import MethodMetrics, Metrics
 from mooring.telemetry.shown_metrics import ShownMetrics
+from mooring.tracing.spans import Tracer
 
 # gRPC accepts unknown option names in silence, so they are kept here and their effect is tested. Never add
 # maximum_concurrent_rpcs: it counts calls whose request never arrives, and Admission counts better.
@@ -196,6 +197,7 @@ def build(
     slots: Slots,
     ready: Callable[[], str],
     session_slots: Slots | None = None,
+    tracer: Tracer | None = None,
 ) -> Server:
     """Build a server and bind its ports.
 
@@ -206,6 +208,7 @@ def build(
         slots: Where the servicers run plugins; stopped with the server, and behind liveness.
         ready: Why no decisions can be made yet, as one phrase; "" once they can.
         session_slots: Where calls about sessions run, which give way to all others.
+        tracer: Decides which calls are traced; None = none.
 
     Raises:
         ListenError: An address cannot be listened on, or must not be without TLS.
@@ -220,9 +223,10 @@ def build(
     access = Access(guarded, typed_names(options.allow_clients), options.read_only)
     threads = Threads(options.transport_threads, "grpc")
     arrivals = Arrivals(threads, metrics, options.body_timeout)
+    budget = MemoryBudget(options.body_budget_bytes)
     server = grpc.server(
         arrivals,  # type: ignore[arg-type]  # any executor will do
-        interceptors=[Pipeline(metrics, MemoryBudget(options.body_budget_bytes), admission, access)],
+        interceptors=[Pipeline(metrics, budget, admission, access, tracer)],
         options=(*SERVER_OPTIONS, at_most(share_of_files(CONNECTIONS_SHARE, MAX_CONNECTIONS))),
     )
     for service in services:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from functools import partial
 
 from mooring.framework.state import ClusterState
@@ -9,18 +10,31 @@ from mooring.runtime.cache.outcome import CacheCounts
 from mooring.runtime.commit.reservations import Reservations, Stage
 from mooring.telemetry.cache_metrics import CacheCollector
 from mooring.telemetry.metrics import Metrics
+from mooring.tracing.spans import current_span
+
+SAMPLED_CYCLES = 0.1
+"""The share of decisions whose plugin durations are measured; kube-scheduler's own."""
 
 
 class MetricsObserver:
-    """Implements ``mooring.runtime.cycle.plugin_calls.Observer``. Thread-safe."""
+    """Implements ``mooring.runtime.cycle.plugin_calls.Observer``, also for what is traced. Thread-safe."""
 
     def __init__(self, metrics: Metrics) -> None:
         self._metrics = metrics
 
+    def measures_plugins(self) -> bool:
+        return current_span() is not None or random.random() < SAMPLED_CYCLES  # noqa: S311 - measurements
+
     def plugin_duration(self, plugin: str, extension_point: str, status: str, seconds: float) -> None:
+        span = current_span()
+        if span is not None:
+            span.record(plugin, seconds, {"extension_point": extension_point, "status": status})
         self._metrics.plugin_execution_duration(plugin, extension_point, status).observe(seconds)
 
     def point_duration(self, extension_point: str, status: str, profile: str, seconds: float) -> None:
+        span = current_span()
+        if span is not None:
+            span.record(extension_point, seconds, {"profile": profile, "status": status})
         self._metrics.extension_point_duration(extension_point, status, profile).observe(seconds)
 
     def plugin_evaluated(self, plugin: str, extension_point: str, profile: str) -> None:

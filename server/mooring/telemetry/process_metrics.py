@@ -11,6 +11,7 @@ from prometheus_client import Gauge
 
 from mooring.telemetry.meters import Counts, Durations
 from mooring.telemetry.metrics import Metrics
+from mooring.tracing.spans import current_span
 
 REQUEST_SECONDS = (0.005, 0.025, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 60.0)
 """The upper bounds of client-go's buckets."""
@@ -46,5 +47,10 @@ class RequestMetrics:
 
     def ended(self, method: str, host: str, code: int, seconds: float) -> None:
         """Count a request; ``code`` is 0 without an answer."""
+        span = current_span()
+        if span is not None:
+            span.record(
+                f"HTTP {method}", seconds, {"server.address": host, "http.response.status_code": code}
+            )
         self._requests(str(code) if code else NO_ANSWER, method, host).inc()
         self._duration(method, host).observe(seconds)

@@ -221,7 +221,7 @@ class Decision(_message.Message):
     attempt: _builtins.int
     """Which attempt of the pod it was, 1 or more. 0 where the process has no queue."""
     trace_id: _builtins.str
-    """The trace that it belongs to, lower-case hexadecimal. Empty without tracing, and so far always."""
+    """The trace that it belongs to, lower-case hexadecimal. Empty where it was not traced."""
     explained: _builtins.bool
     """Whether GetDecision has an explanation. May turn false later."""
     controller_kind: _builtins.str

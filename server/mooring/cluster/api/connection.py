@@ -13,6 +13,7 @@ from typing import Any
 from urllib.parse import urlencode, urlsplit
 
 from mooring.cluster.api.answers import Response, Stream, unanswered
+from mooring.tracing.spans import outgoing_headers
 
 CREDENTIALS_SECONDS = 1.0
 """How many seconds credentials count as fresh: tokens are renewed behind it, but to read a kubeconfig's
@@ -122,6 +123,7 @@ class Connection:
         }
         if request.data is not None:
             headers["Content-Type"] = request.content_type
+        headers.update(outgoing_headers())
         headers.update(self._credentials())
         query = f"?{urlencode(request.query)}" if request.query else ""
         return self._pool.urlopen(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import time
 from collections.abc import Callable
 from types import TracebackType
@@ -17,15 +16,16 @@ from mooring.runtime.profiles.tracebacks import TRACEBACKS
 
 T = TypeVar("T")
 
-SAMPLED_CYCLES = 0.1
-"""The share of decisions whose plugin durations are measured; kube-scheduler's own."""
-
 
 class Observer(Protocol):
     """Records measurements. Called from many threads."""
 
+    def measures_plugins(self) -> bool:
+        """Return whether to record how long each plugin runs; asked once for each decision."""
+        ...
+
     def plugin_duration(self, plugin: str, extension_point: str, status: str, seconds: float) -> None:
-        """Record how long a plugin ran; called for a sample of the decisions."""
+        """Record how long a plugin ran."""
         ...
 
     def point_duration(self, extension_point: str, status: str, profile: str, seconds: float) -> None:
@@ -63,6 +63,10 @@ class Observer(Protocol):
 
 class NullObserver:
     """Measures nothing."""
+
+    def measures_plugins(self) -> bool:
+        """Return False."""
+        return False
 
     def plugin_duration(self, plugin: str, extension_point: str, status: str, seconds: float) -> None:
         """Drop it."""
@@ -167,7 +171,7 @@ class PluginCalls:
         self._check = progress.check
         self._observer = observer
         self._final = final
-        self._sampled = random.random() < SAMPLED_CYCLES  # noqa: S311 - a sample of measurements
+        self._timing = observer.measures_plugins()
 
     def check(self) -> None:
         """Go on only if the caller still waits.
@@ -191,7 +195,7 @@ class PluginCalls:
         RUNNING.check = check
         progress.plugin, progress.extension_point = plugin, point
         try:
-            return self._timed(plugin, point, function, args) if self._sampled else function(*args)
+            return self._timed(plugin, point, function, args) if self._timing else function(*args)
         except (MooringError, NodesChangedError):
             raise
         except NotWrittenError as error:

@@ -24,6 +24,7 @@ from mooring.config.types import ExtenderStanza, ExtenderTLS
 from mooring.framework.args import FieldError
 from mooring.framework.certificates import load_pair
 from mooring.framework.errors import InvalidArgumentError
+from mooring.tracing.spans import current_span, outgoing_headers
 
 log = logging.getLogger(__name__)
 
@@ -66,13 +67,14 @@ class Transport:
         from urllib3 import Timeout
         from urllib3.exceptions import HTTPError
 
-        end = time.monotonic() + seconds
+        began = time.monotonic()
+        end = began + seconds
         try:
             response = self._manager.request(
                 "POST",
                 url,
                 body=body,
-                headers=HEADERS,
+                headers={**HEADERS, **outgoing_headers()},
                 timeout=Timeout(total=seconds),
                 retries=False,
                 redirect=False,
@@ -87,6 +89,10 @@ class Transport:
                 response.release_conn()
         except (HTTPError, OSError) as error:
             raise TransportError(f'Post "{without_secrets(url)}": {error}') from error
+        finally:
+            span = current_span()
+            if span is not None:
+                span.record("HTTP POST", time.monotonic() - began, {"url.full": without_secrets(url)})
 
 
 def _read(response: Any, end: float) -> bytes:

@@ -1,0 +1,19 @@
+"""The tracer of a server or a scheduler."""
+
+from __future__ import annotations
+
+from mooring.framework.errors import InvalidArgumentError
+from mooring.tracing.spans import Tracer
+from mooring.tracing.tracer import tracer_of
+
+
+def tracer_for(file: str, service: str) -> Tracer | None:
+    """Return what traces as ``--tracing-config-file`` says; None without it.
+
+    Raises:
+        InvalidArgumentError: The file can't be used.
+    """
+    try:
+        return tracer_of(file, service)
+    except ValueError as error:
+        raise InvalidArgumentError.at("--tracing-config-file", str(error)) from error

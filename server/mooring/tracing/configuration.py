@@ -1,0 +1,59 @@
+"""What is traced, and where traces go: the TracingConfiguration that Kubernetes' components read.
+
+Mirrors ``component-base/tracing/api/v1``; the file is the one of kube-apiserver's ``--tracing-config-file``.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import msgspec
+
+PER_MILLION = 1_000_000
+"""The sampling rate with which everything is traced."""
+
+_SCHEMES = ("", "dns", "unix", "unix-abstract")
+
+
+class TracingConfiguration(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
+    """A TracingConfiguration.
+
+    Attributes:
+        api_version: One of kube-apiserver's.
+        kind: TracingConfiguration.
+        endpoint: Where an OTLP collector takes gRPC calls in plain text, a name as gRPC resolves it.
+        sampling_rate_per_million: How many of a million calls and attempts are traced, of those that are
+            not part of a trace already.
+    """
+
+    api_version: Literal[
+        "apiserver.config.k8s.io/v1", "apiserver.config.k8s.io/v1beta1", "apiserver.config.k8s.io/v1alpha1"
+    ]
+    kind: Literal["TracingConfiguration"]
+    endpoint: str = "localhost:4317"
+    sampling_rate_per_million: Annotated[int, msgspec.Meta(ge=0, le=PER_MILLION)] = 0
+
+    def __post_init__(self) -> None:
+        """Check what types don't say.
+
+        Raises:
+            ValueError: The endpoint is none that gRPC resolves.
+        """
+        scheme, separator, _ = self.endpoint.partition("//")
+        if separator and scheme.removesuffix(":") not in _SCHEMES:
+            raise ValueError(f"endpoint {self.endpoint!r} must be HOST:PORT, dns, unix or unix-abstract")
+
+
+def read_configuration(file: str) -> TracingConfiguration:
+    """Return the configuration that a file has.
+
+    Raises:
+        ValueError: It can't be read, or isn't one.
+    """
+    try:
+        return msgspec.yaml.decode(Path(file).read_bytes(), type=TracingConfiguration)
+    except OSError as error:
+        raise ValueError(f"{file}: {error.strerror}") from error
+    except msgspec.MsgspecError as error:
+        raise ValueError(f"{file}: {error}") from error

@@ -1,0 +1,1 @@
+"""Traces as an OTLP collector gets them."""
