@@ -90,7 +90,7 @@ def test_names_are_whole_where_nothing_has_to_fit(capsys: pytest.CaptureFixture[
         pytest.param(["--compare", f"{BIG},{CORDONED}"], f"{CORDONED}: rejected: NodeUns", id="one rejected"),
         pytest.param(["--what-would-it-take", BIG], "is selected already", id="takes nothing"),
         pytest.param(["--what-would-it-take", SMALL], "more points to have the highest total", id="points"),
-        pytest.param(["--what-would-it-take", CORDONED], "not this: node(s) were unsch", id="a reason less"),
+        pytest.param(["--what-would-it-take", CORDONED], "the pod tolerates node.kub", id="a taint"),
     ],
 )
 def test_one_node(flags: list[str], said: str, capsys: pytest.CaptureFixture[str], cluster: Path) -> None:
@@ -102,8 +102,8 @@ def test_one_node(flags: list[str], said: str, capsys: pytest.CaptureFixture[str
 
 def test_what_is_lacking_is_counted(capsys: pytest.CaptureFixture[str], cluster: Path) -> None:
     result = explain(capsys, cluster, "huge", "--what-would-it-take", CORDONED)
-    assert "56 more cpu: needs 64, 8 free" in result.out
-    assert "not this: node(s) were unschedulable" in result.out
+    assert "the pod requests 8 cpu in place of 64" in result.out
+    assert "the pod tolerates node.kubernetes.io/unschedulable:NoSchedule; " in result.out
     assert result.code == 3
     node = explain(capsys, cluster, "huge", "--node", SMALL)
     assert "Insufficient cpu: needs 64, 4 free" in node.out

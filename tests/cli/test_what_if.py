@@ -189,3 +189,34 @@ def test_what_is_wrong_is_said(
     result = call(capsys, "what-if", *(known.get(word, word) for word in words))
     assert result.code == code
     assert complaint in result.err
+
+
+def test_what_would_make_a_pod_fit(cluster: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    argv = ("what-if", "change", "waiting-0", "--manifests", cluster)
+    assert "pod default/waiting-0 fits as it is" in call(capsys, *argv).out
+    result = call(capsys, *argv, "--node", "a", columns=120)
+    assert result.code == 0
+    assert [line.split(maxsplit=1) for line in result.out.splitlines()[2:]] == [
+        ["1", "the pod requests 0.1 cpu in place of 0.99  a"],
+        ["1", "default/on-a goes to c                     a"],
+    ]
+    document = call(capsys, *argv, "--node", "a", "--kind", "move", "-o", "json").document
+    assert document["options"] == [
+        {"node": "a", "changes": [{"kind": "move", "pod": "default/on-a", "node": "c"}]}
+    ]
+    assert (document["fits"], document["complete"]) == (True, True)
+
+
+def test_a_pod_that_nothing_would_make_fit(cluster: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    argv = ("what-if", "change", "waiting-0", "--manifests", cluster, "--node", "a", "--kind")
+    result = call(capsys, *argv, "label")
+    assert (result.code, result.out.splitlines()[-1]) == (3, "no such change would make it fit")
+    assert "none of toleration, label, request, move, node" in call(capsys, *argv, "luck").err
+
+
+def test_a_server_says_the_same_of_changes(
+    server: Started, cluster: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    argv = ("what-if", "change", "waiting-0", "--node", "a", "-o", "json")
+    local = call(capsys, *argv, "--manifests", cluster).document
+    assert call(capsys, *argv, "--server", server.address("grpc")).document == local

@@ -395,3 +395,31 @@ def test_wrong_node_groups_are_rejected(groups: list[Any], message: str) -> None
         failed = rejected(lambda: session.simulation.NodeGroups(pb.NodeGroupsRequest(groups=groups)))
         assert failed.code.name == "INVALID_ARGUMENT"
         assert message in failed.text
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_what_would_make_a_pod_fit_is_told_and_nothing_is_changed(way: Callable[..., Any]) -> None:
+    taken = make_pod("x", node="b", requests={"cpu": "1500m"}, metadata={"uid": "x", **OWNED})
+    with world(*ROOM, taken) as w, way(w.backend) as stubs:
+        session = Client(stubs)
+        asked = pb.ChangeRequest(session=session.id, pod=sent(pod("p", "1500m")))
+        found = session.simulation.Change(asked)
+        (less,), (more,) = (option.steps for option in found.options)
+        assert (found.options[0].node, found.options[1].node) == ("a", "b-1")
+        assert less.request == pb.LoweredRequest(resource="cpu", before=1500, after=1000)
+        assert more.node == pb.AddedNode(node="b-1", like="b")
+        assert found.status.message == "0/2 nodes are available: 2 Insufficient cpu."
+        assert session.look().change_count == 0
+
+
+@pytest.mark.parametrize(
+    ("fields", "text"),
+    [
+        pytest.param({"kinds": [1, 9]}, "kinds[1]: 9 is no kind of change", id="kind"),
+        pytest.param({"nodes": ["a", "z"]}, "node 'z' is not known", id="node"),
+    ],
+)
+def test_changes_of_what_is_not_there_are_rejected(fields: dict[str, Any], text: str) -> None:
+    with client(*ROOM) as (session, _):
+        request = pb.ChangeRequest(session=session.id, pod=sent(pod("p")), **fields)
+        assert text in rejected(lambda: session.simulation.Change(request)).text

@@ -123,7 +123,7 @@ def explain_in(
     cycle: CycleOptions | None = None,
 ) -> Explanation:
     """As ``explain_pod``, by an engine that is there already, of one of the pods that its state has."""
-    pod = _pod(name, pods)
+    pod = pod_named(name, pods)
     found = engine.profile(profile, pod)
     state = engine.state.fork()
     assigned = pod.spec.node_name
@@ -158,7 +158,12 @@ def explained(
     return Explanation.of(choice, seed, warnings, assigned_node)
 
 
-def _pod(wanted: str, pods: Sequence[Pod]) -> Pod:
+def pod_named(wanted: str, pods: Sequence[Pod]) -> Pod:
+    """Return the pod called ``wanted``, NAMESPACE/NAME or a name in the default namespace.
+
+    Raises:
+        NotFoundError: There is none (POD_NOT_FOUND).
+    """
     key = wanted if "/" in wanted else f"default/{wanted}"
     for pod in pods:
         if pod.key == key:

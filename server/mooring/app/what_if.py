@@ -1,4 +1,4 @@
-"""Futures of manifests, without a server: how many more pods, and which nodes could go."""
+"""Futures of manifests, without a server: how many more pods, which nodes could go, what would help."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
-from mooring.app.offline import Objects, core_over
+from msgspec.structs import replace
+
+from mooring.app.offline import Objects, core_over, pod_named
 from mooring.app.options import EngineOptions
 from mooring.app.sessions import LiveState
 from mooring.cluster.manifests import load_manifests
@@ -16,6 +18,8 @@ from mooring.framework.pod_table import template_of
 from mooring.framework.releases import Gates
 from mooring.runtime.cycle.plugin_calls import Unhurried
 from mooring.sessions.capacity import MOST, Capacity, capacity_of
+from mooring.sessions.change.search import ALL_KINDS, Changes, ChangeSearch
+from mooring.sessions.change.steps import Kind
 from mooring.sessions.node_groups import NodeGroup, NodeGroupOption, NodeGroups, pending
 from mooring.sessions.removal import NodeRemoval, Removal, adopted
 from mooring.sessions.work_trees import Work
@@ -132,6 +136,34 @@ def node_groups(
     looking = NodeGroups(work, pending(work.tree), lambda pod: work.engine.profile(profile, pod), seed=seed)
     looking.place_existing(Unhurried())
     return looking, (looking.option(group, Unhurried()) for group in groups)
+
+
+def changes(
+    options: EngineOptions,
+    paths: Objects,
+    pod: str,
+    nodes: Sequence[str] = (),
+    kinds: frozenset[Kind] = ALL_KINDS,
+    *,
+    profile: str = "",
+    seed: int = 0,
+) -> Changes:
+    """Return what would make the pod of that name fit, on one of the nodes or on any.
+
+    Raises:
+        ConfigError, RegistryError, InvalidArgumentError: As ``core_over``.
+        NotFoundError: There is no such pod, node or profile.
+    """
+    core, manifests = core_over(options, paths)
+    asked = pod_named(pod, manifests.pods)
+    for name in nodes:
+        if name not in core.state.snapshot.nodes.index:
+            raise node_not_found(name)
+    work = LiveState(core, options).work()
+    asked = replace(asked, spec=replace(asked.spec, node_name=""))
+    decided_by, profile_of = work.engine.profile(profile, asked), partial(adopted, work.engine, profile)
+    search = ChangeSearch(work, asked, decided_by, profile_of, only=nodes, seed=seed, progress=Unhurried())
+    return search.run(kinds)
 
 
 def _work(options: EngineOptions, paths: Objects) -> Work:

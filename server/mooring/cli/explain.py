@@ -9,9 +9,9 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from mooring.app.embedding import Option
-from mooring.cli import remote
+from mooring.cli import change, remote
 from mooring.cli.clusters import add_cluster, choose_cluster
-from mooring.cli.console import status_line
+from mooring.cli.console import print_line, status_line
 from mooring.cli.flags import (
     Commands,
     Flags,
@@ -31,7 +31,7 @@ from mooring.cli.output import (
     print_document,
 )
 from mooring.cli.tables import SHOWN_NODES, View, print_explanation, print_verdict
-from mooring.cli.tables.one_node import print_comparison, print_node, print_what_it_takes
+from mooring.cli.tables.one_node import is_rejected, print_comparison, print_node, print_what_it_takes
 from mooring.cli.values import one_of, positive, seed, words
 from mooring.framework import Code
 from mooring.framework.errors import NotFoundError
@@ -110,7 +110,7 @@ def run(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
         with status_line("reading the cluster"):
             answer = _ask(args, options)
         if answer != last:
-            _show(args, answer)
+            _show(args, answer, options)
         if not args.watch:
             return _exit_code(answer)
         last = answer
@@ -164,7 +164,7 @@ def _offline(args: argparse.Namespace, options: tuple[Option, ...], pod: str, ev
     )
 
 
-def _show(args: argparse.Namespace, document: Document) -> None:
+def _show(args: argparse.Namespace, document: Document, options: tuple[Option, ...]) -> None:
     asked = _asked_nodes(args)
     if args.output in ("json", "yaml"):
         print_document(args.output, _about(document, asked) if asked else document)
@@ -180,8 +180,24 @@ def _show(args: argparse.Namespace, document: Document) -> None:
         if args.node:
             print_node(document, args.node)
         if args.what_would_it_take:
-            print_what_it_takes(document, args.what_would_it_take)
+            _show_what_it_takes(args, document, options)
         print_verdict(document)
+
+
+def _show_what_it_takes(args: argparse.Namespace, document: Document, options: tuple[Option, ...]) -> None:
+    """Print what would have to change for the pod to go to a node: of a rejected one what was tried in a
+    session; of an earlier decision, which nothing can be tried of, why it was rejected.
+    """
+    name = args.what_would_it_take
+    if not is_rejected(document["nodes"][name]):
+        print_what_it_takes(document, name)
+        return
+    found = {} if args.attempt else change.ask(args, options, document["pod"], [name])
+    if found.get("options"):
+        print_line(f"{name} would take it with one of these sets of changes:")
+        change.print_options(found)
+    else:
+        print_node(document, name)
 
 
 def _exit_code(document: Document) -> int:

@@ -225,6 +225,15 @@ def node_groups(args: argparse.Namespace, groups: Sequence[NodeGroup]) -> dict[s
     }
 
 
+def change(args: argparse.Namespace, request: simulation_service_pb2.ChangeRequest) -> Any:
+    """Ask that server what would make a pod fit.
+
+    Raises:
+        CallError: As ``capacity``.
+    """
+    return _simulate(args, "Change", request)
+
+
 def decide(args: argparse.Namespace, method: str, request: Any) -> Any:
     """Call a method of DecisionService at the server that the flags of ``add_server`` name.
 

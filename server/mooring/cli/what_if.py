@@ -1,4 +1,4 @@
-"""``mooring what-if``: how many more pods would fit, which nodes could go, and which more would help."""
+"""``mooring what-if``: how many more pods would fit, which nodes could go, what would help."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from rich.text import Text
 
 from mooring.app.embedding import Option
-from mooring.cli import remote
+from mooring.cli import change, remote
 from mooring.cli.clusters import add_cluster, choose_cluster
 from mooring.cli.console import print_line, print_table, with_bar
 from mooring.cli.flags import (
@@ -16,11 +16,13 @@ from mooring.cli.flags import (
     Flags,
     Parser,
     add_deciding,
+    add_namespace,
     add_output,
     add_unknown_plugins,
     engine_options,
+    pod_key,
 )
-from mooring.cli.output import EXIT_OK, EXIT_USAGE, complain, print_document
+from mooring.cli.output import EXIT_OK, EXIT_UNSCHEDULED, EXIT_USAGE, complain, print_document
 from mooring.cli.values import positive, seed
 from mooring.framework.errors import InvalidArgumentError
 
@@ -34,12 +36,13 @@ MANY_STEPS = 50
 
 def add(commands: Commands) -> None:
     """Declare the command and the questions that it has."""
-    text = "what would happen: how many more pods would fit, which nodes could go, which more would help"
+    text = "what would happen: how many more pods would fit, which nodes could go, what would help"
     parser = commands.add_parser("what-if", help=text, description=text, allow_abbrev=False)
     questions: Commands = parser.add_subparsers(dest="question", required=True, metavar="QUESTION")
     _add_capacity(questions)
     _add_removal(questions)
     _add_node_groups(questions)
+    _add_change(questions)
 
 
 def _add_capacity(questions: Commands) -> None:
@@ -68,6 +71,17 @@ def _add_node_groups(questions: Commands) -> None:
     flags.many("price", "NAME=PRICE", "what a node of a group costs; default 1")
     flags.add("profile", "NAME", "", "the profile; default that of each pod's schedulerName")
     parser.set_defaults(run=_run_node_groups)
+
+
+def _add_change(questions: Commands) -> None:
+    text = "the fewest changes with which a pod that no node takes would fit"
+    parser, flags = _question(questions, "change", text)
+    parser.add_argument("pod", metavar="POD", help="NAME, pod/NAME or NAMESPACE/NAME")
+    add_namespace(flags)
+    flags.many("node", "NAME", "a node of which one is to take the pod; default any, or a new one")
+    flags.many("kind", "KIND", f"what may be changed: {', '.join(change.KINDS)}; default everything")
+    flags.add("profile", "NAME", "", "the profile; default that of the pod's schedulerName")
+    parser.set_defaults(run=_run_change)
 
 
 def _question(questions: Commands, name: str, text: str) -> tuple[Parser, Flags]:
@@ -213,6 +227,27 @@ def _node_groups(
             for each in ranked
         ],
     }
+
+
+def _run_change(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
+    if (code := _one_cluster(args)) != EXIT_OK:
+        return code
+    unknown = [kind for kind in args.kind if kind not in change.KINDS]
+    if unknown:
+        complain(f"--kind: {unknown[0]!r} is none of {', '.join(change.KINDS)}")
+        return EXIT_USAGE
+    found = change.ask(args, options, pod_key(args.pod, args.namespace), args.node, args.kind)
+    fits = found["fits"] and not args.node
+    if args.output != "table":
+        print_document(args.output, found)
+    elif fits:
+        print_line(f"pod {found['pod']} fits as it is")
+    else:
+        print_line(f"pod {found['pod']}: {found['message'] or 'fits'}")
+        change.print_options(found)
+        if not found["options"]:
+            print_line("no such change would make it fit")
+    return EXIT_OK if found["options"] or fits else EXIT_UNSCHEDULED
 
 
 def _left_over(left: LeftOver) -> dict[str, str]:

@@ -23,6 +23,9 @@ from mooring.v1.scheduling_service_pb2 import (
 from mooring.v1.scheduling_service_pb2_grpc import SchedulingServiceStub
 from mooring.v1.simulation_service_pb2 import (
     CapacityRequest,
+    ChangeKind,
+    ChangeRequest,
+    ChangeResponse,
     ChangeSessionRequest,
     CloseSessionRequest,
     CommitSessionRequest,
@@ -123,6 +126,14 @@ class ClientSession:
         """Which nodes could go, of those given or of all: see ``SimulationService.Removal``."""
         request = RemovalRequest(session=self.id, nodes=nodes, cumulative=cumulative)
         return list(self._simulation.Removal(request, timeout=self._timeout).nodes)
+
+    def change(
+        self, pod: bytes, nodes: Iterable[str] = (), kinds: Iterable[ChangeKind.ValueType] = ()
+    ) -> ChangeResponse:
+        """Say what would make a pod fit, given as JSON: see ``SimulationService.Change``."""
+        source = PodSource(object=KubernetesObject(json=pod))
+        request = ChangeRequest(session=self.id, pod=source, nodes=nodes, kinds=kinds)
+        return self._simulation.Change(request, timeout=self._timeout)
 
     @contextmanager
     def trying(self) -> Iterator[Trial]:

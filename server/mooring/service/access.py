@@ -63,6 +63,7 @@ CHANGES: Final[Mapping[str, Callable[[Any], bool]]] = {
     _SIMULATION + "Capacity": _never,
     _SIMULATION + "Removal": _never,
     _SIMULATION + "NodeGroups": _never,
+    _SIMULATION + "Change": _never,
     _DECISIONS + "ListDecisions": _never,
     _DECISIONS + "GetDecision": _never,
     _DECISIONS + "ExplainAt": _never,

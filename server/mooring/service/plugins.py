@@ -50,6 +50,7 @@ IMPLEMENTED = (
     "mooring.v1.SimulationService/Capacity",
     "mooring.v1.SimulationService/Removal",
     "mooring.v1.SimulationService/NodeGroups",
+    "mooring.v1.SimulationService/Change",
     "mooring.v1.DecisionService/ListDecisions",
     "mooring.v1.DecisionService/GetDecision",
     "mooring.v1.DecisionService/ExplainAt",

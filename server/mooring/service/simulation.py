@@ -15,6 +15,7 @@ from mooring.framework.args import FieldError
 from mooring.framework.errors import InvalidArgumentError, node_not_found
 from mooring.service.access import client_name
 from mooring.service.backend import Backend
+from mooring.service.change_answer import answer, kinds_of
 from mooring.service.interceptors import in_slot
 from mooring.service.objects import decode_node, status_message, subject
 from mooring.service.slots import SlotProgress
@@ -140,6 +141,15 @@ class SimulationServicer(SimulationServiceServicer):
         def look(progress: SlotProgress) -> pb.NodeGroupsResponse:
             with self._about(request.session, owner, progress) as work:
                 return _node_groups(self._backend.over(work), work, request, groups, progress)
+
+        return self._run(context, look)
+
+    def Change(self, request: pb.ChangeRequest, context: grpc.ServicerContext) -> pb.ChangeResponse:
+        owner, kinds = client_name(context), kinds_of(request)
+
+        def look(progress: SlotProgress) -> pb.ChangeResponse:
+            with self._about(request.session, owner, progress) as work:
+                return answer(self._backend.over(work), work, request, kinds, progress)
 
         return self._run(context, look)
 

@@ -133,7 +133,7 @@ class Removal:
 
     def _land_alike(self, pods: Sequence[Pod], progress: Progress) -> list[Landing]:
         """Place the first of ``pods`` in one step, as far as that goes."""
-        templates, indices = alike([_anew(pod) for pod in pods])
+        templates, indices = alike([made_anew(pod) for pod in pods])
         try:
             decided = [(template, self._profile_of(template)) for template in templates]
         except NotFoundError:
@@ -145,7 +145,7 @@ class Removal:
 
     def _land(self, pod: Pod, progress: Progress) -> Landing:
         """Place ``pod`` as the one that its controller would make in its stead."""
-        again = _anew(pod)
+        again = made_anew(pod)
         try:
             placed = place_pod(self._work, again, self._profile_of(again), seed=self._seed, progress=progress)
         except (FailedPreconditionError, NotFoundError) as error:
@@ -171,7 +171,7 @@ def adopted(engine: Engine, named: str, pod: Pod) -> Profile:
     )
 
 
-def _anew(pod: Pod) -> Pod:
+def made_anew(pod: Pod) -> Pod:
     """Return the pod that the controller of ``pod`` would make in its stead."""
     return replace(
         pod,

@@ -8,6 +8,7 @@ from google.protobuf import descriptor as _descriptor
 from google.protobuf import duration_pb2 as _duration_pb2
 from google.protobuf import message as _message
 from google.protobuf.internal import containers as _containers
+from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
 from mooring.v1 import cluster_service_pb2 as _cluster_service_pb2
 from mooring.v1 import objects_pb2 as _objects_pb2
 from mooring.v1 import statuses_pb2 as _statuses_pb2
@@ -21,6 +22,42 @@ else:
     from typing_extensions import TypeAlias as _TypeAlias, Never as _Never
 
 DESCRIPTOR: _descriptor.FileDescriptor
+
+class _ChangeKind:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _ChangeKindEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ChangeKind.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    CHANGE_KIND_UNSPECIFIED: _ChangeKind.ValueType  # 0
+    """Not used."""
+    CHANGE_KIND_TOLERATION: _ChangeKind.ValueType  # 1
+    """The pod tolerates a taint of the node, or that it is cordoned."""
+    CHANGE_KIND_LABEL: _ChangeKind.ValueType  # 2
+    """The node gets a label that the pod asks for, or loses one."""
+    CHANGE_KIND_REQUEST: _ChangeKind.ValueType  # 3
+    """The pod requests less of a resource."""
+    CHANGE_KIND_MOVE: _ChangeKind.ValueType  # 4
+    """A pod of the node goes to another node: it may be evicted, and finds one."""
+    CHANGE_KIND_NODE: _ChangeKind.ValueType  # 5
+    """There is one more node like one that is there, without pods."""
+
+class ChangeKind(_ChangeKind, metaclass=_ChangeKindEnumTypeWrapper):
+    """What may be changed, the mildest first."""
+
+CHANGE_KIND_UNSPECIFIED: ChangeKind.ValueType  # 0
+"""Not used."""
+CHANGE_KIND_TOLERATION: ChangeKind.ValueType  # 1
+"""The pod tolerates a taint of the node, or that it is cordoned."""
+CHANGE_KIND_LABEL: ChangeKind.ValueType  # 2
+"""The node gets a label that the pod asks for, or loses one."""
+CHANGE_KIND_REQUEST: ChangeKind.ValueType  # 3
+"""The pod requests less of a resource."""
+CHANGE_KIND_MOVE: ChangeKind.ValueType  # 4
+"""A pod of the node goes to another node: it may be evicted, and finds one."""
+CHANGE_KIND_NODE: ChangeKind.ValueType  # 5
+"""There is one more node like one that is there, without pods."""
+Global___ChangeKind: _TypeAlias = ChangeKind  # noqa: Y015
 
 @_typing.final
 class Session(_message.Message):
@@ -928,3 +965,296 @@ class NodeGroupsResponse(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___NodeGroupsResponse: _TypeAlias = NodeGroupsResponse  # noqa: Y015
+
+@_typing.final
+class ChangeRequest(_message.Message):
+    """Request of SimulationService.Change."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SESSION_FIELD_NUMBER: _builtins.int
+    POD_FIELD_NUMBER: _builtins.int
+    NODES_FIELD_NUMBER: _builtins.int
+    KINDS_FIELD_NUMBER: _builtins.int
+    PROFILE_FIELD_NUMBER: _builtins.int
+    SEED_FIELD_NUMBER: _builtins.int
+    session: _builtins.str
+    """OPTIONAL. The session to look at; default the live state as it is now."""
+    profile: _builtins.str
+    """OPTIONAL. The profile; default as SchedulingService says."""
+    seed: _builtins.int
+    """OPTIONAL. Decides between nodes of equal totals, where moved pods go; default 0."""
+    @_builtins.property
+    def pod(self) -> _objects_pb2.PodSource:
+        """REQUIRED. The pod."""
+
+    @_builtins.property
+    def nodes(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """OPTIONAL. The nodes of which one is to take the pod; default any, or a new one."""
+
+    @_builtins.property
+    def kinds(self) -> _containers.RepeatedScalarFieldContainer[Global___ChangeKind.ValueType]:
+        """OPTIONAL. What may be changed; default everything."""
+
+    def __init__(
+        self,
+        *,
+        session: _builtins.str = ...,
+        pod: _objects_pb2.PodSource | None = ...,
+        nodes: _abc.Iterable[_builtins.str] | None = ...,
+        kinds: _abc.Iterable[Global___ChangeKind.ValueType] | None = ...,
+        profile: _builtins.str = ...,
+        seed: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["pod", b"pod"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["kinds", b"kinds", "nodes", b"nodes", "pod", b"pod", "profile", b"profile", "seed", b"seed", "session", b"session"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ChangeRequest: _TypeAlias = ChangeRequest  # noqa: Y015
+
+@_typing.final
+class AddedToleration(_message.Message):
+    """A toleration that the pod gets."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    KEY_FIELD_NUMBER: _builtins.int
+    VALUE_FIELD_NUMBER: _builtins.int
+    EFFECT_FIELD_NUMBER: _builtins.int
+    key: _builtins.str
+    """The taint's key."""
+    value: _builtins.str
+    """The taint's value."""
+    effect: _builtins.str
+    """The taint's effect."""
+    def __init__(
+        self,
+        *,
+        key: _builtins.str = ...,
+        value: _builtins.str = ...,
+        effect: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["effect", b"effect", "key", b"key", "value", b"value"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___AddedToleration: _TypeAlias = AddedToleration  # noqa: Y015
+
+@_typing.final
+class ChangedLabel(_message.Message):
+    """A label of a node."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NODE_FIELD_NUMBER: _builtins.int
+    KEY_FIELD_NUMBER: _builtins.int
+    VALUE_FIELD_NUMBER: _builtins.int
+    node: _builtins.str
+    """The node."""
+    key: _builtins.str
+    """The label's key."""
+    value: _builtins.str
+    """Its value from then on; absent = the label is taken away."""
+    def __init__(
+        self,
+        *,
+        node: _builtins.str = ...,
+        key: _builtins.str = ...,
+        value: _builtins.str | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_value", b"_value", "value", b"value"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_value", b"_value", "key", b"key", "node", b"node", "value", b"value"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__value: _TypeAlias = _typing.Literal["value"]  # noqa: Y015
+    _WhichOneofArgType__value: _TypeAlias = _typing.Literal["_value", b"_value"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__value) -> _WhichOneofReturnType__value | None: ...
+
+Global___ChangedLabel: _TypeAlias = ChangedLabel  # noqa: Y015
+
+@_typing.final
+class LoweredRequest(_message.Message):
+    """A smaller request of the pod."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    RESOURCE_FIELD_NUMBER: _builtins.int
+    BEFORE_FIELD_NUMBER: _builtins.int
+    AFTER_FIELD_NUMBER: _builtins.int
+    resource: _builtins.str
+    """The resource."""
+    before: _builtins.int
+    """What the pod as a whole requests now: CPU in thousandths, the rest in units."""
+    after: _builtins.int
+    """What it may request at most."""
+    def __init__(
+        self,
+        *,
+        resource: _builtins.str = ...,
+        before: _builtins.int = ...,
+        after: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["after", b"after", "before", b"before", "resource", b"resource"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___LoweredRequest: _TypeAlias = LoweredRequest  # noqa: Y015
+
+@_typing.final
+class AddedNode(_message.Message):
+    """A node more."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NODE_FIELD_NUMBER: _builtins.int
+    LIKE_FIELD_NUMBER: _builtins.int
+    node: _builtins.str
+    """What it is called here."""
+    like: _builtins.str
+    """The node that it is like, but for its name, for being cordoned, and for taints that come and go with a node's state."""
+    def __init__(
+        self,
+        *,
+        node: _builtins.str = ...,
+        like: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["like", b"like", "node", b"node"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___AddedNode: _TypeAlias = AddedNode  # noqa: Y015
+
+@_typing.final
+class ChangeStep(_message.Message):
+    """One change."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    TOLERATION_FIELD_NUMBER: _builtins.int
+    LABEL_FIELD_NUMBER: _builtins.int
+    REQUEST_FIELD_NUMBER: _builtins.int
+    MOVE_FIELD_NUMBER: _builtins.int
+    NODE_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def toleration(self) -> Global___AddedToleration:
+        """The pod tolerates a taint."""
+
+    @_builtins.property
+    def label(self) -> Global___ChangedLabel:
+        """A node's label is another one."""
+
+    @_builtins.property
+    def request(self) -> Global___LoweredRequest:
+        """The pod requests less."""
+
+    @_builtins.property
+    def move(self) -> Global___Landing:
+        """A pod goes to another node."""
+
+    @_builtins.property
+    def node(self) -> Global___AddedNode:
+        """There is a node more."""
+
+    def __init__(
+        self,
+        *,
+        toleration: Global___AddedToleration | None = ...,
+        label: Global___ChangedLabel | None = ...,
+        request: Global___LoweredRequest | None = ...,
+        move: Global___Landing | None = ...,
+        node: Global___AddedNode | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["label", b"label", "move", b"move", "node", b"node", "request", b"request", "step", b"step", "toleration", b"toleration"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["label", b"label", "move", b"move", "node", b"node", "request", b"request", "step", b"step", "toleration", b"toleration"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType_step: _TypeAlias = _typing.Literal["toleration", "label", "request", "move", "node"]  # noqa: Y015
+    _WhichOneofArgType_step: _TypeAlias = _typing.Literal["step", b"step"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType_step) -> _WhichOneofReturnType_step | None: ...
+
+Global___ChangeStep: _TypeAlias = ChangeStep  # noqa: Y015
+
+@_typing.final
+class ChangeOption(_message.Message):
+    """A set of changes with which the pod fits."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    STEPS_FIELD_NUMBER: _builtins.int
+    NODE_FIELD_NUMBER: _builtins.int
+    node: _builtins.str
+    """The node that takes the pod then."""
+    @_builtins.property
+    def steps(self) -> _containers.RepeatedCompositeFieldContainer[Global___ChangeStep]:
+        """The changes. None can be left out; none are there if a node of the request takes the pod as it is."""
+
+    def __init__(
+        self,
+        *,
+        steps: _abc.Iterable[Global___ChangeStep] | None = ...,
+        node: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["node", b"node", "steps", b"steps"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ChangeOption: _TypeAlias = ChangeOption  # noqa: Y015
+
+@_typing.final
+class ChangeResponse(_message.Message):
+    """Response of SimulationService.Change."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PROVENANCE_FIELD_NUMBER: _builtins.int
+    STATUS_FIELD_NUMBER: _builtins.int
+    OPTIONS_FIELD_NUMBER: _builtins.int
+    COMPLETE_FIELD_NUMBER: _builtins.int
+    WARNINGS_FIELD_NUMBER: _builtins.int
+    complete: _builtins.bool
+    """Whether all was tried that might be cheaper. False in large clusters where too much would have to be."""
+    @_builtins.property
+    def provenance(self) -> _objects_pb2.Provenance:
+        """The state and configuration used."""
+
+    @_builtins.property
+    def status(self) -> _statuses_pb2.Status:
+        """What is said of the pod as it is; CODE_SUCCESS = some node takes it."""
+
+    @_builtins.property
+    def options(self) -> _containers.RepeatedCompositeFieldContainer[Global___ChangeOption]:
+        """The cheapest set of changes first: the one with the fewest; of equally many the one with the fewest of the last kind of
+        ChangeKind, then of the one before, and so on; then the one that gives up the least share of requests. Each one after it is
+        the cheapest that does without the last kind of each one before. No more than three pods of a node are moved.
+        """
+
+    @_builtins.property
+    def warnings(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """As in FilterResponse."""
+
+    def __init__(
+        self,
+        *,
+        provenance: _objects_pb2.Provenance | None = ...,
+        status: _statuses_pb2.Status | None = ...,
+        options: _abc.Iterable[Global___ChangeOption] | None = ...,
+        complete: _builtins.bool = ...,
+        warnings: _abc.Iterable[_builtins.str] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["provenance", b"provenance", "status", b"status"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["complete", b"complete", "options", b"options", "provenance", b"provenance", "status", b"status", "warnings", b"warnings"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ChangeResponse: _TypeAlias = ChangeResponse  # noqa: Y015

@@ -105,6 +105,11 @@ class SimulationServiceStub:
                 request_serializer=mooring_dot_v1_dot_simulation__service__pb2.NodeGroupsRequest.SerializeToString,
                 response_deserializer=mooring_dot_v1_dot_simulation__service__pb2.NodeGroupsResponse.FromString,
                 _registered_method=True)
+        self.Change = channel.unary_unary(
+                '/mooring.v1.SimulationService/Change',
+                request_serializer=mooring_dot_v1_dot_simulation__service__pb2.ChangeRequest.SerializeToString,
+                response_deserializer=mooring_dot_v1_dot_simulation__service__pb2.ChangeResponse.FromString,
+                _registered_method=True)
 
 
 class SimulationServiceServicer:
@@ -217,6 +222,14 @@ class SimulationServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def Change(self, request, context):
+        """What would have to change so that a pod fits which no node takes: the fewest changes of the pod, of a node, of the pods
+        there, or one more node, each set of them tried in a session. Nothing is changed. Idempotent.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_SimulationServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -269,6 +282,11 @@ def add_SimulationServiceServicer_to_server(servicer, server):
                     servicer.NodeGroups,
                     request_deserializer=mooring_dot_v1_dot_simulation__service__pb2.NodeGroupsRequest.FromString,
                     response_serializer=mooring_dot_v1_dot_simulation__service__pb2.NodeGroupsResponse.SerializeToString,
+            ),
+            'Change': grpc.unary_unary_rpc_method_handler(
+                    servicer.Change,
+                    request_deserializer=mooring_dot_v1_dot_simulation__service__pb2.ChangeRequest.FromString,
+                    response_serializer=mooring_dot_v1_dot_simulation__service__pb2.ChangeResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -562,6 +580,33 @@ class SimulationService:
             '/mooring.v1.SimulationService/NodeGroups',
             mooring_dot_v1_dot_simulation__service__pb2.NodeGroupsRequest.SerializeToString,
             mooring_dot_v1_dot_simulation__service__pb2.NodeGroupsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def Change(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/mooring.v1.SimulationService/Change',
+            mooring_dot_v1_dot_simulation__service__pb2.ChangeRequest.SerializeToString,
+            mooring_dot_v1_dot_simulation__service__pb2.ChangeResponse.FromString,
             options,
             channel_credentials,
             insecure,

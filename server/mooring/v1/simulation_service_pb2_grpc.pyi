@@ -96,6 +96,10 @@ class SimulationServiceStub:
     """Which kind of node, and how many of it, would give a node to pods that have none: each group of nodes by itself, the best
     first. The pods are placed as Schedule would place them, one after the other. Nothing is changed. Idempotent.
     """
+    Change: _grpc.UnaryUnaryMultiCallable[_simulation_service_pb2.ChangeRequest, _simulation_service_pb2.ChangeResponse]
+    """What would have to change so that a pod fits which no node takes: the fewest changes of the pod, of a node, of the pods
+    there, or one more node, each set of them tried in a session. Nothing is changed. Idempotent.
+    """
 
 @_typing.type_check_only
 class SimulationServiceAsyncStub(SimulationServiceStub):
@@ -164,6 +168,10 @@ class SimulationServiceAsyncStub(SimulationServiceStub):
     NodeGroups: _aio.UnaryUnaryMultiCallable[_simulation_service_pb2.NodeGroupsRequest, _simulation_service_pb2.NodeGroupsResponse]  # type: ignore[assignment]
     """Which kind of node, and how many of it, would give a node to pods that have none: each group of nodes by itself, the best
     first. The pods are placed as Schedule would place them, one after the other. Nothing is changed. Idempotent.
+    """
+    Change: _aio.UnaryUnaryMultiCallable[_simulation_service_pb2.ChangeRequest, _simulation_service_pb2.ChangeResponse]  # type: ignore[assignment]
+    """What would have to change so that a pod fits which no node takes: the fewest changes of the pod, of a node, of the pods
+    there, or one more node, each set of them tried in a session. Nothing is changed. Idempotent.
     """
 
 class SimulationServiceServicer(metaclass=_abc_1.ABCMeta):
@@ -290,6 +298,16 @@ class SimulationServiceServicer(metaclass=_abc_1.ABCMeta):
     ) -> _typing.Union[_simulation_service_pb2.NodeGroupsResponse, _abc.Awaitable[_simulation_service_pb2.NodeGroupsResponse]]:
         """Which kind of node, and how many of it, would give a node to pods that have none: each group of nodes by itself, the best
         first. The pods are placed as Schedule would place them, one after the other. Nothing is changed. Idempotent.
+        """
+
+    @_abc_1.abstractmethod
+    def Change(
+        self,
+        request: _simulation_service_pb2.ChangeRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_simulation_service_pb2.ChangeResponse, _abc.Awaitable[_simulation_service_pb2.ChangeResponse]]:
+        """What would have to change so that a pod fits which no node takes: the fewest changes of the pod, of a node, of the pods
+        there, or one more node, each set of them tried in a session. Nothing is changed. Idempotent.
         """
 
 def add_SimulationServiceServicer_to_server(servicer: SimulationServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

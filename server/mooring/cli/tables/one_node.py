@@ -62,14 +62,10 @@ def print_comparison(document: Document, first: str, second: str) -> None:
 
 
 def print_what_it_takes(document: Document, name: str) -> None:
-    """Print what would have to change for the pod to go to this node."""
+    """Print what would have to change for the pod to go to this node, which takes it."""
     node = document["nodes"][name]
     if name == document["selected"]:
         print_line(f"{name} is selected already", "green")
-        return
-    if is_rejected(node):
-        print_line(f"for {name}, all of this would have to change:")
-        print_table(("PLUGIN", "WHAT IT TAKES"), list(_steps(document, name)))
         return
     best = document["nodes"][document["selected"]]["total"] if document["selected"] else None
     if best is None or node["total"] is None:
@@ -116,18 +112,6 @@ def _said(document: Document, name: str) -> Iterator[tuple[str, str]]:
             yield plugin, f"{reason}: needs {amount(resource, requested)}, {amount(resource, free)} free"
         else:
             yield plugin, reason
-
-
-def _steps(document: Document, name: str) -> Iterator[tuple[str, str]]:
-    for plugin, reason in reasons_of(document["nodes"][name]):
-        resource = lacking_resource(reason)
-        if resource in document["resources"]:
-            requested, free = _amounts(document, resource, name)
-            needed, left = amount(resource, requested), amount(resource, free)
-            more = amount(resource, requested - free)
-            yield plugin, f"{more} more {resource}: needs {needed}, {left} free"
-        else:
-            yield plugin, printable(f"not this: {reason}")
 
 
 def _amounts(document: Document, resource: str, name: str) -> tuple[int, int]:

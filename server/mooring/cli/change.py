@@ -1,0 +1,126 @@
+"""What would make a pod fit, asked of manifests or of a server: for ``what-if change`` and ``explain``."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from mooring.app.embedding import Option
+from mooring.cli import remote
+from mooring.cli.console import print_line, print_table
+from mooring.cli.flags import engine_options
+from mooring.cli.tables.amounts import amount
+
+if TYPE_CHECKING:
+    from mooring.v1 import simulation_service_pb2 as pb
+
+KINDS = ("toleration", "label", "request", "move", "node")
+"""What may be changed, the mildest first."""
+
+Document = dict[str, Any]
+
+
+def ask(
+    args: argparse.Namespace,
+    options: tuple[Option, ...],
+    pod: str,
+    nodes: Sequence[str] = (),
+    kinds: Sequence[str] = (),
+) -> Document:
+    """Return the document of what would make the pod fit on one of the nodes, or on any.
+
+    Raises:
+        MooringError: There is no such pod, node or profile, or the server rejects the call.
+    """
+    from mooring.v1 import simulation_service_pb2 as pb
+
+    if args.server:
+        request = pb.ChangeRequest(
+            pod=remote.reference(pod),
+            nodes=nodes,
+            kinds=[pb.ChangeKind.Value(f"CHANGE_KIND_{kind.upper()}") for kind in kinds],
+            profile=args.profile,
+            seed=args.seed,
+        )
+        return _document(pod, remote.change(args, request))
+    from mooring.app.what_if import changes
+    from mooring.service.change_answer import to_response
+    from mooring.sessions.change.steps import Kind
+
+    asked = frozenset(Kind[kind.upper()] for kind in kinds or KINDS)
+    found = changes(
+        engine_options(args, options),
+        args.manifests,
+        pod,
+        nodes,
+        asked,
+        profile=args.profile,
+        seed=args.seed,
+    )
+    return _document(pod, to_response(found))
+
+
+def print_options(document: Document) -> None:
+    """Print the sets of changes, the cheapest first."""
+    rows = [
+        (str(len(each["changes"])), "; ".join(map(_sentence, each["changes"])), each["node"])
+        for each in document["options"]
+    ]
+    if rows:
+        print_table(("#CHANGES", "WHAT CHANGES", "NODE"), rows)
+    if not document["complete"]:
+        print_line("not all was tried that might be cheaper: there is too much of it", "yellow")
+
+
+def _sentence(step: Document) -> str:
+    match step["kind"]:
+        case "toleration":
+            value = f"={step['value']}" if step["value"] else ""
+            return f"the pod tolerates {step['key']}{value}:{step['effect']}"
+        case "label" if step["value"] is None:
+            return f"{step['node']} loses the label {step['key']}"
+        case "label":
+            return f"{step['node']} gets the label {step['key']}={step['value']}"
+        case "request":
+            resource = step["resource"]
+            less, before = amount(resource, step["after"]), amount(resource, step["before"])
+            return f"the pod requests {less} {resource} in place of {before}"
+        case "move":
+            return f"{step['pod']} goes to {step['node']}"
+        case _:
+            return f"one more node like {step['like']}"
+
+
+def _document(pod: str, response: pb.ChangeResponse) -> Document:
+    from mooring.v1 import statuses_pb2
+
+    return {
+        "pod": pod if "/" in pod else f"default/{pod}",
+        "fits": response.status.code == statuses_pb2.CODE_SUCCESS,
+        "message": response.status.message,
+        "options": [
+            {"node": option.node, "changes": list(map(_change, option.steps))} for option in response.options
+        ],
+        "complete": response.complete,
+    }
+
+
+def _change(step: pb.ChangeStep) -> Document:
+    kind = step.WhichOneof("step")
+    match kind:
+        case "toleration":
+            taint = step.toleration
+            return {"kind": kind, "key": taint.key, "value": taint.value, "effect": taint.effect}
+        case "label":
+            label = step.label
+            value = label.value if label.HasField("value") else None
+            return {"kind": kind, "node": label.node, "key": label.key, "value": value}
+        case "request":
+            less = step.request
+            return {"kind": kind, "resource": less.resource, "before": less.before, "after": less.after}
+        case "move":
+            pod = step.move.pod
+            return {"kind": kind, "pod": f"{pod.namespace}/{pod.name}", "node": step.move.node}
+        case _:
+            return {"kind": "node", "node": step.node.node, "like": step.node.like}

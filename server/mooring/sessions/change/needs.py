@@ -1,0 +1,166 @@
+"""What nodes lack for a pod, as far as a change of the pod or of them could help."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from mooring.framework import Status
+from mooring.framework.objects import Taint
+from mooring.framework.resources import PODS
+from mooring.framework.taints import tolerated
+from mooring.runtime.cycle.evaluation import Evaluation
+from mooring.sessions.change.labels import Labels, MissingLabels
+from mooring.sessions.change.steps import is_of_condition
+
+_CORDON = Taint("node.kubernetes.io/unschedulable", "", "NoSchedule")
+"""The taint by which a pod tolerates that a node is cordoned."""
+
+_TAINTS, _CORDONS, _LABELS, _ROOM = "TaintToleration", "NodeUnschedulable", "NodeAffinity", "NodeResourcesFit"
+
+_NO_LABELS: list[Labels] = [{}]
+
+
+@dataclass(frozen=True, slots=True)
+class Needs:
+    """What some nodes, or new ones like them, lack for the pod.
+
+    Attributes:
+        rows: The nodes' rows.
+        new: New nodes are meant.
+        taints: Those that the pod doesn't tolerate.
+        ways: The labels of which a node needs one set, at least one.
+        room: What is left of the resources of which the pod requests more, by name; ``pods`` among them.
+        others: Other plugins reject the nodes: nobody can tell what would help but by trying.
+    """
+
+    rows: list[int]
+    new: bool
+    taints: tuple[Taint, ...]
+    ways: Sequence[Labels]
+    room: Mapping[str, int]
+    others: bool
+
+
+def by_taints(found: Evaluation, rows: Sequence[int]) -> dict[tuple[Taint, ...], list[int]]:
+    """Return ``rows`` by the taints that keep the pod of ``found`` away, the fewest first."""
+    nodes, tolerations = found.snapshot.nodes, found.pod.spec.tolerations
+    enabled = {each.name for each in found.profile.filter} - found.skipped
+    comparing = found.profile.gates.enabled("TaintTolerationComparisonOperators")
+    lists: dict[tuple[int, bool], tuple[Taint, ...]] = {}
+    grouped: dict[tuple[Taint, ...], list[int]] = {}
+    for row in rows:
+        key = int(nodes.taint_set[row]), bool(nodes.unschedulable[row])
+        if key not in lists:
+            hard = [each for each in nodes.taint_sets[key[0]] if each.effect in ("NoSchedule", "NoExecute")]
+            there = hard if _TAINTS in enabled else []
+            there += [_CORDON] if key[1] and _CORDONS in enabled else []
+            unborne = (each for each in there if not tolerated(each, tolerations, comparing=comparing))
+            lists[key] = tuple(dict.fromkeys(unborne))
+        grouped.setdefault(lists[key], []).append(row)
+    return dict(sorted(grouped.items(), key=lambda item: len(item[0])))
+
+
+def needs_of(found: Evaluation, rows: Sequence[int], taints: tuple[Taint, ...]) -> list[Needs]:
+    """Return what ``rows`` lack, besides that the pod tolerates ``taints``, as it does in ``found``."""
+    reading = _Reading(found)
+    groups: dict[object, Needs] = {}
+    for row in rows:
+        verdict = reading.verdict(row)
+        ways = reading.ways(row, verdict)
+        room = {name: reading.left(name, row) for name in verdict.lacking}
+        key = (id(verdict), id(ways), *room.values())
+        if key in groups:
+            groups[key].rows.append(row)
+        elif ways:
+            groups[key] = Needs([row], False, taints, ways, room, verdict.others)
+    return list(groups.values())
+
+
+def needs_of_new(found: Evaluation, rows: Sequence[int], taints: tuple[Taint, ...]) -> list[Needs]:
+    """Return what new nodes like ``rows`` would lack, otherwise as ``needs_of``."""
+    reading = _Reading(found)
+    lasting = tuple(taint for taint in taints if not is_of_condition(taint))
+    groups: dict[object, Needs] = {}
+    for row in rows:
+        verdict = reading.verdict(row)
+        ways = reading.ways(row, verdict)
+        offered = ((name, reading.offered(name, row)) for name in verdict.lacking)
+        room = {name: left for name, left in offered if left < reading.requests.get(name, 1)}
+        key = (id(ways), *room.items())
+        if key in groups:
+            groups[key].rows.append(row)
+        elif ways:
+            groups[key] = Needs([row], True, lasting, ways, room, others=False)
+    return list(groups.values())
+
+
+@dataclass(frozen=True, slots=True)
+class _Verdict:
+    """What is said of nodes: whether they lack labels, of which resources they have too little, and whether
+    other plugins reject them.
+    """
+
+    labels: bool
+    lacking: tuple[str, ...]
+    others: bool
+
+
+class _Reading:
+    """Reads an evaluation node by node."""
+
+    def __init__(self, found: Evaluation) -> None:
+        self.requests = dict(found.cluster.kind_of(found.pod, remember=False).usage.requests)
+        self._found = found
+        self._table = found.snapshot.nodes
+        self._missing = MissingLabels(found.pod)
+        self._guests = _requested_by_guests(found)
+        self._at = dict(zip(found.rows.tolist(), range(len(found.rows)), strict=True))
+        self._verdicts: dict[tuple[int, ...], _Verdict] = {}
+
+    def verdict(self, row: int) -> _Verdict:
+        """Return what is said of a node; the same object where it is the same."""
+        at = self._at[row]
+        said = self._found.rejections[at] if self._found.rejections is not None else []
+        key = (*map(id, said), bool(self._found.codes[at]))
+        if key not in self._verdicts:
+            self._verdicts[key] = self._read(said, rejected=key[-1] > 0)
+        return self._verdicts[key]
+
+    def _read(self, said: Sequence[Status], *, rejected: bool) -> _Verdict:
+        by = {status.plugin: status.reasons for status in said}
+        reasons = by.get(_ROOM, ())
+        lacking = [name for name in self.requests if f"Insufficient {name}" in reasons]
+        if "Too many pods" in reasons:
+            lacking.append(PODS)
+        others = not by.keys() <= {_LABELS, _ROOM} or (rejected and not by)
+        return _Verdict(_LABELS in by, tuple(lacking), others)
+
+    def ways(self, row: int, verdict: _Verdict) -> Sequence[Labels]:
+        """Return the labels of which a node needs one set; the same object where they are the same."""
+        node = self._table.nodes[row]
+        return self._missing.ways(node) if verdict.labels and node is not None else _NO_LABELS
+
+    def offered(self, name: str, row: int) -> int:
+        """Return what a node has of a resource."""
+        at = self._table.resource_index.get(name, -1)
+        return int(self._table.allocatable[at, row]) if 0 <= at < len(self._table.allocatable) else 0
+
+    def left(self, name: str, row: int) -> int:
+        """Return what a node has left of a resource."""
+        at = self._table.resource_index.get(name, -1)
+        taken = int(self._table.requested[at, row]) if 0 <= at < len(self._table.requested) else 0
+        return self.offered(name, row) - taken - self._guests.get(row, {}).get(name, 0)
+
+
+def _requested_by_guests(found: Evaluation) -> dict[int, dict[str, int]]:
+    """Return by row what pods request that are nominated for it and come before the pod."""
+    pods, index = found.snapshot.pods, found.snapshot.nodes.index
+    amounts: dict[int, dict[str, int]] = {}
+    for name, uids in pods.nominated.items():
+        for record in (pods.get(uid) for uid in uids if name in index and uid != found.pod.metadata.uid):
+            if record is not None and record.kind.template.priority >= found.pod.priority:
+                there = amounts.setdefault(index[name], {})
+                for resource, amount in (*record.kind.usage.requests, (PODS, 1)):
+                    there[resource] = there.get(resource, 0) + amount
+    return amounts

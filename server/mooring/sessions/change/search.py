@@ -1,0 +1,365 @@
+"""Looks for the fewest changes with which a pod that no node takes would fit.
+
+What each node lacks says which sets of changes may do, and what they cost. They are tried in a session, the
+cheapest first: pod and nodes are what they would be, and the filters say whether the node takes the pod.
+"""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+from collections import Counter
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from typing import NamedTuple
+
+import numpy as np
+
+from mooring.framework import Pod, Status
+from mooring.framework.pod_table import PodRecord
+from mooring.framework.resources import PODS
+from mooring.runtime.cycle.candidates import ALL_NODES, Candidates
+from mooring.runtime.cycle.cycle import CycleOptions, evaluate
+from mooring.runtime.cycle.evaluation import Evaluation
+from mooring.runtime.cycle.plugin_calls import Progress
+from mooring.runtime.profiles.profile import Profile
+from mooring.sessions.change.needs import Needs, by_taints, needs_of, needs_of_new
+from mooring.sessions.change.steps import Kind, Request, Step, Tolerate, changed_pod
+from mooring.sessions.change.trial import ProfileOf, Trial
+from mooring.sessions.work_trees import Work
+
+MOST_MOVES = 3
+"""Pods of a node that are moved at most."""
+
+MOST_TRIED = 64
+"""Sets of changes that are tried at most for one option, and as many again of those that are doubtful;"""
+MOST_COMBINED = 10_000
+"""and sets of pods of one node that are looked at."""
+
+MOST_TAINTED = 64
+"""Different lists of taints that are looked at, those with the fewest first."""
+
+ALL_KINDS = frozenset(Kind)
+
+
+class Cost(NamedTuple):
+    """Orders sets of changes: by their number, then by how many there are of each kind, the most drastic kind
+    first, and then by the shares of requests that are given up, added.
+    """
+
+    changes: int
+    nodes: int = 0
+    moves: int = 0
+    requests: int = 0
+    labels: int = 0
+    share: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeOption:
+    """A set of changes with which the pod fits.
+
+    Attributes:
+        steps: The changes: all of them are needed; none where the pod fits as it is.
+        node_name: The node that takes the pod then.
+        cost: What they cost.
+    """
+
+    steps: tuple[Step, ...]
+    node_name: str
+    cost: Cost
+
+
+@dataclass(slots=True)
+class Changes:
+    """What would make a pod fit.
+
+    Attributes:
+        status: What is said of the pod as it is.
+        message: The same as a sentence.
+        options: Sets of changes, the cheapest first. Each one after the first is the cheapest that does
+            without the most drastic kind of change of each one before.
+        complete: All was tried that could be cheaper; otherwise there was too much of it.
+    """
+
+    status: Status
+    message: str = ""
+    options: list[ChangeOption] = field(default_factory=list)
+    complete: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """A set of changes that may do.
+
+    Attributes:
+        needs: What the node lacks, and others too.
+        at: Which of these nodes it is.
+        way: Which of the sets of labels it gets.
+        moved: The pods that leave it.
+        requests: What the pod requests less of.
+    """
+
+    needs: Needs
+    at: int = 0
+    way: int = 0
+    moved: tuple[PodRecord, ...] = ()
+    requests: tuple[Request, ...] = ()
+
+    @property
+    def cost(self) -> Cost:
+        labels, requests, moves = len(self.needs.ways[self.way]), len(self.requests), len(self.moved)
+        changes = len(self.needs.taints) + labels + requests + moves + self.needs.new
+        share = sum(each.share for each in self.requests)
+        return Cost(changes, int(self.needs.new), moves, requests, labels, share)
+
+    @property
+    def kinds(self) -> frozenset[Kind]:
+        there = {
+            Kind.TOLERATION: self.needs.taints,
+            Kind.LABEL: self.needs.ways[self.way],
+            Kind.REQUEST: self.requests,
+            Kind.MOVE: self.moved,
+            Kind.NODE: self.needs.new,
+        }
+        return frozenset(kind for kind, some in there.items() if some)
+
+
+@dataclass(frozen=True, slots=True)
+class _Moving:
+    """All plans in which pods leave a node, before they are looked at one by one.
+
+    Attributes:
+        needs: As in ``_Plan``.
+        count: How many pods leave.
+        short: How many resources there is too little of even without the largest pods.
+        at: As in ``_Plan``.
+    """
+
+    needs: Needs
+    count: int
+    short: int
+    at: int = 0
+
+    @property
+    def cost(self) -> Cost:
+        labels = len(self.needs.ways[0])
+        changes = len(self.needs.taints) + labels + self.count + self.short
+        return Cost(changes, 0, self.count, self.short, labels)
+
+
+_Item = tuple[Cost, bool, int, int, _Plan | _Moving]
+"""A plan after its cost, whether it is doubtful, its node's place by name, and when it was thought of."""
+
+
+class ChangeSearch:
+    """Looks for changes that make one pod fit. For one thread; the tree is in the end what it was.
+
+    Args:
+        work: The tree.
+        pod: The pod, without a node.
+        profile: Its profile.
+        profile_of: The profile of a pod that is moved; raises NotFoundError for one of another scheduler.
+        only: The names of the nodes of which one is to take the pod, and no new one; none = any.
+        seed: Decides between nodes of equal totals where moved pods go.
+        progress: Says when to stop.
+    """
+
+    def __init__(
+        self,
+        work: Work,
+        pod: Pod,
+        profile: Profile,
+        profile_of: ProfileOf,
+        *,
+        only: Sequence[str] = (),
+        seed: int = 0,
+        progress: Progress,
+    ) -> None:
+        self._work = work
+        self._pod = pod
+        self._profile = profile
+        self._only = frozenset(only)
+        self._progress = progress
+        self._trial = Trial(work, pod, profile, profile_of, seed, progress)
+        self._requested = dict(work.tree.kind_of(pod, remember=False).usage.requests)
+        self._places: dict[int, int] = {}
+        self._numbers = itertools.count()
+        self._complete = True
+
+    def run(self, kinds: frozenset[Kind] = ALL_KINDS) -> Changes:
+        """Return what would make the pod fit, by changes of these kinds.
+
+        Raises:
+            DeadlineExceededError: The caller no longer waits.
+            PluginFailureError: A plugin failed.
+        """
+        tree, uid = self._work.tree, self._pod.metadata.uid
+        placed = tree.snapshot.pods.get(uid)
+        if placed is not None and placed.node_name:
+            tree.discard(uid)
+        self._work.keep()
+        found = self._evaluated(self._pod, ALL_NODES)
+        changes = Changes(found.status, found.message)
+        if (found.status.ok and not self._only) or found.rejections is None:
+            return changes
+        first = self._first(found)
+        while kinds and (option := self._cheapest(first, kinds)) is not None:
+            changes.options.append(option)
+            if not option.steps:
+                break
+            kinds -= {max(step.kind for step in option.steps)}
+        changes.complete = self._complete
+        return changes
+
+    def _evaluated(self, pod: Pod, candidates: Candidates) -> Evaluation:
+        run = partial(evaluate, options=CycleOptions(all_rejections=True, post_filter=False))
+        engine = self._work.engine
+        found, _ = engine.evaluate(pod, self._profile, candidates, run, progress=self._progress)
+        return found
+
+    def _first(self, found: Evaluation) -> list[tuple[frozenset[Kind], _Item]]:
+        """Return what the search begins with, each with the kinds of changes that it has at least."""
+        names = self._work.tree.snapshot.nodes.names
+        rows = sorted(found.rows.tolist(), key=lambda row: names[row])
+        self._places = {row: place for place, row in enumerate(rows)}
+        if self._only:
+            rows = [row for row in rows if names[row] in self._only]
+        first: list[tuple[frozenset[Kind], _Item]] = []
+        for needs in self._needs(found, rows):
+            plan = _Plan(needs, requests=self._less(needs.room))
+            stuck = needs.others and not needs.ways[0]
+            if PODS not in needs.room and not stuck:
+                first.append((plan.kinds, self._item(plan)))
+            if not needs.new and (needs.room or needs.others):
+                at_least = {Kind.MOVE, Kind.REQUEST} if self._short(needs.room, MOST_MOVES) else {Kind.MOVE}
+                moving = _Moving(needs, 1, self._short(needs.room, 1))
+                first.append((_Plan(needs).kinds | at_least, self._item(moving)))
+        return first
+
+    def _needs(self, found: Evaluation, rows: Sequence[int]) -> Iterator[Needs]:
+        grouped = by_taints(found, rows)
+        self._complete = len(grouped) <= MOST_TAINTED
+        for taints, some in itertools.islice(grouped.items(), MOST_TAINTED):
+            tolerant = found
+            if taints:
+                pod = changed_pod(self._pod, map(Tolerate, taints))
+                tolerant = self._evaluated(pod, _only(some))
+            yield from needs_of(tolerant, some, taints)
+            if not self._only:
+                yield from needs_of_new(tolerant, some, taints)
+
+    def _cheapest(
+        self, first: Sequence[tuple[frozenset[Kind], _Item]], kinds: frozenset[Kind]
+    ) -> ChangeOption | None:
+        """Return the cheapest option of these kinds alone; None if there is none."""
+        heap = [item for needed, item in first if needed <= kinds]
+        heapq.heapify(heap)
+        left = dict.fromkeys(itertools.product((False, True), repeat=2), MOST_TRIED)
+        combined, failed = 0, set[Hashable]()
+        while heap:
+            self._progress.check()
+            _, doubtful, _, _, plan = heapq.heappop(heap)
+            for more in self._next(plan):
+                heapq.heappush(heap, self._item(more))
+            sort = plan.needs.new, doubtful
+            if not left[sort]:
+                self._complete = False
+                continue
+            if isinstance(plan, _Moving):
+                for more in self._moving(plan, kinds) if combined < MOST_COMBINED else ():
+                    combined += 1
+                    heapq.heappush(heap, self._item(more))
+                continue
+            row = plan.needs.rows[plan.at]
+            alike = (self._trial.kind_of_new(row), plan.way) if plan.needs.new else None
+            if alike in failed:
+                continue
+            left[sort] -= 1
+            way = plan.needs.ways[plan.way]
+            if (done := self._trial.steps(plan.needs, row, way, plan.moved, plan.requests)) is not None:
+                return ChangeOption(*done, plan.cost)
+            failed |= {alike} - {None}
+        self._complete &= combined < MOST_COMBINED
+        return None
+
+    def _next(self, plan: _Plan | _Moving) -> Iterator[_Plan | _Moving]:
+        """Yield what comes after a plan where that doesn't do: another set of labels, or another node."""
+        another = plan.at + 1 < len(plan.needs.rows)
+        if isinstance(plan, _Moving):
+            if another and plan.count == 1:
+                yield replace(plan, at=plan.at + 1)
+            return
+        if another and not plan.way and not plan.moved:
+            yield replace(plan, at=plan.at + 1)
+        if plan.way + 1 < len(plan.needs.ways):
+            yield replace(plan, way=plan.way + 1)
+
+    def _moving(self, moving: _Moving, kinds: frozenset[Kind]) -> Iterator[_Plan | _Moving]:
+        """Yield what may do when so many pods of the node go, and the search with one more."""
+        needs, count = moving.needs, moving.count
+        if not moving.short or Kind.REQUEST in kinds:
+            alike = self._alike(needs, needs.rows[moving.at])
+            for chosen in itertools.combinations_with_replacement(range(len(alike)), count):
+                numbers = Counter(chosen)
+                moved = tuple(record for kind, number in numbers.items() for record in alike[kind][:number])
+                room = _freed(needs.room, moved)
+                plan = _Plan(needs, moving.at, 0, moved, self._less(room))
+                if len(moved) == count and room.get(PODS, 1) > 0 and plan.kinds <= kinds:
+                    yield plan
+        if count < MOST_MOVES:
+            yield replace(moving, count=count + 1, short=self._short(needs.room, count + 1))
+
+    def _alike(self, needs: Needs, row: int) -> list[list[PodRecord]]:
+        """Return the pods of a node that may go and may help so; those together of which any will do."""
+        movable = self._trial.movable(row)
+        if needs.others:
+            return movable
+        by_usage: dict[Hashable, list[PodRecord]] = {}
+        for records in movable:
+            usage = records[0].kind.usage
+            if PODS in needs.room or any(amount and name in needs.room for name, amount in usage.requests):
+                by_usage.setdefault(usage.requests, []).extend(records)
+        return list(by_usage.values())
+
+    def _short(self, room: Mapping[str, int], count: int) -> int:
+        """Return of how many resources there would be too little if ``count`` of the largest pods went."""
+        largest, requested = self._largest, self._requested
+        return sum(
+            left + count * largest.get(name, 0) < requested.get(name, 1) for name, left in room.items()
+        )
+
+    @cached_property
+    def _largest(self) -> dict[str, int]:
+        """The most that any pod requests of each resource."""
+        kinds = {id(record.kind): record.kind for record in self._work.tree.snapshot.pods.records.values()}
+        most = {PODS: 1}
+        for kind in kinds.values():
+            for name, amount in kind.usage.requests:
+                most[name] = max(amount, most.get(name, 0))
+        return most
+
+    def _less(self, room: Mapping[str, int]) -> tuple[Request, ...]:
+        """Return what the pod would have to request less of where this is left."""
+        requested = self._requested
+        lacking = ((name, left) for name, left in room.items() if left < requested.get(name, 0))
+        return tuple(Request(name, max(0, left), requested[name]) for name, left in lacking)
+
+    def _item(self, plan: _Plan | _Moving) -> _Item:
+        place = self._places[plan.needs.rows[plan.at]]
+        return plan.cost, plan.needs.others, place, next(self._numbers), plan
+
+
+def _only(rows: Sequence[int]) -> Candidates:
+    return Candidates(lambda _: np.array(rows, np.int32))
+
+
+def _freed(room: Mapping[str, int], moved: Sequence[PodRecord]) -> dict[str, int]:
+    """Return what is left of the resources without these pods."""
+    left = dict(room)
+    for record in moved:
+        for name, amount in (*record.kind.usage.requests, (PODS, 1)):
+            if name in left:
+                left[name] += amount
+    return left

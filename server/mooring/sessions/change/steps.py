@@ -1,0 +1,197 @@
+"""Single changes that may let a pod fit, and what pod and node are with them."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import ClassVar
+
+from msgspec.structs import replace
+
+from mooring.framework import Node, Pod
+from mooring.framework.objects import Container, ResourceRequirements, Taint, Toleration
+from mooring.framework.quantity import Quantity
+from mooring.framework.resources import CPU, EPHEMERAL_STORAGE, MEMORY, counted_amounts, parse_amounts
+
+HOSTNAME = "kubernetes.io/hostname"
+"""The label that is a node's own name, which no change touches."""
+
+
+class Kind(IntEnum):
+    """What is changed, the mildest first."""
+
+    TOLERATION = 1
+    LABEL = 2
+    REQUEST = 3
+    MOVE = 4
+    NODE = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Tolerate:
+    """The pod tolerates one taint of the node."""
+
+    kind: ClassVar = Kind.TOLERATION
+    taint: Taint
+
+
+@dataclass(frozen=True, slots=True)
+class Relabel:
+    """A label of the node is set; ``value`` None = it is taken away."""
+
+    kind: ClassVar = Kind.LABEL
+    node_name: str
+    key: str
+    value: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """The pod requests less of a resource.
+
+    Attributes:
+        resource: Its name.
+        amount: What all containers may request together at most, CPU in thousandths, the rest in units.
+        before: What they do now.
+    """
+
+    kind: ClassVar = Kind.REQUEST
+    resource: str
+    amount: int
+    before: int
+
+    @property
+    def share(self) -> float:
+        """The share of what is requested that is given up, 0 to 1."""
+        return (self.before - self.amount) / self.before
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """A pod of the node goes to another one, as if it were evicted and its controller made it anew."""
+
+    kind: ClassVar = Kind.MOVE
+    pod: Pod
+    node_name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class AddNode:
+    """There is one more node like one that is there, without pods."""
+
+    kind: ClassVar = Kind.NODE
+    node: Node
+    like: str
+
+
+Step = Tolerate | Relabel | Request | Move | AddNode
+
+
+def changed_pod(pod: Pod, steps: Iterable[Step]) -> Pod:
+    """Return ``pod`` with those of the steps that change it."""
+    for step in steps:
+        if isinstance(step, Tolerate):
+            taint = step.taint
+            # Without a value it is one that any version of the API takes for a taint without a value.
+            toleration = Toleration(taint.key, "Equal", taint.value, taint.effect)
+            spec = replace(pod.spec, tolerations=(*pod.spec.tolerations, toleration))
+            pod = replace(pod, spec=spec)
+        elif isinstance(step, Request):
+            pod = lowered(pod, step.resource, step.amount)
+    return pod
+
+
+def changed_node(node: Node, steps: Iterable[Step]) -> Node:
+    """Return ``node`` with those of the steps that change its labels."""
+    labels = dict(node.metadata.labels)
+    for step in steps:
+        if isinstance(step, Relabel):
+            labels.pop(step.key, None)
+            if step.value is not None:
+                labels[step.key] = step.value
+    return replace(node, metadata=replace(node.metadata, labels=labels))
+
+
+def one_more(node: Node, taken: Mapping[str, int]) -> Node:
+    """Return a new node like ``node``: not cordoned, and without the taints of its present state."""
+    numbered = (f"{node.metadata.name}-{number}" for number in range(1, len(taken) + 2))
+    name = next(name for name in numbered if name not in taken)
+    labels = {**node.metadata.labels, **({HOSTNAME: name} if HOSTNAME in node.metadata.labels else {})}
+    taints = tuple(taint for taint in node.spec.taints if not is_of_condition(taint))
+    metadata = replace(node.metadata, name=name, uid=f"node/{name}", labels=labels)
+    return replace(node, metadata=metadata, spec=replace(node.spec, unschedulable=False, taints=taints))
+
+
+def is_of_condition(taint: Taint) -> bool:
+    """Return whether a taint comes and goes with its node's state, so that a new node wouldn't have it."""
+    return taint.key.startswith("node.kubernetes.io/")
+
+
+def kind_of_new(node: Node) -> Hashable:
+    """Return what is the same for nodes of which new ones would be alike but for their names."""
+    status, name = node.status, node.metadata.name
+    labels = frozenset((key, value) for key, value in node.metadata.labels.items() if value != name)
+    return frozenset(status.allocatable.items()), node.spec.taints, labels, status.declared_features
+
+
+def lowered(pod: Pod, resource: str, total: int) -> Pod:
+    """Return ``pod`` with requests for ``resource`` of ``total`` together, where they are more.
+
+    The containers that request most give first. ``total`` counts CPU in thousandths, the rest in units.
+    """
+    spec = pod.spec
+    room = max(0, total - _counted(spec.overhead, resource))
+    sidecars = [each for each in spec.init_containers if each.restart_policy == "Always"]
+    less = _shared(resource, room, [*spec.containers, *sidecars])
+    containers = [less[id(each)] for each in spec.containers]
+    first, running = [], 0
+    for each in spec.init_containers:
+        if id(each) in less:
+            first.append(less[id(each)])
+            running += _requested(first[-1], resource)
+        else:
+            first.append(_limited(each, resource, room - running))
+    own = spec.resources
+    if own is not None and _counted(own.requests, resource) > room:
+        own = _at_most(own, resource, room)
+    return replace(
+        pod,
+        spec=replace(spec, containers=tuple(containers), init_containers=tuple(first), resources=own),
+    )
+
+
+def _shared(resource: str, room: int, containers: Sequence[Container]) -> dict[int, Container]:
+    """Return by identity what the containers are when all together request no more than ``room``."""
+    amounts = {id(each): _requested(each, resource) for each in containers}
+    excess = sum(amounts.values()) - room
+    less: dict[int, Container] = {}
+    for each in sorted(containers, key=lambda container: -amounts[id(container)]):
+        given = max(0, min(excess, amounts[id(each)]))
+        excess -= given
+        less[id(each)] = _limited(each, resource, amounts[id(each)] - given) if given else each
+    return less
+
+
+def _limited(container: Container, resource: str, amount: int) -> Container:
+    if _requested(container, resource) <= amount:
+        return container
+    return replace(container, resources=_at_most(container.resources, resource, max(0, amount)))
+
+
+def _at_most(resources: ResourceRequirements, resource: str, amount: int) -> ResourceRequirements:
+    quantity = f"{amount}m" if resource == CPU else str(amount)
+    requests = {**resources.requests, resource: quantity}
+    limits = resources.limits
+    if resource in limits and resource not in (CPU, MEMORY, EPHEMERAL_STORAGE):
+        # Of these a container may not have more than it requests.
+        limits = {**limits, resource: quantity}
+    return replace(resources, requests=requests, limits=limits)
+
+
+def _requested(container: Container, resource: str) -> int:
+    return _counted(container.resources.requests, resource)
+
+
+def _counted(quantities: Mapping[str, Quantity], resource: str) -> int:
+    return counted_amounts(parse_amounts(quantities, "")).get(resource, 0)

@@ -1,0 +1,159 @@
+"""Makes changes in a session, and says whether the pod fits with them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Hashable, Mapping, Sequence
+
+from mooring.framework import Node, Pod
+from mooring.framework.errors import FailedPreconditionError, NotFoundError
+from mooring.framework.objects import PodDisruptionBudget
+from mooring.framework.pod_table import PodRecord
+from mooring.runtime.cycle.plugin_calls import Progress
+from mooring.runtime.profiles.profile import Profile
+from mooring.sessions.change.labels import Labels
+from mooring.sessions.change.needs import Needs
+from mooring.sessions.change.steps import (
+    AddNode,
+    Move,
+    Relabel,
+    Request,
+    Step,
+    Tolerate,
+    changed_node,
+    changed_pod,
+    kind_of_new,
+    one_more,
+)
+from mooring.sessions.evictions import Evictions, Used, ends_with_node
+from mooring.sessions.placing import place_on, place_pod
+from mooring.sessions.removal import made_anew
+from mooring.sessions.work_trees import Work
+
+ProfileOf = Callable[[Pod], Profile]
+
+
+class Trial:
+    """Tries changes for one pod. For one thread; the tree is after each trial what it was.
+
+    Args:
+        work: The tree.
+        pod: The pod.
+        profile: Its profile.
+        profile_of: The profile of a pod that is moved; raises NotFoundError for one of another scheduler.
+        seed: Decides between nodes of equal totals.
+        progress: Says when to stop.
+    """
+
+    def __init__(
+        self,
+        work: Work,
+        pod: Pod,
+        profile: Profile,
+        profile_of: ProfileOf,
+        seed: int,
+        progress: Progress,
+    ) -> None:
+        self._work = work
+        self._pod = pod
+        self._profile = profile
+        self._profile_of = profile_of
+        self._seed = seed
+        self._progress = progress
+        self._evictions = Evictions(work.tree.snapshot.objects.all(PodDisruptionBudget))
+        self._homeless = Counter[int]()
+
+    def kind_of_new(self, row: int) -> Hashable:
+        """As the function of that name, of the node of a row."""
+        return kind_of_new(self._node(row))
+
+    def movable(self, row: int) -> list[list[PodRecord]]:
+        """Return the pods of a node that may go, those of one kind together."""
+        kinds: dict[int, list[PodRecord]] = {}
+        there = self._work.tree.snapshot.pods.records_on(row)
+        for record in sorted(there, key=lambda record: (record.name, record.uid)):
+            kinds.setdefault(id(record.kind), []).append(record)
+        return [records for records in kinds.values() if self._may_go(records[0].pod)]
+
+    def _may_go(self, pod: Pod) -> bool:
+        return not ends_with_node(pod) and not self._evictions.obstacle(pod, Used())
+
+    def steps(
+        self,
+        needs: Needs,
+        row: int,
+        labels: Labels,
+        moved: Sequence[PodRecord] = (),
+        requests: Sequence[Request] = (),
+    ) -> tuple[tuple[Step, ...], str] | None:
+        """Return the changes, and the node that takes the pod with them; None if it doesn't, or if a pod that
+        is moved finds no other node.
+
+        Raises:
+            DeadlineExceededError: The caller no longer waits.
+            PluginFailureError: A plugin failed.
+        """
+        if any(self._homeless[id(each.kind)] > 1 for each in moved):
+            return None
+        try:
+            return self._made(needs, self._node(row), labels, moved, requests)
+        except (FailedPreconditionError, NotFoundError):
+            return None
+        finally:
+            self._work.go_back()
+
+    def _made(
+        self,
+        needs: Needs,
+        node: Node,
+        labels: Mapping[str, str | None],
+        moved: Sequence[PodRecord],
+        requests: Sequence[Request],
+    ) -> tuple[tuple[Step, ...], str] | None:
+        tree, used, like = self._work.tree, Used(), node.metadata.name
+        if needs.new:
+            node = one_more(node, tree.snapshot.nodes.index)
+        name = node.metadata.name
+        steps: list[Step] = [Tolerate(taint) for taint in needs.taints]
+        steps += (Relabel(name, key, value) for key, value in labels.items())
+        steps += requests
+        if needs.new or labels:
+            node = changed_node(node, steps)
+            tree.add_nodes([node])
+        if any(self._evictions.obstacle(each.pod, used) for each in moved):
+            return None
+        for each in moved:
+            tree.discard(each.uid)
+        if not place_on(self._work, changed_pod(self._pod, steps), name, self._profile, self._progress).ok:
+            return None
+        for each in sorted(moved, key=lambda record: -record.kind.template.priority):
+            landed = self._landed(each.pod)
+            if not landed:
+                self._note_homeless(each, len(moved))
+                return None
+            steps.append(Move(each.pod, landed))
+        if needs.new:
+            steps.append(AddNode(node, like))
+        return tuple(steps), name
+
+    def _note_homeless(self, record: PodRecord, moved: int) -> None:
+        """Note that no node takes a pod; so it is for all of its kind, if where others are doesn't matter.
+
+        Once it may be for the node that it left, which is full now; twice it is for none.
+        """
+        kind, spec = record.kind, record.kind.template.spec
+        related = kind.affinity_key is not None or kind.has_storage or spec.topology_spread_constraints
+        if moved == 1 and not related and not self._profile.extenders:
+            self._homeless[id(kind)] += 1
+
+    def _landed(self, pod: Pod) -> str:
+        """Place a pod that is moved; return its new node, "" = it finds none."""
+        again = made_anew(pod)
+        profile = self._profile_of(again)
+        placed = place_pod(self._work, again, profile, seed=self._seed, progress=self._progress)
+        return (placed.choice.node_name or "") if placed.status.ok else ""
+
+    def _node(self, row: int) -> Node:
+        node = self._work.tree.snapshot.nodes.nodes[row]
+        assert node is not None  # noqa: S101 - the tree is one thread's
+        return node

@@ -1,0 +1,214 @@
+"""The cheapest set of changes with which a pod fits, and what stays as it is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from mooring.app.engine import build_core, configuration_of, registry_of
+from mooring.app.options import EngineOptions
+from mooring.app.sessions import LiveState
+from mooring.framework import Pod
+from mooring.framework.resources import pod_usage
+from mooring.runtime.cycle.plugin_calls import Unhurried
+from mooring.sessions.change.search import ALL_KINDS, Changes, ChangeSearch
+from mooring.sessions.change.steps import Kind, Move, Relabel, Request, Step, Tolerate, lowered
+from mooring.sessions.work_trees import Work
+from mooring.testing import make_node, make_pod
+
+OPTIONS = EngineOptions()
+REGISTRY = registry_of(OPTIONS)
+CONFIGURATION = configuration_of(OPTIONS, REGISTRY)
+TAINT = {"key": "team", "value": "db", "effect": "NoSchedule"}
+CORDONED = "node.kubernetes.io/unschedulable"
+GONE = {"key": "node.kubernetes.io/unreachable", "effect": "NoSchedule"}
+SMALL: dict[str, Any] = {"cpu": "2", "memory": "4Gi", "pods": 10}
+OWNED = [{"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "r", "uid": "r", "controller": True}]
+STAYS = "karpenter.sh/do-not-disrupt"
+PORT = {"containers": [{"name": "c", "ports": [{"containerPort": 80, "hostPort": 80}]}]}
+
+
+def work_on(*objects: Any) -> Work:
+    core = build_core(OPTIONS, REGISTRY, CONFIGURATION)
+    core.state.replace("test", objects)
+    return LiveState(core, OPTIONS).work()
+
+
+def changes(
+    pod: Pod, *objects: Any, kinds: frozenset[Kind] = ALL_KINDS, only: tuple[str, ...] = ()
+) -> Changes:
+    work = work_on(*objects)
+    profile = work.engine.profile("", pod)
+    search = ChangeSearch(work, pod, profile, lambda _: profile, only=only, progress=Unhurried())
+    found = search.run(kinds)
+    assert not work.tree.take_changes(), "the tree is what it was"
+    return found
+
+
+def said(found: Changes) -> list[str]:
+    return ["; ".join(map(_word, option.steps)) + f" on {option.node_name}" for option in found.options]
+
+
+def _word(step: Step) -> str:
+    match step:
+        case Tolerate(taint):
+            return f"tolerates {taint.key}"
+        case Relabel(_, key, value):
+            return f"{key}={value}"
+        case Request(resource, amount, _):
+            return f"{resource} {amount}"
+        case Move(pod, node):
+            return f"{pod.metadata.name} to {node}"
+        case _:
+            return f"like {step.like}"
+
+
+def pod(**fields: Any) -> Pod:
+    return make_pod("p", metadata={"uid": "p"}, **fields)
+
+
+def there(name: str, node: str, **fields: Any) -> Pod:
+    """A pod that its controller would make anew."""
+    return make_pod(name, metadata={"uid": name, "ownerReferences": OWNED}, node=node, **fields)
+
+
+def node(name: str, cpu: str = "2", **fields: Any) -> Any:
+    return make_node(name, allocatable={**SMALL, "cpu": cpu}, **fields)
+
+
+def asking(name: str, cpu: str) -> dict[str, Any]:
+    return {"name": name, "resources": {"requests": {"cpu": cpu}}}
+
+
+def requiring(*expressions: dict[str, Any]) -> dict[str, Any]:
+    terms = {"nodeSelectorTerms": [{"matchExpressions": list(expressions)}]}
+    return {"affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}}}
+
+
+@pytest.mark.parametrize(
+    ("asked", "objects", "expected"),
+    [
+        pytest.param(pod(), [node("a")], [], id="it fits"),
+        pytest.param(pod(), [node("a", spec={"taints": [TAINT]})], ["tolerates team on a"], id="a taint"),
+        pytest.param(
+            pod(),
+            [node("a", spec={"taints": [GONE], "unschedulable": True})],
+            ["like a on a-1", f"tolerates {GONE['key']}; tolerates {CORDONED} on a"],
+            id="a new node has no such taints",
+        ),
+        pytest.param(
+            pod(spec={"nodeSelector": {"disk": "ssd"}}), [node("a")], ["disk=ssd on a"], id="a selected label"
+        ),
+        pytest.param(
+            pod(
+                spec=requiring(
+                    {"key": "age", "operator": "Lt", "values": ["3"]},
+                    {"key": "old", "operator": "DoesNotExist"},
+                    {"key": "zone", "operator": "In", "values": ["y", "x"]},
+                )
+            ),
+            [node("a", labels={"old": "1", "zone": "x"})],
+            ["age=2; old=None on a"],
+            id="required labels, those alone that are not so",
+        ),
+        pytest.param(
+            pod(requests={"cpu": "3"}),
+            [node("a"), node("b", "2500m")],
+            ["cpu 2500 on b"],
+            id="the least share of a request",
+        ),
+        pytest.param(
+            pod(requests={"cpu": "1"}),
+            [
+                node("a"),
+                node("b"),
+                node("c"),
+                there("x", "a", requests={"cpu": "1500m"}),
+                there("y", "b", requests={"cpu": "1200m"}),
+                there("z", "c", requests={"cpu": "1"}),
+                there("w", "c", requests={"cpu": "500m"}),
+            ],
+            ["cpu 800 on b", "w to b on c", "like a on a-1"],
+            id="each without the last kind of the one before",
+        ),
+        pytest.param(
+            pod(spec=PORT),
+            [
+                node("a"),
+                node("b", spec={"taints": [TAINT]}),
+                there("x", "a", spec=PORT),
+                there("y", "a"),
+                there("z", "a", spec=PORT),
+            ],
+            ["tolerates team on b", "like a on a-1"],
+            id="what other plugins say is tried",
+        ),
+    ],
+)
+def test_options(asked: Pod, objects: list[Any], expected: list[str]) -> None:
+    found = changes(asked, *objects)
+    assert said(found) == expected
+    assert found.complete
+
+
+@pytest.mark.parametrize(
+    ("metadata", "expected"),
+    [
+        pytest.param({"ownerReferences": OWNED}, ["x to b on a"], id="made anew"),
+        pytest.param({}, [], id="nobody would make it anew"),
+        pytest.param({"ownerReferences": OWNED, "annotations": {STAYS: "true"}}, [], id="it stays"),
+    ],
+)
+def test_pods_that_may_not_be_evicted_do_not_move(metadata: dict[str, Any], expected: list[str]) -> None:
+    taken = make_pod("x", metadata={"uid": "x", **metadata}, node="a", spec=PORT)
+    found = changes(
+        pod(spec={**PORT, "nodeSelector": {"kubernetes.io/hostname": "a"}}),
+        node("a"),
+        node("b"),
+        taken,
+        kinds=frozenset((Kind.MOVE,)),
+    )
+    assert said(found) == expected
+
+
+def test_a_pod_that_finds_no_other_node_does_not_move() -> None:
+    full = there("x", "a", requests={"cpu": "1500m"})
+    asked = pod(requests={"cpu": "1"})
+    assert said(changes(asked, node("a"), full, kinds=frozenset((Kind.MOVE,)))) == []
+
+
+def test_only_the_nodes_in_question_take_the_pod() -> None:
+    nodes = [node("a"), node("b", spec={"taints": [TAINT]}), node("c", "100m")]
+    asked = pod(requests={"cpu": "1"})
+    assert said(changes(asked, *nodes, only=("b", "c"))) == ["tolerates team on b", "cpu 100 on c"]
+    assert said(changes(asked, *nodes, only=("a",))) == [" on a"]
+
+
+@pytest.mark.parametrize(
+    ("spec", "total"),
+    [
+        pytest.param({"containers": [asking("a", "3")]}, 2000, id="one"),
+        pytest.param(
+            {
+                "containers": [asking("a", "3"), asking("b", "1")],
+                "initContainers": [{**asking("s", "500m"), "restartPolicy": "Always"}, asking("i", "6")],
+                "overhead": {"cpu": "250m"},
+            },
+            2000,
+            id="several, one before the others, and overhead",
+        ),
+        pytest.param(
+            {
+                "containers": [asking("a", "1")],
+                "resources": {"requests": {"cpu": "3"}},
+            },
+            800,
+            id="the pod's own",
+        ),
+    ],
+)
+def test_a_lowered_request_is_what_it_was_lowered_to(spec: dict[str, Any], total: int) -> None:
+    less = lowered(make_pod("p", spec=spec), "cpu", total)
+    assert pod_usage(less).request("cpu") == total
+    assert lowered(less, "cpu", total + 1) == less
