@@ -13,7 +13,7 @@ from mooring.framework import Pod
 from mooring.framework.resources import pod_usage
 from mooring.runtime.cycle.plugin_calls import Unhurried
 from mooring.sessions.change.search import ALL_KINDS, Changes, ChangeSearch
-from mooring.sessions.change.steps import Kind, Move, Relabel, Request, Step, Tolerate, lowered
+from mooring.sessions.change.steps import Kind, Move, Relabel, LowerRequest, Step, Tolerate, lowered
 from mooring.sessions.work_trees import Work
 from mooring.testing import make_node, make_pod
 
@@ -56,7 +56,7 @@ def _word(step: Step) -> str:
             return f"tolerates {taint.key}"
         case Relabel(_, key, value):
             return f"{key}={value}"
-        case Request(resource, amount, _):
+        case LowerRequest(resource, amount, _):
             return f"{resource} {amount}"
         case Move(pod, node):
             return f"{pod.metadata.name} to {node}"

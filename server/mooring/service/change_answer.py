@@ -9,7 +9,7 @@ from mooring.service.backend import Backend
 from mooring.service.objects import status_message, subject
 from mooring.service.slots import SlotProgress
 from mooring.sessions.change.search import ALL_KINDS, ChangeOption, Changes, ChangeSearch
-from mooring.sessions.change.steps import AddNode, Kind, Move, Relabel, Request, Step, Tolerate
+from mooring.sessions.change.steps import AddNode, Kind, Move, Relabel, LowerRequest, Step, Tolerate
 from mooring.sessions.removal import adopted
 from mooring.sessions.work_trees import Work
 from mooring.v1 import objects_pb2
@@ -78,7 +78,7 @@ def _step(step: Step) -> pb.ChangeStep:
             return pb.ChangeStep(toleration=added)
         case Relabel(node, key, value):
             return pb.ChangeStep(label=pb.ChangedLabel(node=node, key=key, value=value))
-        case Request(resource, amount, before):
+        case LowerRequest(resource, amount, before):
             lowered = pb.LoweredRequest(resource=resource, before=before, after=amount)
             return pb.ChangeStep(request=lowered)
         case Move(pod, node):

@@ -63,7 +63,7 @@ def by_taints(found: Evaluation, rows: Sequence[int]) -> dict[tuple[Taint, ...],
 
 def needs_of(found: Evaluation, rows: Sequence[int], taints: tuple[Taint, ...]) -> list[Needs]:
     """Return what ``rows`` lack, besides that the pod tolerates ``taints``, as it does in ``found``."""
-    reading = _Reading(found)
+    reading = _NodesRead(found)
     groups: dict[object, Needs] = {}
     for row in rows:
         verdict = reading.verdict(row)
@@ -79,7 +79,7 @@ def needs_of(found: Evaluation, rows: Sequence[int], taints: tuple[Taint, ...]) 
 
 def needs_of_new(found: Evaluation, rows: Sequence[int], taints: tuple[Taint, ...]) -> list[Needs]:
     """Return what new nodes like ``rows`` would lack, otherwise as ``needs_of``."""
-    reading = _Reading(found)
+    reading = _NodesRead(found)
     lasting = tuple(taint for taint in taints if not is_of_condition(taint))
     groups: dict[object, Needs] = {}
     for row in rows:
@@ -96,7 +96,7 @@ def needs_of_new(found: Evaluation, rows: Sequence[int], taints: tuple[Taint, ..
 
 
 @dataclass(frozen=True, slots=True)
-class _Verdict:
+class _Lack:
     """What is said of nodes: whether they lack labels, of which resources they have too little, and whether
     other plugins reject them.
     """
@@ -106,7 +106,7 @@ class _Verdict:
     others: bool
 
 
-class _Reading:
+class _NodesRead:
     """Reads an evaluation node by node."""
 
     def __init__(self, found: Evaluation) -> None:
@@ -116,9 +116,9 @@ class _Reading:
         self._missing = MissingLabels(found.pod)
         self._guests = _requested_by_guests(found)
         self._at = dict(zip(found.rows.tolist(), range(len(found.rows)), strict=True))
-        self._verdicts: dict[tuple[int, ...], _Verdict] = {}
+        self._verdicts: dict[tuple[int, ...], _Lack] = {}
 
-    def verdict(self, row: int) -> _Verdict:
+    def verdict(self, row: int) -> _Lack:
         """Return what is said of a node; the same object where it is the same."""
         at = self._at[row]
         said = self._found.rejections[at] if self._found.rejections is not None else []
@@ -127,16 +127,16 @@ class _Reading:
             self._verdicts[key] = self._read(said, rejected=key[-1] > 0)
         return self._verdicts[key]
 
-    def _read(self, said: Sequence[Status], *, rejected: bool) -> _Verdict:
+    def _read(self, said: Sequence[Status], *, rejected: bool) -> _Lack:
         by = {status.plugin: status.reasons for status in said}
         reasons = by.get(_ROOM, ())
         lacking = [name for name in self.requests if f"Insufficient {name}" in reasons]
         if "Too many pods" in reasons:
             lacking.append(PODS)
         others = not by.keys() <= {_LABELS, _ROOM} or (rejected and not by)
-        return _Verdict(_LABELS in by, tuple(lacking), others)
+        return _Lack(_LABELS in by, tuple(lacking), others)
 
-    def ways(self, row: int, verdict: _Verdict) -> Sequence[Labels]:
+    def ways(self, row: int, verdict: _Lack) -> Sequence[Labels]:
         """Return the labels of which a node needs one set; the same object where they are the same."""
         node = self._table.nodes[row]
         return self._missing.ways(node) if verdict.labels and node is not None else _NO_LABELS

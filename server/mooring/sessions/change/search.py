@@ -25,8 +25,8 @@ from mooring.runtime.cycle.evaluation import Evaluation
 from mooring.runtime.cycle.plugin_calls import Progress
 from mooring.runtime.profiles.profile import Profile
 from mooring.sessions.change.needs import Needs, by_taints, needs_of, needs_of_new
-from mooring.sessions.change.steps import Kind, Request, Step, Tolerate, changed_pod
-from mooring.sessions.change.trial import ProfileOf, Trial
+from mooring.sessions.change.steps import Kind, LowerRequest, Step, Tolerate, changed_pod
+from mooring.sessions.change.trial import ProfileOf, ChangeTrial
 from mooring.sessions.work_trees import Work
 
 MOST_MOVES = 3
@@ -105,7 +105,7 @@ class _Plan:
     at: int = 0
     way: int = 0
     moved: tuple[PodRecord, ...] = ()
-    requests: tuple[Request, ...] = ()
+    requests: tuple[LowerRequest, ...] = ()
 
     @property
     def cost(self) -> Cost:
@@ -182,7 +182,7 @@ class ChangeSearch:
         self._profile = profile
         self._only = frozenset(only)
         self._progress = progress
-        self._trial = Trial(work, pod, profile, profile_of, seed, progress)
+        self._trial = ChangeTrial(work, pod, profile, profile_of, seed, progress)
         self._requested = dict(work.tree.kind_of(pod, remember=False).usage.requests)
         self._places: dict[int, int] = {}
         self._numbers = itertools.count()
@@ -340,11 +340,11 @@ class ChangeSearch:
                 most[name] = max(amount, most.get(name, 0))
         return most
 
-    def _less(self, room: Mapping[str, int]) -> tuple[Request, ...]:
+    def _less(self, room: Mapping[str, int]) -> tuple[LowerRequest, ...]:
         """Return what the pod would have to request less of where this is left."""
         requested = self._requested
         lacking = ((name, left) for name, left in room.items() if left < requested.get(name, 0))
-        return tuple(Request(name, max(0, left), requested[name]) for name, left in lacking)
+        return tuple(LowerRequest(name, max(0, left), requested[name]) for name, left in lacking)
 
     def _item(self, plan: _Plan | _Moving) -> _Item:
         place = self._places[plan.needs.rows[plan.at]]

@@ -47,7 +47,7 @@ class Relabel:
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class LowerRequest:
     """The pod requests less of a resource.
 
     Attributes:
@@ -85,7 +85,7 @@ class AddNode:
     like: str
 
 
-Step = Tolerate | Relabel | Request | Move | AddNode
+Step = Tolerate | Relabel | LowerRequest | Move | AddNode
 
 
 def changed_pod(pod: Pod, steps: Iterable[Step]) -> Pod:
@@ -97,7 +97,7 @@ def changed_pod(pod: Pod, steps: Iterable[Step]) -> Pod:
             toleration = Toleration(taint.key, "Equal", taint.value, taint.effect)
             spec = replace(pod.spec, tolerations=(*pod.spec.tolerations, toleration))
             pod = replace(pod, spec=spec)
-        elif isinstance(step, Request):
+        elif isinstance(step, LowerRequest):
             pod = lowered(pod, step.resource, step.amount)
     return pod
 

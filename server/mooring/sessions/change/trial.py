@@ -17,7 +17,7 @@ from mooring.sessions.change.steps import (
     AddNode,
     Move,
     Relabel,
-    Request,
+    LowerRequest,
     Step,
     Tolerate,
     changed_node,
@@ -33,7 +33,7 @@ from mooring.sessions.work_trees import Work
 ProfileOf = Callable[[Pod], Profile]
 
 
-class Trial:
+class ChangeTrial:
     """Tries changes for one pod. For one thread; the tree is after each trial what it was.
 
     Args:
@@ -84,7 +84,7 @@ class Trial:
         row: int,
         labels: Labels,
         moved: Sequence[PodRecord] = (),
-        requests: Sequence[Request] = (),
+        requests: Sequence[LowerRequest] = (),
     ) -> tuple[tuple[Step, ...], str] | None:
         """Return the changes, and the node that takes the pod with them; None if it doesn't, or if a pod that
         is moved finds no other node.
@@ -108,7 +108,7 @@ class Trial:
         node: Node,
         labels: Mapping[str, str | None],
         moved: Sequence[PodRecord],
-        requests: Sequence[Request],
+        requests: Sequence[LowerRequest],
     ) -> tuple[tuple[Step, ...], str] | None:
         tree, used, like = self._work.tree, Used(), node.metadata.name
         if needs.new:
