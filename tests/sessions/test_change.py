@@ -12,8 +12,8 @@ from mooring.app.sessions import LiveState
 from mooring.framework import Pod
 from mooring.framework.resources import pod_usage
 from mooring.runtime.cycle.plugin_calls import Unhurried
-from mooring.sessions.change.search import ALL_KINDS, Changes, ChangeSearch
-from mooring.sessions.change.steps import Kind, Move, Relabel, LowerRequest, Step, Tolerate, lowered
+from mooring.sessions.change.search import ALL_KINDS, ChangeSearch, NeededChanges
+from mooring.sessions.change.steps import Kind, LowerRequest, Move, Relabel, Step, Tolerate, lowered
 from mooring.sessions.work_trees import Work
 from mooring.testing import make_node, make_pod
 
@@ -37,7 +37,7 @@ def work_on(*objects: Any) -> Work:
 
 def changes(
     pod: Pod, *objects: Any, kinds: frozenset[Kind] = ALL_KINDS, only: tuple[str, ...] = ()
-) -> Changes:
+) -> NeededChanges:
     work = work_on(*objects)
     profile = work.engine.profile("", pod)
     search = ChangeSearch(work, pod, profile, lambda _: profile, only=only, progress=Unhurried())
@@ -46,7 +46,7 @@ def changes(
     return found
 
 
-def said(found: Changes) -> list[str]:
+def said(found: NeededChanges) -> list[str]:
     return ["; ".join(map(_word, option.steps)) + f" on {option.node_name}" for option in found.options]
 
 

@@ -18,7 +18,7 @@ from mooring.framework.pod_table import template_of
 from mooring.framework.releases import Gates
 from mooring.runtime.cycle.plugin_calls import Unhurried
 from mooring.sessions.capacity import MOST, Capacity, capacity_of
-from mooring.sessions.change.search import ALL_KINDS, Changes, ChangeSearch
+from mooring.sessions.change.search import ALL_KINDS, ChangeSearch, NeededChanges
 from mooring.sessions.change.steps import Kind
 from mooring.sessions.node_groups import NodeGroup, NodeGroupOption, NodeGroups, pending
 from mooring.sessions.removal import NodeRemoval, Removal, adopted
@@ -147,7 +147,7 @@ def changes(
     *,
     profile: str = "",
     seed: int = 0,
-) -> Changes:
+) -> NeededChanges:
     """Return what would make the pod of that name fit, on one of the nodes or on any.
 
     Raises:

@@ -8,8 +8,8 @@ from mooring.framework.errors import InvalidArgumentError, node_not_found
 from mooring.service.backend import Backend
 from mooring.service.objects import status_message, subject
 from mooring.service.slots import SlotProgress
-from mooring.sessions.change.search import ALL_KINDS, ChangeOption, Changes, ChangeSearch
-from mooring.sessions.change.steps import AddNode, Kind, Move, Relabel, LowerRequest, Step, Tolerate
+from mooring.sessions.change.search import ALL_KINDS, ChangeOption, ChangeSearch, NeededChanges
+from mooring.sessions.change.steps import AddNode, Kind, LowerRequest, Move, Relabel, Step, Tolerate
 from mooring.sessions.removal import adopted
 from mooring.sessions.work_trees import Work
 from mooring.v1 import objects_pb2
@@ -58,7 +58,7 @@ def answer(
     return response
 
 
-def to_response(changes: Changes) -> pb.ChangeResponse:
+def to_response(changes: NeededChanges) -> pb.ChangeResponse:
     """Return the answer but for where it comes from."""
     return pb.ChangeResponse(
         status=status_message(changes.status, changes.message),

@@ -26,7 +26,7 @@ from mooring.runtime.cycle.plugin_calls import Progress
 from mooring.runtime.profiles.profile import Profile
 from mooring.sessions.change.needs import Needs, by_taints, needs_of, needs_of_new
 from mooring.sessions.change.steps import Kind, LowerRequest, Step, Tolerate, changed_pod
-from mooring.sessions.change.trial import ProfileOf, ChangeTrial
+from mooring.sessions.change.trial import ChangeTrial, ProfileOf
 from mooring.sessions.work_trees import Work
 
 MOST_MOVES = 3
@@ -72,7 +72,7 @@ class ChangeOption:
 
 
 @dataclass(slots=True)
-class Changes:
+class NeededChanges:
     """What would make a pod fit.
 
     Attributes:
@@ -188,7 +188,7 @@ class ChangeSearch:
         self._numbers = itertools.count()
         self._complete = True
 
-    def run(self, kinds: frozenset[Kind] = ALL_KINDS) -> Changes:
+    def run(self, kinds: frozenset[Kind] = ALL_KINDS) -> NeededChanges:
         """Return what would make the pod fit, by changes of these kinds.
 
         Raises:
@@ -201,7 +201,7 @@ class ChangeSearch:
             tree.discard(uid)
         self._work.keep()
         found = self._evaluated(self._pod, ALL_NODES)
-        changes = Changes(found.status, found.message)
+        changes = NeededChanges(found.status, found.message)
         if (found.status.ok and not self._only) or found.rejections is None:
             return changes
         first = self._first(found)

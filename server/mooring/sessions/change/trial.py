@@ -15,9 +15,9 @@ from mooring.sessions.change.labels import Labels
 from mooring.sessions.change.needs import Needs
 from mooring.sessions.change.steps import (
     AddNode,
+    LowerRequest,
     Move,
     Relabel,
-    LowerRequest,
     Step,
     Tolerate,
     changed_node,
