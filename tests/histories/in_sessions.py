@@ -15,7 +15,9 @@ from mooring.framework.errors import MooringError
 from mooring.framework.state import ClusterState
 from mooring.runtime.cycle.candidates import ALL_NODES
 from mooring.runtime.cycle.plugin_calls import Unhurried
+from mooring.runtime.engine import Engine
 from mooring.sessions.placing import place_alike, place_pod
+from mooring.sessions.policy import Policy
 from mooring.sessions.sessions import Session, Sessions
 from mooring.sessions.versions import Version
 from mooring.sessions.work_trees import Work
@@ -86,6 +88,14 @@ class InSessions:
         with self.state.lock:
             tree, version = WorkTree(self.state), self.now()
         return Work(tree, self.setting.engine(tree), version)
+
+    def policy(self, *_: object) -> Policy:
+        """None of the sessions here asks for one."""
+        raise AssertionError("a session asked for a policy")
+
+    def engine(self, *_: object) -> Engine:
+        """As ``policy``."""
+        raise AssertionError("a session asked for a policy")
 
     def rest(self) -> None:
         """As ``Live`` says."""

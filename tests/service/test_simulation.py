@@ -423,3 +423,67 @@ def test_changes_of_what_is_not_there_are_rejected(fields: dict[str, Any], text:
     with client(*ROOM) as (session, _):
         request = pb.ChangeRequest(session=session.id, pod=sent(pod("p")), **fields)
         assert text in rejected(lambda: session.simulation.Change(request)).text
+
+
+def weighing(plugin: str) -> str:
+    """A configuration that scores by this plugin alone."""
+    score = {"disabled": [{"name": "*"}], "enabled": [{"name": plugin, "weight": 7}]}
+    profile = {"schedulerName": "default-scheduler", "plugins": {"score": score}}
+    return json.dumps(
+        {
+            "apiVersion": "kubescheduler.config.k8s.io/v1",
+            "kind": "KubeSchedulerConfiguration",
+            "profiles": [profile],
+        }
+    )
+
+
+def explained(session: Client, seed: int = 0) -> Any:
+    asked = schedule_pb.ExplainRequest(session=session.id, pod=sent(pod("p")), seed=seed, always_score=True)
+    return session.stubs.scheduling.Explain(asked)
+
+
+def test_a_session_decides_by_its_own_configuration_and_shares_the_tables() -> None:
+    with client(*ROOM) as (session, _):
+        own = Client(session.stubs, configuration=weighing("ImageLocality"))
+        assert [score.plugin for score in explained(own).plugins] == ["ImageLocality"]
+        assert len(explained(session).plugins) > 1
+        own.place(pod("q"))
+        forked = Client(session.stubs, from_session=own.id)
+        assert [score.plugin for score in explained(forked).plugins] == ["ImageLocality"]
+        assert forked.look().pod_count == 1
+        again = Client(session.stubs, from_session=own.id, configuration=weighing("NodeAffinity"))
+        assert again.look().pod_count == 1
+
+
+def test_a_session_follows_its_own_release() -> None:
+    with client(*ROOM) as (session, _):
+        opened = session.simulation.OpenSession(pb.OpenSessionRequest(kube_version="1.36"))
+        assert list(opened.warnings) == ["pods that are being resized count as in the server's own release"]
+        gated = Client(session.stubs, kube_version="1.36", feature_gates={"StorageCapacityScoring": True})
+        assert explained(gated).selected_position in (0, 1)
+
+
+def test_the_seed_of_a_session_is_that_of_calls_without_one() -> None:
+    twins = [make_node(name, allocatable=SMALL) for name in "abcdefgh"]
+    with client(*twins) as (session, _):
+        seeded = {seed: Client(session.stubs, seed=seed) for seed in range(1, 9)}
+        chosen = {seed: explained(own).selected_position for seed, own in seeded.items()}
+        assert chosen == {seed: explained(session, seed).selected_position for seed in seeded}
+        assert len(set(chosen.values())) > 1
+
+
+@pytest.mark.parametrize(
+    ("fields", "text"),
+    [
+        pytest.param({"kube_version": "1.12"}, "kube_version: mooring does not follow", id="release"),
+        pytest.param({"configuration": weighing("Nobody")}, "Nobody", id="plugin"),
+        pytest.param({"configuration": "profiles: [1"}, "configuration", id="text"),
+    ],
+)
+def test_a_session_of_what_is_not_there_is_not_opened(fields: dict[str, Any], text: str) -> None:
+    with client(*ROOM) as (session, w):
+        found = rejected(lambda: session.simulation.OpenSession(pb.OpenSessionRequest(**fields)))
+        assert text in found.text
+        assert found.code.name == "INVALID_ARGUMENT"
+        assert len(w.backend.sessions) == 1

@@ -2,13 +2,28 @@
 
 from __future__ import annotations
 
-from mooring.app.engine import Core
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import cast
+
+from mooring.app.engine import Core, configuration_of, parse_configuration
 from mooring.app.options import EngineOptions
 from mooring.cluster.binding import LocalBinder
+from mooring.cluster.state import State
 from mooring.cluster.work_tree import WorkTree
+from mooring.config import ConfigError
+from mooring.framework.args import FieldError
+from mooring.framework.errors import InvalidArgumentError
+from mooring.framework.resources import ResourceRules
 from mooring.runtime.assembly import build_engine
+from mooring.runtime.engine import Engine
+from mooring.runtime.profiles.registry import RegistryError
+from mooring.sessions.policy import Policy
 from mooring.sessions.versions import Version
-from mooring.sessions.work_trees import Work
+from mooring.sessions.work_trees import SessionState, Work
+
+_RESIZED = "pods that are being resized count as in the server's own release"
+"""Which is so because a session shares the server's tables."""
 
 
 class LiveState:
@@ -61,6 +76,55 @@ class LiveState:
             feature_gates=options.feature_gates,
         )
         return Work(tree, engine, version)
+
+    def policy(
+        self, kube_version: str, feature_gates: Mapping[str, bool], source: str, base: Policy | None
+    ) -> Policy:
+        """Return by what a session decides; what is empty is as in ``base``, or in force.
+
+        Raises:
+            InvalidArgumentError: There is no such release, or the configuration's text has faults.
+        """
+        given = self._options
+        options = replace(
+            given,
+            kube_version=kube_version or (base.kube_version if base else given.kube_version),
+            feature_gates=feature_gates or (base.feature_gates if base else given.feature_gates),
+        )
+        text, registry = source or (base.source if base else ""), self._core.registry
+        try:
+            gates = options.gates
+        except ValueError as error:
+            raise InvalidArgumentError.at("kube_version", str(error)) from None
+        try:
+            found = (
+                parse_configuration(text, options, registry) if text else configuration_of(options, registry)
+            )
+        except ConfigError as error:
+            faults = (FieldError(f"configuration: {each.path}", each.message) for each in error.errors)
+            raise InvalidArgumentError(faults) from None
+        warnings = tuple(found.warnings)
+        if ResourceRules.of(gates) != ResourceRules.of(given.gates):
+            warnings += (_RESIZED,)
+        return Policy(options.kube_version, options.feature_gates, text, found, warnings)
+
+    def engine(self, tree: SessionState, policy: Policy) -> Engine:
+        """Return an engine over a work tree that decides by ``policy``.
+
+        Raises:
+            InvalidArgumentError: A plugin can't be made.
+        """
+        try:
+            return build_engine(
+                policy.configuration,
+                self._core.registry,
+                tree,
+                LocalBinder(cast("State", tree)),
+                kube_version=policy.kube_version,
+                feature_gates=policy.feature_gates,
+            )
+        except RegistryError as error:
+            raise InvalidArgumentError.at("configuration", str(error)) from None
 
     def rest(self) -> None:
         """Note no changes any more, unless they are noted all the time."""

@@ -187,6 +187,10 @@ class Backend:
         """Return what answers about a session, at whose version ``work`` is."""
         return replace(self, engine=work.engine, pushes=None, read_pod=None, decisions=None, work=work)
 
+    def seed(self, asked: int) -> int:
+        """Return the seed of a call: its own; where that is 0, that of the session."""
+        return asked or (self.work.seed if self.work is not None else 0)
+
     def provenance(self, state_version: int, node_epoch: int, *profiles: Profile) -> objects_pb2.Provenance:
         """Where an answer of these profiles comes from; of one about a session the live state that it began
         with.

@@ -49,7 +49,7 @@ def answer(
         profile,
         partial(adopted, work.engine, request.profile),
         only=request.nodes,
-        seed=request.seed,
+        seed=there.seed(request.seed),
         progress=progress,
     )
     response = to_response(search.run(kinds))

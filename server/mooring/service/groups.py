@@ -68,9 +68,9 @@ def schedule_groups(
     asked = list(_decoded(backend, request, progress))
     dry = mode == pb.COMMIT_MODE_DRY_RUN
     if dry:
-        place = _dry_run(backend, request.seed, progress)
+        place = _dry_run(backend, backend.seed(request.seed), progress)
     elif backend.work is not None:
-        place = _in_session(backend.work, request.seed, progress)
+        place = _in_session(backend.work, backend.seed(request.seed), progress)
     else:
         place = _commit(backend, request, owner, progress)
     answers = []

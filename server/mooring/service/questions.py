@@ -191,6 +191,7 @@ class Questions:
         """Answer an Explain request."""
         asked = self.question(request, Listing.ALWAYS)
         progress.about(asked.pod.metadata.uid)
+        seed = self._backend.seed(request.seed)
         options = CycleOptions(
             always_score=request.always_score, all_rejections=request.all_rejections, beyond_nominated=True
         )
@@ -198,13 +199,13 @@ class Questions:
             asked.pod,
             asked.profile,
             asked.selection.candidates,
-            seed=request.seed,
+            seed=seed,
             state=asked.selection.state,
             options=options,
             progress=progress,
         )
         provenance = self._provenance(asked, choice.state_version)
-        explanation = Explanation.of(choice, request.seed, assigned_node=asked.assigned_node)
+        explanation = Explanation.of(choice, seed, assigned_node=asked.assigned_node)
         return to_response(explanation, asked.selection, provenance)
 
     def _provenance(self, asked: PodQuestion, version: int) -> objects_pb2.Provenance:

@@ -53,7 +53,7 @@ class Schedule:
         return self._answer.response(self._backend, batch)
 
     def _mode(self, batch: Batch) -> CommitMode:
-        seed = self._request.seed
+        seed = self._backend.seed(self._request.seed)
         if batch.mode == pb.COMMIT_MODE_DRY_RUN:
             return DryRun(self._backend, batch, self._answer, seed)
         if self._backend.work is not None:

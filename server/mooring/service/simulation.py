@@ -44,8 +44,28 @@ class SimulationServicer(SimulationServiceServicer):
         owner, lease = client_name(context), _lease(request)
         self._backend.require_synced()
         origin = self._sessions.find(request.from_session, owner) if request.from_session else None
-        session = self._sessions.open(owner, origin=origin, lease=lease)
-        return pb.OpenSessionResponse(session=_message(session))
+        policy = self._sessions.policy(
+            request.kube_version, request.feature_gates, request.configuration, origin
+        )
+        seed = request.seed or (origin.seed if origin is not None else 0)
+        session = self._sessions.open(owner, origin=origin, policy=policy, seed=seed, lease=lease)
+        if policy is not None:
+            self._require_engine(session, context)
+        warnings = policy.warnings if policy is not None else ()
+        return pb.OpenSessionResponse(session=_message(session), warnings=warnings)
+
+    def _require_engine(self, session: Session, context: grpc.ServicerContext) -> None:
+        """Make the engine of a session that was just opened, which is none if that fails."""
+
+        def make(progress: SlotProgress) -> None:
+            with self._sessions.trying(session, progress):
+                pass
+
+        try:
+            self._run(context, make)
+        except BaseException:
+            self._sessions.close(session)
+            raise
 
     def CloseSession(
         self, request: pb.CloseSessionRequest, context: grpc.ServicerContext
@@ -219,7 +239,7 @@ def _capacity(
             profile,
             limit=request.limit or MOST,
             by_node=request.include_nodes,
-            seed=request.seed,
+            seed=there.seed(request.seed),
             progress=progress,
         )
         work.go_back()
@@ -246,7 +266,7 @@ def _removal(
     if unknown:
         raise node_not_found(unknown[0])
     names = list(request.nodes) or sorted(index)
-    removal = Removal(work, partial(adopted, work.engine, request.profile), seed=request.seed)
+    removal = Removal(work, partial(adopted, work.engine, request.profile), seed=there.seed(request.seed))
     found = removal.try_nodes(names, progress, cumulative=request.cumulative)
     answers = [_node_removal(each) for each in found]
     return pb.RemovalResponse(provenance=_provenance(there, work), nodes=answers)
@@ -296,7 +316,7 @@ def _node_groups(
         work,
         pods or pending(work.tree),
         lambda pod: work.engine.profile(request.profile, pod),
-        seed=request.seed,
+        seed=there.seed(request.seed),
     )
     looking.place_existing(progress)
     options = sorted((looking.option(group, progress) for group in groups), key=lambda option: option.rank)

@@ -6,7 +6,7 @@ import logging
 import secrets
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -16,6 +16,7 @@ from mooring.framework.errors import (
     ResourceExhaustedError,
 )
 from mooring.runtime.cycle.plugin_calls import Progress
+from mooring.sessions.policy import Policy
 from mooring.sessions.versions import Version
 from mooring.sessions.work_trees import Live, Work, WorkTrees
 
@@ -53,7 +54,8 @@ class Session:
     Attributes:
         id: What it is called by; nobody can guess it.
         owner: The client that may use it, "" = any.
-        seed: Decides between nodes of equal totals.
+        seed: Decides between nodes of equal totals where a call doesn't say.
+        policy: By what it decides; None = by what is in force.
         lease: Seconds that it lives after a call.
         version: What its next call finds.
         depth: How many sessions it was opened from, each from the next.
@@ -66,6 +68,7 @@ class Session:
     seed: int
     lease: float
     version: Version
+    policy: Policy | None = None
     depth: int = 0
     marks: list[Version] = field(default_factory=list)
     expires: float = 0.0
@@ -113,8 +116,31 @@ class Sessions:
         """Bytes that their changes take."""
         return self._size
 
+    def policy(
+        self,
+        kube_version: str = "",
+        feature_gates: Mapping[str, bool] | None = None,
+        source: str = "",
+        origin: Session | None = None,
+    ) -> Policy | None:
+        """Return by what a session decides that is opened from ``origin``; None = by what is in force.
+
+        Raises:
+            InvalidArgumentError: There is no such release, or the configuration's text has faults.
+        """
+        base = origin.policy if origin is not None else None
+        if not (kube_version or feature_gates or source):
+            return base
+        return self._live.policy(kube_version, feature_gates or {}, source, base)
+
     def open(
-        self, owner: str = "", *, origin: Session | None = None, seed: int = 0, lease: float = LEASE_SECONDS
+        self,
+        owner: str = "",
+        *,
+        origin: Session | None = None,
+        policy: Policy | None = None,
+        seed: int = 0,
+        lease: float = LEASE_SECONDS,
     ) -> Session:
         """Begin one with the live state as it is now, or with what another session is now.
 
@@ -135,7 +161,7 @@ class Sessions:
                     reason="SESSION_QUOTA",
                 )
             version = origin.version if origin is not None else self._live.now()
-            session = Session(secrets.token_urlsafe(16), owner, seed, _lease(lease), version, depth)
+            session = Session(secrets.token_urlsafe(16), owner, seed, _lease(lease), version, policy, depth)
             session.renew()
             self._sessions[session.id] = session
             self._begin_to_reap()
@@ -173,7 +199,7 @@ class Sessions:
             FailedPreconditionError: It began too long ago (SESSION_EXPIRED).
             ResourceExhaustedError: It has become too large (SESSION_QUOTA); nothing is changed.
         """
-        with self._one_at_a_time(session, progress), self._trees.at(session.version, progress) as work:
+        with self._one_at_a_time(session, progress), self._lent(session, progress) as work:
             yield work
             kept = work.keep()
             if kept is not session.version:
@@ -185,7 +211,13 @@ class Sessions:
     @contextmanager
     def trying(self, session: Session, progress: Progress) -> Iterator[Work]:
         """Work on a session whose version stays; otherwise as ``working``."""
-        with self._trees.at(session.version, progress) as work:
+        with self._lent(session, progress) as work:
+            yield work
+
+    @contextmanager
+    def _lent(self, session: Session, progress: Progress) -> Iterator[Work]:
+        trees = self._trees.at(session.version, progress)
+        with trees as work, work.deciding(session.policy, session.seed, self._live):
             yield work
 
     def mark(self, session: Session) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -14,7 +14,11 @@ from mooring.framework.resources import PodUsage
 from mooring.framework.state import ClusterState
 from mooring.runtime.cycle.plugin_calls import Progress
 from mooring.runtime.engine import Engine
+from mooring.sessions.policy import Policy
 from mooring.sessions.versions import Version, way_between
+
+MOST_ENGINES = 8
+"""Policies of sessions for which a work tree keeps an engine, with what it has evaluated."""
 
 WAIT_SECONDS = 0.05
 """Between two looks whether the caller of a call that waits for a work tree is still there."""
@@ -95,6 +99,24 @@ class Live(Protocol):
         """Return a new work tree that is ``now()``."""
         ...
 
+    def policy(
+        self, kube_version: str, feature_gates: Mapping[str, bool], source: str, base: Policy | None
+    ) -> Policy:
+        """Return by what a session decides; what is empty is as in ``base``, or in force.
+
+        Raises:
+            InvalidArgumentError: There is no such release, or the configuration's text has faults.
+        """
+        ...
+
+    def engine(self, tree: SessionState, policy: Policy) -> Engine:
+        """Return an engine over a work tree that decides by ``policy``.
+
+        Raises:
+            InvalidArgumentError: A plugin can't be made.
+        """
+        ...
+
     def rest(self) -> None:
         """Note no changes any more: no version is in use."""
         ...
@@ -108,12 +130,35 @@ class Work:
         tree: The state.
         engine: Decides over it.
         version: What it was at the last ``keep``; what was changed since is taken back in the end.
+        seed: Decides between nodes of equal totals where a call doesn't say.
     """
 
     tree: SessionState
     engine: Engine
     version: Version
+    seed: int = 0
     busy: bool = field(default=False, repr=False)
+    _engines: dict[Policy, Engine] = field(default_factory=dict, repr=False)
+
+    @contextmanager
+    def deciding(self, policy: Policy | None, seed: int, live: Live) -> Iterator[None]:
+        """Decide by another policy in the block, over the same tables; None = by what is in force.
+
+        Raises:
+            InvalidArgumentError: A plugin can't be made.
+        """
+        in_force = self.engine
+        if policy is not None:
+            known = policy in self._engines
+            self.engine = self._engines.pop(policy) if known else live.engine(self.tree, policy)
+            self._engines[policy] = self.engine
+            if len(self._engines) > MOST_ENGINES:
+                del self._engines[next(iter(self._engines))]
+        self.seed = seed
+        try:
+            yield
+        finally:
+            self.engine, self.seed = in_force, 0
 
     def keep(self) -> Version:
         """Return the version that it is now."""

@@ -113,23 +113,65 @@ class OpenSessionRequest(_message.Message):
 
     DESCRIPTOR: _descriptor.Descriptor
 
+    @_typing.final
+    class FeatureGatesEntry(_message.Message):
+        DESCRIPTOR: _descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: _builtins.int
+        VALUE_FIELD_NUMBER: _builtins.int
+        key: _builtins.str
+        value: _builtins.bool
+        def __init__(
+            self,
+            *,
+            key: _builtins.str = ...,
+            value: _builtins.bool = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "value", b"value"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
     FROM_SESSION_FIELD_NUMBER: _builtins.int
     LEASE_FIELD_NUMBER: _builtins.int
+    KUBE_VERSION_FIELD_NUMBER: _builtins.int
+    FEATURE_GATES_FIELD_NUMBER: _builtins.int
+    CONFIGURATION_FIELD_NUMBER: _builtins.int
+    SEED_FIELD_NUMBER: _builtins.int
     from_session: _builtins.str
     """OPTIONAL. The session to begin with, as it is now; default the live state."""
+    kube_version: _builtins.str
+    """OPTIONAL. The Kubernetes release whose behaviour is followed in it, such as 1.36; default that of from_session, else the
+    server's. The objects are those of the server.
+    """
+    configuration: _builtins.str
+    """OPTIONAL. A KubeSchedulerConfiguration as YAML or JSON: profiles, plugins and weights in force in it. It names plugins that
+    the server has. Default that of from_session, else the server's.
+    """
+    seed: _builtins.int
+    """OPTIONAL. Decides between nodes of equal totals in calls about it whose own seed is 0; default 0."""
     @_builtins.property
     def lease(self) -> _duration_pb2.Duration:
         """OPTIONAL. How long it lives after a call, 600 s at most; default 60 s."""
+
+    @_builtins.property
+    def feature_gates(self) -> _containers.ScalarMap[_builtins.str, _builtins.bool]:
+        """OPTIONAL. Feature gates that differ from the release's defaults; default those of from_session, else the server's."""
 
     def __init__(
         self,
         *,
         from_session: _builtins.str = ...,
         lease: _duration_pb2.Duration | None = ...,
+        kube_version: _builtins.str = ...,
+        feature_gates: _abc.Mapping[_builtins.str, _builtins.bool] | None = ...,
+        configuration: _builtins.str = ...,
+        seed: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["lease", b"lease"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["from_session", b"from_session", "lease", b"lease"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["configuration", b"configuration", "feature_gates", b"feature_gates", "from_session", b"from_session", "kube_version", b"kube_version", "lease", b"lease", "seed", b"seed"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -142,18 +184,24 @@ class OpenSessionResponse(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     SESSION_FIELD_NUMBER: _builtins.int
+    WARNINGS_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def session(self) -> Global___Session:
         """The session."""
+
+    @_builtins.property
+    def warnings(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """What the caller should know of the release and the configuration. Usually empty."""
 
     def __init__(
         self,
         *,
         session: Global___Session | None = ...,
+        warnings: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["session", b"session"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["session", b"session"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["session", b"session", "warnings", b"warnings"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
 
 from mooring.framework import Node, Pod
 from mooring.framework.node_selector import is_empty, selector_match
 from mooring.framework.objects import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
-from mooring.sessions.change.steps import HOSTNAME
+from mooring.sessions.change.steps import HOSTNAME, Relabel, changed_node
 
 MOST_WAYS = 16
 """Ways that are looked at for each node."""
+
+_INTEGER = re.compile(r"-?[0-9]{1,19}")
 
 Labels = Mapping[str, str | None]
 """Labels by key; None = the node doesn't have it."""
@@ -50,43 +53,43 @@ class MissingLabels:
         return self._known[key]
 
     def _ways(self, node: Node) -> Iterator[Labels]:
-        labels = node.metadata.labels
-        selected = {key: value for key, value in self._selector.items() if labels.get(key) != value}
-        if self._terms is None:
-            if HOSTNAME not in selected:
-                yield selected
-            return
-        for term in self._terms:
-            for way in _ways_of(term, node):
-                clash = any(key in self._selector and self._selector[key] != way[key] for key in way)
-                both = {**selected, **way}
-                if not clash and HOSTNAME not in both:
-                    yield both
+        for term in (NodeSelectorTerm(),) if self._terms is None else self._terms:
+            if self._terms is not None and not _may_match(term, node):
+                continue
+            labels = node.metadata.labels
+            keys = {key for key, value in self._selector.items() if labels.get(key) != value}
+            keys |= {each.key for each in term.match_expressions if not _holds((each,), node)}
+            if HOSTNAME not in keys:
+                values = [self._values(key, term, node) for key in sorted(keys)]
+                for chosen in itertools.product(*values):
+                    yield dict(zip(sorted(keys), chosen, strict=True))
+
+    def _values(self, key: str, term: NodeSelectorTerm, node: Node) -> list[str | None]:
+        """Return the values of a label with which all holds that the pod requires of it."""
+        about = tuple(each for each in term.match_expressions if each.key == key)
+        offered = [self._selector[key]] if key in self._selector else _values_of(about)
+        return [value for value in offered if not about or _holds(about, _with_label(node, key, value))]
 
 
-def _ways_of(term: NodeSelectorTerm, node: Node) -> Iterator[Labels]:
-    """Yield labels with which the node may match ``term``."""
+def _may_match(term: NodeSelectorTerm, node: Node) -> bool:
+    """Return whether labels are all that the node may lack for ``term``."""
     fields = NodeSelectorTerm(match_fields=term.match_fields)
-    if is_empty(term) or (term.match_fields and not selector_match(NodeSelector((fields,)), node)):
-        return
-    failing = [
-        each
-        for each in term.match_expressions
-        if not selector_match(NodeSelector((NodeSelectorTerm((each,)),)), node)
-    ]
-    for values in itertools.product(*map(_values, failing)):
-        yield {each.key: value for each, value in zip(failing, values, strict=True)}
+    return not is_empty(term) and (not term.match_fields or selector_match(NodeSelector((fields,)), node))
 
 
-def _values(requirement: NodeSelectorRequirement) -> tuple[str | None, ...]:
-    """Return values of a label with which the condition may hold."""
-    match requirement.operator:
-        case "In":
-            return tuple(sorted(requirement.values))
-        case "Exists":
-            return ("true",)
-        case "Gt" | "Lt":
-            step = 1 if requirement.operator == "Gt" else -1
-            return tuple(str(int(value) + step) for value in requirement.values if value.isdecimal())
-        case _:
-            return (None,)
+def _holds(expressions: tuple[NodeSelectorRequirement, ...], node: Node) -> bool:
+    return selector_match(NodeSelector((NodeSelectorTerm(expressions),)), node)
+
+
+def _with_label(node: Node, key: str, value: str | None) -> Node:
+    return changed_node(node, [Relabel(node.metadata.name, key, value)])
+
+
+def _values_of(expressions: Iterable[NodeSelectorRequirement]) -> list[str | None]:
+    """Return values that are worth trying for a label: none, those that are named, and others beside them."""
+    values: set[str] = {"true"}
+    for each in expressions:
+        step = 1 if each.operator == "Gt" else -1
+        values |= set(each.values)
+        values |= {str(int(value) + step) for value in each.values if _INTEGER.fullmatch(value)}
+    return [None, *sorted(values)]

@@ -343,7 +343,9 @@ class ChangeSearch:
     def _less(self, room: Mapping[str, int]) -> tuple[LowerRequest, ...]:
         """Return what the pod would have to request less of where this is left."""
         requested = self._requested
-        lacking = ((name, left) for name, left in room.items() if left < requested.get(name, 0))
+        lacking = (
+            (name, left) for name, left in room.items() if name in requested and left < requested[name]
+        )
         return tuple(LowerRequest(name, max(0, left), requested[name]) for name, left in lacking)
 
     def _item(self, plan: _Plan | _Moving) -> _Item:

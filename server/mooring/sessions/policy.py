@@ -1,0 +1,27 @@
+"""By what a session decides, where that is not what the server decides by."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from mooring.config import Configuration
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Policy:
+    """A release, its feature gates and a configuration. Two are never equal.
+
+    Attributes:
+        kube_version: The Kubernetes release whose behaviour is followed.
+        feature_gates: Gates that differ from the release's defaults.
+        source: The configuration's text; "" = the server's.
+        configuration: What it comes to with the release and the gates.
+        warnings: What the session's owner should know.
+    """
+
+    kube_version: str
+    feature_gates: Mapping[str, bool]
+    source: str
+    configuration: Configuration
+    warnings: tuple[str, ...] = ()

@@ -1,0 +1,163 @@
+"""Every set of changes of one node, made to manifests: written apart from the search that it judges."""
+
+from __future__ import annotations
+
+import copy
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from mooring.framework.quantity import parse_quantity
+from tests.conformance.families.draft import Manifest
+
+HOSTNAME = "kubernetes.io/hostname"
+NEW = "one-more"
+CORDON = {"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}
+
+Label = tuple[str, str | None]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A set of changes.
+
+    Attributes:
+        node: The node that is to take the pod, or the one that a new one is like.
+        new: There is one more node.
+        taints: The taints that the pod tolerates, by number among `taints_of`.
+        labels: The labels that the node gets, None = loses.
+        requests: What the pod requests of resources, CPU in thousandths.
+        moved: The UIDs of the pods that go.
+    """
+
+    node: str
+    new: bool = False
+    taints: tuple[int, ...] = ()
+    labels: tuple[Label, ...] = ()
+    requests: tuple[tuple[str, int], ...] = ()
+    moved: tuple[str, ...] = ()
+
+    @property
+    def target(self) -> str:
+        """The node that is to take the pod."""
+        return NEW if self.new else self.node
+
+
+def made(scenario: Manifest, plan: Plan) -> Manifest:
+    """The scenario with these changes, the pods that go aside."""
+    changed = copy.deepcopy(scenario)
+    changed["objects"] = [each for each in changed["objects"] if uid_of(each) not in plan.moved]
+    node = node_of(changed, plan.node)
+    for number in plan.taints:
+        taint = taints_of(node)[number]
+        toleration = {"key": taint["key"], "operator": "Equal", "effect": taint["effect"]}
+        changed["pod"]["spec"].setdefault("tolerations", []).append(
+            {**toleration, "value": taint.get("value", "")}
+        )
+    if plan.new:
+        node = copy.deepcopy(node)
+        node["metadata"] |= {"name": NEW, "uid": NEW}
+        if HOSTNAME in node["metadata"]["labels"]:
+            node["metadata"]["labels"][HOSTNAME] = NEW
+        spec = node.setdefault("spec", {})
+        spec.pop("unschedulable", None)
+        kept = [each for each in spec.get("taints", []) if not each["key"].startswith("node.kubernetes.io/")]
+        spec["taints"] = kept
+        changed["objects"].append(node)
+    for key, value in plan.labels:
+        node["metadata"]["labels"].pop(key, None)
+        if value is not None:
+            node["metadata"]["labels"][key] = value
+    for resource, amount in plan.requests:
+        request(changed["pod"], resource, amount)
+    return changed
+
+
+def request(pod: Manifest, resource: str, amount: int) -> None:
+    """The pod as a whole requests so much: its first container does, and no other one."""
+    spec = pod["spec"]
+    amount = max(0, amount - counted(spec.get("overhead", {}).get(resource, "0"), resource))
+    quantity = f"{amount}m" if resource == "cpu" else str(amount)
+    for container in (*spec["containers"], *spec.get("initContainers", [])):
+        for part in container.get("resources", {}).values():
+            if isinstance(part, dict):
+                part.pop(resource, None)
+    parts = spec["containers"][0].setdefault("resources", {})
+    parts.setdefault("requests", {})[resource] = quantity
+    if "/" in resource or resource.startswith("hugepages-"):
+        parts.setdefault("limits", {})[resource] = quantity
+
+
+def counted(quantity: str | int, resource: str) -> int:
+    """An amount as the scheduler counts it."""
+    return -(-parse_quantity(quantity) // (1_000_000 if resource == "cpu" else 1_000_000_000))
+
+
+def uid_of(item: Manifest) -> str:
+    return str(item["metadata"].get("uid", ""))
+
+
+def nodes_of(scenario: Manifest) -> list[Manifest]:
+    return [each for each in scenario["objects"] if each["kind"] == "Node"]
+
+
+def node_of(scenario: Manifest, name: str) -> Manifest:
+    return next(each for each in nodes_of(scenario) if each["metadata"]["name"] == name)
+
+
+def taints_of(node: Manifest) -> list[Manifest]:
+    """The taints that keep pods away, that of a cordoned node included."""
+    spec = node.get("spec", {})
+    taints = [each for each in spec.get("taints", []) if each["effect"] != "PreferNoSchedule"]
+    if spec.get("unschedulable") and not any(each["key"] == CORDON["key"] for each in taints):
+        taints.append(CORDON)
+    return taints
+
+
+def labels_of(pod: Manifest) -> list[Label]:
+    """Labels that could matter to what the pod requires of nodes."""
+    found: dict[Label, None] = dict.fromkeys(pod["spec"].get("nodeSelector", {}).items())
+    required = pod["spec"].get("affinity", {}).get("nodeAffinity", {})
+    required = required.get("requiredDuringSchedulingIgnoredDuringExecution", {})
+    for term in required.get("nodeSelectorTerms", []):
+        for each in term.get("matchExpressions", []):
+            values: list[str | None] = [*each.get("values", []), "true", None]
+            if each["operator"] in ("Gt", "Lt"):
+                step = 1 if each["operator"] == "Gt" else -1
+                values += [str(int(value) + step) for value in each["values"] if value.isdecimal()]
+            found |= dict.fromkeys((each["key"], value) for value in values)
+    return [label for label in found if label[0] != HOSTNAME]
+
+
+def movable_on(scenario: Manifest, node: str) -> list[str]:
+    """The pods of a node that a controller would make anew."""
+    return [
+        uid_of(each)
+        for each in scenario["objects"]
+        if each["kind"] == "Pod"
+        and each["spec"].get("nodeName") == node
+        and any(owner.get("controller") for owner in each["metadata"].get("ownerReferences", []))
+        and each.get("status", {}).get("phase") not in ("Succeeded", "Failed")
+    ]
+
+
+def plans(
+    scenario: Manifest, resources: Sequence[str], counts: tuple[int, int, int, int, int]
+) -> Iterator[Plan]:
+    """All sets of so many nodes, moves, requests, labels and tolerations; requests are for nothing at all."""
+    more, moves, requests, labels, tolerations = counts
+    if more > 1 or (more and moves):
+        return
+    for node in nodes_of(scenario):
+        name = node["metadata"]["name"]
+        for chosen in itertools.product(
+            itertools.combinations(range(len(taints_of(node))), tolerations),
+            (some for some in itertools.combinations(labels_of(scenario["pod"]), labels) if _differ(some)),
+            itertools.combinations([(resource, 0) for resource in resources], requests),
+            itertools.combinations(movable_on(scenario, name), moves),
+        ):
+            yield Plan(name, bool(more), *chosen)
+
+
+def _differ(labels: Sequence[Label]) -> bool:
+    return len({key for key, _ in labels}) == len(labels)
