@@ -112,9 +112,10 @@ lock: $(VENV)/dev.stamp ## Resolve the dependencies again and write requirements
 	$(COMPILE) pyproject.toml --extra fast --constraint requirements/run.txt --output-file requirements/fast.txt
 	$(COMPILE) pyproject.toml --extra lab --constraint requirements/run.txt --output-file requirements/lab.txt
 	$(COMPILE) pyproject.toml --extra mcp --constraint requirements/run.txt --output-file requirements/mcp.txt
+	$(COMPILE) pyproject.toml --extra ray --constraint requirements/run.txt --output-file requirements/ray.txt
 	$(COMPILE) pyproject.toml --extra tracing --constraint requirements/run.txt --output-file requirements/tracing.txt
 	$(COMPILE) --group build --constraint requirements/run.txt --output-file requirements/build.txt
-	$(COMPILE) --group dev --constraint requirements/fast.txt --constraint requirements/lab.txt --constraint requirements/mcp.txt --constraint requirements/tracing.txt --output-file requirements/dev.txt
+	$(COMPILE) --group dev --constraint requirements/fast.txt --constraint requirements/lab.txt --constraint requirements/mcp.txt --constraint requirements/ray.txt --constraint requirements/tracing.txt --output-file requirements/dev.txt
 	$(COMPILE) --group docs --constraint requirements/dev.txt --output-file requirements/docs.txt
 
 build: $(VENV)/dev.stamp ## Build the wheel and the source distribution into dist/, beside the list of the image's packages

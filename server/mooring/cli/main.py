@@ -27,6 +27,7 @@ COMMANDS = (
     "decisions",
     "why-pending",
     "what-if",
+    "sweep",
     "record",
     "replay",
     "config",

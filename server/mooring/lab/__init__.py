@@ -14,6 +14,7 @@ from mooring.lab.decision import Decision
 from mooring.lab.measures import Measure, emptied, most_used, over, stdev, unplaced
 from mooring.lab.placing import Comparison, Placed, Sweep
 from mooring.lab.rules import Rule, export, filtering, scoring
+from mooring.lab.runs import plot_runs
 
 __all__ = [
     "Cluster",
@@ -29,6 +30,7 @@ __all__ = [
     "load",
     "most_used",
     "over",
+    "plot_runs",
     "scoring",
     "stdev",
     "unplaced",

@@ -1,0 +1,1 @@
+"""The same pods placed many times: by each configuration, with each seed, in each cluster."""

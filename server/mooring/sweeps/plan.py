@@ -1,0 +1,90 @@
+"""What a sweep consists of, and one run of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import product
+
+from mooring.app.offline import core_over, place_in
+from mooring.app.options import EngineOptions
+from mooring.framework import NodeTable
+from mooring.sweeps.arrivals import PodArrivals
+
+Figures = Mapping[str, float]
+"""By name."""
+
+ARRIVED, PLACED = "arrived", "placed"
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One combination.
+
+    Attributes:
+        workload: The name of a cluster with its pending pods.
+        config: The name of a configuration.
+        seed: Decides between nodes of equal totals, and what is random in the arrivals.
+    """
+
+    workload: str
+    config: str
+    seed: int
+
+
+@dataclass(frozen=True, slots=True)
+class SweepPlan:
+    """All combinations of some clusters, configurations and seeds. It can be sent to another process.
+
+    Attributes:
+        workloads: By name the paths of manifests: nodes, pending pods, and what else scheduling reads.
+        configs: By name the file of a KubeSchedulerConfiguration; "" = the default profile.
+        seeds: The seeds.
+        arrivals: How the pods come.
+        options: The release, gates and plugins.
+    """
+
+    workloads: Mapping[str, tuple[str, ...]]
+    configs: Mapping[str, str] = field(default_factory=lambda: {"default": ""})
+    seeds: Sequence[int] = (0,)
+    arrivals: PodArrivals = field(default_factory=PodArrivals)
+    options: EngineOptions = field(default_factory=EngineOptions)
+
+    @property
+    def runs(self) -> list[Run]:
+        """All of them: by workload, then configuration, then seed."""
+        return [Run(*each) for each in product(self.workloads, self.configs, self.seeds)]
+
+
+def place(sweep: SweepPlan, run: Run) -> Figures:
+    """Place the pods of one run.
+
+    Returns:
+        How many pods ``arrived`` and how many were ``placed``, and for each resource that nodes offer what
+        percentage of it is requested in the end, rounded to 4 places.
+
+    Raises:
+        ConfigError, RegistryError, InvalidArgumentError: Something can't be used.
+        PluginFailureError: A plugin failed.
+    """
+    options = replace(sweep.options, config=sweep.configs[run.config])
+    core, manifests = core_over(options, sweep.workloads[run.workload])
+    pending = [pod for pod in manifests.pods if not pod.spec.node_name and not pod.finished]
+    table = core.state.snapshot.nodes
+    coming = sweep.arrivals.of(pending, table, run.seed)
+    # What has to wait was delivered with the manifests; copies are new.
+    outcomes = place_in(core.engine, coming, lambda pods, _: pods, seed=run.seed)
+    placed = sum(outcome.node is not None for outcome in outcomes)
+    return {ARRIVED: len(coming), PLACED: placed, **_allocation(table)}
+
+
+def _allocation(table: NodeTable) -> dict[str, float]:
+    """By resource the percentage that is requested, of those that nodes offer."""
+    rows = table.rows()
+    allocation = {}
+    for resource, at in sorted(table.resource_index.items()):
+        offered = int(table.allocatable[at, rows].sum()) if at < len(table.allocatable) else 0
+        if offered:
+            requested = int(table.requested[at, rows].sum()) if at < len(table.requested) else 0
+            allocation[f"{resource} %"] = round(100 * requested / offered, 4)
+    return allocation

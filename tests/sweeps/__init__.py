@@ -1,0 +1,1 @@
+"""Sweeps: the same pods placed many times."""
