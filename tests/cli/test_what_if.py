@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from mooring.testing.builders import node_manifest, pod_manifest
-from tests.cli.commands import Started, call, serving, write_manifests
+from tests.cli.commands import Started, call, serving, write_config, write_manifests
 
 SMALL: dict[str, Any] = {"cpu": "1", "memory": "1Gi", "pods": 10}
 OWNED = {"ownerReferences": [{"kind": "ReplicaSet", "name": "rs", "uid": "rs", "controller": True}]}
@@ -220,3 +220,35 @@ def test_a_server_says_the_same_of_changes(
     argv = ("what-if", "change", "waiting-0", "--node", "a", "-o", "json")
     local = call(capsys, *argv, "--manifests", cluster).document
     assert call(capsys, *argv, "--server", server.address("grpc")).document == local
+
+
+def test_a_server_decides_as_the_flags_say(
+    server: Started, shapes: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    without_fit = {"plugins": {"multiPoint": {"disabled": [{"name": "InterPodAffinity"}]}}}
+    config = write_config(tmp_path / "config.yaml", without_fit)
+    asked = ("what-if", "capacity", "--shape", shapes, "--limit", 5, "--server", server.address("grpc"))
+    counts = [
+        {each["shape"]: each["count"] for each in call(capsys, *asked, *flags, "-o", "json").document}
+        for flags in ((), ("--config", config))
+    ]
+    apart = next(shape for shape in counts[0] if "web" in shape)
+    assert [count[apart] for count in counts] == [3, 5]
+
+
+@pytest.mark.parametrize(
+    ("flags", "code", "said"),
+    [
+        pytest.param(("--kube-version", "1.30"), 2, "1.30", id="release"),
+        pytest.param(("--feature-gates", "Nothing=true"), 0, "Nothing", id="gate is warned of"),
+        pytest.param(("--config", "/none.yaml"), 1, "/none.yaml can't be read", id="no file"),
+        pytest.param(("--plugin", "x:Y"), 2, "--plugin", id="plugin"),
+        pytest.param(("--unknown-plugins", "stub"), 2, "--unknown-plugins", id="stubs"),
+    ],
+)
+def test_what_a_server_can_not_decide_by_is_told(
+    flags: tuple[str, ...], code: int, said: str, server: Started, capsys: pytest.CaptureFixture[str]
+) -> None:
+    result = call(capsys, "what-if", "removal", "--server", server.address("grpc"), *flags)
+    assert result.code == code
+    assert said in result.err

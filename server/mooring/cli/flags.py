@@ -306,15 +306,15 @@ def add_plugins(flags: Flags) -> None:
     flags.group(CONFIGURATION).many("plugin", "MODULE:CLASS", "register this plugin class")
 
 
-def add_release(flags: Flags, *, recorded: bool = False) -> None:
-    """Which Kubernetes release to follow; ``recorded`` where "", the default, is the recorded one."""
+def add_release(flags: Flags, *, otherwise: str = "") -> None:
+    """Which Kubernetes release to follow; ``otherwise`` says what "" means where that is the default."""
     flags = flags.group(CONFIGURATION)
     flags.add(
         "kube-version",
         "VERSION",
-        "" if recorded else DEFAULT_KUBE_VERSION,
-        "Kubernetes release whose behaviour to follow" + ("; default the recorded one" if recorded else ""),
-        (lambda text: text and kube_version(text)) if recorded else kube_version,
+        "" if otherwise else DEFAULT_KUBE_VERSION,
+        "Kubernetes release whose behaviour to follow" + (f"; default {otherwise}" if otherwise else ""),
+        (lambda text: text and kube_version(text)) if otherwise else kube_version,
     )
     flags.add(
         "feature-gates",
@@ -325,12 +325,12 @@ def add_release(flags: Flags, *, recorded: bool = False) -> None:
     )
 
 
-def add_deciding(flags: Flags, *, recorded: bool = False) -> None:
-    """Add the flags of every command that decides; ``recorded`` where they default to what was recorded."""
+def add_deciding(flags: Flags, *, otherwise: str = "") -> None:
+    """Add the flags of every command that decides; ``otherwise`` as in ``add_release``."""
     text = "KubeSchedulerConfiguration file; default: the default profile"
     flags.group(CONFIGURATION).add("config", "FILE", "", text)
     add_plugins(flags)
-    add_release(flags, recorded=recorded)
+    add_release(flags, otherwise=otherwise)
     add_verbosity(flags)
 
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mooring.cli.flags import Flags
+from mooring.cli.output import complain
 from mooring.framework.errors import PluginFailureError
 
 if TYPE_CHECKING:
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
     from mooring.sessions.node_groups import NodeGroup
     from mooring.v1 import objects_pb2, simulation_service_pb2
     from mooring.v1 import scheduling_service_pb2 as pb
+    from mooring.v1.simulation_service_pb2_grpc import SimulationServiceStub
 
 TIMEOUT_SECONDS = 30.0
 
@@ -96,7 +99,7 @@ def capacity(args: argparse.Namespace, shapes: Sequence[Pod]) -> list[dict[str, 
         include_nodes=args.nodes,
         seed=args.seed,
     )
-    response = _simulate(args, "Capacity", request)
+    response = _what_if(args, "Capacity", request)
     return [
         {
             "shape": shape.key,
@@ -126,16 +129,18 @@ def removal(args: argparse.Namespace) -> list[dict[str, Any]]:
         nodes=args.node, cumulative=args.cumulative, profile=args.profile, seed=args.seed
     )
     if args.cumulative:
-        return found([_simulate(args, "Removal", request)])
+        return found([_what_if(args, "Removal", request)])
     with channel_to(args) as channel:
         try:
-            return found(_removal_pages(channel, request))
+            return found(_removal_pages(channel, request, _policy(args)))
         except grpc.RpcError as error:
             raise CallError(_rejection(args.server, error.code(), error.details())) from None
 
 
 def _removal_pages(
-    channel: grpc.Channel, request: simulation_service_pb2.RemovalRequest
+    channel: grpc.Channel,
+    request: simulation_service_pb2.RemovalRequest,
+    policy: simulation_service_pb2.OpenSessionRequest | None,
 ) -> Iterator[simulation_service_pb2.RemovalResponse]:
     """Ask about some nodes at a time, all in one session: each call has a deadline of its own.
 
@@ -147,8 +152,7 @@ def _removal_pages(
 
     names = list(request.nodes) or _node_names(channel)
     simulation = SimulationServiceStub(channel)
-    session = simulation.OpenSession(pb.OpenSessionRequest(), timeout=TIMEOUT_SECONDS).session.id
-    try:
+    with _session(simulation, policy or pb.OpenSessionRequest()) as session:
         for at in range(0, len(names), NODES_A_CALL):
             page = pb.RemovalRequest(
                 session=session,
@@ -157,8 +161,47 @@ def _removal_pages(
                 seed=request.seed,
             )
             yield simulation.Removal(page, timeout=TIMEOUT_SECONDS)
+
+
+@contextmanager
+def _session(
+    simulation: SimulationServiceStub, opening: simulation_service_pb2.OpenSessionRequest
+) -> Iterator[str]:
+    """Open a session and close it; what the server says of it goes to standard error.
+
+    Raises:
+        grpc.RpcError: It can't be opened.
+    """
+    from mooring.v1 import simulation_service_pb2 as pb
+
+    opened = simulation.OpenSession(opening, timeout=TIMEOUT_SECONDS)
+    for warning in opened.warnings:
+        complain(warning)
+    try:
+        yield opened.session.id
     finally:
-        simulation.CloseSession(pb.CloseSessionRequest(session=session), timeout=TIMEOUT_SECONDS)
+        simulation.CloseSession(pb.CloseSessionRequest(session=opened.session.id), timeout=TIMEOUT_SECONDS)
+
+
+def _policy(args: argparse.Namespace) -> simulation_service_pb2.OpenSessionRequest | None:
+    """Return the session in which the flags decide; None where they leave everything to the server.
+
+    They do in commands other than ``what-if``, whose flags count without a server alone.
+
+    Raises:
+        CallError: The configuration can't be read.
+    """
+    from mooring.v1 import simulation_service_pb2 as pb
+
+    if args.command != "what-if" or not (args.config or args.kube_version or args.feature_gates):
+        return None
+    try:
+        text = Path(args.config).read_text(encoding="utf-8") if args.config else ""
+    except (OSError, UnicodeDecodeError) as error:
+        raise CallError(f"{args.config} can't be read: {error}") from None
+    return pb.OpenSessionRequest(
+        kube_version=args.kube_version, feature_gates=args.feature_gates, configuration=text
+    )
 
 
 def _node_names(channel: grpc.Channel) -> list[str]:
@@ -209,7 +252,7 @@ def node_groups(args: argparse.Namespace, groups: Sequence[NodeGroup]) -> dict[s
         for group in groups
     ]
     request = pb.NodeGroupsRequest(groups=sent, profile=args.profile, seed=args.seed)
-    response = _simulate(args, "NodeGroups", request)
+    response = _what_if(args, "NodeGroups", request)
     return {
         "placed": response.placed_count,
         "unplaced": [left_over(left) for left in response.unplaced],
@@ -231,7 +274,7 @@ def change(args: argparse.Namespace, request: simulation_service_pb2.ChangeReque
     Raises:
         CallError: As ``capacity``.
     """
-    return _simulate(args, "Change", request)
+    return _what_if(args, "Change", request)
 
 
 def decide(args: argparse.Namespace, method: str, request: Any) -> Any:
@@ -278,10 +321,28 @@ def explain_attempt(args: argparse.Namespace, pod: str, attempt: int) -> Explana
     return from_response(again.explanation)
 
 
-def _simulate(args: argparse.Namespace, method: str, request: Any) -> Any:
+def _what_if(args: argparse.Namespace, method: str, request: Any) -> Any:
+    """Call a method of SimulationService, in a session of its own where the flags say what decides.
+
+    Raises:
+        CallError: As ``capacity``.
+    """
+    import grpc
+
     from mooring.v1.simulation_service_pb2_grpc import SimulationServiceStub
 
-    return _call(args, SimulationServiceStub, method, request)
+    policy = _policy(args)
+    with channel_to(args) as channel:
+        simulation = SimulationServiceStub(channel)
+        call = getattr(simulation, method)
+        try:
+            if policy is None:
+                return call(request, timeout=TIMEOUT_SECONDS)
+            with _session(simulation, policy) as session:
+                request.session = session
+                return call(request, timeout=TIMEOUT_SECONDS)
+        except grpc.RpcError as error:
+            raise CallError(_rejection(args.server, error.code(), error.details())) from None
 
 
 def _call(args: argparse.Namespace, stub: Callable[[grpc.Channel], Any], method: str, request: Any) -> Any:

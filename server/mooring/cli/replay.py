@@ -41,7 +41,7 @@ def add(commands: Commands) -> None:
     text = "let the pods live again: they come and go as recorded, and go through the queue to other nodes"
     flags.switch("lives", text)
     add_output(flags)
-    add_deciding(flags, recorded=True)
+    add_deciding(flags, otherwise="the recorded one")
     parser.set_defaults(run=run)
 
 

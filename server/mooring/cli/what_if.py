@@ -25,6 +25,7 @@ from mooring.cli.flags import (
 from mooring.cli.output import EXIT_OK, EXIT_UNSCHEDULED, EXIT_USAGE, complain, print_document
 from mooring.cli.values import positive, seed
 from mooring.framework.errors import InvalidArgumentError
+from mooring.framework.releases import DEFAULT_KUBE_VERSION, Gates, KubeVersion
 
 if TYPE_CHECKING:
     from mooring.framework import Pod
@@ -90,7 +91,7 @@ def _question(questions: Commands, name: str, text: str) -> tuple[Parser, Flags]
     add_cluster(flags)
     flags.add("seed", "NUMBER", "0", "decides between nodes of equal totals", seed)
     add_output(flags)
-    add_deciding(flags)
+    add_deciding(flags, otherwise=f"that of the server, else {DEFAULT_KUBE_VERSION}")
     add_unknown_plugins(flags)
     return parser, flags
 
@@ -103,7 +104,8 @@ def _run_capacity(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
         return EXIT_USAGE
     from mooring.app.what_if import shapes_of
 
-    shapes = shapes_of(args.shape, engine_options(args, options).gates)
+    gates = Gates(KubeVersion.parse(args.kube_version or DEFAULT_KUBE_VERSION), args.feature_gates)
+    shapes = shapes_of(args.shape, gates)
     found = remote.capacity(args, shapes) if args.server else _capacities(args, options, shapes)
     if args.output != "table":
         print_document(args.output, found)
@@ -280,10 +282,14 @@ def _left(left: list[dict[str, str]]) -> Text:
 
 def _one_cluster(args: argparse.Namespace) -> int:
     said = choose_cluster(args)
-    if not said:
-        return EXIT_OK
-    complain(said)
-    return EXIT_USAGE
+    if not said and args.server and (args.plugin or args.unknown_plugins == "stub"):
+        said = "--plugin and --unknown-plugins are for manifests: a server decides with its own plugins"
+    if said:
+        complain(said)
+        return EXIT_USAGE
+    if not args.server:
+        args.kube_version = args.kube_version or DEFAULT_KUBE_VERSION
+    return EXIT_OK
 
 
 def _amount(found: dict[str, Any]) -> str:
