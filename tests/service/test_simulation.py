@@ -425,10 +425,12 @@ def test_changes_of_what_is_not_there_are_rejected(fields: dict[str, Any], text:
         assert text in rejected(lambda: session.simulation.Change(request)).text
 
 
-def weighing(plugin: str) -> str:
-    """A configuration that scores by this plugin alone."""
+def weighing(plugin: str, **args: Any) -> str:
+    """A configuration that scores by this plugin alone, with these arguments if there are any."""
     score = {"disabled": [{"name": "*"}], "enabled": [{"name": plugin, "weight": 7}]}
-    profile = {"schedulerName": "default-scheduler", "plugins": {"score": score}}
+    profile: dict[str, Any] = {"schedulerName": "default-scheduler", "plugins": {"score": score}}
+    if args:
+        profile["pluginConfig"] = [{"name": plugin, "args": args}]
     return json.dumps(
         {
             "apiVersion": "kubescheduler.config.k8s.io/v1",
@@ -456,6 +458,13 @@ def test_a_session_decides_by_its_own_configuration_and_shares_the_tables() -> N
         assert again.look().pod_count == 1
 
 
+def test_a_session_gives_arguments_to_plugins_of_kube_scheduler() -> None:
+    strategy = {"type": "MostAllocated", "resources": [{"name": "cpu", "weight": 1}]}
+    with client(*ROOM) as (session, _):
+        own = Client(session.stubs, configuration=weighing("NodeResourcesFit", scoringStrategy=strategy))
+        assert [score.plugin for score in explained(own).plugins] == ["NodeResourcesFit"]
+
+
 def test_a_session_follows_its_own_release() -> None:
     with client(*ROOM) as (session, _):
         opened = session.simulation.OpenSession(pb.OpenSessionRequest(kube_version="1.36"))
@@ -479,6 +488,12 @@ def test_the_seed_of_a_session_is_that_of_calls_without_one() -> None:
         pytest.param({"kube_version": "1.12"}, "kube_version: mooring does not follow", id="release"),
         pytest.param({"configuration": weighing("Nobody")}, "Nobody", id="plugin"),
         pytest.param({"configuration": "profiles: [1"}, "configuration", id="text"),
+        pytest.param({"configuration": "#" * 300_000}, "configuration: is longer", id="too long"),
+        pytest.param(
+            {"configuration": weighing("NetworkTraffic", bandwidthFile="/etc/passwd")},
+            "profiles[0].pluginConfig: a session can't give arguments to NetworkTraffic",
+            id="a file of the server's",
+        ),
     ],
 )
 def test_a_session_of_what_is_not_there_is_not_opened(fields: dict[str, Any], text: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from typing import cast
 
@@ -11,10 +12,11 @@ from mooring.app.options import EngineOptions
 from mooring.cluster.binding import LocalBinder
 from mooring.cluster.state import State
 from mooring.cluster.work_tree import WorkTree
-from mooring.config import ConfigError
+from mooring.config import ConfigError, Configuration
 from mooring.framework.args import FieldError
 from mooring.framework.errors import InvalidArgumentError
 from mooring.framework.resources import ResourceRules
+from mooring.plugins.in_tree import UPSTREAM
 from mooring.runtime.assembly import build_engine
 from mooring.runtime.engine import Engine
 from mooring.runtime.profiles.registry import RegistryError
@@ -24,6 +26,9 @@ from mooring.sessions.work_trees import SessionState, Work
 
 _RESIZED = "pods that are being resized count as in the server's own release"
 """Which is so because a session shares the server's tables."""
+
+LONGEST_SOURCE = 1 << 18
+"""Characters of a session's configuration."""
 
 
 class LiveState:
@@ -83,8 +88,11 @@ class LiveState:
         """Return by what a session decides; what is empty is as in ``base``, or in force.
 
         Raises:
-            InvalidArgumentError: There is no such release, or the configuration's text has faults.
+            InvalidArgumentError: There is no such release, or the configuration's text has faults, or
+                arguments that are the server's to give.
         """
+        if len(source) > LONGEST_SOURCE:
+            raise InvalidArgumentError.at("configuration", f"is longer than {LONGEST_SOURCE} characters")
         given = self._options
         options = replace(
             given,
@@ -103,6 +111,7 @@ class LiveState:
         except ConfigError as error:
             faults = (FieldError(f"configuration: {each.path}", each.message) for each in error.errors)
             raise InvalidArgumentError(faults) from None
+        _check_arguments(found, self._core.configuration)
         warnings = tuple(found.warnings)
         if ResourceRules.of(gates) != ResourceRules.of(given.gates):
             warnings += (_RESIZED,)
@@ -130,3 +139,25 @@ class LiveState:
         """Note no changes any more, unless they are noted all the time."""
         if not self._keeps:
             self._core.state.end_journal()
+
+
+def _check_arguments(asked: Configuration, in_force: Configuration) -> None:
+    """Check that only kube-scheduler's plugins get arguments of the caller's.
+
+    Others' may name files and addresses, which this process would read and call on a stranger's behalf.
+
+    Raises:
+        InvalidArgumentError: Another plugin does.
+    """
+    for index, profile in enumerate(asked.profiles):
+        for name, args in profile.args.items():
+            if name in UPSTREAM or any(own.args.get(name) == args for own in in_force.profiles):
+                continue
+            with suppress(TypeError):
+                if args == type(args)():
+                    continue
+            raise InvalidArgumentError.at(
+                f"configuration: profiles[{index}].pluginConfig",
+                f"a session can't give arguments to {name}, which is none of kube-scheduler's plugins; "
+                "leave them out, or give those of the server",
+            )
