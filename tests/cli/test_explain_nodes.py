@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -211,9 +213,13 @@ def test_a_watch_shows_each_answer_that_differs_until_it_is_interrupted(
     capsys: pytest.CaptureFixture[str], cluster: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     without_big = [node for node in NODES if node["metadata"]["name"] != BIG]
-    pauses = count(1)
+    pauses, sleep = count(1), time.sleep
 
-    def pause(_seconds: float) -> None:
+    def pause(seconds: float) -> None:
+        if threading.current_thread() is not threading.main_thread():
+            # Others in this process sleep, too.
+            sleep(seconds)
+            return
         match next(pauses):
             case 2:
                 write_manifests(cluster, *without_big, *PODS)
