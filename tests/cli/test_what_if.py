@@ -108,7 +108,7 @@ def test_which_more_nodes_would_help(cluster: Path, groups: Path, capsys: pytest
     result = call(capsys, *words, "--price", "large=3", columns=120)
     lines = [line.split() for line in result.out.splitlines()]
     assert lines[1:3] == [["small", "2", "2", "none"], ["large", "1", "3", "none"]]
-    assert result.out.splitlines()[-1] == "2 pods need more nodes, 1 pending ones don't"
+    assert result.out.splitlines()[-1] == "pending pods that need more nodes: 2, that don't: 1"
     cheap = call(capsys, *words, "--price", "large=1.5", "-o", "json").document
     assert [each["group"] for each in cheap["options"]] == ["large", "small"]
 

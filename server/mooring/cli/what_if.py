@@ -203,7 +203,7 @@ def _run_node_groups(args: argparse.Namespace, options: tuple[Option, ...]) -> i
         for each in found["options"]
     ]
     print_table(("GROUP", "#NODES", "#PRICE", "LEFT OVER"), rows)
-    print_line(f"{len(found['unplaced'])} pods need more nodes, {found['placed']} pending ones don't")
+    print_line(f"pending pods that need more nodes: {len(found['unplaced'])}, that don't: {found['placed']}")
     return EXIT_OK
 
 
