@@ -1,8 +1,8 @@
-"""A plugin whose process dies."""
+"""Plugins that fail, one of them with its whole process."""
 
 import os
 
-from mooring.framework import SUCCESS, CycleState, Pod, ReservePlugin, Status
+from mooring.framework import SUCCESS, CycleState, FilterPlugin, NodeInfo, Pod, ReservePlugin, Status
 
 
 class Dying(ReservePlugin[None]):
@@ -17,3 +17,12 @@ class Dying(ReservePlugin[None]):
 
     def unreserve(self, state: CycleState, pod: Pod, node_name: str) -> None:
         pass
+
+
+class Raising(FilterPlugin[None]):
+    """Raises."""
+
+    name = "Raising"
+
+    def filter(self, state: CycleState, pod: Pod, node: NodeInfo) -> Status:
+        raise RuntimeError("no licence")

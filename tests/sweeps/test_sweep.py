@@ -11,7 +11,7 @@ from mooring.sweeps.plan import Run, SweepPlan
 from mooring.sweeps.results import Results, Spread
 from mooring.sweeps.workers import LocalWorkers
 from tests.cli.commands import call, scoring, write_config, write_manifests
-from tests.sweeps.dying import Dying
+from tests.sweeps.dying import Dying, Raising
 
 HEAD = {"apiVersion": "v1"}
 
@@ -87,6 +87,20 @@ def test_a_run_that_fails_is_told(cluster: Path, tmp_path: Path, capsys: pytest.
     assert result.code == 1
     assert [row["config"] for row in result.document] == ["fine"]
     assert "small, broken, seed 0: " in result.err
+
+
+def test_a_plugin_that_raises_fails_its_run(
+    cluster: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config = write_config(
+        tmp_path / "config.yaml", {"plugins": {"filter": {"enabled": [{"name": Raising.name}]}}}
+    )
+    plugin = f"{Raising.__module__}:{Raising.__name__}"
+    runs = ("--workload", cluster, "--config", config, "--plugin", plugin, "--workers", 1)
+    result = call(capsys, "sweep", *runs)
+    assert result.code == 1
+    assert "small, config, seed 0: pod default/p0: " in result.err
+    assert "no licence" in result.err
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from itertools import product
 from mooring.app.offline import core_over, place_in
 from mooring.app.options import EngineOptions
 from mooring.framework import NodeTable
+from mooring.framework.errors import FailedPreconditionError
 from mooring.sweeps.arrivals import PodArrivals
 
 Figures = Mapping[str, float]
@@ -65,15 +66,17 @@ def place(sweep: SweepPlan, run: Run) -> Figures:
 
     Raises:
         ConfigError, RegistryError, InvalidArgumentError: Something can't be used.
-        PluginFailureError: A plugin failed.
+        FailedPreconditionError: A plugin failed.
     """
     options = replace(sweep.options, config=sweep.configs[run.config])
     core, manifests = core_over(options, sweep.workloads[run.workload])
     pending = [pod for pod in manifests.pods if not pod.spec.node_name and not pod.finished]
     table = core.state.snapshot.nodes
     coming = sweep.arrivals.of(pending, table, run.seed)
-    # What has to wait was delivered with the manifests; copies are new.
     outcomes = place_in(core.engine, coming, lambda pods, _: pods, seed=run.seed)
+    failure = next((outcome for outcome in outcomes if outcome.failed), None)
+    if failure is not None:
+        raise FailedPreconditionError(f"pod {failure.pod}: {failure.message}", reason="PLUGIN_FAILED")
     placed = sum(outcome.node is not None for outcome in outcomes)
     return {ARRIVED: len(coming), PLACED: placed, **_allocation(table)}
 
