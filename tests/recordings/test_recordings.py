@@ -199,18 +199,26 @@ def test_damage_is_told_in_its_place(
     assert bool(happenings) == usable
 
 
-def test_each_flipped_byte_is_found(churned: Path, tmp_path: Path) -> None:
+def test_each_flipped_byte_is_found_or_changes_nothing(churned: Path, tmp_path: Path) -> None:
     directory = tmp_path / "flipped"
     directory.mkdir()
     (original,) = segments_of(churned)
-    data, whole = original.read_bytes(), [type(each) for each in heard(churned)[0]]
+    data, whole = original.read_bytes(), [*map(place, heard(churned)[0])]
     for at in range(0, len(data), max(1, len(data) // 60)):
         bad = bytearray(data)
         bad[at] ^= 0x04
         segment_path(directory, 1).write_bytes(bad)
         happenings, error = heard(directory)
-        assert error is not None, f"byte {at}"
-        assert [type(each) for each in happenings] == whole[: len(happenings)]
+        # Decisions are written later than the changes after them, so of the last ones some may be missing.
+        rest = iter(whole)
+        assert all(place(each) in rest for each in happenings)
+        # Some bits of a zstd frame say nothing.
+        assert error is not None or not list(rest), f"byte {at}"
+
+
+def place(happening: Happening) -> tuple[type[Happening], int]:
+    """What it is, and where it belongs."""
+    return type(happening), happening.version if isinstance(happening, Changed | Decided) else -1
 
 
 def test_a_directory_without_a_recording(tmp_path: Path) -> None:
