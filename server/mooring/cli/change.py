@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from mooring.app.embedding import Option
-from mooring.cli import remote
+from mooring.cli import remote, remote_what_if
 from mooring.cli.console import print_line, print_table
 from mooring.cli.flags import engine_options
 from mooring.cli.tables.amounts import amount
@@ -27,8 +27,12 @@ def ask(
     pod: str,
     nodes: Sequence[str] = (),
     kinds: Sequence[str] = (),
+    *,
+    by_flags: bool,
 ) -> Document:
     """Return the document of what would make the pod fit on one of the nodes, or on any.
+
+    A server decides by its own release, gates and configuration, or ``by_flags``.
 
     Raises:
         MooringError: There is no such pod, node or profile, or the server rejects the call.
@@ -43,7 +47,7 @@ def ask(
             profile=args.profile,
             seed=args.seed,
         )
-        return _document(pod, remote.change(args, request))
+        return _document(pod, remote_what_if.change(args, request, by_flags=by_flags))
     from mooring.app.what_if import changes
     from mooring.service.change_answer import to_response
     from mooring.sessions.change.steps import Kind

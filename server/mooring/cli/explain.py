@@ -192,7 +192,7 @@ def _show_what_it_takes(args: argparse.Namespace, document: Document, options: t
     if not is_rejected(document["nodes"][name]):
         print_what_it_takes(document, name)
         return
-    found = {} if args.attempt else change.ask(args, options, document["pod"], [name])
+    found = {} if args.attempt else change.ask(args, options, document["pod"], [name], by_flags=False)
     if found.get("options"):
         print_line(f"{name} would take it with one of these sets of changes:")
         change.print_options(found)

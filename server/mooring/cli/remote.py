@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mooring.cli.flags import Flags
-from mooring.cli.output import complain
 from mooring.framework.errors import PluginFailureError
 
 if TYPE_CHECKING:
     import grpc
 
-    from mooring.framework import Pod
     from mooring.runtime.cycle.explain import Explanation
-    from mooring.sessions.node_groups import NodeGroup
-    from mooring.v1 import objects_pb2, simulation_service_pb2
+    from mooring.v1 import objects_pb2
     from mooring.v1 import scheduling_service_pb2 as pb
-    from mooring.v1.simulation_service_pb2_grpc import SimulationServiceStub
 
 TIMEOUT_SECONDS = 30.0
 
@@ -29,9 +25,6 @@ DEFAULT_SERVER = "127.0.0.1:50051"
 
 MOST_ATTEMPTS = 1_000
 """Decisions about one pod that are looked at."""
-
-NODES_A_CALL = 100
-"""Nodes whose removal is asked about at once, so that a busy server answers within a call's deadline."""
 
 CHANNEL_OPTIONS = (("grpc.max_receive_message_length", -1), ("grpc.enable_http_proxy", 0))
 
@@ -80,219 +73,23 @@ def explain_plainly(address: str, request: pb.ExplainRequest) -> Explanation:
         return _ask(channel, address, request)
 
 
-def capacity(args: argparse.Namespace, shapes: Sequence[Pod]) -> list[dict[str, Any]]:
-    """Ask that server how many more pods of each shape there is room for.
-
-    Raises:
-        CallError: It can't be reached, or rejects the call, or a file can't be read.
-    """
-    import msgspec
-
-    from mooring.v1 import objects_pb2
-    from mooring.v1 import simulation_service_pb2 as pb
-
-    sent = [objects_pb2.KubernetesObject(json=msgspec.json.encode(shape)) for shape in shapes]
-    request = pb.CapacityRequest(
-        shapes=[objects_pb2.PodSource(object=each) for each in sent],
-        profile=args.profile,
-        limit=args.limit,
-        include_nodes=args.nodes,
-        seed=args.seed,
-    )
-    response = _what_if(args, "Capacity", request)
-    return [
-        {
-            "shape": shape.key,
-            "count": each.count,
-            "limited": each.limited,
-            "end": each.end.message,
-            "nodes": {node.node: node.count for node in each.nodes},
-        }
-        for shape, each in zip(shapes, response.shapes, strict=True)
-    ]
-
-
-def removal(args: argparse.Namespace) -> list[dict[str, Any]]:
-    """Ask that server which nodes could go.
-
-    Raises:
-        CallError: As ``capacity``.
-    """
-    import grpc
-
-    from mooring.v1 import simulation_service_pb2 as pb
-
-    def found(pages: Iterable[simulation_service_pb2.RemovalResponse]) -> list[dict[str, Any]]:
-        return [_node_removal(each) for page in pages for each in page.nodes]
-
-    request = pb.RemovalRequest(
-        nodes=args.node, cumulative=args.cumulative, profile=args.profile, seed=args.seed
-    )
-    if args.cumulative:
-        return found([_what_if(args, "Removal", request)])
-    with channel_to(args) as channel:
-        try:
-            return found(_removal_pages(channel, request, _policy(args)))
-        except grpc.RpcError as error:
-            raise CallError(_rejection(args.server, error.code(), error.details())) from None
-
-
-def _removal_pages(
-    channel: grpc.Channel,
-    request: simulation_service_pb2.RemovalRequest,
-    policy: simulation_service_pb2.OpenSessionRequest | None,
-) -> Iterator[simulation_service_pb2.RemovalResponse]:
-    """Ask about some nodes at a time, all in one session: each call has a deadline of its own.
-
-    Raises:
-        grpc.RpcError: A call failed.
-    """
-    from mooring.v1 import simulation_service_pb2 as pb
-    from mooring.v1.simulation_service_pb2_grpc import SimulationServiceStub
-
-    names = list(request.nodes) or _node_names(channel)
-    simulation = SimulationServiceStub(channel)
-    with _session(simulation, policy or pb.OpenSessionRequest()) as session:
-        for at in range(0, len(names), NODES_A_CALL):
-            page = pb.RemovalRequest(
-                session=session,
-                nodes=names[at : at + NODES_A_CALL],
-                profile=request.profile,
-                seed=request.seed,
-            )
-            yield simulation.Removal(page, timeout=TIMEOUT_SECONDS)
-
-
-@contextmanager
-def _session(
-    simulation: SimulationServiceStub, opening: simulation_service_pb2.OpenSessionRequest
-) -> Iterator[str]:
-    """Open a session and close it; what the server says of it goes to standard error.
-
-    Raises:
-        grpc.RpcError: It can't be opened.
-    """
-    from mooring.v1 import simulation_service_pb2 as pb
-
-    opened = simulation.OpenSession(opening, timeout=TIMEOUT_SECONDS)
-    for warning in opened.warnings:
-        complain(warning)
-    try:
-        yield opened.session.id
-    finally:
-        simulation.CloseSession(pb.CloseSessionRequest(session=opened.session.id), timeout=TIMEOUT_SECONDS)
-
-
-def _policy(args: argparse.Namespace) -> simulation_service_pb2.OpenSessionRequest | None:
-    """Return the session in which the flags decide; None where they leave everything to the server.
-
-    They do in commands other than ``what-if``, whose flags count without a server alone.
-
-    Raises:
-        CallError: The configuration can't be read.
-    """
-    from mooring.v1 import simulation_service_pb2 as pb
-
-    if args.command != "what-if" or not (args.config or args.kube_version or args.feature_gates):
-        return None
-    try:
-        text = Path(args.config).read_text(encoding="utf-8") if args.config else ""
-    except (OSError, UnicodeDecodeError) as error:
-        raise CallError(f"{args.config} can't be read: {error}") from None
-    return pb.OpenSessionRequest(
-        kube_version=args.kube_version, feature_gates=args.feature_gates, configuration=text
-    )
-
-
-def _node_names(channel: grpc.Channel) -> list[str]:
-    """Return the names of all nodes, sorted."""
-    from mooring.v1 import cluster_service_pb2 as pb
-    from mooring.v1.cluster_service_pb2_grpc import ClusterServiceStub
-
-    answer = ClusterServiceStub(channel).ListNodes(pb.ListNodesRequest(), timeout=TIMEOUT_SECONDS)
-    return sorted(answer.nodes.names.names)
-
-
-def _node_removal(each: simulation_service_pb2.NodeRemoval) -> dict[str, Any]:
-    return {
-        "node": each.node,
-        "removable": each.removable,
-        "ending": each.ending_pod_count,
-        "landings": [
-            {
-                "pod": f"{one.pod.namespace}/{one.pod.name}",
-                "node": one.node,
-                "message": one.status.message,
-            }
-            for one in each.landings
-        ],
-    }
-
-
-def node_groups(args: argparse.Namespace, groups: Sequence[NodeGroup]) -> dict[str, Any]:
-    """Ask that server what more nodes of each group would do for the pods that have none.
-
-    Raises:
-        CallError: As ``capacity``.
-    """
-    import msgspec
-
-    from mooring.v1 import objects_pb2
-    from mooring.v1 import simulation_service_pb2 as pb
-
-    def left_over(left: pb.LeftOverPod) -> dict[str, str]:
-        return {"pod": f"{left.pod.namespace}/{left.pod.name}", "message": left.status.message}
-
-    sent = [
-        pb.NodeGroup(
-            name=group.name,
-            price=group.price,
-            node=objects_pb2.KubernetesObject(json=msgspec.json.encode(group.template, enc_hook=dict)),
-        )
-        for group in groups
-    ]
-    request = pb.NodeGroupsRequest(groups=sent, profile=args.profile, seed=args.seed)
-    response = _what_if(args, "NodeGroups", request)
-    return {
-        "placed": response.placed_count,
-        "unplaced": [left_over(left) for left in response.unplaced],
-        "options": [
-            {
-                "group": each.group,
-                "nodes": each.node_count,
-                "price": each.price,
-                "left": [left_over(left) for left in each.left_over],
-            }
-            for each in response.options
-        ],
-    }
-
-
-def change(args: argparse.Namespace, request: simulation_service_pb2.ChangeRequest) -> Any:
-    """Ask that server what would make a pod fit.
-
-    Raises:
-        CallError: As ``capacity``.
-    """
-    return _what_if(args, "Change", request)
-
-
 def decide(args: argparse.Namespace, method: str, request: Any) -> Any:
     """Call a method of DecisionService at the server that the flags of ``add_server`` name.
 
     Raises:
-        CallError: As ``capacity``.
+        CallError: As ``calling``.
     """
     from mooring.v1.decision_service_pb2_grpc import DecisionServiceStub
 
-    return _call(args, DecisionServiceStub, method, request)
+    with calling(args) as channel:
+        return getattr(DecisionServiceStub(channel), method)(request, timeout=TIMEOUT_SECONDS)
 
 
 def explain_attempt(args: argparse.Namespace, pod: str, attempt: int) -> Explanation:
     """Ask that server for the explanation of an earlier decision about a pod: -1 = the last one.
 
     Raises:
-        CallError: As ``capacity``, or there is no such decision.
+        CallError: As ``calling``, or there is no such decision.
     """
     from mooring.service.explanation import from_response
     from mooring.v1 import decision_service_pb2 as pb
@@ -321,40 +118,6 @@ def explain_attempt(args: argparse.Namespace, pod: str, attempt: int) -> Explana
     return from_response(again.explanation)
 
 
-def _what_if(args: argparse.Namespace, method: str, request: Any) -> Any:
-    """Call a method of SimulationService, in a session of its own where the flags say what decides.
-
-    Raises:
-        CallError: As ``capacity``.
-    """
-    import grpc
-
-    from mooring.v1.simulation_service_pb2_grpc import SimulationServiceStub
-
-    policy = _policy(args)
-    with channel_to(args) as channel:
-        simulation = SimulationServiceStub(channel)
-        call = getattr(simulation, method)
-        try:
-            if policy is None:
-                return call(request, timeout=TIMEOUT_SECONDS)
-            with _session(simulation, policy) as session:
-                request.session = session
-                return call(request, timeout=TIMEOUT_SECONDS)
-        except grpc.RpcError as error:
-            raise CallError(_rejection(args.server, error.code(), error.details())) from None
-
-
-def _call(args: argparse.Namespace, stub: Callable[[grpc.Channel], Any], method: str, request: Any) -> Any:
-    import grpc
-
-    with channel_to(args) as channel:
-        try:
-            return getattr(stub(channel), method)(request, timeout=TIMEOUT_SECONDS)
-        except grpc.RpcError as error:
-            raise CallError(_rejection(args.server, error.code(), error.details())) from None
-
-
 def _ask(channel: grpc.Channel, address: str, request: pb.ExplainRequest) -> Explanation:
     import grpc
 
@@ -372,6 +135,22 @@ def _ask(channel: grpc.Channel, address: str, request: pb.ExplainRequest) -> Exp
             return Explanation.of_failure(pod.namespace, pod.name, request.profile, request.seed, failure)
         raise CallError(_rejection(address, error.code(), error.details())) from None
     return from_response(response)
+
+
+@contextmanager
+def calling(args: argparse.Namespace) -> Iterator[grpc.Channel]:
+    """Lend a channel to the server that the flags of ``add_server`` name.
+
+    Raises:
+        CallError: It can't be reached, or rejects a call that is made in the block, or a file can't be read.
+    """
+    import grpc
+
+    with channel_to(args) as channel:
+        try:
+            yield channel
+        except grpc.RpcError as error:
+            raise CallError(_rejection(args.server, error.code(), error.details())) from None
 
 
 def channel_to(args: argparse.Namespace) -> grpc.Channel:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from rich.text import Text
 
 from mooring.app.embedding import Option
-from mooring.cli import change, remote
+from mooring.cli import change, remote_what_if
 from mooring.cli.clusters import add_cluster, choose_cluster
 from mooring.cli.console import print_line, print_table, with_bar
 from mooring.cli.flags import (
@@ -106,7 +106,7 @@ def _run_capacity(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
 
     gates = Gates(KubeVersion.parse(args.kube_version or DEFAULT_KUBE_VERSION), args.feature_gates)
     shapes = shapes_of(args.shape, gates)
-    found = remote.capacity(args, shapes) if args.server else _capacities(args, options, shapes)
+    found = remote_what_if.capacity(args, shapes) if args.server else _capacities(args, options, shapes)
     if args.output != "table":
         print_document(args.output, found)
         return EXIT_OK
@@ -146,7 +146,7 @@ def _capacities(
 def _run_removal(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
     if (code := _one_cluster(args)) != EXIT_OK:
         return code
-    found = remote.removal(args) if args.server else _removals(args, options)
+    found = remote_what_if.removal(args) if args.server else _removals(args, options)
     if args.output != "table":
         print_document(args.output, found)
         return EXIT_OK
@@ -194,7 +194,7 @@ def _run_node_groups(args: argparse.Namespace, options: tuple[Option, ...]) -> i
     from mooring.app.what_if import groups_of
 
     groups = groups_of(args.group, _prices(args.price))
-    found = remote.node_groups(args, groups) if args.server else _node_groups(args, options, groups)
+    found = remote_what_if.node_groups(args, groups) if args.server else _node_groups(args, options, groups)
     if args.output != "table":
         print_document(args.output, found)
         return EXIT_OK
@@ -238,7 +238,7 @@ def _run_change(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
     if unknown:
         complain(f"--kind: {unknown[0]!r} is none of {', '.join(change.KINDS)}")
         return EXIT_USAGE
-    found = change.ask(args, options, pod_key(args.pod, args.namespace), args.node, args.kind)
+    found = change.ask(args, options, pod_key(args.pod, args.namespace), args.node, args.kind, by_flags=True)
     fits = found["fits"] and not args.node
     if args.output != "table":
         print_document(args.output, found)
