@@ -122,6 +122,13 @@ class UnimplementedError(MooringError):
         super().__init__(message, reason="NOT_IMPLEMENTED", **metadata)
 
 
+def not_installed(package: str, extra: str) -> FailedPreconditionError:
+    """Return the error that says with which extra a package comes."""
+    return FailedPreconditionError(
+        f"{package} is not installed: pip install 'mooring-scheduler[{extra}]'", reason="REQUEST_INVALID"
+    )
+
+
 def node_not_found(node_name: str) -> NotFoundError:
     """Return the error for a node that does not exist (any more)."""
     return NotFoundError(

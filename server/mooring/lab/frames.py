@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from mooring.framework.errors import FailedPreconditionError
+from mooring.framework.errors import not_installed
 
 if TYPE_CHECKING:
     import pandas as pd
 
 Columns = Mapping[str, Sequence[Any]]
 """Columns of one length by name; ``polars.DataFrame(columns)`` takes them as they are."""
-
-EXTRA = "pip install 'mooring-scheduler[lab]'"
 
 
 def frame_of(columns: Columns) -> pd.DataFrame:
@@ -25,10 +23,5 @@ def frame_of(columns: Columns) -> pd.DataFrame:
     try:
         import pandas as pd
     except ImportError as error:
-        raise missing("pandas") from error
+        raise not_installed("pandas", "lab") from error
     return pd.DataFrame(dict(columns))
-
-
-def missing(package: str) -> FailedPreconditionError:
-    """Return the error that says what has to be installed."""
-    return FailedPreconditionError(f"{package} is not installed: {EXTRA}", reason="REQUEST_INVALID")

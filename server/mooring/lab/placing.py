@@ -12,9 +12,9 @@ import numpy.typing as npt
 
 from mooring.app.offline import Outcome
 from mooring.framework import Int64s, NodeTable
-from mooring.framework.errors import InvalidArgumentError
+from mooring.framework.errors import InvalidArgumentError, not_installed
 from mooring.framework.resources import PODS
-from mooring.lab.frames import Columns, frame_of, missing
+from mooring.lab.frames import Columns, frame_of
 from mooring.lab.measures import Measure
 
 if TYPE_CHECKING:
@@ -156,7 +156,7 @@ class Comparison:
         try:
             import altair as alt
         except ImportError as error:
-            raise missing("altair") from error
+            raise not_installed("altair", "lab") from error
         rows = [
             (name, float(percent))
             for (name, _), placed in self.placed.items()

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mooring.framework.errors import InvalidArgumentError
-from mooring.lab.frames import missing
+from mooring.framework.errors import InvalidArgumentError, not_installed
 
 if TYPE_CHECKING:
     import altair as alt
@@ -27,7 +26,7 @@ def plot_runs(runs: pd.DataFrame, measure: str) -> alt.Chart:
     try:
         import altair as alt
     except ImportError as error:
-        raise missing("altair") from error
+        raise not_installed("altair", "lab") from error
     if measure not in runs:
         known = ", ".join(map(str, runs.columns[3:]))
         raise InvalidArgumentError.at("measure", f"{measure!r} is none of {known}")

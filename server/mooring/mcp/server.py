@@ -7,7 +7,7 @@ from functools import wraps
 from typing import TYPE_CHECKING, ParamSpec
 
 from mooring import __version__
-from mooring.framework.errors import FailedPreconditionError
+from mooring.framework.errors import not_installed
 from mooring.mcp.tools import Document, QuestionError, Tools
 
 if TYPE_CHECKING:
@@ -33,9 +33,7 @@ def new_server(tools: Tools) -> MCPServer[None]:
         from mcp.server.mcpserver.exceptions import ToolError
         from mcp.types import ToolAnnotations
     except ImportError as error:
-        raise FailedPreconditionError(
-            "mcp is not installed: pip install 'mooring-scheduler[mcp]'", reason="REQUEST_INVALID"
-        ) from error
+        raise not_installed("mcp", "mcp") from error
     server: MCPServer[None] = MCPServer("mooring", instructions=INSTRUCTIONS, version=__version__)
     reads = ToolAnnotations(read_only_hint=True, open_world_hint=False)
     for question in (

@@ -9,7 +9,7 @@ from pathlib import Path
 from statistics import mean
 from typing import Any
 
-from mooring.framework.errors import FailedPreconditionError, InvalidArgumentError
+from mooring.framework.errors import InvalidArgumentError, not_installed
 from mooring.sweeps.plan import Figures, Run
 from mooring.sweeps.workers import Ended
 
@@ -99,7 +99,5 @@ def _write_parquet(file: Path, columns: Mapping[str, Sequence[Any]]) -> None:
         import pyarrow as pa
         from pyarrow import parquet
     except ImportError as error:
-        raise FailedPreconditionError(
-            "pyarrow is not installed: pip install 'mooring-scheduler[lab]'", reason="REQUEST_INVALID"
-        ) from error
+        raise not_installed("pyarrow", "lab") from error
     parquet.write_table(pa.table(dict(columns)), file)

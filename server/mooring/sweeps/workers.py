@@ -11,7 +11,7 @@ from concurrent.futures.process import BrokenProcessPool
 from typing import Protocol
 
 from mooring.config import ConfigError
-from mooring.framework.errors import FailedPreconditionError, MooringError
+from mooring.framework.errors import MooringError, not_installed
 from mooring.runtime.profiles.registry import RegistryError
 from mooring.sweeps.plan import Figures, Run, SweepPlan, place
 
@@ -82,9 +82,7 @@ class RayWorkers:
         try:
             import ray
         except ImportError as error:
-            raise FailedPreconditionError(
-                "ray is not installed: pip install 'mooring-scheduler[ray]'", reason="REQUEST_INVALID"
-            ) from error
+            raise not_installed("ray", "ray") from error
         self._ray = ray
         self._address = address
 
