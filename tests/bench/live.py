@@ -190,7 +190,7 @@ def churning(api: Api, workload: LiveWorkload, rate: int) -> Iterator[Callable[[
 
 
 def wait_bound(bindings: Bindings, pods: int, pause: float) -> None:
-    """Until so many are. It looks every ``pause`` seconds: who looks takes time from what is measured."""
+    """Wait until ``pods`` pods are bound, looking every ``pause`` seconds, as looking costs time."""
     end = time.monotonic() + LONGEST_SECONDS
     while bindings.count() < pods:
         if time.monotonic() > end:

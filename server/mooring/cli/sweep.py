@@ -41,7 +41,7 @@ def add(commands: Commands) -> None:
         "seeds", "FIRST-LAST", "0", "such as 42-51 or 1,2,3: nodes of equal totals, random arrivals", _seeds
     )
     flags.switch("shuffle", "let the pods come in an order that the seed decides")
-    text = "let random pods come again until so much of a resource is requested, such as cpu=130%%"
+    text = "let random pods come again until this much of a resource is requested, such as cpu=130%%"
     flags.add("fill", "RESOURCE=PERCENT", "", text, _filling)
     flags.add("workers", "COUNT", str(os.cpu_count() or 1), "processes of this machine", positive)
     flags.add("on", "WHERE", PROCESSES, f"{PROCESSES}, or a Ray cluster: ray://HOST:PORT, or auto")
@@ -105,9 +105,9 @@ def _seeds(text: str) -> list[int]:
 
 def _filling(text: str) -> tuple[str, float]:
     """Parse a resource and a percentage; "" = neither."""
-    resource, _, percent = text.removesuffix("%").rpartition("=")
     if not text:
         return "", 0.0
+    resource, _, percent = text.removesuffix("%").rpartition("=")
     if not (resource and percent.isdecimal()):
         raise argparse.ArgumentTypeError(f"{text!r} is not RESOURCE=PERCENT, such as cpu=130%")
     return resource, float(percent)

@@ -1,6 +1,6 @@
 """Traces that go to an OTLP collector, by OpenTelemetry's SDK (extra ``tracing``).
 
-Whether something is traced is decided before the SDK is asked, as a span costs it 13 us even where it is
+Whether something is traced is decided before the SDK is asked, as a span costs it 13 µs even where it is
 dropped, which is more than a decision from the cache. Spans within a call or an attempt are made of timings
 once it ends.
 """

@@ -144,7 +144,7 @@ def movable_on(scenario: Manifest, node: str) -> list[str]:
 def plans(
     scenario: Manifest, resources: Sequence[str], counts: tuple[int, int, int, int, int]
 ) -> Iterator[Plan]:
-    """All sets of so many nodes, moves, requests, labels and tolerations; requests are for nothing at all."""
+    """All sets with these counts of nodes, moves, requests for nothing, labels and tolerations."""
     more, moves, requests, labels, tolerations = counts
     if more > 1 or (more and moves):
         return

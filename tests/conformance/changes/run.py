@@ -2,8 +2,8 @@
 
     python -m tests.conformance.changes.run --seed 7 --count 2000
 
-Plays random scenarios until so many pods have no node. With the changes of each answer kube-scheduler has to
-take the pod, and each pod that moves; with every set of changes that costs less it must not.
+Plays random scenarios until ``--count`` pods have no node. With the changes of each answer kube-scheduler
+has to take the pod, and each pod that moves; with every set of changes that costs less it must not.
 """
 
 from __future__ import annotations
