@@ -10,7 +10,6 @@ from typing import cast
 from mooring.app.engine import Core, configuration_of, parse_configuration
 from mooring.app.options import EngineOptions
 from mooring.cluster.binding import LocalBinder
-from mooring.cluster.state import State
 from mooring.cluster.work_tree import WorkTree
 from mooring.config import ConfigError, Configuration
 from mooring.framework.args import FieldError
@@ -72,14 +71,7 @@ class LiveState:
         core, options = self._core, self._options
         with core.state.lock:
             tree, version = WorkTree(core.state), self.now()
-        engine = build_engine(
-            core.configuration,
-            core.registry,
-            tree,
-            LocalBinder(tree),
-            kube_version=options.kube_version,
-            feature_gates=options.feature_gates,
-        )
+        engine = self._engine(tree, core.configuration, options.kube_version, options.feature_gates)
         return Work(tree, engine, version)
 
     def policy(
@@ -123,15 +115,9 @@ class LiveState:
         Raises:
             InvalidArgumentError: A plugin can't be made.
         """
+        own = cast("WorkTree", tree)
         try:
-            return build_engine(
-                policy.configuration,
-                self._core.registry,
-                tree,
-                LocalBinder(cast("State", tree)),
-                kube_version=policy.kube_version,
-                feature_gates=policy.feature_gates,
-            )
+            return self._engine(own, policy.configuration, policy.kube_version, policy.feature_gates)
         except RegistryError as error:
             raise InvalidArgumentError.at("configuration", str(error)) from None
 
@@ -139,6 +125,27 @@ class LiveState:
         """Note no changes any more, unless they are noted all the time."""
         if not self._keeps:
             self._core.state.end_journal()
+
+    def _engine(
+        self,
+        tree: WorkTree,
+        configuration: Configuration,
+        kube_version: str,
+        feature_gates: Mapping[str, bool],
+    ) -> Engine:
+        """Return an engine over a work tree, whose plugins know no API server.
+
+        Raises:
+            RegistryError: A plugin can't be made.
+        """
+        return build_engine(
+            configuration,
+            self._core.registry,
+            tree,
+            LocalBinder(tree),
+            kube_version=kube_version,
+            feature_gates=feature_gates,
+        )
 
 
 def _check_arguments(asked: Configuration, in_force: Configuration) -> None:

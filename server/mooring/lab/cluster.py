@@ -24,6 +24,7 @@ from mooring.config import from_document
 from mooring.config.documents import read_configuration
 from mooring.framework import Node, Pod
 from mooring.framework.errors import NotFoundError
+from mooring.framework.objects.node import HOSTNAME
 from mooring.framework.releases import DEFAULT_KUBE_VERSION
 from mooring.lab.decision import Decision
 from mooring.lab.measures import USUAL, Measure
@@ -31,8 +32,6 @@ from mooring.lab.placing import Comparison, Placed, Sweep
 from mooring.lab.profiles import enabling, weighted
 from mooring.lab.rules import Rule
 from mooring.runtime.cycle.cycle import CycleOptions
-
-HOSTNAME_LABEL = "kubernetes.io/hostname"
 
 Config = str | Path | Mapping[str, Any] | None
 """A configuration: a file, a document, or None for kube-scheduler's defaults."""
@@ -269,8 +268,8 @@ class Cluster:
 def _renamed(node: Node, name: str) -> Node:
     """Return an empty node like ``node``."""
     labels = dict(node.metadata.labels)
-    if HOSTNAME_LABEL in labels:
-        labels[HOSTNAME_LABEL] = name
+    if HOSTNAME in labels:
+        labels[HOSTNAME] = name
     return replace(node, metadata=replace(node.metadata, name=name, uid="", labels=labels))
 
 

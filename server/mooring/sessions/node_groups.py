@@ -15,6 +15,7 @@ from mooring.framework import Node, Pod, Status
 from mooring.framework.cacheable import Part
 from mooring.framework.errors import FailedPreconditionError
 from mooring.framework.internal import parts_of
+from mooring.framework.objects.node import HOSTNAME
 from mooring.framework.resources import allocatable
 from mooring.framework.state import ClusterState
 from mooring.runtime.commit.placement import asks_nothing
@@ -30,8 +31,6 @@ from mooring.sessions.work_trees import Work
 
 MOST_NODES = 5_000
 """Nodes of a group that are tried at most."""
-
-HOSTNAME = "kubernetes.io/hostname"
 
 _SEES_OTHERS = Part.PODS | Part.OUTSIDE | Part.OTHER_NODES
 

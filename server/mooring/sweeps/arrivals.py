@@ -38,16 +38,16 @@ class PodArrivals:
         if self.shuffled:
             dice.shuffle(coming)
         if self.resource:
-            coming += self._more(pods, _offered(nodes, self.resource), dice)
+            coming += self._more(pods, offered(nodes, self.resource), dice)
         return coming
 
-    def _more(self, pods: Sequence[Pod], offered: int, dice: random.Random) -> Iterator[Pod]:
+    def _more(self, pods: Sequence[Pod], available: int, dice: random.Random) -> Iterator[Pod]:
         """Yield copies until so much is requested; the one that would be too much no longer comes."""
         requests = [dict(pod_usage(pod).requests).get(self.resource, 0) for pod in pods]
-        if not offered or not any(requests):
-            who = "pod requests" if offered else "node offers"
+        if not available or not any(requests):
+            who = "pod requests" if available else "node offers"
             raise InvalidArgumentError.at("resource", f"no {who} {self.resource!r}")
-        most = offered * self.percent / 100
+        most = available * self.percent / 100
         requested, count = sum(requests), 0
         while True:
             drawn = dice.randrange(len(pods))
@@ -58,7 +58,8 @@ class PodArrivals:
             count += 1
 
 
-def _offered(nodes: NodeTable, resource: str) -> int:
+def offered(nodes: NodeTable, resource: str) -> int:
+    """Return how much of a resource all nodes offer together."""
     at = nodes.resource_index.get(resource, -1)
     return int(nodes.allocatable[at, nodes.rows()].sum()) if 0 <= at < len(nodes.allocatable) else 0
 

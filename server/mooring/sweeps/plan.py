@@ -10,7 +10,7 @@ from mooring.app.offline import core_over, place_in
 from mooring.app.options import EngineOptions
 from mooring.framework import NodeTable
 from mooring.framework.errors import FailedPreconditionError
-from mooring.sweeps.arrivals import PodArrivals
+from mooring.sweeps.arrivals import PodArrivals, offered
 
 Figures = Mapping[str, float]
 """By name."""
@@ -86,8 +86,7 @@ def _allocation(table: NodeTable) -> dict[str, float]:
     rows = table.rows()
     allocation = {}
     for resource, at in sorted(table.resource_index.items()):
-        offered = int(table.allocatable[at, rows].sum()) if at < len(table.allocatable) else 0
-        if offered:
+        if available := offered(table, resource):
             requested = int(table.requested[at, rows].sum()) if at < len(table.requested) else 0
-            allocation[f"{resource} %"] = round(100 * requested / offered, 4)
+            allocation[f"{resource} %"] = round(100 * requested / available, 4)
     return allocation

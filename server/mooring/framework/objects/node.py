@@ -8,6 +8,9 @@ from mooring.framework.objects.meta import Condition, Object, ObjectMeta
 from mooring.framework.objects.numbers import Int64
 from mooring.framework.quantity import Quantity
 
+HOSTNAME = "kubernetes.io/hostname"
+"""The label that is a node's own name."""
+
 
 class Taint(Object, frozen=True):
     """A mark that keeps pods away; ``effect`` is NoSchedule, PreferNoSchedule or NoExecute."""

@@ -20,11 +20,10 @@ from mooring.framework.objects import (
     StatefulSet,
     TopologySpreadConstraint,
 )
+from mooring.framework.objects.node import HOSTNAME
 from mooring.framework.pod_classes import ClassKey, PodClasses
 
 HARD, SOFT = "DoNotSchedule", "ScheduleAnyway"
-
-HOSTNAME = "kubernetes.io/hostname"
 
 SYSTEM_DEFAULTS = (
     TopologySpreadConstraint(max_skew=3, topology_key=HOSTNAME, when_unsatisfiable=SOFT),

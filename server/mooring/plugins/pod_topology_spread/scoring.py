@@ -14,7 +14,8 @@ import numpy.typing as npt
 from mooring.framework import MAX_NODE_SCORE, Bools, Int32s, Int64s, NodeView, Pod
 from mooring.framework.columns import ABSENT
 from mooring.framework.deadline import timely
-from mooring.plugins.pod_topology_spread.constraints import HOSTNAME, SpreadConstraint
+from mooring.framework.objects.node import HOSTNAME
+from mooring.plugins.pod_topology_spread.constraints import SpreadConstraint
 from mooring.plugins.pod_topology_spread.counts import ConstraintCounts
 from mooring.plugins.pod_topology_spread.eligibility import SpreadView
 from mooring.plugins.topology import DomainCount, Topology

@@ -9,7 +9,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from mooring.framework import Node, Pod
 from mooring.framework.node_selector import is_empty, selector_match
 from mooring.framework.objects import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
-from mooring.sessions.change.steps import HOSTNAME, Relabel, changed_node
+from mooring.framework.objects.node import HOSTNAME
+from mooring.sessions.change.steps import Relabel, changed_node
 
 MOST_WAYS = 16
 """Ways that are looked at for each node."""

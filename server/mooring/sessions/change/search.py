@@ -297,7 +297,7 @@ class ChangeSearch:
             yield replace(plan, way=plan.way + 1)
 
     def _moving(self, moving: _Moving, kinds: frozenset[Kind]) -> Iterator[_Plan | _Moving]:
-        """Yield what may do when so many pods of the node go, and the search with one more."""
+        """Yield the plans in which ``moving.count`` pods leave the node, and the search for one more."""
         needs, count = moving.needs, moving.count
         if not moving.short or Kind.REQUEST in kinds:
             alike = self._alike(needs, needs.rows[moving.at])

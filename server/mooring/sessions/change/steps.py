@@ -11,11 +11,9 @@ from msgspec.structs import replace
 
 from mooring.framework import Node, Pod
 from mooring.framework.objects import Container, ResourceRequirements, Taint, Toleration
+from mooring.framework.objects.node import HOSTNAME
 from mooring.framework.quantity import Quantity
 from mooring.framework.resources import CPU, EPHEMERAL_STORAGE, MEMORY, counted_amounts, parse_amounts
-
-HOSTNAME = "kubernetes.io/hostname"
-"""The label that is a node's own name, which no change touches."""
 
 
 class Kind(IntEnum):
