@@ -276,7 +276,12 @@ def fits(api: Api) -> None:
 
 
 def fits_in_part(api: Api) -> None:
-    make(api, group("part", 2), "3", "3", "3")
+    """The third pod comes when the group has its place: whether it is tried with the others is chance."""
+    make(api, group("part", 2), "3", "3")
+    for first in ("part-0", "part-1"):
+        api.wait_bound(first)
+    join(api, "part", 2, "3")
+    wait_until(lambda: said(api, "part")["pods"]["part-2"][1] or None, "the third pod to be told")
 
 
 def fits_nowhere(api: Api) -> None:
@@ -309,9 +314,14 @@ def make(api: Api, made: dict[str, Any], *cpus: str, **spec: Any) -> None:
     """Creates a group, and its pods in their order, the one scheduler's by default."""
     api.call("POST", GROUPS, made)
     for number, cpu in enumerate(cpus):
-        pod = member(made["metadata"]["name"], number, cpu, **spec)
-        del pod["spec"]["schedulerName"]
-        api.create(pod)
+        join(api, made["metadata"]["name"], number, cpu, **spec)
+
+
+def join(api: Api, name: str, number: int, cpu: str, **spec: Any) -> None:
+    """Creates one more pod of a group, the one scheduler's by default."""
+    pod = member(name, number, cpu, **spec)
+    del pod["spec"]["schedulerName"]
+    api.create(pod)
 
 
 def said(api: Api, name: str) -> dict[str, Any]:
