@@ -240,9 +240,10 @@ def test_the_reader_may_read_what_plugins_read_and_nothing_else() -> None:
 def test_who_binds_may_write_what_a_binding_needs_and_nothing_else() -> None:
     assert rights("mooring-binder") == {
         ("", "pods/binding"): ["create"],
+        ("", "pods/status"): ["patch"],
         ("", "persistentvolumeclaims"): ["patch"],
         ("", "persistentvolumes"): ["patch"],
-        ("resource.k8s.io", "resourceclaims"): ["update"],
+        ("resource.k8s.io", "resourceclaims"): ["create", "delete", "update"],
         ("resource.k8s.io", "resourceclaims/status"): ["patch"],
         ("resource.k8s.io", "resourceclaims/binding"): ["patch"],
     }

@@ -68,12 +68,14 @@ FORBIDDEN = [
     ("PUT", "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/w"),
 ]
 """What nobody has any reason to let mooring do."""
-SCHEDULERS = [("POST", "/apis/authentication.k8s.io/v1/tokenreviews")]
-"""What of it `mooring scheduler` may: find out who reads its metrics."""
+SCHEDULERS = [
+    ("POST", "/apis/authentication.k8s.io/v1/tokenreviews"),
+    ("POST", "/apis/resource.k8s.io/v1/namespaces/default/resourceclaims"),
+]
+"""What of it `mooring scheduler` may: find out who reads its metrics, and claim devices for a pod."""
 KUBE_SCHEDULERS = [
     *SCHEDULERS,
     ("PUT", f"{_POD}/status"),
-    ("POST", "/apis/resource.k8s.io/v1/namespaces/default/resourceclaims"),
     ("GET", f"{_LEASES}/kube-system/leases/kube-scheduler"),
     ("PUT", f"{_LEASES}/kube-system/leases/kube-scheduler"),
 ]

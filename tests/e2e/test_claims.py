@@ -114,6 +114,33 @@ def test_a_claim_on_devices_is_allocated_and_reserved(
     assert "allocation" not in api.call("GET", f"{CLAIMS}/second").get("status", {})
 
 
+def test_a_claim_is_made_for_a_resource_for_which_a_device_stands(
+    control_plane: ControlPlane, client: MooringClient
+) -> None:
+    api = control_plane.api
+    resource = {"apiVersion": "resource.k8s.io/v1"}
+    named = {"extendedResourceName": "example.com/gpu"}
+    body = {**resource, "kind": "DeviceClass", "metadata": {"name": "gpu"}, "spec": named}
+    api.call("POST", CLASSES, body)
+    pool = {"name": "n1", "generation": 1, "resourceSliceCount": 1}
+    spec = {"driver": DRIVER, "nodeName": "n1", "pool": pool, "devices": [{"name": "d0"}]}
+    api.call("POST", SLICES, {**resource, "kind": "ResourceSlice", "metadata": {"name": "s"}, "spec": spec})
+    amount = {"example.com/gpu": "1"}
+    container = {**objects.container(), "resources": {"requests": amount, "limits": amount}}
+    first, second = (api.create(objects.pod(name, containers=[container])) for name in ("first", "second"))
+    assert placed(client, first) == ""
+    (claim,) = api.items(CLAIMS)
+    assert claim["metadata"]["name"].startswith("first-extended-resources-")
+    assert [user["uid"] for user in claim["status"]["reservedFor"]] == [first["metadata"]["uid"]]
+    told = api.call("GET", "/api/v1/namespaces/default/pods/first")["status"]["extendedResourceClaimStatus"]
+    (request,) = claim["spec"]["devices"]["requests"]
+    uses = {"containerName": "main", "resourceName": "example.com/gpu", "requestName": request["name"]}
+    assert told == {"requestMappings": [uses], "resourceClaimName": claim["metadata"]["name"]}
+    answer = client.schedule(second, scheduling.COMMIT_MODE_BIND)
+    assert list(answer.statuses[answer.pod_statuses[0]].reasons) == ["cannot allocate all claims"]
+    assert len(api.items(CLAIMS)) == 1
+
+
 @pytest.mark.usefixtures("client")
 def test_a_claim_that_nobody_uses_gets_devices_where_its_pod_fits(
     control_plane: ControlPlane, tmp_path: Path

@@ -10,14 +10,26 @@ from typing import Any
 
 import pytest
 
-from mooring.framework import Pod
+from mooring.cluster.decoding import from_manifest
+from mooring.cluster.kinds import Put
+from mooring.framework import BindOutcome, Code, Pod
 from mooring.framework.objects.claims import ResourceClaim
 from mooring.plugins.dynamic_resources.plugin import DynamicResources
 from mooring.runtime.cycle.candidates import ALL_NODES
+from mooring.testing.builders import node_manifest
 from tests.fake_api_server import Answer
-from tests.plugins.test_dynamic_resources import GPU, allocation, asking, claim, exactly, first_of, slice_of
+from tests.plugins.test_dynamic_resources import (
+    GPU,
+    allocation,
+    asking,
+    claim,
+    device_class,
+    exactly,
+    first_of,
+    slice_of,
+)
 from tests.process import until
-from tests.runtime.committing import World, committing
+from tests.runtime.committing import ROOM, World, committing
 
 FINALIZER = "resource.kubernetes.io/delete-protection"
 ONE, TWO = slice_of("a", {}), slice_of("a", {}, {})
@@ -163,6 +175,7 @@ def test_what_one_decision_takes_the_next_one_sees() -> None:
         assert world.committer.reserve_pod(second, "a", profile).reasons == ("cannot allocate all claims",)
         in_flight = world.committer.reserve_pod(third, "a", profile)
         assert in_flight.reasons == ("resource claim default/c is in the process of being allocated",)
+        assert in_flight.code is Code.UNSCHEDULABLE_AND_UNRESOLVABLE, "nobody has to go for this pod"
         assert world.committer.unreserve_pod("default", "p", "uid-p")
         assert world.committer.reserve_pod(second, "a", profile).ok
         assert world.bind(second, "a").name == "BOUND"  # type: ignore[union-attr]
@@ -214,3 +227,125 @@ def test_devices_are_waited_for_until_their_driver_says_that_they_are_ready() ->
         world.fake.add(found)
         caller.join(20)
         assert world.pod("p").spec.node_name == "a"
+
+
+CLASS = device_class("gpu", extendedResourceName="example.com/gpu")
+MADE = "resource.kubernetes.io/extended-resource-claim"
+
+
+def wanting(name: str, *init: int, gpus: int = 1, **spec: Any) -> dict[str, Any]:
+    """A pod that asks for devices by a resource's name, its init containers for as many as they say."""
+
+    def container(name: str, count: int) -> dict[str, Any]:
+        amounts = {"example.com/gpu": str(count)}
+        return {"name": name, "image": "i", "resources": {"requests": amounts, "limits": amounts}}
+
+    before = [container(f"i{at}", count) for at, count in enumerate(init)]
+    containers = [container("c", gpus)]
+    return {**using(name), "spec": {"initContainers": before, "containers": containers, **spec}}
+
+
+@contextmanager
+def extended_world(*objects: dict[str, Any]) -> Iterator[World]:
+    with committing(DynamicResources) as world:
+        world.add(CLASS, *objects)
+        yield world
+
+
+def mapping(container: str, request: str) -> dict[str, str]:
+    return {"containerName": container, "resourceName": "example.com/gpu", "requestName": request}
+
+
+@pytest.mark.parametrize(
+    ("pod", "requests", "mappings"),
+    [
+        pytest.param(
+            wanting("p", gpus=2),
+            {"container-0-request-0": 2},
+            [mapping("c", "container-0-request-0")],
+            id="a container",
+        ),
+        pytest.param(
+            wanting("p", 1, 3, 2),
+            {"container-1-request-0": 2, "container-3-request-0": 1},
+            [
+                mapping("c", "container-3-request-0"),
+                mapping("i0", "container-3-request-0"),
+                mapping("i1", "container-3-request-0"),
+                mapping("i2", "container-3-request-0"),
+                mapping("i1", "container-1-request-0"),
+                mapping("i2", "container-1-request-0"),
+            ],
+            id="those before share what they need beside",
+        ),
+    ],
+)
+def test_a_claim_is_made_for_devices_that_stand_for_a_resource(
+    pod: dict[str, Any], requests: dict[str, int], mappings: list[dict[str, str]]
+) -> None:
+    with extended_world(slice_of("a", {}, {}, {}, {})) as world:
+        (asking_pod,) = world.add(pod)
+        assert place(world, asking_pod) == "a"
+        (made,) = world.fake.all("ResourceClaim")
+        meta = made["metadata"]
+        assert meta["name"].startswith("p-extended-resources-")
+        assert (meta["annotations"], meta["finalizers"]) == ({MADE: "true"}, [FINALIZER])
+        owner = {"apiVersion": "v1", "kind": "Pod", "name": "p", "uid": "uid-p", "controller": True}
+        assert meta["ownerReferences"] == [owner]
+        asked = made["spec"]["devices"]["requests"]
+        assert {each["name"]: each["exactly"].pop("count") for each in asked} == requests
+        assert all(
+            each["exactly"] == {"deviceClassName": "gpu", "allocationMode": "ExactCount"} for each in asked
+        )
+        status = made["status"]
+        assert status["reservedFor"] == [{"resource": "pods", "name": "p", "uid": "uid-p"}]
+        assert len(status["allocation"]["devices"]["results"]) == sum(requests.values())
+        told = world.fake.get("Pod", "p")
+        assert told is not None
+        assert told["status"]["extendedResourceClaimStatus"] == {
+            "requestMappings": mappings,
+            "resourceClaimName": meta["name"],
+        }
+        world.settle()
+        known = world.state.snapshot.objects.all(ResourceClaim)
+        assert [claim.metadata.name for claim in known] == [meta["name"]]
+
+
+def test_nothing_is_made_where_a_device_plugin_has_the_resource() -> None:
+    with extended_world(ONE) as world:
+        offered = {"example.com/gpu": "2", ROOM: "9", "pods": "9"}
+        node = node_manifest("a", status={"allocatable": offered, "capacity": offered})
+        world.state.apply("test", [Put(from_manifest(node))])
+        (pod,) = world.add(wanting("p"))
+        assert place(world, pod) == "a"
+        assert world.fake.all("ResourceClaim") == []
+
+
+def test_devices_that_are_about_to_stand_for_a_resource_are_taken() -> None:
+    with extended_world(ONE) as world:
+        first, second = world.add(wanting("p"), wanting("q"))
+        profile = world.engine.profile()
+        assert world.committer.reserve_pod(first, "a", profile).ok
+        assert world.committer.reserve_pod(second, "a", profile).reasons == ("cannot allocate all claims",)
+        assert world.committer.unreserve_pod("default", "p", "uid-p")
+        assert world.committer.reserve_pod(second, "a", profile).ok
+        assert world.bind(second, "a") == BindOutcome.BOUND
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        pytest.param(("POST", "/binding$"), id="the binding"),
+        pytest.param(("PATCH", "/pods/p/status$"), id="the pod's status"),
+        pytest.param(("PATCH", "/resourceclaims/[^/]*/status$"), id="the devices"),
+    ],
+)
+def test_the_claim_goes_where_the_pod_is_not_bound(fault: tuple[str, str]) -> None:
+    with extended_world(ONE) as world:
+        (pod,) = world.add(wanting("p"))
+        world.fake.faults.on(*fault, Answer(403), times=1)
+        assert world.bind(pod, "a") != BindOutcome.BOUND
+        assert world.fake.all("ResourceClaim") == []
+        world.settle()
+        assert place(world, pod) == "a"
+        assert len(world.fake.all("ResourceClaim")) == 1

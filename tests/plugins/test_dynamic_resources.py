@@ -269,23 +269,6 @@ def test_an_allocated_claim_stays_where_it_is(status: Manifest, expected: Mappin
             REJECTED.format("the selector 'device.driver.format(1)' of request r0 (the function 'format')"),
             id="selector",
         ),
-        pytest.param(
-            make_pod(requests={"example.com/gpu": 1}, metadata={"uid": "u"}),
-            [
-                device_class("gpu", extendedResourceName="example.com/gpu"),
-                {
-                    **claim("c"),
-                    "metadata": {
-                        "name": "c",
-                        "namespace": "default",
-                        "annotations": {"resource.kubernetes.io/extended-resource-claim": "true"},
-                        "ownerReferences": [{"apiVersion": "v1", "kind": "Pod", "name": "pod", "uid": "u"}],
-                    },
-                },
-            ],
-            REJECTED.format("a claim for extended resources that was made before"),
-            id="claim for extended resources",
-        ),
     ],
 )
 def test_pods_that_can_not_be_decided_are_rejected(pod: Pod, objects: list[Manifest], reason: str) -> None:
@@ -315,6 +298,27 @@ def test_devices_stand_for_extended_resources(
     offering = node_manifest("a", status={"allocatable": offered})
     found = status_on("a", known, slice_of("a", {}), offering, pod=make_pod(requests=asked), nodes=())
     assert found == expected
+
+
+@pytest.mark.parametrize(
+    ("owner", "expected"),
+    [
+        pytest.param(
+            {"controller": True}, Status.unresolvable("cannot schedule extended resource claim"), id="its own"
+        ),
+        pytest.param({"controller": True, "uid": "before"}, Status(), id="of a pod before"),
+        pytest.param({}, Status(), id="not its controller"),
+    ],
+)
+def test_a_claim_for_extended_resources_that_was_made_before(owner: Manifest, expected: Status) -> None:
+    made = claim("c", status={"allocation": allocation("d0", node="a")})
+    made["metadata"] |= {
+        "annotations": {"resource.kubernetes.io/extended-resource-claim": "true"},
+        "ownerReferences": [{"apiVersion": "v1", "kind": "Pod", "name": "pod", "uid": "uid-pod", **owner}],
+    }
+    known = device_class("gpu", extendedResourceName="example.com/gpu")
+    pod = make_pod(requests={"example.com/gpu": "1"}, metadata={"uid": "uid-pod"})
+    assert status_on("a", known, slice_of("a", {}, {}), made, pod=pod) == expected
 
 
 @pytest.mark.parametrize(

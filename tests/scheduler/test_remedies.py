@@ -18,8 +18,8 @@ from mooring.runtime.cycle.candidates import ALL_NODES
 from mooring.runtime.cycle.evaluation import Evaluation
 from mooring.scheduler.preemption import carry_out
 from mooring.testing import make_node, make_pod
-from tests.plugins.test_claim_reserving import status_of, using
-from tests.plugins.test_dynamic_resources import GPU, allocation, claim, slice_of
+from tests.plugins.test_claim_reserving import FINALIZER, MADE, status_of, using, wanting
+from tests.plugins.test_dynamic_resources import GPU, allocation, claim, device_class, slice_of
 from tests.runtime.committing import World as Committing
 from tests.runtime.committing import committing
 
@@ -87,6 +87,30 @@ def test_a_claim_that_changed_meanwhile_is_left_alone() -> None:
         carry_out(evaluation, api_of(world))
         assert "has been modified" in evaluation.message
         assert status_of(world, "c") == {"allocation": OUT_OF_REACH, "reservedFor": [user("q")]}
+
+
+def test_a_claim_that_was_made_for_an_earlier_attempt_is_deleted() -> None:
+    with committing(DynamicResources) as world:
+        named = device_class("gpu", extendedResourceName="example.com/gpu")
+        made = claim("made", status={"allocation": allocation("d0", node="a"), "reservedFor": [user("p")]})
+        owner = {"apiVersion": "v1", "kind": "Pod", "name": "p", "uid": "uid-p", "controller": True}
+        made["metadata"] |= {
+            "annotations": {MADE: "true"},
+            "ownerReferences": [owner],
+            "finalizers": [FINALIZER],
+        }
+        world.add(named, slice_of("a", {}), made)
+        (pod,) = world.add(wanting("p"))
+        placement = world.committer.place_pod(pod, world.engine.profile(), ALL_NODES)
+        evaluation = placement.choice.evaluation
+        assert "2 cannot schedule extended resource claim" in evaluation.message
+        assert evaluation.message.endswith("ResourceClaim default/made could be deleted")
+        carry_out(evaluation, api_of(world))
+        assert evaluation.message.endswith("deletion of ResourceClaim completed")
+        assert world.fake.all("ResourceClaim") == []
+        world.sync()
+        placed = world.committer.place_pod(world.pod("p"), world.engine.profile(), ALL_NODES)
+        assert placed.choice.node_name == "a"
 
 
 @pytest.mark.parametrize(

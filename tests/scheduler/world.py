@@ -163,6 +163,9 @@ class FakeCluster:
     def set_finalizers(self, target: ObjectReference, finalizers: Sequence[str]) -> dict[str, Any]:
         return self.patch(target, {"metadata": {"finalizers": list(finalizers)}})
 
+    def delete(self, target: ObjectReference) -> None:
+        raise AssertionError(f"nobody deletes a {target.kind} here")
+
     def create(self, kind: str, namespace: str, body: Mapping[str, Any]) -> dict[str, Any]:
         assert kind == "Event"
         self.events.append((body["reason"], body["regarding"]["name"], body["note"]))

@@ -40,15 +40,7 @@ class KubernetesApi:
 
     def delete_pod(self, pod: Pod) -> None:
         meta = pod.metadata
-        response = self._api.request(
-            "DELETE",
-            RESOURCES["Pod"].item(meta.namespace, meta.name),
-            body={"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": {"uid": meta.uid}},
-            before=self._require_leader,
-        )
-        # Of another UID by now: this pod is gone.
-        if response.status not in (404, 409):
-            _body(response, f"delete pod {pod.key}")
+        self.delete(ObjectReference("Pod", meta.namespace, meta.name, meta.uid))
 
     def patch_pod_status(self, pod: Pod, patch: Mapping[str, Any]) -> None:
         meta = pod.metadata
@@ -98,6 +90,17 @@ class KubernetesApi:
             before=self._require_leader,
         )
         return _document(response, f"write {_name(target)}")
+
+    def delete(self, target: ObjectReference) -> None:
+        response = self._api.request(
+            "DELETE",
+            self._path(target),
+            body={"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": {"uid": target.uid}},
+            before=self._require_leader,
+        )
+        # Of another UID by now: this one is gone.
+        if response.status not in (404, 409):
+            _body(response, f"delete {_name(target)}")
 
     def create(self, kind: str, namespace: str, body: Mapping[str, Any]) -> dict[str, Any]:
         resource = RESOURCES[kind]

@@ -68,6 +68,10 @@ class ClusterApi(Protocol):
         """
         ...
 
+    def delete(self, target: ObjectReference) -> None:
+        """Begin to delete exactly this object (by UID); gone already is fine."""
+        ...
+
     def create(self, kind: str, namespace: str, body: Mapping[str, Any]) -> dict[str, Any]:
         """Make an object, an Event for example; returns it as it is then."""
         ...

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from mooring.framework import Status
+from mooring.framework import NodeView, Status
 from mooring.framework.deadline import timely
+from mooring.framework.objects import DeviceClass
 from mooring.framework.objects.claims import ResourceClaim
+from mooring.plugins.dynamic_resources.claims.allocation import allocation_of
+from mooring.plugins.dynamic_resources.claims.extended_claim import ExtendedClaim
+from mooring.plugins.dynamic_resources.claims.reserving import ReservedClaims
 from mooring.plugins.dynamic_resources.extended_resources.claim import ExtendedResources
+from mooring.plugins.dynamic_resources.extended_resources.container_requests import container_requests
 from mooring.plugins.dynamic_resources.pools.gathering import gather_pools
 from mooring.plugins.dynamic_resources.pools.inventory import CandidateDevice, Inventory
 from mooring.plugins.dynamic_resources.pools.ledger import CounterBoard, Ledger
@@ -18,6 +23,7 @@ from mooring.plugins.dynamic_resources.rules import Rules
 from mooring.plugins.dynamic_resources.search.allocator import DeviceSearch, InvalidPoolsError
 
 NOT_ALL = Status.unresolvable("cannot allocate all claims")
+MADE_BEFORE = Status.unresolvable("cannot schedule extended resource claim")
 INVALID_POOLS = Status.unresolvable("invalid resource pools were encountered")
 _FIRST_CHOICE = 8
 """What the first of a request's alternatives adds to a score; the next adds 1 less."""
@@ -37,7 +43,9 @@ class ClaimsNote:
         unavailable: Indices of allocated claims that some node can't use.
         scores: By node, the score of the devices that were found.
         found: Per claim to allocate, what was found on the node that was looked at last.
+        lacking: The extended resources for which devices stand there.
         extended: The extended resources that devices may stand for; None = the pod asks for none.
+        made: The claim that an earlier decision made for these; its devices may no longer be right.
     """
 
     rules: Rules = field(default_factory=Rules)
@@ -49,7 +57,9 @@ class ClaimsNote:
     unavailable: set[int] = field(default_factory=set)
     scores: dict[str, int] = field(default_factory=dict)
     found: list[list[tuple[DeviceChoice, CandidateDevice]]] = field(default_factory=list)
+    lacking: Mapping[str, DeviceClass] = field(default_factory=dict)
     extended: ExtendedResources | None = None
+    made: ResourceClaim | None = None
 
     def clone(self) -> ClaimsNote:
         """Return a copy for a what-if evaluation."""
@@ -72,9 +82,13 @@ class ClaimsNote:
         """Return the claim for what devices must provide on the node; or why it can't take the pod."""
         if self.extended is None:
             return ()
-        claim = self.extended.claim_on(reach.nodes, position)
-        if isinstance(claim, Status):
-            return claim
+        if self.made is not None:
+            return MADE_BEFORE
+        lacking = self.extended.lacking_on(reach.nodes, position)
+        if isinstance(lacking, Status):
+            return lacking
+        self.lacking = lacking
+        claim = self.extended.claim(lacking)
         return (claim,) if claim.requests else ()
 
     def allocate(
@@ -114,6 +128,17 @@ class ClaimsNote:
             [{choice.name for choice, _ in selected} for selected in search.selected]
         )
         return None
+
+    def reserved(self, node: NodeView) -> ReservedClaims:
+        """Return the claims with the devices that were found on the one node of the view."""
+        (name,) = node.names
+        allocations = [allocation_of(found, name, self.rules) for found in self.found]
+        waiting = [claim.metadata.uid for claim in self.claims if claim.status.allocation is None]
+        own = dict(zip(waiting, allocations, strict=False))
+        if self.extended is None or len(allocations) == len(waiting):
+            return ReservedClaims(self.claims, own)
+        requests, mappings = container_requests(self.extended.pod, self.lacking)
+        return ReservedClaims(self.claims, own, ExtendedClaim(requests, mappings, allocations[-1]))
 
     def _score(self, found: list[set[str]]) -> int:
         """Early alternatives count more; of allocated claims, what they have counts."""

@@ -49,8 +49,8 @@ from mooring.framework.upstream import Upstream
 from mooring.framework.view import one_node
 from mooring.plugins.dynamic_resources.args import DynamicResourcesArgs
 from mooring.plugins.dynamic_resources.cel import EvaluationError
-from mooring.plugins.dynamic_resources.claims.allocation import allocation_of
 from mooring.plugins.dynamic_resources.claims.deallocating import deallocation_for
+from mooring.plugins.dynamic_resources.claims.extended_claim import assumed_for, deletion_of
 from mooring.plugins.dynamic_resources.claims.pod_claims import (
     ClaimError,
     claims_of,
@@ -67,6 +67,7 @@ from mooring.plugins.dynamic_resources.claims.reserving import (
 from mooring.plugins.dynamic_resources.extended_resources.claim import (
     ExtendedResources,
     extended_resources_of,
+    made_before,
     may_ask_for_devices,
 )
 from mooring.plugins.dynamic_resources.extended_resources.classes import GATE as EXTENDED_GATE
@@ -174,12 +175,17 @@ class DynamicResources(
         state.write(self.name, note)
         objects = nodes.snapshot.objects
         note.extended = self._extended(pod, objects)
+        held = None
+        if note.extended is not None:
+            note.made, held = made_before(pod, objects), assumed_for(pod, objects)
         if not pod.spec.resource_claims and note.extended is None:
             return Status.skip()
         if self._unsupported is not None:
             return _not_supported(self._unsupported)
         try:
             note.claims = tuple(claims_of(pod, objects, self._rules))
+            if held is not None:
+                note.claims, note.extended = (*note.claims, held), None
             if not note.claims and note.extended is None:
                 return Status.skip()
             return self._prepare(note, pod, nodes.snapshot)
@@ -197,12 +203,12 @@ class DynamicResources(
         for claim in timely(note.claims):
             if not _may_use(claim, pod, snapshot):
                 name = f"{claim.metadata.namespace}/{claim.metadata.name}"
-                return Status.unschedulable(f"resource claim {name} is in the process of being allocated")
+                return Status.unresolvable(f"resource claim {name} is in the process of being allocated")
             if claim.status.allocation is None:
                 to_allocate.append(to_be_allocated(claim, objects, self._rules))
             elif claim.status.allocation.node_selector is not None:
                 parsed(claim.status.allocation.node_selector, "status.allocation.nodeSelector")
-        rejection = unsupported_claims(to_allocate, note.extended, objects, self._rules)
+        rejection = unsupported_claims(to_allocate, note.extended, self._rules)
         if rejection is not None:
             return _not_supported(rejection)
         now, timeout = self.handle.clock.now(), self.args.binding_timeout
@@ -258,6 +264,8 @@ class DynamicResources(
         if not note.claims and note.extended is None:
             return self._nothing_to_do("no new claims to deallocate")
         remedy = deallocation_for([note.claims[index] for index in sorted(note.unavailable)], pod)
+        if remedy is None and note.made is not None:
+            remedy = deletion_of(note.made)
         if remedy is None:
             return self._nothing_to_do("still not schedulable")
         state.write(Remedy, remedy)
@@ -305,12 +313,6 @@ class DynamicResources(
         """Reserve devices for the pod's claims: those found now, which may differ from Filter's."""
         if not self.reserves_for(pod):
             return SUCCESS
-        now = self.handle.snapshot()
-        extended = self._extended(pod, now.objects)
-        if extended is not None and extended.needs_devices(one_node(now, node_name)):
-            return _not_supported("reserving devices for extended resources")
-        if not pod.spec.resource_claims:
-            return SUCCESS
         with self.handle.assumptions.lock:
             view = one_node(self.handle.snapshot(), node_name)
             notes = CycleState()
@@ -320,13 +322,7 @@ class DynamicResources(
             status = self.filter_nodes(notes, pod, view).status(0) if len(view) else REASON_UNAVAILABLE
             if not status.ok:
                 return status
-            note = notes.read(self.name, ClaimsNote)
-            waiting = [claim for claim in note.claims if claim.status.allocation is None]
-            allocations = {
-                claim.metadata.uid: allocation_of(found, node_name, self._rules)
-                for claim, found in zip(waiting, note.found, strict=True)
-            }
-            reserved = ReservedClaims(note.claims, allocations)
+            reserved = notes.read(self.name, ClaimsNote).reserved(view)
             assume(reserved, pod, self.handle)
         state.write(_RESERVED, reserved)
         return SUCCESS

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from mooring.framework import Handle, KubeVersion
-from mooring.framework.object_table import ObjectTable
 from mooring.plugins.dynamic_resources.cel import UnsupportedExpressionError, compile_selector
 from mooring.plugins.dynamic_resources.extended_resources.claim import ExtendedResources
 from mooring.plugins.dynamic_resources.requests import ClaimToAllocate
@@ -48,14 +47,12 @@ def unsupported_setting(handle: Handle) -> str | None:
 
 
 def unsupported_claims(
-    claims: Sequence[ClaimToAllocate], extended: ExtendedResources | None, objects: ObjectTable, rules: Rules
+    claims: Sequence[ClaimToAllocate], extended: ExtendedResources | None, rules: Rules
 ) -> str | None:
     """Return what about the claims can't be decided; None when they can be allocated."""
     whole = () if extended is None else (extended.claim(extended.classes),)
     if sum(map(_depth, (*claims, *whole))) > MAX_DEPTH:
         return f"claims of one pod that need a search more than {MAX_DEPTH} calls deep"
-    if extended is not None and extended.has_claim(objects):
-        return "a claim for extended resources that was made before"
     for request in (request for claim in (*claims, *whole) for request in claim.requests):
         for choice in request.choices:
             for text in choice.expressions:

@@ -6,37 +6,28 @@ Mirrors ``Reserve``, ``bindClaim``, ``isPodReadyForBinding`` and ``Unreserve`` o
 
 from __future__ import annotations
 
+import copy
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
-from typing import Any
+from datetime import timedelta
 
 import msgspec
 from msgspec.structs import replace
 
 from mooring.framework import SUCCESS, Caller, ClusterApi, Handle, Pod, Status
-from mooring.framework.cluster_api import ObjectReference
-from mooring.framework.errors import AbortedError, DeadlineExceededError, MooringError
+from mooring.framework.errors import DeadlineExceededError, MooringError
 from mooring.framework.objects.claims import AllocationResult, ResourceClaim
-from mooring.plugins.dynamic_resources.claims.allocation import Document, allocation_document
+from mooring.plugins.dynamic_resources.claims import extended_claim
+from mooring.plugins.dynamic_resources.claims.extended_claim import ExtendedClaim
 from mooring.plugins.dynamic_resources.claims.pod_claims import is_late, is_ready
-from mooring.plugins.dynamic_resources.requests import class_names
-
-FINALIZER = "resource.kubernetes.io/delete-protection"
+from mooring.plugins.dynamic_resources.claims.writing import ClaimBindingError, target_of, write_claim
 
 IN_FLIGHT = "mooring.dev/in-flight"
 """Annotation of claims in the tables alone: the UID of the pod whose allocation of it is not written yet."""
 
-ATTEMPTS = 5
-"""Attempts to write a claim that is written concurrently."""
-
 FIRST_PAUSE, LONGEST_PAUSE = 0.1, 5.0
 """Seconds between two looks whether devices are ready; doubled from the first to the longest."""
-
-
-class ClaimBindingError(Exception):
-    """A claim can't be allocated now; the pod is to be scheduled again."""
 
 
 @dataclass
@@ -44,18 +35,21 @@ class ReservedClaims:
     """The claims of a pod that got its node.
 
     Attributes:
-        claims: All of them.
+        claims: All that it names.
         allocations: By UID, what was found for those that had no devices.
+        extended: The claim for its extended resources; None = it needs none.
         written: By UID, those in whose status the pod stands because of this reservation.
     """
 
     claims: Sequence[ResourceClaim]
     allocations: Mapping[str, AllocationResult]
+    extended: ExtendedClaim | None = None
     written: dict[str, ResourceClaim] = field(default_factory=dict)
 
     def clone(self) -> ReservedClaims:
         """Return a copy for a what-if evaluation."""
-        return ReservedClaims(self.claims, self.allocations, dict(self.written))
+        extended = None if self.extended is None else copy.copy(self.extended)
+        return ReservedClaims(self.claims, self.allocations, extended, dict(self.written))
 
 
 def in_flight_for(claim: ResourceClaim) -> str:
@@ -77,6 +71,8 @@ def assume(reserved: ReservedClaims, pod: Pod, handle: Handle) -> None:
             metadata = replace(claim.metadata, annotations=annotations, resource_version="")
             status = replace(claim.status, allocation=allocation)
             handle.assumptions.assume_object(replace(claim, metadata=metadata, status=status))
+    if reserved.extended is not None:
+        extended_claim.assume(reserved.extended, pod, handle)
 
 
 def bind(
@@ -112,69 +108,11 @@ def write(reserved: ReservedClaims, pod: Pod, handle: Handle, cluster: ClusterAp
         if is_reserved(claim, pod):
             continue
         allocation = reserved.allocations.get(claim.metadata.uid)
-        document = _until_unchanged(claim, allocation, pod, handle, cluster, timed=timed)
-        written = msgspec.convert(document, ResourceClaim)
+        written = write_claim(claim, allocation, pod, handle, cluster, timed=timed)
         reserved.written[claim.metadata.uid] = written
         handle.assumptions.assume_object(written)
-
-
-def _until_unchanged(
-    claim: ResourceClaim,
-    allocation: AllocationResult | None,
-    pod: Pod,
-    handle: Handle,
-    cluster: ClusterApi,
-    *,
-    timed: bool,
-) -> dict[str, Any]:
-    for attempt in range(ATTEMPTS):
-        try:
-            return _write_one(claim, allocation, pod, handle, cluster, timed=timed)
-        except AbortedError:
-            if attempt == ATTEMPTS - 1:
-                raise
-    raise AssertionError("not reached")
-
-
-def _write_one(
-    claim: ResourceClaim,
-    allocation: AllocationResult | None,
-    pod: Pod,
-    handle: Handle,
-    cluster: ClusterApi,
-    *,
-    timed: bool,
-) -> dict[str, Any]:
-    name = f"{claim.metadata.namespace}/{claim.metadata.name}"
-    document = cluster.read(_target(claim))
-    if document is None or document["metadata"].get("deletionTimestamp"):
-        raise ClaimBindingError(f"claim {name} got deleted in the meantime")
-    status: dict[str, Any] = document.get("status") or {}
-    now = datetime.fromtimestamp(handle.clock.now(), UTC).strftime("%Y-%m-%dT%H:%M:%SZ") if timed else ""
-    patch: dict[str, Any] = {}
-    if allocation is not None:
-        if status.get("allocation"):
-            raise ClaimBindingError(f"claim {name} got allocated elsewhere in the meantime")
-        finalizers = document["metadata"].get("finalizers") or []
-        if FINALIZER not in finalizers:
-            document = cluster.set_finalizers(_target(claim, document), [*finalizers, FINALIZER])
-        classes = _classes(claim, cluster)
-        patch["allocation"] = allocation_document(allocation, document, classes, handle.kube_version, now)
-    elif not status.get("allocation"):
-        raise ClaimBindingError(f"claim {name} got deallocated elsewhere in the meantime")
-    elif timed and not status["allocation"].get("allocationTimestamp"):
-        patch["allocation"] = {"allocationTimestamp": now}
-    meta = pod.metadata
-    user = {"resource": "pods", "name": meta.name, "uid": meta.uid}
-    patch["reservedFor"] = [*(status.get("reservedFor") or []), user]
-    return cluster.patch(_target(claim, document), {"status": patch}, subresource="status")
-
-
-def _classes(claim: ResourceClaim, cluster: ClusterApi) -> dict[str, Document]:
-    """Return the device classes that the claim names, for their configuration."""
-    names = {name for request in claim.spec.devices.requests for _, name in class_names(request)}
-    found = {name: cluster.read(ObjectReference("DeviceClass", "", name)) for name in names}
-    return {name: document for name, document in found.items() if document is not None}
+    if reserved.extended is not None:
+        extended_claim.make(reserved.extended, pod, handle, cluster, timed=timed)
 
 
 def wait_until_ready(
@@ -189,8 +127,10 @@ def wait_until_ready(
     """
     end = handle.clock.monotonic() + timeout.total_seconds()
     pause = FIRST_PAUSE
+    made = None if reserved.extended is None else reserved.extended.made
+    used = reserved.claims if made is None else [*reserved.claims, made]
     while True:
-        documents = [cluster.read(_target(claim)) for claim in reserved.claims]
+        documents = [cluster.read(target_of(claim)) for claim in used]
         claims = [msgspec.convert(document, ResourceClaim) for document in documents if document is not None]
         states = [is_ready(claim) for claim in claims]
         if False in states or len(claims) < len(documents):
@@ -217,10 +157,12 @@ def give_back(reserved: ReservedClaims, pod: Pod, handle: Handle) -> None:
                 handle.logger.warning("pod %s keeps its claim %s: %s", pod.key, meta.name, error)
         elif meta.uid in reserved.allocations:
             handle.assumptions.forget_object(ResourceClaim, meta.name, meta.namespace)
+    if reserved.extended is not None:
+        extended_claim.unmake(reserved.extended, pod, handle)
 
 
 def _withdraw(claim: ResourceClaim, pod: Pod, handle: Handle, cluster: ClusterApi) -> None:
-    document = cluster.read(_target(claim))
+    document = cluster.read(target_of(claim))
     if document is None or document["metadata"].get("uid") != claim.metadata.uid:
         return
     users = [
@@ -229,12 +171,5 @@ def _withdraw(claim: ResourceClaim, pod: Pod, handle: Handle, cluster: ClusterAp
         if user["uid"] != pod.metadata.uid
     ]
     patch = {"status": {"reservedFor": users or None}}
-    document = cluster.patch(_target(claim, document), patch, subresource="status")
+    document = cluster.patch(target_of(claim, document), patch, subresource="status")
     handle.assumptions.assume_object(msgspec.convert(document, ResourceClaim))
-
-
-def _target(claim: ResourceClaim, seen: Document | None = None) -> ObjectReference:
-    """Return a reference to the claim; to the version that was ``seen``, where given."""
-    meta = claim.metadata
-    version = seen["metadata"].get("resourceVersion", "") if seen is not None else ""
-    return ObjectReference("ResourceClaim", meta.namespace, meta.name, meta.uid, version)

@@ -12,23 +12,19 @@ from dataclasses import dataclass
 from mooring.framework import NodeView, Pod, Status
 from mooring.framework.deadline import timely
 from mooring.framework.object_table import ObjectTable
-from mooring.framework.objects import Container, DeviceClass, ResourceClaim
-from mooring.framework.objects.claims import (
-    DeviceClaim,
-    DeviceRequest,
-    ExactDeviceRequest,
-    ResourceClaimSpec,
-)
+from mooring.framework.objects import DeviceClass, ResourceClaim
+from mooring.framework.objects.claims import DeviceClaim, ResourceClaimSpec
 from mooring.framework.quantity import parse_quantity
 from mooring.framework.resources import ResourceRules, is_extended_resource, pod_amounts
 from mooring.framework.view import NodesChangedError
+from mooring.plugins.dynamic_resources.claims.extended_claim import ANNOTATION
 from mooring.plugins.dynamic_resources.extended_resources.classes import IMPLICIT, classes_by_resource
+from mooring.plugins.dynamic_resources.extended_resources.container_requests import container_requests
 from mooring.plugins.dynamic_resources.requests import ClaimToAllocate, requests_of
 
 CANNOT_FIT = Status.unresolvable("cannot fit resource")
-_MADE_BEFORE = "resource.kubernetes.io/extended-resource-claim"
+
 _RULES = ResourceRules(resizing=False, pod_level_resizing=False)
-_WHOLE = 10**9
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,42 +41,26 @@ class ExtendedResources:
     classes: Mapping[str, DeviceClass]
     others: tuple[str, ...]
 
-    def claim_on(self, nodes: NodeView, position: int) -> ClaimToAllocate | Status:
-        """Return the claim for what devices must provide on the node, often nothing; or why it can't take the
-        pod.
-        """
+    def lacking_on(self, nodes: NodeView, position: int) -> Mapping[str, DeviceClass] | Status:
+        """Return the resources for which devices must stand on the node; or why it can't take the pod."""
         node = nodes.table.nodes[int(nodes.rows[position])]
         if node is None:
             raise NodesChangedError
         if any(name not in node.status.allocatable for name in timely(self.others)):
             return CANNOT_FIT
-        lacking = {
+        return {
             name: device_class
             for name, device_class in timely(self.classes.items())
             if not parse_quantity(node.status.allocatable.get(name, 0))
         }
-        return self.claim(lacking)
-
-    def needs_devices(self, node: NodeView) -> bool:
-        """Return whether the pod can't be on the one node of the view without devices."""
-        claim = self.claim_on(node, 0) if len(node) else CANNOT_FIT
-        return isinstance(claim, Status) or bool(claim.requests)
 
     def claim(self, classes: Mapping[str, DeviceClass]) -> ClaimToAllocate:
         """Return a claim for the resources of ``classes``, with a request per container."""
-        requests = sorted(_requests(self.pod, classes), key=lambda request: request.name)
+        requests, _ = container_requests(self.pod, classes)
         asked = ResourceClaim(spec=ResourceClaimSpec(devices=DeviceClaim(requests=tuple(requests))))
         by_name = {device_class.metadata.name: device_class for device_class in classes.values()}
         key = f"{self.pod.metadata.namespace}/<extended-resources>"
         return ClaimToAllocate(key=key, requests=requests_of(asked, by_name), constraints=())
-
-    def has_claim(self, objects: ObjectTable) -> bool:
-        """Return whether an earlier decision left a claim for the pod's extended resources."""
-        return any(
-            claim.metadata.annotations.get(_MADE_BEFORE) == "true"
-            and any(owner.uid == self.pod.metadata.uid for owner in claim.metadata.owner_references)
-            for claim in objects.in_namespace(ResourceClaim, self.pod.metadata.namespace)
-        )
 
 
 def extended_resources_of(pod: Pod, objects: ObjectTable) -> ExtendedResources | None:
@@ -96,7 +76,20 @@ def extended_resources_of(pod: Pod, objects: ObjectTable) -> ExtendedResources |
     classes = {name: known[name] for name in names if name in known}
     if not classes:
         return None
-    return ExtendedResources(pod, classes, tuple(name for name in names if name not in known))
+    others = tuple(name for name in names if name not in known)
+    return ExtendedResources(pod, classes, others)
+
+
+def made_before(pod: Pod, objects: ObjectTable) -> ResourceClaim | None:
+    """Return the claim that is left of an earlier decision whose binding failed; None = there is none."""
+    meta = pod.metadata
+    for claim in objects.in_namespace(ResourceClaim, meta.namespace):
+        if claim.metadata.annotations.get(ANNOTATION) == "true" and any(
+            owner.controller and owner.name == meta.name and owner.uid == meta.uid
+            for owner in claim.metadata.owner_references
+        ):
+            return claim
+    return None
 
 
 def may_ask_for_devices(pod: Pod) -> bool:
@@ -111,40 +104,3 @@ def _resource_names(pod: Pod) -> Iterator[str]:
     if pod.spec.resources is not None:
         yield from pod.spec.resources.requests
     yield from pod.spec.overhead
-
-
-def _requests(pod: Pod, classes: Mapping[str, DeviceClass]) -> Iterator[DeviceRequest]:
-    """Containers that run side by side need devices each; those that run before them share these."""
-    containers = [*pod.spec.init_containers, *pod.spec.containers]
-    before = {
-        number for number, init in enumerate(pod.spec.init_containers) if init.restart_policy != "Always"
-    }
-    for resource, device_class in timely(classes.items()):
-        asked = {number: _count(container, resource) for number, container in enumerate(containers)}
-        most, most_number = 0, -1
-        for number in timely(sorted(before)):
-            later = sum(count for other, count in asked.items() if other > number and other not in before)
-            if asked[number] - later > most:
-                most, most_number = asked[number] - later, number
-        if most:
-            yield _request(containers, most_number, resource, device_class, most)
-        for number, count in asked.items():
-            if count and number not in before:
-                yield _request(containers, number, resource, device_class, count)
-
-
-def _request(
-    containers: list[Container], number: int, resource: str, device_class: DeviceClass, count: int
-) -> DeviceRequest:
-    """Named after the container and the place of the resource among all that it asks for."""
-    place = sorted(containers[number].resources.requests).index(resource)
-    exactly = ExactDeviceRequest(
-        device_class_name=device_class.metadata.name, allocation_mode="ExactCount", count=count
-    )
-    return DeviceRequest(name=f"container-{number}-request-{place}", exactly=exactly)
-
-
-def _count(container: Container, resource: str) -> int:
-    """How many devices; a fraction is not a number of devices."""
-    whole, rest = divmod(parse_quantity(container.resources.requests.get(resource, 0)), _WHOLE)
-    return 0 if rest else whole

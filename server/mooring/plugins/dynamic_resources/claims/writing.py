@@ -1,0 +1,111 @@
+"""One claim as it is written at the API server.
+
+Mirrors ``bindClaim`` of ``plugins/dynamicresources/dynamicresources.go``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any, TypeVar
+
+import msgspec
+
+from mooring.framework import ClusterApi, Handle, Pod
+from mooring.framework.cluster_api import ObjectReference
+from mooring.framework.errors import AbortedError
+from mooring.framework.objects.claims import AllocationResult, ResourceClaim
+from mooring.plugins.dynamic_resources.claims.allocation import Document, allocation_document
+from mooring.plugins.dynamic_resources.requests import class_names
+
+Written = TypeVar("Written")
+
+FINALIZER = "resource.kubernetes.io/delete-protection"
+
+ATTEMPTS = 5
+"""Attempts to write a claim that is written concurrently."""
+
+
+class ClaimBindingError(Exception):
+    """A claim can't be allocated now; the pod is to be scheduled again."""
+
+
+def write_claim(
+    claim: ResourceClaim,
+    allocation: AllocationResult | None,
+    pod: Pod,
+    handle: Handle,
+    cluster: ClusterApi,
+    *,
+    timed: bool,
+) -> ResourceClaim:
+    """Write its devices, if they were found now, and that the pod uses it; returns it as it is then.
+
+    Raises:
+        ClaimBindingError: A concurrent writer was faster.
+        MooringError: The API server rejected it or did not answer.
+    """
+    document = until_unchanged(lambda: _write_one(claim, allocation, pod, handle, cluster, timed=timed))
+    return msgspec.convert(document, ResourceClaim)
+
+
+def until_unchanged(attempt: Callable[[], Written]) -> Written:
+    """Return what ``attempt`` returns once nobody else writes the claim at the same time.
+
+    Raises:
+        AbortedError: Somebody does each time.
+    """
+    for _ in range(ATTEMPTS - 1):
+        try:
+            return attempt()
+        except AbortedError:
+            continue
+    return attempt()
+
+
+def _write_one(
+    claim: ResourceClaim,
+    allocation: AllocationResult | None,
+    pod: Pod,
+    handle: Handle,
+    cluster: ClusterApi,
+    *,
+    timed: bool,
+) -> dict[str, Any]:
+    name = f"{claim.metadata.namespace}/{claim.metadata.name}"
+    document = cluster.read(target_of(claim))
+    if document is None or document["metadata"].get("deletionTimestamp"):
+        raise ClaimBindingError(f"claim {name} got deleted in the meantime")
+    status: dict[str, Any] = document.get("status") or {}
+    now = datetime.fromtimestamp(handle.clock.now(), UTC).strftime("%Y-%m-%dT%H:%M:%SZ") if timed else ""
+    patch: dict[str, Any] = {}
+    if allocation is not None:
+        if status.get("allocation"):
+            raise ClaimBindingError(f"claim {name} got allocated elsewhere in the meantime")
+        finalizers = document["metadata"].get("finalizers") or []
+        if FINALIZER not in finalizers:
+            document = cluster.set_finalizers(target_of(claim, document), [*finalizers, FINALIZER])
+        classes = _classes(claim, cluster)
+        patch["allocation"] = allocation_document(allocation, document, classes, handle.kube_version, now)
+    elif not status.get("allocation"):
+        raise ClaimBindingError(f"claim {name} got deallocated elsewhere in the meantime")
+    elif timed and not status["allocation"].get("allocationTimestamp"):
+        patch["allocation"] = {"allocationTimestamp": now}
+    meta = pod.metadata
+    user = {"resource": "pods", "name": meta.name, "uid": meta.uid}
+    patch["reservedFor"] = [*(status.get("reservedFor") or []), user]
+    return cluster.patch(target_of(claim, document), {"status": patch}, subresource="status")
+
+
+def _classes(claim: ResourceClaim, cluster: ClusterApi) -> dict[str, Document]:
+    """Return the device classes that the claim names, for their configuration."""
+    names = {name for request in claim.spec.devices.requests for _, name in class_names(request)}
+    found = {name: cluster.read(ObjectReference("DeviceClass", "", name)) for name in names}
+    return {name: document for name, document in found.items() if document is not None}
+
+
+def target_of(claim: ResourceClaim, seen: Document | None = None) -> ObjectReference:
+    """Return a reference to the claim; to the version that was ``seen``, where given."""
+    meta = claim.metadata
+    version = seen["metadata"].get("resourceVersion", "") if seen is not None else ""
+    return ObjectReference("ResourceClaim", meta.namespace, meta.name, meta.uid, version)
