@@ -10,8 +10,8 @@ import sys
 
 import grpc
 
+from mooring.service.calls.threads import Threads
 from mooring.service.server import SERVER_OPTIONS, Options
-from mooring.service.threads import Threads
 from mooring.v1.cluster_service_pb2 import GetClusterInfoRequest, GetClusterInfoResponse
 
 

@@ -10,7 +10,7 @@ import pytest
 from mooring.client import Client, Pods, reason_of
 from mooring.cluster.kinds import Put, Remove
 from mooring.framework.errors import ResourceExhaustedError, UnavailableError
-from mooring.service.scheduling import SchedulingServicer
+from mooring.service.scheduling.servicer import SchedulingServicer
 from mooring.testing.builders import make_node, make_pod, to_json
 from mooring.v1.cluster_service_pb2 import PushEvent, PushObjectsRequest, SnapshotBegin, SnapshotEnd
 from mooring.v1.cluster_service_pb2_grpc import ClusterServiceStub

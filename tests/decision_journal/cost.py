@@ -18,7 +18,7 @@ from typing import cast
 import grpc
 
 from mooring.app.local_client import LocalContext
-from mooring.service.scheduling import SchedulingServicer
+from mooring.service.scheduling.servicer import SchedulingServicer
 from mooring.telemetry.metrics import Metrics
 from mooring.testing import make_node, make_pod
 from mooring.v1 import scheduling_service_pb2 as pb

@@ -13,7 +13,7 @@ import pytest
 from mooring.cluster.manifests import documents
 from mooring.cluster.sources.kubernetes.lister import Lister
 from mooring.plugins.dynamic_resources.cel.patterns import Pattern
-from mooring.service.scheduling import SchedulingServicer
+from mooring.service.scheduling.servicer import SchedulingServicer
 from mooring_extender import wire
 from mooring_extender.protocol import GuardedProtocol
 from tests import long_runs

@@ -14,7 +14,7 @@ from mooring.framework import Pod, Status
 from mooring.runtime.cache.outcome import Bypass
 from mooring.runtime.engine import Engine
 from mooring.runtime.profiles.profile import Profile
-from mooring.service.objects import CODES
+from mooring.service.wire.objects import CODES
 from mooring.testing.builders import to_json
 from mooring.v1 import cluster_service_pb2 as cluster_pb
 from mooring.v1 import nodes_pb2

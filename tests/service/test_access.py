@@ -9,7 +9,7 @@ import pytest
 
 from mooring.framework.errors import PermissionDeniedError
 from mooring.service import server
-from mooring.service.access import CHANGES, Access
+from mooring.service.calls.access import CHANGES, Access
 from mooring.serving.certificates import TlsFiles
 from mooring.serving.clients import typed_names
 from mooring.v1 import (

@@ -12,12 +12,12 @@ import pytest
 from grpc_reflection.v1alpha import reflection_pb2  # type: ignore[import-untyped]  # ships no types
 
 from mooring.framework.errors import DeadlineExceededError
-from mooring.service import arrivals
-from mooring.service.access import Access
-from mooring.service.admission import Admission
-from mooring.service.arrivals import Arrivals
-from mooring.service.interceptors import EndedByCallers, Pipeline
-from mooring.service.memory import MemoryBudget
+from mooring.service.calls import arrivals
+from mooring.service.calls.access import Access
+from mooring.service.calls.admission import Admission
+from mooring.service.calls.arrivals import Arrivals
+from mooring.service.calls.interceptors import EndedByCallers, Pipeline
+from mooring.service.calls.memory import MemoryBudget
 from mooring.telemetry.metrics import Metrics
 from mooring.v1 import cluster_service_pb2 as pb
 from tests.good_client import good_client

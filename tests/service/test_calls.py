@@ -17,8 +17,8 @@ from mooring.framework.errors import (
     NotFoundError,
     PluginFailureError,
 )
-from mooring.service.interceptors import time_limit
-from mooring.service.slots import SlotProgress, Slots
+from mooring.service.calls.interceptors import time_limit
+from mooring.service.calls.slots import SlotProgress, Slots
 from mooring.telemetry.metrics import camel_case
 from mooring.v1 import cluster_service_pb2 as pb
 from tests.process import until

@@ -8,7 +8,7 @@ from typing import cast
 import grpc
 import pytest
 
-from mooring.service import access
+from mooring.service.calls import access
 from mooring.serving.certificates import TlsFiles
 from mooring.serving.clients import typed_names
 from mooring.v1.cluster_service_pb2 import PushObjectsRequest

@@ -10,7 +10,7 @@ from mooring.framework.errors import InvalidArgumentError
 from mooring.runtime.cycle.candidates import ALL_NODES
 from mooring.runtime.cycle.cycle import CycleOptions
 from mooring.runtime.cycle.explain import Explanation
-from mooring.service.explanation import from_response
+from mooring.service.wire.explanation import from_response
 from mooring.testing.builders import make_node, make_pod
 from mooring.v1 import nodes_pb2 as nodes_pb
 from mooring.v1 import scheduling_service_pb2 as pb

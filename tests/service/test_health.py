@@ -17,10 +17,10 @@ import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc  # type: ignore[import-untyped]
 
 from mooring.framework.errors import DeadlineExceededError
-from mooring.service import health, page_listener
-from mooring.service.health import LIVENESS
-from mooring.service.probes import Probes
-from mooring.service.slots import Slots
+from mooring.service.calls.slots import Slots
+from mooring.service.listeners import health, page_listener
+from mooring.service.listeners.health import LIVENESS
+from mooring.service.listeners.probes import Probes
 from tests.process import until
 from tests.service.frames import (
     DATA,

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from mooring.framework import SUCCESS, CycleState, Part, Pod, ReservePlugin, Status
 from mooring.framework.internal import SelectiveReserve, StatelessReserve
 from mooring.runtime.cycle.plugin_calls import Unhurried
-from mooring.service.committing import Committing
-from mooring.service.dry_run import DryRun
+from mooring.service.scheduling.committing import Committing
+from mooring.service.scheduling.dry_run import DryRun
 from mooring.testing.builders import make_node, make_pod
 from mooring.v1 import scheduling_service_pb2 as pb
 from tests.runtime.test_cached_equals_full import TEMPLATES, ZONE

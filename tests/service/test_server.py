@@ -15,8 +15,8 @@ from grpc_reflection.v1alpha.proto_reflection_descriptor_database import (  # ty
     ProtoReflectionDescriptorDatabase,
 )
 
-from mooring.service import listen
-from mooring.service.listen import is_local
+from mooring.service.listeners import listen
+from mooring.service.listeners.listen import is_local
 from mooring.serving.addresses import ListenError
 from mooring.serving.certificates import TlsFiles
 from mooring.v1 import cluster_service_pb2 as pb

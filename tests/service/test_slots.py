@@ -13,7 +13,7 @@ from prometheus_client import CollectorRegistry, Gauge
 from mooring.framework import timely
 from mooring.framework.errors import DeadlineExceededError, ResourceExhaustedError
 from mooring.runtime.cycle.plugin_calls import NullObserver, PluginCalls
-from mooring.service.slots import MAX_STUCK_ABOUT_ONE_POD, SHARE_BESIDE_OTHERS, SlotProgress, Slots
+from mooring.service.calls.slots import MAX_STUCK_ABOUT_ONE_POD, SHARE_BESIDE_OTHERS, SlotProgress, Slots
 from tests.process import until
 from tests.service.harness import LONG
 
@@ -274,7 +274,7 @@ def test_clients_have_their_work_run_in_turn(monkeypatch: pytest.MonkeyPatch) ->
     def work(name: str) -> Callable[[SlotProgress], None]:
         return lambda _: order.append(name)
 
-    monkeypatch.setattr("mooring.service.slots.waiting", waiting)
+    monkeypatch.setattr("mooring.service.calls.slots.waiting", waiting)
     with ThreadPoolExecutor(8) as callers:
 
         def begin(work: Callable[[SlotProgress], object], deadline: float, client: str) -> Future[object]:
@@ -312,8 +312,8 @@ def test_slots_that_give_way_rest_for_a_multiple_of_what_they_worked(
         else:
             sleep(seconds)
 
-    monkeypatch.setattr("mooring.service.slots.time.perf_counter", lambda: clock[0])
-    monkeypatch.setattr("mooring.service.slots.time.sleep", note)
+    monkeypatch.setattr("mooring.service.calls.slots.time.perf_counter", lambda: clock[0])
+    monkeypatch.setattr("mooring.service.calls.slots.time.sleep", note)
     slots = Slots(1)
     slots.give_way_to(lambda: busy)
 

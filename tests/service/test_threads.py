@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from mooring.service.threads import AT_WORK, Threads, waiting
+from mooring.service.calls.threads import AT_WORK, Threads, waiting
 from tests.process import until
 from tests.service.harness import LONG
 

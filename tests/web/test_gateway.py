@@ -12,7 +12,7 @@ import grpc
 import numpy as np
 import pytest
 
-from mooring.service.explanation import from_response
+from mooring.service.wire.explanation import from_response
 from mooring.v1 import scheduling_service_pb2 as pb
 from mooring.v1.scheduling_service_pb2_grpc import SchedulingServiceStub
 from mooring.web.gateway import METHODS

@@ -12,7 +12,7 @@ from mooring.decisions.explanations import Explanations
 from mooring.decisions.journal import DecisionJournal
 from mooring.decisions.metrics import DecisionCollector
 from mooring.decisions.repeating import POD_BYTES, KeptPods, Repeater
-from mooring.service.decision_messages import encode_explanation
+from mooring.service.wire.decision_messages import encode_explanation
 from mooring.telemetry.metrics import Metrics
 
 CHANGE_BYTES = 320

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mooring.app.local_client import LocalClient
 from mooring.app.options import ExtenderOptions
-from mooring.service.listen import is_local, split
+from mooring.service.listeners.listen import is_local, split
 from mooring.service.offer import Servicers
 from mooring.serving.addresses import ListenError
 from mooring.serving.certificates import TlsFiles

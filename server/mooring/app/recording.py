@@ -23,7 +23,7 @@ from mooring.decisions.decisions import Decisions
 from mooring.decisions.records import Record
 from mooring.framework.errors import InvalidArgumentError
 from mooring.recordings.recorder import LOOK_SECONDS, Recorded, Recorder
-from mooring.service.decision_messages import decision_message
+from mooring.service.wire.decision_messages import decision_message
 from mooring.telemetry.metrics import Metrics
 from mooring.v1 import decision_service_pb2 as decision_pb
 from mooring.v1 import recording_pb2 as pb

@@ -37,9 +37,9 @@ from mooring.runtime.commit.binding_cycle import BindingCycle
 from mooring.runtime.commit.committer import Committer
 from mooring.scheduler.leadership import LeaderElection
 from mooring.service.backend import Backend, Limits
+from mooring.service.calls.slots import Slots
 from mooring.service.offer import Servicers
 from mooring.service.server import build
-from mooring.service.slots import Slots
 from mooring.sessions.sessions import Sessions
 from mooring.telemetry.decision_metrics import MetricsObserver
 from mooring.telemetry.metrics import Metrics

@@ -91,7 +91,7 @@ def explain_attempt(args: argparse.Namespace, pod: str, attempt: int) -> Explana
     Raises:
         CallError: As ``calling``, or there is no such decision.
     """
-    from mooring.service.explanation import from_response
+    from mooring.service.wire.explanation import from_response
     from mooring.v1 import decision_service_pb2 as pb
 
     namespace, _, name = pod.rpartition("/")
@@ -123,7 +123,7 @@ def _ask(channel: grpc.Channel, address: str, request: pb.ExplainRequest) -> Exp
 
     from mooring.client.errors import info_of
     from mooring.runtime.cycle.explain import Explanation
-    from mooring.service.explanation import from_response
+    from mooring.service.wire.explanation import from_response
     from mooring.v1.scheduling_service_pb2_grpc import SchedulingServiceStub
 
     try:

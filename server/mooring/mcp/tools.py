@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 import grpc
 
 from mooring.runtime.cycle.explain import Explanation
-from mooring.service.explanation import from_response
+from mooring.service.wire.explanation import from_response
 from mooring.serving.logs import printable
 from mooring.v1 import decision_service_pb2 as decisions
 from mooring.v1 import objects_pb2, scheduling_service_pb2, simulation_service_pb2

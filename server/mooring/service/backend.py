@@ -14,7 +14,7 @@ from mooring.framework.errors import UnavailableError
 from mooring.runtime.commit.committer import Committer
 from mooring.runtime.engine import Engine
 from mooring.runtime.profiles.profile import Profile
-from mooring.service.slots import Slots
+from mooring.service.calls.slots import Slots
 from mooring.sessions.sessions import Sessions
 from mooring.sessions.work_trees import Work
 from mooring.telemetry.metrics import Metrics

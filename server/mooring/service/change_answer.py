@@ -6,8 +6,8 @@ from functools import partial
 
 from mooring.framework.errors import InvalidArgumentError, node_not_found
 from mooring.service.backend import Backend
-from mooring.service.objects import status_message, subject
-from mooring.service.slots import SlotProgress
+from mooring.service.calls.slots import SlotProgress
+from mooring.service.wire.objects import status_message, subject
 from mooring.sessions.change.search import ALL_KINDS, ChangeOption, ChangeSearch, NeededChanges
 from mooring.sessions.change.steps import AddNode, Kind, LowerRequest, Move, Relabel, Step, Tolerate
 from mooring.sessions.removal import adopted

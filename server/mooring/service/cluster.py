@@ -11,12 +11,12 @@ from google.protobuf.timestamp_pb2 import Timestamp
 from mooring.framework import Int32s, Node, NodeTable
 from mooring.framework.errors import FailedPreconditionError, InvalidArgumentError
 from mooring.framework.objects import Pod
-from mooring.service import audit
-from mooring.service.access import client_name
 from mooring.service.backend import Backend, PushReceiver
-from mooring.service.columns import put
-from mooring.service.node_names import fill_names, names_of
-from mooring.service.objects import known_node, known_pod, manifest_of
+from mooring.service.calls import audit
+from mooring.service.calls.access import client_name
+from mooring.service.wire.columns import put
+from mooring.service.wire.node_names import fill_names, names_of
+from mooring.service.wire.objects import known_node, known_pod, manifest_of
 from mooring.telemetry.source_metrics import SourceState
 from mooring.v1 import cluster_service_pb2 as pb
 from mooring.v1 import nodes_pb2, objects_pb2

@@ -21,8 +21,11 @@ from mooring.framework.errors import (
     UnimplementedError,
 )
 from mooring.service.backend import Backend, PodInQueue
+from mooring.service.calls.interceptors import in_slot
+from mooring.service.calls.slots import SlotProgress
+from mooring.service.calls.threads import waiting
 from mooring.service.decision_differences import differences_of, differing_fields, node_differences
-from mooring.service.decision_messages import (
+from mooring.service.wire.decision_messages import (
     decision_message,
     duration,
     explanation_message,
@@ -31,9 +34,6 @@ from mooring.service.decision_messages import (
     result_message,
     timestamp,
 )
-from mooring.service.interceptors import in_slot
-from mooring.service.slots import SlotProgress
-from mooring.service.threads import waiting
 from mooring.v1 import decision_service_pb2 as pb
 from mooring.v1 import nodes_pb2, objects_pb2
 from mooring.v1 import scheduling_service_pb2 as scheduling_pb

@@ -8,7 +8,7 @@ from mooring.service.backend import Backend
 from mooring.service.cluster import ClusterServicer
 from mooring.service.decisions import DecisionServicer
 from mooring.service.plugins import PluginServicer
-from mooring.service.scheduling import SchedulingServicer
+from mooring.service.scheduling.servicer import SchedulingServicer
 from mooring.service.server import OfferedService
 from mooring.service.simulation import SimulationServicer
 from mooring.telemetry.decision_metrics import measure_cache, measure_reservations, measure_state

@@ -9,7 +9,7 @@ import grpc
 from mooring.framework.points import POINTS as EXTENSION_POINTS
 from mooring.runtime.profiles.profile import Profile
 from mooring.service.backend import Backend, PluginEntry
-from mooring.service.batch import COMMIT_MODES
+from mooring.service.scheduling.batch import COMMIT_MODES
 from mooring.v1 import nodes_pb2
 from mooring.v1 import plugin_service_pb2 as pb
 from mooring.v1.plugin_service_pb2_grpc import PluginServiceServicer

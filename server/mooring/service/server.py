@@ -10,18 +10,18 @@ import grpc
 from google.protobuf.descriptor import ServiceDescriptor
 from grpc_reflection.v1alpha import reflection  # type: ignore[import-untyped]  # ships no types
 
-from mooring.service.access import Access
-from mooring.service.admission import Admission
-from mooring.service.arrivals import Arrivals
-from mooring.service.health import HealthListener
-from mooring.service.interceptors import Pipeline
-from mooring.service.listen import add_port, at_most, is_local, server_credentials, share_of_files
-from mooring.service.memory import MemoryBudget, body_budget_bytes
-from mooring.service.page_listener import PageListener
-from mooring.service.probes import Probes
-from mooring.service.reading import MAX_MESSAGE_BYTES
-from mooring.service.slots import Slots
-from mooring.service.threads import Threads
+from mooring.service.calls.access import Access
+from mooring.service.calls.admission import Admission
+from mooring.service.calls.arrivals import Arrivals
+from mooring.service.calls.interceptors import Pipeline
+from mooring.service.calls.memory import MemoryBudget, body_budget_bytes
+from mooring.service.calls.reading import MAX_MESSAGE_BYTES
+from mooring.service.calls.slots import Slots
+from mooring.service.calls.threads import Threads
+from mooring.service.listeners.health import HealthListener
+from mooring.service.listeners.listen import add_port, at_most, is_local, server_credentials, share_of_files
+from mooring.service.listeners.page_listener import PageListener
+from mooring.service.listeners.probes import Probes
 from mooring.serving.addresses import ListenError
 from mooring.serving.certificates import TlsFiles
 from mooring.serving.clients import typed_names

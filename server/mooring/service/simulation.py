@@ -13,12 +13,12 @@ import grpc
 
 from mooring.framework.args import FieldError
 from mooring.framework.errors import InvalidArgumentError, node_not_found
-from mooring.service.access import client_name
 from mooring.service.backend import Backend
+from mooring.service.calls.access import client_name
+from mooring.service.calls.interceptors import in_slot
+from mooring.service.calls.slots import SlotProgress
 from mooring.service.change_answer import answer, kinds_of
-from mooring.service.interceptors import in_slot
-from mooring.service.objects import decode_node, status_message, subject
-from mooring.service.slots import SlotProgress
+from mooring.service.wire.objects import decode_node, status_message, subject
 from mooring.sessions.capacity import MOST, Capacity, capacity_of
 from mooring.sessions.node_groups import MOST_NODES, LeftOver, NodeGroup, NodeGroups, pending
 from mooring.sessions.removal import Landing, NodeRemoval, Removal, adopted

@@ -32,7 +32,7 @@ import numpy as np
 from google.protobuf.json_format import MessageToDict
 from numpy.typing import NDArray
 
-from mooring.service.node_names import listed_names
+from mooring.service.wire.node_names import listed_names
 from mooring.v1.scheduling_service_pb2 import ExplainResponse
 
 ALIGNMENT: Final = 8

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from mooring.service.listen import is_local, split
+from mooring.service.listeners.listen import is_local, split
 from mooring.serving.addresses import ListenError
 from mooring.serving.certificates import TlsFiles
 from mooring.web.app import WebApp

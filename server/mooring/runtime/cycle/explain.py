@@ -1,7 +1,7 @@
 """The explanation of a decision: every node, every plugin.
 
 There is one structure for every way to it: it is made of a choice, and goes over the wire by
-``mooring.service.explanation``. The document that ``mooring explain -o json`` prints and
+``mooring.service.wire.explanation``. The document that ``mooring explain -o json`` prints and
 ``mooring.testing.explain`` returns is always made of it.
 """
 

@@ -1,0 +1,201 @@
+"""How many calls are worked on at once: questions, commits, pushes and calls about sessions apart.
+
+Each pool is shared by its clients.
+
+Calls that wait for others, as commits do for the API server, thus take no place of those that don't.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import grpc
+
+from mooring.framework.errors import ResourceExhaustedError
+from mooring.service.calls.access import asks_commit
+from mooring.service.calls.threads import waiting
+from mooring.telemetry.metrics import Metrics
+
+QUEUE_SHARE: Final = 0.25
+"""The part of its remaining time that a call may wait for a place,"""
+QUEUE_SECONDS: Final = 1.0
+"""and its upper bound."""
+
+LIVE_SECONDS: Final = 0.1
+"""After a call about the live state for so long another one is likely to come."""
+
+PUSHES: Final = 4
+"""Pushes at once; a source has one, as a rule."""
+
+_SCHEDULING: Final = "/mooring.v1.SchedulingService/"
+_COMMITS: Final = frozenset(_SCHEDULING + name for name in ("Bind", "Reserve", "Unreserve"))
+_SCHEDULES: Final = frozenset(_SCHEDULING + name for name in ("Schedule", "ScheduleGroups"))
+_ABOUT_SESSIONS: Final = frozenset(
+    _SCHEDULING + name for name in ("Filter", "Score", "NormalizeScore", "Explain", "Preempt")
+)
+_PUSH: Final = "/mooring.v1.ClusterService/PushObjects"
+_SIMULATION: Final = "/mooring.v1.SimulationService/"
+
+
+def client_of(context: grpc.ServicerContext) -> Hashable:
+    """Who shares places and slots with others: all connections with one certificate, or one without."""
+    return tuple(context.peer_identities() or ()) or context.peer()
+
+
+@dataclass(slots=True, eq=False)
+class _Turn:
+    """A call that waits for a place."""
+
+    client: Hashable
+    came: threading.Lock = field(default_factory=threading.Lock)
+    has_place: bool = False
+
+
+class CallPool:
+    """Places for calls of one sort. Thread-safe.
+
+    A client has three quarters of the places at most, so that one whose calls hang leaves some to others. A
+    call that finds no place waits for a short while; of those that wait, one of the client with the fewest
+    places is next. When too many wait, the newest one of the client that has most of them is rejected.
+
+    Args:
+        calls: Their name, in the plural.
+        places: How many there are, 1 or more; half as many calls may wait.
+        rejected: Called for each call that is rejected.
+
+    Attributes:
+        ended: When a call was last counted out, in seconds of ``time.monotonic``.
+    """
+
+    def __init__(self, calls: str, places: int, rejected: Callable[[], None]) -> None:
+        self._calls = calls
+        self._places = places
+        self._share = places - places // 4
+        self._most_waiting = max(1, places // 2)
+        self._rejected = rejected
+        self._lock = threading.Lock()
+        self.ended = -math.inf
+        self._inflight = 0
+        self._held: dict[Hashable, int] = {}
+        self._turns: list[_Turn] = []
+
+    @property
+    def inflight(self) -> int:
+        """How many calls have a place."""
+        return self._inflight
+
+    def enter(self, client: Hashable, deadline: float) -> None:
+        """Count a call of ``client`` in, with its ``deadline`` in seconds of ``time.monotonic``.
+
+        Raises:
+            ResourceExhaustedError: No place came free in time.
+        """
+        with self._lock:
+            if self._inflight < self._places and self._held.get(client, 0) < self._share:
+                self._take(client)
+                return
+            turn = self._queue(client)
+        if turn is None or not self._wait(turn, deadline):
+            self._rejected()
+            raise ResourceExhaustedError(
+                f"{self._places} {self._calls} are being worked on, {self._share} of a client, which is the "
+                "limit; retry after a pause",
+                reason="OVERLOADED",
+            )
+
+    def leave(self, client: Hashable) -> None:
+        """Count a call out, and give its place to one that waits."""
+        self.ended = time.monotonic()
+        with self._lock:
+            self._inflight -= 1
+            held = self._held.pop(client) - 1
+            if held:
+                self._held[client] = held
+            if self._turns:
+                self._pass_on()
+
+    def _take(self, client: Hashable) -> None:
+        self._inflight += 1
+        self._held[client] = self._held.get(client, 0) + 1
+
+    def _pass_on(self) -> None:
+        """Give a place that is free to a call that waits, if its client may have one more."""
+        turn = min(self._turns, key=lambda turn: self._held.get(turn.client, 0))
+        if self._held.get(turn.client, 0) < self._share:
+            self._turns.remove(turn)
+            self._take(turn.client)
+            turn.has_place = True
+            turn.came.release()
+
+    def _queue(self, client: Hashable) -> _Turn | None:
+        """Let a call wait, perhaps in the place of another one; None if it can't."""
+        if len(self._turns) >= self._most_waiting:
+            shares = Counter(turn.client for turn in self._turns)
+            greediest, most = shares.most_common(1)[0]
+            if most <= shares[client] + 1:
+                return None
+            newest = next(turn for turn in reversed(self._turns) if turn.client == greediest)
+            self._turns.remove(newest)
+            newest.came.release()
+        turn = _Turn(client)
+        turn.came.acquire()
+        self._turns.append(turn)
+        return turn
+
+    def _wait(self, turn: _Turn, deadline: float) -> bool:
+        """Return whether the call got a place."""
+        seconds = min(QUEUE_SECONDS, QUEUE_SHARE * (deadline - time.monotonic()))
+        with waiting():
+            turn.came.acquire(timeout=max(0.0, seconds))
+        with self._lock:
+            if turn in self._turns:
+                self._turns.remove(turn)
+            return turn.has_place
+
+
+class Admission:
+    """The pools of one server. Thread-safe.
+
+    A place is taken after the request has arrived: a call without a body takes none.
+
+    Args:
+        metrics: Where calls are counted.
+        limit: Queries in progress at once, and as many commits.
+    """
+
+    def __init__(self, metrics: Metrics, limit: int) -> None:
+        rejected = metrics.shed_calls.inc
+        self._questions = CallPool("questions", limit, rejected)
+        self._commits = CallPool("commits", limit, rejected)
+        self._pushes = CallPool("pushes", PUSHES, rejected)
+        self._futures = CallPool("calls about sessions", limit, rejected)
+        pools = (self._questions, self._commits, self._pushes, self._futures)
+        metrics.inflight_calls.set_function(lambda: sum(pool.inflight for pool in pools))
+
+    def is_live(self) -> bool:
+        """Return whether calls about the live state are being worked on, or were a moment ago."""
+        ended = max(self._questions.ended, self._commits.ended)
+        inflight = self._questions.inflight + self._commits.inflight
+        return inflight > 0 or time.monotonic() - ended < LIVE_SECONDS
+
+    def pool_of(self, method: str) -> Callable[[Any], CallPool]:
+        """Tells the pool of a request of ``method``, its full name as on the wire."""
+        if method.startswith(_SIMULATION):
+            return lambda _: self._futures
+        if method in _SCHEDULES:
+            return lambda request: self._commits if asks_commit(request) else self._asked_of(request)
+        if method == _PUSH:
+            return lambda _: self._pushes
+        if method in _ABOUT_SESSIONS:
+            return self._asked_of
+        pool = self._commits if method in _COMMITS else self._questions
+        return lambda _: pool
+
+    def _asked_of(self, request: Any) -> CallPool:
+        return self._futures if request.session else self._questions

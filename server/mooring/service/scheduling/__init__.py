@@ -1,0 +1,1 @@
+"""SchedulingService: one pod or many, asked about, placed, and committed."""

@@ -1,0 +1,50 @@
+"""What becomes of the nodes that Schedule selects, and how a batch of pods is gone through."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+from mooring.runtime.cycle.plugin_calls import PluginBudget
+from mooring.service.calls.slots import SlotProgress
+from mooring.v1 import scheduling_service_pb2 as pb
+
+MAX_TOGETHER = 256
+"""Pods that are decided in one step, between two checks whether the caller still waits."""
+
+
+class CommitMode(ABC):
+    """Decides the pods of one batch, at once or in order. For one thread."""
+
+    @abstractmethod
+    def decide_at_once(self, budget: PluginBudget) -> pb.ScheduleResponse | None:
+        """Answer the whole call in one step; None where that doesn't go."""
+
+    def decide_in_order(self, count: int, progress: SlotProgress) -> None:
+        """Decide the ``count`` pods of the batch, several in one step where that goes."""
+        self._begin()
+        try:
+            at, most = 0, MAX_TOGETHER
+            while at < count:
+                done = self._decide_some(slice(at, at + most), progress)
+                if not done:
+                    self._decide_one(at, progress)
+                at += done or 1
+                most = min(2 * most, MAX_TOGETHER) if done else 1
+        finally:
+            self._end(progress)
+
+    @abstractmethod
+    def _begin(self) -> None:
+        """Prepare for pods that are decided in order; called once, before the first."""
+
+    @abstractmethod
+    def _decide_some(self, some: slice, progress: SlotProgress) -> int:
+        """Decide the first of some pods in one step, as far as that goes; returns how many."""
+
+    @abstractmethod
+    def _decide_one(self, at: int, progress: SlotProgress) -> None:
+        """Decide the pod at this position."""
+
+    @abstractmethod
+    def _end(self, progress: SlotProgress) -> None:
+        """Finish; called once, after the last pod or when one failed."""

@@ -1,0 +1,175 @@
+"""Bind, Reserve and Unreserve: the calls about one pod that change something."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from mooring.decisions.records import DecisionKind
+from mooring.framework import Pod, Status
+from mooring.framework.args import FieldError
+from mooring.framework.errors import (
+    AbortedError,
+    InvalidArgumentError,
+    MooringError,
+    NotFoundError,
+    PluginFailureError,
+)
+from mooring.runtime.profiles.profile import Profile
+from mooring.service.backend import Backend
+from mooring.service.calls import audit
+from mooring.service.calls.slots import SlotProgress
+from mooring.service.scheduling.batch import commit_profile
+from mooring.service.scheduling.noting import Noting
+from mooring.service.wire.objects import find_pod, referenced_pod, status_message
+from mooring.service.wire.outcomes import OUTCOMES
+from mooring.v1 import objects_pb2
+from mooring.v1 import scheduling_service_pb2 as pb
+
+LONGEST_NAME = 253
+"""Characters in a node's name."""
+
+
+def bind(backend: Backend, request: pb.BindRequest, client: str, progress: SlotProgress) -> pb.BindResponse:
+    """Bind a pod to the node that the caller names.
+
+    Raises:
+        MooringError: The request is wrong, the pod can't be bound there, or the binding failed.
+    """
+    _check(FieldError("pod.uid", "is missing") if not request.pod.uid else None, _node_fault(request.node))
+    state = backend.engine.state
+    pod = referenced_pod(state, request.pod, "pod") or _unknown_pod(backend, request.pod)
+    profile = commit_profile(backend.engine.profiles, request.profile, pod)
+    noted = _noted(backend, pod, profile, request.node)
+    with audit.committing("Bind", client, pod.key, pod.metadata.uid, request.node) as line, noted as said:
+        committed = backend.committer.bind_pod(pod, request.node, profile, progress=progress)
+        status = committed.status
+        said.append(status)
+        if not status.ok:
+            raise PluginFailureError(
+                f"plugin {status.plugin!r} rejected the binding: {status.message}",
+                plugin=status.plugin,
+                extension_point="Bind",
+            )
+        outcome = OUTCOMES[committed.outcome] if committed.outcome else pb.BIND_OUTCOME_BOUND
+        line.outcome = pb.BindOutcome.Name(outcome).removeprefix("BIND_OUTCOME_")
+    return pb.BindResponse(outcome=outcome, provenance=_provenance(backend, profile))
+
+
+def reserve(
+    backend: Backend, request: pb.ReserveRequest, owner: str, progress: SlotProgress
+) -> pb.ReserveResponse:
+    """Reserve a place for a pod on the node that the caller names.
+
+    Raises:
+        MooringError: The request is wrong, or the pod can't have a place there.
+    """
+    _check(_node_fault(request.node))
+    state = backend.engine.state
+    pod = find_pod(backend.decoder, state, request.pod)
+    reject_recreated(backend, pod)
+    profile = commit_profile(backend.engine.profiles, request.profile, pod)
+    noted = _noted(backend, pod, profile, request.node)
+    with audit.committing("Reserve", owner, pod.key, pod.metadata.uid, request.node) as line, noted as said:
+        status = backend.committer.reserve_pod(pod, request.node, profile, owner=owner, progress=progress)
+        said.append(status)
+        line.outcome = audit.word(status)
+    return pb.ReserveResponse(status=status_message(status), provenance=_provenance(backend, profile))
+
+
+def unreserve(
+    backend: Backend, request: pb.UnreserveRequest, owner: str, progress: SlotProgress
+) -> pb.UnreserveResponse:
+    """End the reservation of a pod.
+
+    Raises:
+        MooringError: The request is wrong, or the reservation is not the caller's to end.
+    """
+    pod = request.pod
+    fields = {"pod.namespace": pod.namespace, "pod.name": pod.name, "pod.uid": pod.uid}
+    _check(*(FieldError(path, "is missing") for path, value in fields.items() if not value))
+    whose = pod.namespace, pod.name, pod.uid
+    with audit.committing("Unreserve", owner, f"{pod.namespace}/{pod.name}", pod.uid) as line:
+        released = backend.committer.unreserve_pod(*whose, owner=owner, progress=progress)
+        line.outcome = "OK" if released else "NOT_RESERVED"
+    return pb.UnreserveResponse(released=released, provenance=_provenance(backend))
+
+
+def reject_recreated(backend: Backend, pod: Pod) -> None:
+    """Reject a pod whose name belongs to another one by now.
+
+    Raises:
+        AbortedError: It does (POD_RECREATED).
+    """
+    named = backend.engine.state.find_pod(pod.metadata.namespace, pod.metadata.name)
+    if named is not None and named.metadata.uid != pod.metadata.uid:
+        raise AbortedError(
+            f"pod {pod.key} has UID {named.metadata.uid}, not {pod.metadata.uid}; forget the old pod",
+            reason="POD_RECREATED",
+            pod=pod.key,
+            uid=named.metadata.uid,
+        )
+
+
+def not_recreated(
+    backend: Backend,
+    templates: Sequence[tuple[Pod, Profile]],
+    indices: Sequence[int],
+    names: Sequence[str],
+    uids: Sequence[str],
+) -> int:
+    """How many of some pods, like their templates, come before one that ``reject_recreated`` rejects."""
+    state = backend.engine.state
+    for at, (index, name, uid) in enumerate(zip(indices, names, uids, strict=True)):
+        named = state.find_pod(templates[index][0].metadata.namespace, name)
+        if named is not None and named.metadata.uid != uid:
+            return at
+    return len(uids)
+
+
+@contextmanager
+def _noted(backend: Backend, pod: Pod, profile: Profile, node_name: str) -> Iterator[list[Status]]:
+    """Note how placing ``pod`` on the node that the caller selected ends: with what is put into the list."""
+    noting, said = Noting(backend, DecisionKind.BIND), list[Status]()
+    try:
+        yield said
+    except MooringError as error:
+        noting.ended(pod, profile, node_name, error)
+        raise
+    noting.ended(pod, profile, node_name, said[0])
+
+
+def _unknown_pod(backend: Backend, reference: objects_pb2.PodReference) -> Pod:
+    """Return a pod that only the API server knows, unless a source follows that anyway."""
+    key = f"{reference.namespace}/{reference.name}"
+    pod = backend.read_pod(reference.namespace, reference.name) if backend.read_pod else None
+    if pod is None:
+        raise NotFoundError(f"pod {key} is not known; forget it", reason="POD_NOT_FOUND", pod=key)
+    if pod.metadata.uid != reference.uid:
+        raise AbortedError(
+            f"pod {key} has UID {pod.metadata.uid}, not {reference.uid}; forget the old pod",
+            reason="POD_RECREATED",
+            pod=key,
+            uid=pod.metadata.uid,
+        )
+    return pod
+
+
+def _check(*faults: FieldError | None) -> None:
+    found = [fault for fault in faults if fault is not None]
+    if found:
+        raise InvalidArgumentError(found)
+
+
+def _node_fault(node: str) -> FieldError | None:
+    if not node:
+        return FieldError("node", "is missing")
+    if len(node) > LONGEST_NAME:
+        return FieldError("node", f"has {len(node)} characters; at most {LONGEST_NAME} are")
+    return None
+
+
+def _provenance(backend: Backend, *profiles: Profile) -> objects_pb2.Provenance:
+    state = backend.engine.state
+    with state.lock:
+        return backend.provenance(state.version, state.snapshot.nodes.epoch, *profiles)

@@ -1,0 +1,174 @@
+"""Schedule that commits: the pods of a batch are reserved or bound in order."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+
+from mooring.decisions.records import DecisionKind
+from mooring.framework import Code, Pod, Status
+from mooring.framework.errors import DeadlineExceededError, MooringError
+from mooring.runtime.commit.placement import PlacedPod
+from mooring.runtime.commit.reservations import Reservation
+from mooring.runtime.cycle.choice import Choice
+from mooring.runtime.cycle.plugin_calls import PluginBudget
+from mooring.runtime.profiles.profile import Profile
+from mooring.service.backend import Backend
+from mooring.service.calls import audit
+from mooring.service.calls.slots import SlotProgress
+from mooring.service.scheduling.batch import Batch
+from mooring.service.scheduling.commit_mode import CommitMode
+from mooring.service.scheduling.commits import not_recreated, reject_recreated
+from mooring.service.scheduling.noting import Noting
+from mooring.service.scheduling.schedule_answer import AnswerColumns
+from mooring.service.scheduling.ties import TieLimit
+from mooring.service.wire.outcomes import failed_status, outcome_of, result_of
+from mooring.v1 import scheduling_service_pb2 as pb
+
+WAITS = Status(Code.PENDING, ("the deadline passed while a plugin made this pod wait; send it again",))
+"""The status of pods that still wait for a Permit plugin at the end of a committing call."""
+
+_WORDS = {pb.COMMIT_MODE_BIND: "Schedule+Bind", pb.COMMIT_MODE_RESERVE: "Schedule+Reserve"}
+"""What the audit calls a call that commits."""
+
+
+class Committing(CommitMode):
+    """Commits the pods of a batch. For one thread.
+
+    Args:
+        backend: Decides and commits.
+        batch: The pods; its mode says whether they are reserved or bound.
+        answer: The answer, to which each pod is added.
+        seed: Decides between nodes of equal totals.
+        owner: The client's name.
+    """
+
+    def __init__(self, backend: Backend, batch: Batch, answer: AnswerColumns, seed: int, owner: str) -> None:
+        self._backend = backend
+        self._batch = batch
+        self._answer = answer
+        self._seed = seed
+        self._owner = owner
+        self._waiting: list[tuple[int, Reservation, float]] = []
+
+    def decide_at_once(self, _budget: PluginBudget) -> None:
+        """Nothing is committed without its Reserve, Permit and Bind plugins."""
+
+    def _begin(self) -> None:
+        """Nothing may be committed without the lease, nor what can't be told.
+
+        Raises:
+            UnavailableError: Another process leads (NOT_LEADER).
+            InvalidArgumentError: All ties may take more than there is room for.
+        """
+        self._backend.committer.require_leader()
+        TieLimit(self._backend, self._batch).check_worst()
+
+    def _decide_some(self, some: slice, progress: SlotProgress) -> int:
+        batch = self._batch
+        if batch.mode != pb.COMMIT_MODE_RESERVE or not batch.candidates.everything:
+            return 0
+        progress.check()
+        began = time.perf_counter()
+        indices, names, uids = batch.indices[some], batch.names[some], batch.uids[some]
+        noting = self._noting()
+        count = not_recreated(self._backend, batch.templates, indices, names, uids)
+        pods = batch.templates, indices[:count], names[:count], uids[:count]
+        placements = self._backend.committer.place_reserved_in_turn(
+            *pods, seed=self._seed, owner=self._owner, progress=progress
+        )
+        for placement in placements:
+            self._answer.add(placement.status, "", placement.choice)
+        commits = [placement.reservation.commit for placement in placements if placement.reservation]
+        told = [(commit.pod.key, commit.pod.metadata.uid, commit.node_name) for commit in commits]
+        audit.committed_together(_WORDS[batch.mode], self._owner, told)
+        noting.chose_many(batch, some.start, [placement.choice for placement in placements])
+        if placements:
+            seconds = (time.perf_counter() - began) / len(placements)
+            for index, times in Counter(indices[: len(placements)]).items():
+                self._count("scheduled", batch.templates[index][1], seconds, times)
+        return len(placements)
+
+    def _decide_one(self, at: int, progress: SlotProgress) -> None:
+        pod, profile = self._batch.pod(at)
+        began = time.perf_counter()
+        choice, outcome = None, pb.BIND_OUTCOME_UNSPECIFIED
+        noting = self._noting()
+        try:
+            reject_recreated(self._backend, pod)
+            placement = self._begin_placing(pod, profile, progress)
+            choice, status = placement.choice, placement.status
+            noting.chose(pod, profile, choice, self._batch.selection)
+            message = choice.message
+            reservation = placement.reservation
+            if reservation is not None and self._batch.mode == pb.COMMIT_MODE_BIND:
+                if self._backend.engine.profiles.waiting.waits(reservation.uid):
+                    self._waiting.append((len(self._answer), reservation, began))
+                    self._answer.add(WAITS, message, choice)
+                    return
+                committed = self._backend.committer.finish_binding(reservation, progress)
+                status, outcome = committed.status, outcome_of(committed)
+        except DeadlineExceededError as error:
+            self._tell(pod, choice.node_name if choice else None, failed_status(error))
+            raise
+        except MooringError as error:
+            status, message = failed_status(error), error.message
+            self._ended(pod, profile, choice, error)
+        else:
+            self._ended(pod, profile, choice, status)
+        self._answer.add(status, message, choice, outcome)
+        self._tell(pod, choice.node_name if choice else None, status)
+        self._count(result_of(status), profile, time.perf_counter() - began)
+
+    def _end(self, progress: SlotProgress) -> None:
+        """Bind the pods that wait for a Permit plugin: those that they wait for may be pods of this batch.
+
+        Raises:
+            DeadlineExceededError: Some waited for longer than the caller does; they were given back.
+        """
+        late: DeadlineExceededError | None = None
+        for position, reservation, began in self._waiting:
+            outcome = pb.BIND_OUTCOME_UNSPECIFIED
+            try:
+                committed = self._backend.committer.finish_binding(reservation, progress)
+                status, message, outcome = committed.status, "", outcome_of(committed)
+            except DeadlineExceededError as error:
+                late = error
+                continue
+            except MooringError as error:
+                status, message = failed_status(error), error.message
+            self._answer.settle(position, status, message, outcome)
+            self._tell(reservation.commit.pod, reservation.commit.node_name, status)
+            self._count(result_of(status), reservation.commit.profile, time.perf_counter() - began)
+        if late is not None:
+            raise late
+
+    def _begin_placing(self, pod: Pod, profile: Profile, progress: SlotProgress) -> PlacedPod:
+        committer, candidates = self._backend.committer, self._batch.candidates
+        if self._batch.mode == pb.COMMIT_MODE_BIND:
+            return committer.begin_placing(pod, profile, candidates, seed=self._seed, progress=progress)
+        return committer.place_reserved(
+            pod, profile, candidates, seed=self._seed, owner=self._owner, progress=progress
+        )
+
+    def _ended(self, pod: Pod, profile: Profile, choice: Choice | None, end: Status | MooringError) -> None:
+        """Note a pod that came to nothing although it was, or before it could be, given a node."""
+        node_name = choice.node_name if choice is not None else ""
+        if node_name is not None and (isinstance(end, MooringError) or not end.ok):
+            kind = DecisionKind.BIND if node_name else DecisionKind.SCHEDULE
+            Noting(self._backend, kind, self._seed).ended(pod, profile, node_name, end)
+
+    def _noting(self) -> Noting:
+        return Noting(self._backend, DecisionKind.SCHEDULE, self._seed)
+
+    def _tell(self, pod: Pod, node: str | None, status: Status) -> None:
+        """Write to the audit log what became of a pod with a selected node."""
+        if node is not None:
+            call = _WORDS[self._batch.mode]
+            audit.committed(call, self._owner, pod.key, pod.metadata.uid, node, audit.word(status))
+
+    def _count(self, result: str, profile: Profile, seconds: float, count: int = 1) -> None:
+        """Count attempts to schedule pods, that is, to reserve or bind them."""
+        metrics = self._backend.metrics
+        metrics.schedule_attempts(result, profile.name).inc(count)
+        metrics.attempt_duration(result, profile.name).observe(seconds, count)

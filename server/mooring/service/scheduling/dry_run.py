@@ -1,0 +1,129 @@
+"""A dry run of Schedule: every pod sees the ones before it placed, and the live state none."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from mooring.decisions.records import DecisionKind
+from mooring.framework import Pod
+from mooring.framework.errors import DeadlineExceededError, MooringError
+from mooring.runtime.cycle.choice import Choice
+from mooring.runtime.cycle.plugin_calls import NoPlugins, PluginBudget
+from mooring.runtime.profiles.profile import Profile
+from mooring.service.backend import Backend
+from mooring.service.calls.slots import SlotProgress
+from mooring.service.scheduling.batch import Batch
+from mooring.service.scheduling.commit_mode import CommitMode
+from mooring.service.scheduling.noting import Noting
+from mooring.service.scheduling.schedule_answer import AnswerColumns, columns_response
+from mooring.service.scheduling.ties import TieLimit
+from mooring.service.wire.objects import node_of
+from mooring.service.wire.outcomes import result_of
+from mooring.v1 import scheduling_service_pb2 as pb
+
+
+class DryRun(CommitMode):
+    """Decides the pods of a batch. For one thread.
+
+    Args:
+        backend: Decides.
+        batch: The pods.
+        answer: The answer, to which each pod is added.
+        seed: Decides between nodes of equal totals.
+    """
+
+    def __init__(self, backend: Backend, batch: Batch, answer: AnswerColumns, seed: int) -> None:
+        self._backend = backend
+        self._batch = batch
+        self._answer = answer
+        self._seed = seed
+        self._ties = TieLimit(backend, batch)
+        self._engine = backend.engine
+        self._placed: list[tuple[Pod, str]] = []
+
+    def decide_at_once(self, budget: PluginBudget) -> pb.ScheduleResponse | None:
+        """Decide on top of the live state, without an object per pod; None when that can't be done."""
+        batch = self._batch
+        if not self._is_plain() or (len(batch) == 1 and not isinstance(budget, NoPlugins)):
+            # With plugins, one pod is decided by ``_decide_one``, which asks the cache as well.
+            return None
+        noting = self._noting()
+        found = self._backend.engine.decide_batch(
+            batch.templates, batch.indices, batch.uids, seed=self._seed, budget=budget
+        )
+        if found is None:
+            return None
+        for index, count in Counter(batch.indices).items():
+            self._count("scheduled", batch.templates[index][1], count)
+        noting.chose_columns(batch, found)
+        return columns_response(self._backend, batch, found)
+
+    def _begin(self) -> None:
+        """Several pods are decided on a copy of the state, since they have to see each other."""
+        if len(self._batch) > 1:
+            self._engine = self._engine.over(self._batch.selection.private())
+
+    def _decide_some(self, some: slice, progress: SlotProgress) -> int:
+        batch = self._batch
+        samples = any(profile.samples for _, profile in batch.templates)
+        if samples or len(batch) == 1 or not batch.candidates.everything:
+            return 0
+        pods = batch.templates, batch.indices[some], batch.names[some], batch.uids[some]
+        noting = self._noting()
+        try:
+            choices = self._engine.place_batch(*pods, seed=self._seed, progress=progress)
+        except DeadlineExceededError:
+            return 0
+        for index, choice in zip(batch.indices[some], choices, strict=False):
+            self._add(choice, batch.templates[index][1])
+        if self._backend.decisions is not None:
+            nodes = (choice.node_name or "" for choice in choices)
+            self._placed += ((batch.pod(some.start + at)[0], node) for at, node in enumerate(nodes))
+            noting.chose_many(batch, some.start, choices, self._placed)
+        return len(choices)
+
+    def _decide_one(self, at: int, progress: SlotProgress) -> None:
+        batch, selection = self._batch, self._batch.selection
+        pod, profile = batch.pod(at)
+        progress.about(pod.metadata.uid)
+        selection.leave_out(pod)
+        noting = self._noting()
+        engine = self._engine
+        if selection.state is not None and engine.state is not selection.state:
+            engine = engine.over(selection.state)
+        try:
+            choice = engine.decide(pod, profile, batch.candidates, seed=self._seed, progress=progress)
+        except MooringError as error:
+            self._count("error", profile)
+            noting.ended(pod, profile, "", error)
+            raise
+        if choice.node_name is not None and selection.state is not None:
+            selection.state.assume(pod, choice.node_name)
+        self._add(choice, profile)
+        noting.chose(pod, profile, choice, selection, self._placed)
+        if choice.node_name is not None and len(batch) > 1:
+            self._placed.append((pod, choice.node_name))
+
+    def _end(self, progress: SlotProgress) -> None:
+        """Nothing is left to do."""
+
+    def _noting(self) -> Noting:
+        return Noting(self._backend, DecisionKind.DRY_RUN, self._seed)
+
+    def _is_plain(self) -> bool:
+        """Return whether all nodes of the live state are in question, for pods that are on none of them."""
+        batch, state = self._batch, self._backend.engine.state
+        if not len(batch) or not batch.candidates.everything or batch.selection.state is not None:
+            return False
+        if state.snapshot.pods.records.keys().isdisjoint(batch.uids):
+            return True
+        return not any(node_of(state, uid) for uid in batch.uids)
+
+    def _add(self, choice: Choice, profile: Profile) -> None:
+        self._answer.version = choice.state_version
+        self._answer.add(choice.status, choice.message, choice)
+        self._count(result_of(choice.status), profile)
+        self._ties.check(self._answer)
+
+    def _count(self, result: str, profile: Profile, count: int = 1) -> None:
+        self._backend.metrics.dry_runs(result, profile.name).inc(count)

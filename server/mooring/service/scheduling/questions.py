@@ -1,0 +1,219 @@
+"""Questions about one pod, from requests to the engine and from its answers to responses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import TypeVar
+
+from mooring.decisions.records import DecisionKind
+from mooring.framework import Pod
+from mooring.framework.errors import PluginFailureError
+from mooring.framework.view import NodesChangedError
+from mooring.runtime.cycle.cycle import CycleOptions, evaluate_scores
+from mooring.runtime.cycle.evaluation import Evaluation
+from mooring.runtime.cycle.explain import Explanation
+from mooring.runtime.cycle.full_cycle import Found
+from mooring.runtime.cycle.normalize_score import evaluate_normalized
+from mooring.runtime.cycle.plugin_calls import NoPlugins
+from mooring.runtime.profiles.profile import Profile
+from mooring.service.backend import Backend
+from mooring.service.calls.slots import SlotProgress
+from mooring.service.scheduling.noting import Noting
+from mooring.service.wire.answers import ordered_verdicts, score_message, score_verdicts, selected_scores
+from mooring.service.wire.columns import put
+from mooring.service.wire.explanation import to_response
+from mooring.service.wire.given_scores import known_only, raw_columns
+from mooring.service.wire.objects import status_message, subject, verdicts
+from mooring.service.wire.selection import Listing, Selection
+from mooring.service.wire.sent_nodes import SentNodes
+from mooring.v1 import objects_pb2
+from mooring.v1 import scheduling_service_pb2 as pb
+
+Response = TypeVar("Response")
+
+Question = pb.FilterRequest | pb.ScoreRequest | pb.NormalizeScoreRequest | pb.ExplainRequest
+"""A request about one pod that changes nothing."""
+
+AboutNodes = pb.FilterRequest | pb.ScoreRequest
+"""A question that an extender asks, with all nodes sent along if it must be."""
+
+
+@dataclass(frozen=True, slots=True)
+class PodQuestion:
+    """A question, decoded.
+
+    Attributes:
+        assigned_node: The node that the pod is on already, without which the question is answered.
+    """
+
+    pod: Pod
+    profile: Profile
+    selection: Selection
+    assigned_node: str = ""
+
+
+class Questions:
+    """Answers from one backend. Safe from any thread.
+
+    Args:
+        backend: Decides.
+    """
+
+    def __init__(self, backend: Backend) -> None:
+        self._backend = backend
+        self._sent_nodes = SentNodes(backend.decoder, backend.engine.state)
+
+    def question(self, request: Question, listing: Listing = Listing.WHERE_NEEDED) -> PodQuestion:
+        """Return the pod, the profile and the nodes of a request.
+
+        Raises:
+            MooringError: The request is wrong.
+        """
+        backend = self._backend
+        state = backend.engine.state
+        pod = subject(backend.decoder, state, request.pod)
+        by_pod = pod if isinstance(request, pb.ExplainRequest) else None
+        profile = backend.engine.profile(request.profile, by_pod)
+        decoder = self._sent_nodes if isinstance(request, AboutNodes) else backend.decoder
+        selection = Selection(request.nodes, state, decoder, backend.limits, listing)
+        return PodQuestion(pod, profile, selection, selection.leave_out(pod))
+
+    def _look(
+        self,
+        asked: PodQuestion,
+        budget: SlotProgress | NoPlugins,
+        look: Callable[..., Found | None],
+        kind: DecisionKind | None = None,
+    ) -> tuple[Evaluation, objects_pb2.Provenance] | None:
+        """Call ``look``, a method of the engine, for the request; noted as a decision of that ``kind``."""
+        selection = asked.selection
+        noting = None if kind is None else Noting(self._backend, kind)
+        if isinstance(budget, SlotProgress):
+            budget.about(asked.pod.metadata.uid)
+        about = partial(look, asked.pod, asked.profile, selection.candidates)
+        try:
+            try:
+                found = about(state=selection.state)
+            except NodesChangedError:
+                found = about(state=selection.private())
+        except PluginFailureError as error:
+            if noting is not None:
+                noting.ended(asked.pod, asked.profile, "", error)
+            raise
+        if found is None:
+            return None
+        if noting is not None:
+            noting.looked(asked.pod, asked.profile, selection, *found)
+        return found[0], self._provenance(asked, found[1])
+
+    def filter(
+        self, request: pb.FilterRequest, asked: PodQuestion, budget: SlotProgress | NoPlugins
+    ) -> pb.FilterResponse | None:
+        """Answer a Filter request; None when plugins have to be called and the budget allows none."""
+        look = partial(self._backend.engine.filter, budget=budget)
+        found = self._look(asked, budget, look, DecisionKind.FILTER)
+        if found is None:
+            return None
+        evaluation, provenance = found
+        codes, statuses = ordered_verdicts(evaluation, asked.selection.rows)
+        response = pb.FilterResponse(
+            provenance=provenance,
+            nodes=asked.selection.nodes,
+            verdicts=verdicts(statuses, codes),
+            status=status_message(evaluation.status, evaluation.message),
+            feasible_count=len(evaluation.feasible),
+            warnings=evaluation.warnings,
+        )
+        if request.include_totals and evaluation.scores is not None:
+            put(response, "totals", evaluation.scores.totals)
+            response.weight_sum = asked.profile.weight_sum
+        return response
+
+    def score(
+        self, request: pb.ScoreRequest, asked: PodQuestion, budget: SlotProgress | NoPlugins
+    ) -> pb.ScoreResponse | None:
+        """Answer a Score request, as ``filter``."""
+        engine = self._backend.engine
+        if request.omit_plugins:
+            look: Callable[..., Found | None] = partial(engine.score, budget=budget)
+        elif isinstance(budget, NoPlugins):
+            return None
+        else:
+            look = partial(engine.evaluate, run=evaluate_scores, progress=budget)
+        found = self._look(asked, budget, look, DecisionKind.SCORE)
+        if found is None:
+            return None
+        evaluation, provenance = found
+        codes, statuses = score_verdicts(asked.selection.rows)
+        columns, totals = selected_scores(evaluation, asked.selection.rows)
+        full = request.include_totals
+        plugins = [] if request.omit_plugins else [score_message(one, normalized=full) for one in columns]
+        response = pb.ScoreResponse(
+            provenance=provenance,
+            nodes=asked.selection.nodes,
+            verdicts=verdicts(statuses, codes),
+            plugins=plugins,
+            weight_sum=asked.profile.weight_sum,
+            warnings=evaluation.warnings,
+        )
+        if full:
+            put(response, "totals", totals)
+        return response
+
+    def normalize(
+        self, request: pb.NormalizeScoreRequest, progress: SlotProgress
+    ) -> pb.NormalizeScoreResponse:
+        """Answer a NormalizeScore request."""
+        asked = self.question(request)
+        profile, selection = asked.profile, asked.selection
+        raw = raw_columns(request, profile)
+        run = evaluate_normalized(lambda: known_only(raw, selection, profile))
+        look = partial(self._backend.engine.evaluate, run=run, progress=progress)
+        evaluation, provenance = decided(self._look(asked, progress, look))
+        codes, statuses = score_verdicts(selection.rows)
+        columns, totals = selected_scores(evaluation, selection.rows)
+        by_name = {column.plugin: column for column in columns}
+        ignored = [name for name in raw if name not in by_name]
+        response = pb.NormalizeScoreResponse(
+            provenance=provenance,
+            nodes=selection.nodes,
+            verdicts=verdicts(statuses, codes),
+            plugins=[score_message(by_name[name], raw=False) for name in raw if name in by_name],
+            weight_sum=profile.weight_sum,
+            warnings=[*evaluation.warnings, *(f"plugin {name} skips this pod; ignored" for name in ignored)],
+        )
+        put(response, "totals", totals)
+        return response
+
+    def explain(self, request: pb.ExplainRequest, progress: SlotProgress) -> pb.ExplainResponse:
+        """Answer an Explain request."""
+        asked = self.question(request, Listing.ALWAYS)
+        progress.about(asked.pod.metadata.uid)
+        seed = self._backend.seed(request.seed)
+        options = CycleOptions(
+            always_score=request.always_score, all_rejections=request.all_rejections, beyond_nominated=True
+        )
+        choice = self._backend.engine.decide(
+            asked.pod,
+            asked.profile,
+            asked.selection.candidates,
+            seed=seed,
+            state=asked.selection.state,
+            options=options,
+            progress=progress,
+        )
+        provenance = self._provenance(asked, choice.state_version)
+        explanation = Explanation.of(choice, seed, assigned_node=asked.assigned_node)
+        return to_response(explanation, asked.selection, provenance)
+
+    def _provenance(self, asked: PodQuestion, version: int) -> objects_pb2.Provenance:
+        selection = asked.selection
+        return self._backend.provenance(selection.version(version), selection.epoch, asked.profile)
+
+
+def decided(answer: Response | None) -> Response:
+    """Return the answer, which is there where plugins could be called."""
+    assert answer is not None  # noqa: S101 - only without plugins there is none
+    return answer

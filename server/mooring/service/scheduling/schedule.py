@@ -1,0 +1,61 @@
+"""Schedule: many pods per call, decided in order, answered as columns."""
+
+from __future__ import annotations
+
+from mooring.framework import Code, Status
+from mooring.runtime.cycle.plugin_calls import NoPlugins
+from mooring.service.backend import Backend
+from mooring.service.calls.slots import SlotProgress
+from mooring.service.scheduling.batch import Batch
+from mooring.service.scheduling.commit_mode import CommitMode
+from mooring.service.scheduling.committing import Committing
+from mooring.service.scheduling.dry_run import DryRun
+from mooring.service.scheduling.placing import Placing
+from mooring.service.scheduling.schedule_answer import AnswerColumns
+from mooring.v1 import scheduling_service_pb2 as pb
+
+NO_TURN = Status(Code.PENDING, ("the deadline passed before this pod's turn; send it again",))
+"""The status of pods that a committing call could not get to."""
+
+
+class Schedule:
+    """One call of Schedule. ``decide`` is for one thread at a time, ``unfinished`` for after a timeout."""
+
+    def __init__(self, backend: Backend, request: pb.ScheduleRequest, owner: str = "") -> None:
+        self._backend = backend
+        self._request = request
+        self._owner = owner
+        self._batch: Batch | None = None
+        self._answer = AnswerColumns(include_ties=request.include_ties)
+
+    def decide(self, budget: SlotProgress | NoPlugins) -> pb.ScheduleResponse | None:
+        """Decide, and where asked reserve or bind, the pods in order; each sees the earlier ones placed.
+
+        Returns:
+            None when plugins have to be called, and ``budget`` is ``NoPlugins``.
+
+        Raises:
+            MooringError: The request is wrong, time is over, or a plugin failed in a dry run.
+        """
+        batch = self._batch = self._batch or Batch.of(self._request, self._backend)
+        mode = self._mode(batch)
+        response = mode.decide_at_once(budget)
+        if response is not None or isinstance(budget, NoPlugins):
+            return response
+        mode.decide_in_order(len(batch), budget)
+        return self._answer.response(self._backend, batch)
+
+    def unfinished(self) -> pb.ScheduleResponse | None:
+        """Return the answer at the deadline: None unless something was committed; the rest had no turn."""
+        batch = self._batch
+        if batch is None or not self._answer.close(len(batch), NO_TURN):
+            return None
+        return self._answer.response(self._backend, batch)
+
+    def _mode(self, batch: Batch) -> CommitMode:
+        seed = self._backend.seed(self._request.seed)
+        if batch.mode == pb.COMMIT_MODE_DRY_RUN:
+            return DryRun(self._backend, batch, self._answer, seed)
+        if self._backend.work is not None:
+            return Placing(self._backend.work, batch, self._answer, seed)
+        return Committing(self._backend, batch, self._answer, seed, self._owner)

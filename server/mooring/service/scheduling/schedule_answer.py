@@ -1,0 +1,148 @@
+"""The answer of Schedule, as columns with one entry per pod."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Sequence
+
+from mooring.framework import SUCCESS, Status
+from mooring.runtime.cycle.choice import Choice, ChoiceColumns
+from mooring.runtime.profiles.profile import Profile
+from mooring.service.backend import Backend
+from mooring.service.scheduling.batch import Batch
+from mooring.service.wire.node_names import names_of, rows_of
+from mooring.service.wire.objects import status_message
+from mooring.v1 import scheduling_service_pb2 as pb
+
+
+class AnswerColumns:
+    """The answer while it grows; one entry per pod that had its turn. Thread-safe.
+
+    Args:
+        include_ties: Whether to return all nodes with the highest total.
+
+    Attributes:
+        version: The version of the state that the last pod was decided in; None = the newest.
+        ties: By pod, their names.
+    """
+
+    def __init__(self, *, include_ties: bool) -> None:
+        self.version: int | None = None
+        self.ties: list[list[str]] = []
+        self._include_ties = include_ties
+        self._statuses: dict[tuple[Status, str], int] = {(SUCCESS, ""): 0}
+        self._pod_statuses: list[int] = []
+        self._nodes: list[str] = []
+        self._totals: list[int] = []
+        self._tie_counts: list[int] = []
+        self._evaluated: list[int] = []
+        self._feasible: list[int] = []
+        self._outcomes: list[pb.BindOutcome.ValueType] = []
+        self._committed = False
+        self._closed = False
+        self._lock = threading.Lock()
+
+    def __len__(self) -> int:
+        """How many pods had their turn."""
+        return len(self._pod_statuses)
+
+    def add(
+        self,
+        status: Status,
+        message: str = "",
+        choice: Choice | None = None,
+        outcome: pb.BindOutcome.ValueType = pb.BIND_OUTCOME_UNSPECIFIED,
+    ) -> None:
+        """One more pod, and what was decided for it; nothing once closed."""
+        with self._lock:
+            if not self._closed:
+                self._committed = self._committed or status.ok
+                self._put(status, message, choice, outcome)
+
+    def settle(self, position: int, status: Status, message: str, outcome: pb.BindOutcome.ValueType) -> None:
+        """Set the outcome of a pod that was added before; ignored once closed."""
+        with self._lock:
+            if not self._closed:
+                self._committed = self._committed or status.ok
+                self._pod_statuses[position] = self._number_of(status, message)
+                self._outcomes[position] = outcome
+
+    def close(self, count: int, status: Status) -> bool:
+        """Take nothing more; the others of ``count`` pods get ``status``. Whether a pod was committed."""
+        with self._lock:
+            self._closed = True
+            if self._committed:
+                for _ in range(count - len(self)):
+                    self._put(status, "", None, pb.BIND_OUTCOME_UNSPECIFIED)
+            return self._committed
+
+    def _number_of(self, status: Status, message: str) -> int:
+        return self._statuses.setdefault((status, message), len(self._statuses))
+
+    def _put(
+        self, status: Status, message: str, choice: Choice | None, outcome: pb.BindOutcome.ValueType
+    ) -> None:
+        self._pod_statuses.append(self._number_of(status, message))
+        self._outcomes.append(outcome)
+        self._nodes.append(choice.node_name or "" if choice else "")
+        self._totals.append(choice.total if choice else 0)
+        self._tie_counts.append(choice.tie_count if choice else 0)
+        self._evaluated.append(choice.evaluated if choice else 0)
+        self._feasible.append(choice.feasible if choice else 0)
+        ties: list[str] = []
+        if choice is not None and self._include_ties:
+            ties = names_of(choice.evaluation.snapshot.nodes, choice.ties)
+        self.ties.append(ties)
+
+    def response(self, backend: Backend, batch: Batch) -> pb.ScheduleResponse:
+        """Return the message."""
+        state, selection = backend.engine.state, batch.selection
+        # Indices and their epoch must be of one moment; a node that is gone by now has none.
+        with state.lock:
+            table = (selection.state or state).snapshot.nodes
+            version = state.version if self.version is None else selection.version(self.version)
+            if selection.state is None:
+                selection.epoch = table.epoch
+            rows = rows_of(table, self._nodes)
+            tie_rows = [rows_of(table, names) for names in self.ties] if self._include_ties else []
+        profiles = batch.profiles()
+        return pb.ScheduleResponse(
+            provenance=backend.provenance(version, selection.epoch, *profiles),
+            nodes=selection.node_list(self._nodes, rows),
+            statuses=[status_message(status, message) for status, message in self._statuses],
+            pod_statuses=self._pod_statuses,
+            totals=self._totals,
+            tie_counts=self._tie_counts,
+            ties=[selection.node_list(names, at) for names, at in zip(self.ties, tie_rows, strict=False)],
+            evaluated_counts=self._evaluated,
+            feasible_counts=self._feasible,
+            bind_outcomes=self._outcomes if batch.mode == pb.COMMIT_MODE_BIND else (),
+            warnings=_warnings(profiles),
+        )
+
+
+def columns_response(backend: Backend, batch: Batch, found: ChoiceColumns) -> pb.ScheduleResponse:
+    """Return the response when every pod has a node and nothing is committed."""
+    selection = batch.selection
+    selection.epoch = found.epoch
+    profiles = batch.profiles()
+    response = pb.ScheduleResponse(
+        provenance=backend.provenance(found.version, found.epoch, *profiles),
+        statuses=_SUCCESS,
+        pod_statuses=[0] * len(batch),
+        totals=found.totals,
+        tie_counts=found.tie_counts,
+        evaluated_counts=found.evaluated,
+        feasible_counts=found.feasible,
+        warnings=_warnings(profiles),
+    )
+    selection.fill(response.nodes, found.names, found.rows)
+    return response
+
+
+_SUCCESS = (status_message(SUCCESS),)
+
+
+def _warnings(profiles: Iterable[Profile]) -> Sequence[str]:
+    """Return the profiles' warnings, each once."""
+    return list(dict.fromkeys(warning for profile in profiles for warning in profile.warnings))

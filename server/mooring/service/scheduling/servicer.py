@@ -1,0 +1,269 @@
+"""SchedulingService: from requests to the engine, and from its answers to responses."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from functools import partial
+from typing import Any, TypeVar
+
+import grpc
+
+from mooring.framework.errors import (
+    DeadlineExceededError,
+    UnavailableError,
+)
+from mooring.runtime.cycle.plugin_calls import NoPlugins
+from mooring.service.backend import Backend
+from mooring.service.calls.access import asks_commit, asks_place, client_name
+from mooring.service.calls.interceptors import in_slot
+from mooring.service.calls.slots import SlotProgress
+from mooring.service.scheduling import commits
+from mooring.service.scheduling.groups import schedule_groups
+from mooring.service.scheduling.preempt import preempt
+from mooring.service.scheduling.questions import AboutNodes, PodQuestion, Questions, decided
+from mooring.service.scheduling.schedule import Schedule
+from mooring.v1 import scheduling_service_pb2 as pb
+from mooring.v1.scheduling_service_pb2_grpc import SchedulingServiceServicer
+
+log = logging.getLogger(__name__)
+
+PROVENANCE = logging.INFO - 5
+"""The level, verbosity 5, at which an answer says whether the evaluation cache gave it."""
+
+Response = TypeVar("Response")
+
+
+Answer = (
+    pb.FilterResponse
+    | pb.ScoreResponse
+    | pb.NormalizeScoreResponse
+    | pb.ScheduleResponse
+    | pb.ScheduleGroupsResponse
+    | pb.PreemptResponse
+    | pb.ExplainResponse
+)
+"""A response that can warn."""
+
+InSession = (
+    pb.FilterRequest
+    | pb.ScoreRequest
+    | pb.NormalizeScoreRequest
+    | pb.ScheduleRequest
+    | pb.ScheduleGroupsRequest
+    | pb.PreemptRequest
+    | pb.ExplainRequest
+)
+"""A request that may be about a session."""
+
+Answering = Callable[[Any, PodQuestion, SlotProgress | NoPlugins], Response | None]
+"""Answers a decoded request; None when plugins have to be called and the budget allows none."""
+
+
+class SchedulingServicer(SchedulingServiceServicer):
+    """Answers from one backend. Plugins run in its slots, never in the calling thread."""
+
+    def __init__(self, backend: Backend) -> None:
+        self._backend = backend
+        self._questions = Questions(backend)
+
+    def Filter(self, request: pb.FilterRequest, context: grpc.ServicerContext) -> pb.FilterResponse:
+        if request.session:
+            return self._in_session(context, request, _filter)
+        return _answered(self.begin_filter(request, context))
+
+    def Score(self, request: pb.ScoreRequest, context: grpc.ServicerContext) -> pb.ScoreResponse:
+        if request.session:
+            return self._in_session(context, request, _score)
+        return _answered(self.begin_score(request, context))
+
+    def begin_filter(
+        self, request: pb.FilterRequest, context: grpc.ServicerContext
+    ) -> pb.FilterResponse | Callable[[], pb.FilterResponse]:
+        """``Filter`` for who can't wait: the answer, or what finds it out where plugins have to be called."""
+        return self._begin(context, request, self._questions.filter)
+
+    def begin_score(
+        self, request: pb.ScoreRequest, context: grpc.ServicerContext
+    ) -> pb.ScoreResponse | Callable[[], pb.ScoreResponse]:
+        """``Score``, as ``begin_filter``."""
+        return self._begin(context, request, self._questions.score)
+
+    def NormalizeScore(
+        self, request: pb.NormalizeScoreRequest, context: grpc.ServicerContext
+    ) -> pb.NormalizeScoreResponse:
+        if request.session:
+            return self._in_session(context, request, _normalize)
+        return self._run(context, lambda progress: self._questions.normalize(request, progress))
+
+    def Bind(self, request: pb.BindRequest, context: grpc.ServicerContext) -> pb.BindResponse:
+        client = client_name(context)
+        return self._commit(context, lambda progress: commits.bind(self._backend, request, client, progress))
+
+    def Schedule(self, request: pb.ScheduleRequest, context: grpc.ServicerContext) -> pb.ScheduleResponse:
+        if request.session:
+            return self._in_session(context, request, _schedule, placing=asks_place(request))
+        if not asks_commit(request):
+            return _answered(self._begin_deciding(context, Schedule(self._backend, request).decide))
+        call = Schedule(self._backend, request, client_name(context))
+        try:
+            return self._commit(context, lambda progress: decided(call.decide(progress)))
+        except DeadlineExceededError:
+            unfinished = call.unfinished()
+            if unfinished is None:
+                raise
+            return unfinished
+
+    def ScheduleGroups(
+        self, request: pb.ScheduleGroupsRequest, context: grpc.ServicerContext
+    ) -> pb.ScheduleGroupsResponse:
+        if request.session:
+            return self._in_session(context, request, _schedule_groups, placing=asks_place(request))
+        owner = client_name(context)
+        run = self._commit if asks_commit(request) else self._run
+        return run(context, lambda progress: schedule_groups(self._backend, request, owner, progress))
+
+    def Explain(self, request: pb.ExplainRequest, context: grpc.ServicerContext) -> pb.ExplainResponse:
+        if request.session:
+            return self._in_session(context, request, _explain)
+        return self._run(context, lambda progress: self._questions.explain(request, progress))
+
+    def Reserve(self, request: pb.ReserveRequest, context: grpc.ServicerContext) -> pb.ReserveResponse:
+        owner = client_name(context)
+        return self._commit(
+            context, lambda progress: commits.reserve(self._backend, request, owner, progress)
+        )
+
+    def Unreserve(self, request: pb.UnreserveRequest, context: grpc.ServicerContext) -> pb.UnreserveResponse:
+        owner = client_name(context)
+        return self._commit_anyway(
+            context, lambda progress: commits.unreserve(self._backend, request, owner, progress)
+        )
+
+    def Preempt(self, request: pb.PreemptRequest, context: grpc.ServicerContext) -> pb.PreemptResponse:
+        if request.session:
+            return self._in_session(context, request, preempt)
+        return self._run(context, lambda progress: preempt(self._backend, request, progress))
+
+    def _run(self, context: grpc.ServicerContext, work: Callable[[SlotProgress], Response]) -> Response:
+        """Run ``work`` in a slot."""
+        self._backend.require_synced()
+        return self._warned(in_slot(self._backend.slots, context, work))
+
+    def _in_session(
+        self,
+        context: grpc.ServicerContext,
+        request: InSession,
+        answer: Callable[[Backend, Any, SlotProgress], Response],
+        *,
+        placing: bool = False,
+    ) -> Response:
+        """``answer`` a request about a session, given what answers from its work tree.
+
+        With ``placing``, what that places is in the session from then on.
+        """
+        backend, owner = self._backend, client_name(context)
+        lend = backend.sessions.working if placing else backend.sessions.trying
+
+        def work(progress: SlotProgress) -> Response:
+            with lend(backend.sessions.find(request.session, owner), progress) as there:
+                return answer(backend.over(there), request, progress)
+
+        self._backend.require_synced()
+        return in_slot(backend.session_slots, context, work)
+
+    def _begin(
+        self, context: grpc.ServicerContext, request: AboutNodes, answer: Answering[Response]
+    ) -> Response | Callable[[], Response]:
+        """``answer`` the request, which is decoded once: here, unless nodes or pods were sent along."""
+        asked: PodQuestion | None = None
+
+        def decide(budget: SlotProgress | NoPlugins) -> Response | None:
+            nonlocal asked
+            if asked is None:
+                if isinstance(budget, NoPlugins) and (
+                    request.nodes.HasField("inline") or request.nodes.assumed_pods
+                ):
+                    return None
+                asked = self._questions.question(request)
+            return answer(request, asked, budget)
+
+        return self._begin_deciding(context, decide)
+
+    def _begin_deciding(
+        self, context: grpc.ServicerContext, decide: Callable[[SlotProgress | NoPlugins], Response | None]
+    ) -> Response | Callable[[], Response]:
+        """Return what ``decide`` gives without plugins; otherwise a callable that runs it in a slot with
+        them.
+
+        At verbosity 5 the trailing metadata ``mooring-answered-by`` says ``cache``, or ``full`` and why.
+        """
+
+        def told(budget: SlotProgress | NoPlugins) -> Response | None:
+            response = decide(budget)
+            if response is not None and log.isEnabledFor(PROVENANCE):
+                log.log(PROVENANCE, "answered by %s", budget.answered_by or "full")
+                context.set_trailing_metadata((("mooring-answered-by", budget.answered_by or "full"),))
+            return response
+
+        self._backend.require_synced()
+        self._backend.slots.check()
+        response = told(NoPlugins())
+        if response is not None:
+            return self._warned(response)
+        return partial(self._run, context, lambda progress: decided(told(progress)))
+
+    def _warned(self, response: Response) -> Response:
+        """``response``, with a warning where the state may be behind the cluster."""
+        if stale := self._backend.stale():
+            self._backend.metrics.stale_decisions.inc()
+            if isinstance(response, Answer):
+                response.warnings.append(stale)
+        return response
+
+    def _commit(self, context: grpc.ServicerContext, work: Callable[[SlotProgress], Response]) -> Response:
+        """Nothing is committed on a state that may be behind the cluster; only giving back is harmless."""
+        if stale := self._backend.stale():
+            raise UnavailableError(f"{stale}; retry in a moment", reason="STATE_STALE")
+        return self._commit_anyway(context, work)
+
+    def _commit_anyway(
+        self, context: grpc.ServicerContext, work: Callable[[SlotProgress], Response]
+    ) -> Response:
+        self._backend.require_synced()
+        return in_slot(self._backend.commit_slots, context, work)
+
+
+def _filter(there: Backend, request: pb.FilterRequest, progress: SlotProgress) -> pb.FilterResponse:
+    questions = Questions(there)
+    return decided(questions.filter(request, questions.question(request), progress))
+
+
+def _score(there: Backend, request: pb.ScoreRequest, progress: SlotProgress) -> pb.ScoreResponse:
+    questions = Questions(there)
+    return decided(questions.score(request, questions.question(request), progress))
+
+
+def _normalize(
+    there: Backend, request: pb.NormalizeScoreRequest, progress: SlotProgress
+) -> pb.NormalizeScoreResponse:
+    return Questions(there).normalize(request, progress)
+
+
+def _explain(there: Backend, request: pb.ExplainRequest, progress: SlotProgress) -> pb.ExplainResponse:
+    return Questions(there).explain(request, progress)
+
+
+def _schedule(there: Backend, request: pb.ScheduleRequest, progress: SlotProgress) -> pb.ScheduleResponse:
+    return decided(Schedule(there, request).decide(progress))
+
+
+def _schedule_groups(
+    there: Backend, request: pb.ScheduleGroupsRequest, progress: SlotProgress
+) -> pb.ScheduleGroupsResponse:
+    return schedule_groups(there, request, "", progress)
+
+
+def _answered(begun: Response | Callable[[], Response]) -> Response:
+    """Return the answer, from a slot if it needs one."""
+    return begun() if callable(begun) else begun

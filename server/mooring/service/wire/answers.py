@@ -1,0 +1,84 @@
+"""Evaluations in the caller's order of nodes, as columns on the wire."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from mooring.framework import SUCCESS, Int32s, Int64s, Status
+from mooring.runtime.cycle.evaluation import Evaluation, PluginScores
+from mooring.service.wire.columns import put
+from mooring.service.wire.node_names import NO_ROW
+from mooring.v1 import statuses_pb2
+
+UNKNOWN_NODE = Status.unresolvable("node(s) not known to mooring")
+"""The verdict on a node that was named and isn't in the state."""
+
+
+def selected_verdicts(codes: Int32s, statuses: Sequence[Status], rows: Int32s) -> tuple[Int32s, list[Status]]:
+    """int32[M] codes in the caller's order, and their table; unknown nodes have a verdict of their own.
+
+    ``codes`` has an index into ``statuses`` for each known node.
+    """
+    known = rows != NO_ROW
+    if known.all():
+        return codes, list(statuses)
+    wide = np.full(len(known), len(statuses), np.int32)
+    wide[known] = codes
+    return wide, [*statuses, UNKNOWN_NODE]
+
+
+def ordered_verdicts(evaluation: Evaluation, rows: Int32s) -> tuple[Int32s, list[Status]]:
+    """Return the verdicts of ``evaluation``, as ``selected_verdicts``.
+
+    The table has Success and what is said, in the order of the nodes. Equal verdicts are spelt
+    alike, however they were found.
+    """
+    codes, statuses = selected_verdicts(evaluation.codes, evaluation.statuses, rows)
+    if not codes.any():
+        return codes, statuses[:1]
+    said, first = np.unique(codes, return_index=True)
+    order = [0, *(code for code in said[np.argsort(first)].tolist() if code)]
+    lookup = np.zeros(len(statuses), np.int32)
+    lookup[order] = np.arange(len(order))
+    return lookup[codes], [statuses[code] for code in order]
+
+
+def score_verdicts(rows: Int32s) -> tuple[Int32s, list[Status]]:
+    """As ``selected_verdicts`` for nodes that are taken as feasible: only unknown ones are rejected."""
+    return (rows == NO_ROW).astype(np.int32), [SUCCESS, UNKNOWN_NODE] if (rows == NO_ROW).any() else [SUCCESS]
+
+
+def selected_scores(evaluation: Evaluation, rows: Int32s) -> tuple[list[PluginScores], Int64s]:
+    """Return the columns and totals, int64[M], in the caller's order; 0 for unknown nodes."""
+    scores = evaluation.scores
+    if scores is None:
+        return [], np.zeros(len(rows), np.int64)
+    known = rows != NO_ROW
+    if known.all():
+        return list(scores.plugins), scores.totals
+
+    def spread(column: Int64s) -> Int64s:
+        wide = np.zeros(len(known), np.int64)
+        wide[known] = column
+        return wide
+
+    columns = [
+        PluginScores(column.plugin, column.weight, spread(column.raw), spread(column.normalized))
+        for column in scores.plugins
+    ]
+    return columns, spread(scores.totals)
+
+
+def score_message(
+    column: PluginScores, *, raw: bool = True, normalized: bool = True
+) -> statuses_pb2.PluginScores:
+    """One plugin's scores on the wire."""
+    message = statuses_pb2.PluginScores(plugin=column.plugin, weight=column.weight)
+    if raw:
+        put(message, "raw", column.raw)
+    if normalized:
+        put(message, "normalized", column.normalized)
+        put(message, "weighted", column.normalized * column.weight)
+    return message

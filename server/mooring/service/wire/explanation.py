@@ -1,0 +1,181 @@
+"""Explanations on the wire: to the response of Explain, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Protocol
+
+import numpy as np
+
+from mooring.framework import Int32s, Status
+from mooring.runtime.cycle.evaluation import PluginScores, PreFilterOutcome, Scores
+from mooring.runtime.cycle.explain import Explanation, RequestedResource
+from mooring.service.wire.answers import score_message, selected_verdicts
+from mooring.service.wire.columns import put
+from mooring.service.wire.node_names import NO_ROW, listed_names
+from mooring.service.wire.objects import status_message, status_of, verdicts
+from mooring.service.wire.selection import NO_NODES
+from mooring.v1 import nodes_pb2, objects_pb2
+from mooring.v1 import scheduling_service_pb2 as pb
+
+
+class ListedNodes(Protocol):
+    """The nodes that an answer is about, in the caller's order."""
+
+    @property
+    def rows(self) -> Int32s:
+        """int32[M]: a number for each, ``NO_ROW`` where unknown."""
+        ...
+
+    @property
+    def nodes(self) -> nodes_pb2.NodeList | None:
+        """As the caller wants them named."""
+        ...
+
+    def node_list(self, names: Sequence[str], rows: Int32s) -> nodes_pb2.NodeList:
+        """Return some of them, as the caller wants them named."""
+        ...
+
+
+def to_response(
+    explanation: Explanation, selection: ListedNodes, provenance: objects_pb2.Provenance
+) -> pb.ExplainResponse:
+    """Everything of ``explanation``, in the order of ``selection``, whose unknown nodes are listed too."""
+    # A pod that may not be scheduled yet is asked about no node at all.
+    waits = len(explanation.nodes) < np.count_nonzero(selection.rows != NO_ROW)
+    listed = NO_NODES if waits else selection.rows
+    places = np.flatnonzero(listed != NO_ROW).astype(np.int32)
+    codes, statuses = selected_verdicts(explanation.codes, explanation.statuses, listed)
+    response = pb.ExplainResponse(
+        provenance=provenance,
+        pod=objects_pb2.PodReference(
+            namespace=explanation.namespace, name=explanation.name, uid=explanation.uid
+        ),
+        status=status_message(explanation.status, explanation.message),
+        prefilter=_prefilter(explanation),
+        nodes=selection.node_list((), listed) if waits else selection.nodes,
+        verdicts=verdicts(statuses, codes),
+        weight_sum=explanation.weight_sum,
+        evaluated_count=explanation.evaluated,
+        feasible_count=explanation.feasible,
+        seed=explanation.seed,
+        warnings=explanation.warnings,
+        assigned_node=explanation.assigned_node,
+    )
+    # Manifests may have anything there.
+    with suppress(ValueError):
+        response.start_time.FromJsonString(explanation.start_time or "")
+    put(response, "scored_positions", places[explanation.scored])
+    put(response, "tie_positions", places[explanation.ties])
+    if explanation.scores is not None:
+        response.plugins.extend(score_message(column) for column in explanation.scores.plugins)
+        put(response, "totals", explanation.scores.totals)
+    if explanation.selected is not None:
+        response.selected_position = int(places[explanation.selected])
+    for resource in explanation.resources:
+        free = np.zeros(len(listed), np.int64)
+        free[places] = resource.free
+        message = response.resources.add(name=resource.name, requested=resource.requested)
+        put(message, "free", free)
+    if explanation.rejections is not None:
+        _add_rejections(response, explanation, places)
+    return response
+
+
+def from_response(response: pb.ExplainResponse) -> Explanation:
+    """Decode the explanation that a server sent, with the nodes that it does not know among the others.
+
+    Raises:
+        InvalidArgumentError: The nodes are indices.
+        KeyError: A status has a code of a newer server.
+    """
+    statuses = [status_of(status) for status in response.verdicts.statuses]
+    nodes = listed_names(response.nodes)
+    codes = np.array(response.verdicts.node_statuses, np.int32)
+    return Explanation(
+        namespace=response.pod.namespace,
+        name=response.pod.name,
+        uid=response.pod.uid,
+        profile=response.provenance.profile,
+        seed=response.seed,
+        status=status_of(response.status),
+        message=response.status.message,
+        nodes=nodes,
+        statuses=statuses,
+        codes=codes if len(codes) else np.zeros(len(nodes), np.int32),
+        rejections=_rejections(response, statuses, len(nodes)),
+        prefilter={
+            verdict.plugin: PreFilterOutcome(
+                status_of(verdict.status),
+                frozenset(verdict.nodes.names) if verdict.HasField("nodes") else None,
+            )
+            for verdict in response.prefilter
+        },
+        scored=np.array(response.scored_positions, np.int32),
+        scores=_scores(response),
+        weight_sum=response.weight_sum,
+        selected=response.selected_position if response.HasField("selected_position") else None,
+        ties=np.array(response.tie_positions, np.int32),
+        evaluated=response.evaluated_count,
+        feasible=response.feasible_count,
+        resources=[
+            RequestedResource(one.name, one.requested, np.array(one.free, np.int64))
+            for one in response.resources
+        ],
+        warnings=tuple(response.warnings),
+        assigned_node=response.assigned_node,
+        start_time=response.start_time.ToJsonString() if response.HasField("start_time") else None,
+    )
+
+
+def _prefilter(explanation: Explanation) -> list[pb.PreFilterVerdict]:
+    return [
+        pb.PreFilterVerdict(
+            plugin=plugin,
+            status=status_message(outcome.status),
+            nodes=None if outcome.nodes is None else nodes_pb2.NodeNames(names=sorted(outcome.nodes)),
+        )
+        for plugin, outcome in explanation.prefilter.items()
+    ]
+
+
+def _add_rejections(response: pb.ExplainResponse, explanation: Explanation, places: Int32s) -> None:
+    statuses = response.verdicts.statuses
+    numbers = {status: number for number, status in enumerate(explanation.statuses)}
+    for position, rejections in enumerate(explanation.rejections or ()):
+        for rejection in rejections:
+            if rejection not in numbers:
+                numbers[rejection] = len(statuses)
+                statuses.append(status_message(rejection))
+            response.rejections.node_positions.append(int(places[position]))
+            response.rejections.statuses.append(numbers[rejection])
+    response.rejections.SetInParent()
+
+
+def _rejections(
+    response: pb.ExplainResponse, statuses: list[Status], count: int
+) -> list[list[Status]] | None:
+    if not response.HasField("rejections"):
+        return None
+    answer: list[list[Status]] = [[] for _ in range(count)]
+    columns = response.rejections
+    for position, number in zip(columns.node_positions, columns.statuses, strict=True):
+        answer[position].append(statuses[number])
+    return answer
+
+
+def _scores(response: pb.ExplainResponse) -> Scores | None:
+    """None also where no node was scored: an explanation that was made here may have empty scores then."""
+    if not response.scored_positions:
+        return None
+    columns = (
+        PluginScores(
+            column.plugin,
+            column.weight,
+            np.array(column.raw, np.int64),
+            np.array(column.normalized, np.int64),
+        )
+        for column in response.plugins
+    )
+    return Scores(tuple(columns), np.array(response.totals, np.int64))

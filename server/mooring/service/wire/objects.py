@@ -1,0 +1,187 @@
+"""Objects and statuses between the wire and the framework."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+from msgspec.structs import replace
+
+from mooring.framework import Code, Int32s, Node, Pod, Status
+from mooring.framework.args import FieldError
+from mooring.framework.errors import AbortedError, InvalidArgumentError, NotFoundError, node_not_found
+from mooring.framework.objects.meta import LAST_APPLIED
+from mooring.framework.state import ClusterState
+from mooring.service.backend import ObjectDecoder
+from mooring.service.wire.columns import put
+from mooring.v1 import objects_pb2, statuses_pb2
+
+CODES = {
+    Code.SUCCESS: statuses_pb2.CODE_SUCCESS,
+    Code.ERROR: statuses_pb2.CODE_ERROR,
+    Code.UNSCHEDULABLE: statuses_pb2.CODE_UNSCHEDULABLE,
+    Code.UNSCHEDULABLE_AND_UNRESOLVABLE: statuses_pb2.CODE_UNSCHEDULABLE_AND_UNRESOLVABLE,
+    Code.WAIT: statuses_pb2.CODE_WAIT,
+    Code.SKIP: statuses_pb2.CODE_SKIP,
+    Code.PENDING: statuses_pb2.CODE_PENDING,
+}
+"""The wire's code of each code."""
+
+_FROM_WIRE = {number: code for code, number in CODES.items()}
+
+
+def decode_pod(decoder: ObjectDecoder, message: objects_pb2.KubernetesObject, path: str) -> Pod:
+    """Decode the pod that ``message`` holds.
+
+    Raises:
+        InvalidArgumentError: It is missing or malformed.
+    """
+    encoding, data = _encoded(message, path)
+    return decoder.pod(encoding, data, path)
+
+
+def decode_node(decoder: ObjectDecoder, message: objects_pb2.KubernetesObject, path: str) -> Node:
+    """Decode the node that ``message`` holds; otherwise as ``decode_pod``."""
+    encoding, data = _encoded(message, path)
+    return decoder.node(encoding, data, path)
+
+
+def _encoded(message: objects_pb2.KubernetesObject, path: str) -> tuple[str, bytes]:
+    encoding = message.WhichOneof("encoding")
+    if encoding is None:
+        raise InvalidArgumentError.at(path, "has no object; set json or protobuf")
+    return encoding, message.json if encoding == "json" else message.protobuf
+
+
+def find_pod(
+    decoder: ObjectDecoder, state: ClusterState, source: objects_pb2.PodSource, path: str = "pod"
+) -> Pod:
+    """Return the pod that a call is about: sent along, or known to the state.
+
+    Raises:
+        InvalidArgumentError: Neither is given, or the object is malformed.
+        NotFoundError: No pod of that name is known (POD_NOT_FOUND).
+        AbortedError: It has another UID (POD_RECREATED).
+    """
+    kind = source.WhichOneof("source")
+    if kind == "object":
+        return decode_pod(decoder, source.object, f"{path}.object")
+    if kind is None:
+        raise InvalidArgumentError.at(path, "is missing; set object or reference")
+    return known_pod(state, source.reference, f"{path}.reference")
+
+
+def known_pod(state: ClusterState, reference: objects_pb2.PodReference, path: str) -> Pod:
+    """Return the pod that ``reference`` names.
+
+    Raises:
+        InvalidArgumentError: The reference has no name.
+        NotFoundError: No pod of that name is known (POD_NOT_FOUND).
+        AbortedError: It has another UID (POD_RECREATED).
+    """
+    pod = referenced_pod(state, reference, path)
+    if pod is None:
+        key = f"{reference.namespace}/{reference.name}"
+        raise NotFoundError(
+            f"pod {key} is not known; send the object, or wait for it", reason="POD_NOT_FOUND", pod=key
+        )
+    return pod
+
+
+def known_node(state: ClusterState, name: str) -> Node:
+    """Return the node of that name.
+
+    Raises:
+        NotFoundError: There is none (NODE_NOT_FOUND).
+    """
+    table = state.snapshot.nodes
+    with state.lock:
+        row = table.index.get(name)
+        node = None if row is None else table.nodes[row]
+    if node is None:
+        raise node_not_found(name)
+    return node
+
+
+def manifest_of(item: Node | Pod) -> bytes:
+    """Return an object as JSON, with the fields that scheduling reads.
+
+    What ``kubectl apply`` keeps of the whole manifest is left out.
+    """
+    document = {"apiVersion": "v1", "kind": type(item).__name__, **msgspec.to_builtins(item, enc_hook=dict)}
+    annotations = document.get("metadata", {}).get("annotations", {})
+    annotations.pop(LAST_APPLIED, None)
+    return msgspec.json.encode(document)
+
+
+def subject(
+    decoder: ObjectDecoder, state: ClusterState, source: objects_pb2.PodSource, path: str = "pod"
+) -> Pod:
+    """Return the pod that a question is about, as ``find_pod``.
+
+    A pod that is referred to and has a node already is taken as if it had none: the question is where it
+    could be. A pod that is sent along is taken as it is.
+    """
+    if source.WhichOneof("source") == "object":
+        return decode_pod(decoder, source.object, f"{path}.object")
+    pod = find_pod(decoder, state, source, path)
+    if not pod.spec.node_name:
+        return pod
+    return replace(pod, spec=replace(pod.spec, node_name=""))
+
+
+def referenced_pod(state: ClusterState, reference: objects_pb2.PodReference, path: str) -> Pod | None:
+    """Return the pod that ``reference`` names; None when the state doesn't know it.
+
+    Raises:
+        InvalidArgumentError: The reference has no name.
+        AbortedError: The pod has another UID (POD_RECREATED).
+    """
+    missing = [name for name in ("namespace", "name") if not getattr(reference, name)]
+    if missing:
+        raise InvalidArgumentError(
+            FieldError(f"{path}.{name}".removeprefix("."), "is missing") for name in missing
+        )
+    pod = state.find_pod(reference.namespace, reference.name)
+    if pod is None:
+        # A pod that came with a call and was placed by it is known by its UID alone.
+        record = state.snapshot.pods.get(reference.uid)
+        pod = record.pod if record and record.pod.key == f"{reference.namespace}/{reference.name}" else None
+    if pod is not None and reference.uid and pod.metadata.uid != reference.uid:
+        raise AbortedError(
+            f"pod {pod.key} has UID {pod.metadata.uid}, not {reference.uid}; forget the old pod",
+            reason="POD_RECREATED",
+            pod=pod.key,
+            uid=pod.metadata.uid,
+        )
+    return pod
+
+
+def node_of(state: ClusterState, uid: str) -> str:
+    """Return the node on which the pod with this UID counts; "" = none."""
+    record = state.snapshot.pods.get(uid)
+    return "" if record is None else record.node_name
+
+
+def status_message(status: Status, message: str = "") -> statuses_pb2.Status:
+    """Return a status on the wire."""
+    return statuses_pb2.Status(
+        code=CODES[status.code], plugin=status.plugin, reasons=status.reasons, message=message
+    )
+
+
+def status_of(message: statuses_pb2.Status) -> Status:
+    """Return the status that ``status_message`` encoded, without the sentence.
+
+    Raises:
+        KeyError: The code is one of a newer server.
+    """
+    return Status(_FROM_WIRE[message.code], tuple(message.reasons), message.plugin)
+
+
+def verdicts(statuses: Sequence[Status], codes: Int32s) -> statuses_pb2.NodeVerdicts:
+    """Verdicts on nodes: ``codes`` (int32[M]) index ``statuses``, of which number 0 is Success."""
+    answer = statuses_pb2.NodeVerdicts(statuses=[status_message(status) for status in statuses])
+    if codes.any():
+        put(answer, "node_statuses", codes)
+    return answer
