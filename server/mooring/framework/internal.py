@@ -17,7 +17,7 @@ from mooring.framework.columns import Int64s
 from mooring.framework.interface import Plugin
 from mooring.framework.node_table import NodeTable
 from mooring.framework.object_table import ObjectTable
-from mooring.framework.objects import Pod
+from mooring.framework.objects import Object, Pod
 from mooring.framework.objects.pod import ResourceRequirements
 from mooring.framework.pod_affinity import AffinityTerms
 from mooring.framework.view import NodeView, Snapshot
@@ -36,6 +36,26 @@ class SignedBySelectors(CacheablePlugin):
         none.
         """
         return True
+
+
+class ClaimReader(SignedBySelectors):
+    """It reads the pod's claims and disks, or devices that it asks for as a resource.
+
+    No plugin that is ``SignedBySelectors`` and not this does. So the answers of the others are cached for the
+    pod ``without_claims``, and this one is asked about each pod on top of them.
+    """
+
+    @abstractmethod
+    def reads_claims_of(self, pod: Pod) -> bool:
+        """Return whether ``pod`` has any; otherwise its answers are those for any pod without."""
+
+
+class ObjectReader(CacheablePlugin):
+    """Of ``Part.OBJECTS`` it reads objects of some kinds alone."""
+
+    @abstractmethod
+    def kinds_read(self, pod: Pod) -> tuple[type[Object], ...]:
+        """Return the kinds whose objects answers for ``pod`` depend on."""
 
 
 class NamedNodeFilter(SignedBySelectors):
@@ -139,3 +159,14 @@ def without_requests(pod: Pod) -> Pod:
     return replace(
         pod, spec=replace(spec, containers=containers, init_containers=first, overhead={}, resources=None)
     )
+
+
+def without_claims(pod: Pod) -> Pod:
+    """``pod`` as if it had no claims and no disks, for plugins that are no ``ClaimReader``."""
+    spec, status = pod.spec, pod.status
+    if spec.volumes or spec.resource_claims:
+        volumes = tuple([volume for volume in spec.volumes if not volume.is_storage])
+        spec = replace(spec, volumes=volumes, resource_claims=())
+    if status.resource_claim_statuses:
+        status = replace(status, resource_claim_statuses=())
+    return pod if spec is pod.spec and status is pod.status else replace(pod, spec=spec, status=status)

@@ -6,7 +6,7 @@ from collections.abc import Hashable
 
 from mooring.framework import FilterPlugin, Part, Pod, PreFilterPlugin
 from mooring.framework.interface import ArgsT
-from mooring.framework.internal import SignedByShape
+from mooring.framework.internal import ClaimReader, SignedByShape
 
 
 def has_storage(pod: Pod) -> bool:
@@ -14,11 +14,14 @@ def has_storage(pod: Pod) -> bool:
     return any(volume.is_storage for volume in pod.spec.volumes)
 
 
-class StoragePlugin(PreFilterPlugin[ArgsT], FilterPlugin[ArgsT], SignedByShape):
+class StoragePlugin(PreFilterPlugin[ArgsT], FilterPlugin[ArgsT], SignedByShape, ClaimReader):
     """Base of VolumeRestrictions, NodeVolumeLimits, VolumeBinding and VolumeZone.
 
     Pods without storage are all alike to them, whatever the cluster; answers for others are never reused.
     """
+
+    def reads_claims_of(self, pod: Pod) -> bool:
+        return has_storage(pod)
 
     def signature(self, pod: Pod) -> Hashable | None:
         return None if has_storage(pod) else ()

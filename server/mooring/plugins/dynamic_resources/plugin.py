@@ -40,8 +40,9 @@ from mooring.framework import (
     Verdicts,
 )
 from mooring.framework.deadline import timely
-from mooring.framework.internal import SelectiveReserve, SignedBySelectors
+from mooring.framework.internal import ClaimReader, ObjectReader, SelectiveReserve
 from mooring.framework.object_table import ObjectTable
+from mooring.framework.objects import Object
 from mooring.framework.objects.claims import ResourceClaim
 from mooring.framework.objects.devices import DeviceClass, DeviceTaintRule, ResourceSlice
 from mooring.framework.preemption import RejectedNodes
@@ -127,7 +128,8 @@ class DynamicResources(
     ScorePlugin[DynamicResourcesArgs],
     ReservePlugin[DynamicResourcesArgs],
     PreBindPlugin[DynamicResourcesArgs],
-    SignedBySelectors,
+    ClaimReader,
+    ObjectReader,
     SelectiveReserve,
 ):
     """Rejects nodes on which a pod's claims can't get or use their devices; prefers early alternatives."""
@@ -156,7 +158,15 @@ class DynamicResources(
         return None if pod.spec.resource_claims or extended is not None else ()
 
     def depends_on(self, pod: Pod) -> Part:
-        return Part.OBJECTS | Part.OTHER_NODES
+        return Part.OBJECTS | Part.OTHER_NODES if self.reserves_for(pod) else Part.NONE
+
+    def kinds_read(self, pod: Pod) -> tuple[type[Object], ...]:
+        return self.reads
+
+    def reads_claims_of(self, pod: Pod) -> bool:
+        if pod.spec.resource_claims:
+            return True
+        return may_ask_for_devices(pod) and self._extended(pod, self.handle.snapshot().objects) is not None
 
     def events_to_register(self) -> Sequence[HintedEvent]:
         return events(self.handle)

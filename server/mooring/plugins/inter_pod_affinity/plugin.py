@@ -24,8 +24,8 @@ from mooring.framework import (
     hashable,
 )
 from mooring.framework.deadline import timely
-from mooring.framework.internal import AffinityReader
-from mooring.framework.objects import Namespace, PodAffinity
+from mooring.framework.internal import AffinityReader, ObjectReader
+from mooring.framework.objects import Namespace, Object, PodAffinity
 from mooring.framework.pod_affinity import AffinityTerms, affinity_terms
 from mooring.framework.remembering import MAX_POD_BYTES, MAX_PODS, ByIdentity
 from mooring.framework.upstream import Upstream
@@ -43,6 +43,7 @@ class InterPodAffinity(
     PreScorePlugin[InterPodAffinityArgs],
     ScorePlugin[InterPodAffinityArgs],
     AffinityReader,
+    ObjectReader,
 ):
     """Rejects nodes by required affinity and anti-affinity between pods, and scores preferred terms.
 
@@ -68,6 +69,9 @@ class InterPodAffinity(
     def depends_on(self, pod: Pod) -> Part:
         others = Part.AFFINITIES | Part.NODES_BUT_IMAGES | Part.OBJECTS | Part.OTHER_NODES
         return others | Part.PODS if any(_own(pod)) else others
+
+    def kinds_read(self, pod: Pod) -> tuple[type[Object], ...]:
+        return self.reads
 
     def concerned_by(self, pod: Pod, terms: AffinityTerms, snapshot: Snapshot) -> bool:
         meta, labels = pod.metadata, namespace_labels(pod, snapshot)

@@ -22,13 +22,13 @@ from mooring.framework import (
     ScorePlugin,
     Status,
 )
-from mooring.framework.internal import NodeRater, SignedBySelectors
+from mooring.framework.internal import NodeRater, ObjectReader, SignedBySelectors
 from mooring.framework.normalize import MAX_EXACT
-from mooring.framework.objects import DeviceClass
+from mooring.framework.objects import DeviceClass, Object
 from mooring.framework.remembering import MAX_AT_ONCE, ByIdentity
 from mooring.framework.resources import ResourceRules, is_scalar_resource, pod_amounts
 from mooring.framework.upstream import Upstream
-from mooring.plugins.dynamic_resources.extended_resources import DevicesInstead
+from mooring.plugins.dynamic_resources.extended_resources import DEVICE_KINDS, DevicesInstead
 from mooring.plugins.loops import loop
 from mooring.plugins.node_resources_balanced_allocation.args import NodeResourcesBalancedAllocationArgs
 from mooring.plugins.resource_uses import (
@@ -51,6 +51,7 @@ class NodeResourcesBalancedAllocation(
     ScorePlugin[NodeResourcesBalancedAllocationArgs],
     SignedBySelectors,
     NodeRater,
+    ObjectReader,
 ):
     """Scores how much more even the use of the listed resources becomes with the pod: 75 = no change."""
 
@@ -72,6 +73,9 @@ class NodeResourcesBalancedAllocation(
     def depends_on(self, pod: Pod) -> Part:
         names = [name for name, amount in self._requests(pod) if amount]
         return Part.RESOURCES | Part.OBJECTS if any(map(is_scalar_resource, names)) else Part.RESOURCES
+
+    def kinds_read(self, pod: Pod) -> tuple[type[Object], ...]:
+        return DEVICE_KINDS
 
     def pre_score(self, state: CycleState, pod: Pod, nodes: NodeView) -> Status:
         requests = self._requests(pod)

@@ -25,12 +25,12 @@ from mooring.framework import (
     Status,
     Verdicts,
 )
-from mooring.framework.internal import NodeRater, RoomCounter, SignedBySelectors
-from mooring.framework.objects import DeviceClass
+from mooring.framework.internal import NodeRater, ObjectReader, RoomCounter, SignedBySelectors
+from mooring.framework.objects import DeviceClass, Object
 from mooring.framework.remembering import MAX_AT_ONCE, ByIdentity
 from mooring.framework.resources import DEFAULT_AMOUNTS, ResourceRules, is_scalar_resource, pod_amounts
 from mooring.framework.upstream import Upstream
-from mooring.plugins.dynamic_resources.extended_resources import DevicesInstead
+from mooring.plugins.dynamic_resources.extended_resources import DEVICE_KINDS, DevicesInstead
 from mooring.plugins.node_resources_fit.args import NodeResourcesFitArgs
 from mooring.plugins.node_resources_fit.filtering import checked_requests, count_room, reject, room
 from mooring.plugins.node_resources_fit.hints import events
@@ -53,6 +53,7 @@ class NodeResourcesFit(
     PlacementScorePlugin[NodeResourcesFitArgs],
     SignedBySelectors,
     NodeRater,
+    ObjectReader,
     RoomCounter,
 ):
     """Compares what the pod requests with what is left, and scores by the strategy in the args."""
@@ -79,6 +80,9 @@ class NodeResourcesFit(
     def depends_on(self, pod: Pod) -> Part:
         names = [name for name, _ in self._checked_requests(pod)]
         return Part.RESOURCES | Part.OBJECTS if any(map(is_scalar_resource, names)) else Part.RESOURCES
+
+    def kinds_read(self, pod: Pod) -> tuple[type[Object], ...]:
+        return DEVICE_KINDS
 
     def events_to_register(self) -> Sequence[HintedEvent]:
         return events(self.handle)

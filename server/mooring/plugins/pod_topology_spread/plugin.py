@@ -22,9 +22,9 @@ from mooring.framework import (
     Verdicts,
     hashable,
 )
-from mooring.framework.internal import SkipCacheable
+from mooring.framework.internal import ObjectReader, SkipCacheable
 from mooring.framework.label_selector import SelectorError
-from mooring.framework.objects import ReplicaSet, ReplicationController, Service, StatefulSet
+from mooring.framework.objects import Object, ReplicaSet, ReplicationController, Service, StatefulSet
 from mooring.framework.remembering import MAX_POD_BYTES, MAX_PODS, ByIdentity
 from mooring.framework.upstream import Upstream
 from mooring.plugins.pod_topology_spread.args import Defaulting, PodTopologySpreadArgs
@@ -52,6 +52,7 @@ class PodTopologySpread(
     FilterPlugin[PodTopologySpreadArgs],
     PreScorePlugin[PodTopologySpreadArgs],
     ScorePlugin[PodTopologySpreadArgs],
+    ObjectReader,
     SkipCacheable,
 ):
     """Rejects nodes where the pod would exceed maxSkew, and prefers the emptier domains.
@@ -93,6 +94,9 @@ class PodTopologySpread(
     def depends_on(self, pod: Pod) -> Part:
         counts = Part.NODES_BUT_IMAGES | Part.PODS | Part.FEASIBLE | Part.OTHER_NODES
         return counts | self.skip_depends_on(pod)
+
+    def kinds_read(self, pod: Pod) -> tuple[type[Object], ...]:
+        return self.reads
 
     def leaves_named_node(self, pod: Pod) -> bool:
         # Hard constraints count the pods on the nodes that the pod's affinity leaves; soft ones only score.

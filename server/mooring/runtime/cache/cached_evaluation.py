@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from mooring.framework import Bools, Int32s, Int64s, Pod
+from mooring.framework import Bools, Int32s, Int64s, NodeView, Pod
 from mooring.framework.pod_table import UNPLACED, PodKind
 from mooring.framework.resources import PodUsage
 from mooring.framework.state import ClusterState
@@ -42,12 +42,15 @@ class CachedEvaluation:
         pod: One of the pods, without a name.
         begun: How often it was evaluated as a whole.
         generation: The generation of its resource-state ids, as in ``ChangeTracker``.
+        cluster: The state.
         static: The static scores.
+        nodes: All nodes.
         rejections: Why rows are rejected, as far as known; begun anew with ``static`` and the ids.
         used: When it was used last, as its cache counts.
     """
 
     static: StaticScores
+    nodes: NodeView
     rejections: Rejections
     _dynamic: DynamicScores | None
 
@@ -64,7 +67,7 @@ class CachedEvaluation:
         self.version = -1
         self.begun = 0
         self.used = 0
-        self._cluster = cluster
+        self.cluster = cluster
         self._tracker = tracker
         self.pod = pod
         self._find_static = find_static_scores
@@ -182,10 +185,34 @@ class CachedEvaluation:
         static = self.static
         found, looked_at = search(order, self._totals != OUT, self._start, static.wanted)
         rows = np.sort(found)
-        totals: Int32s | Int64s = self._totals[rows]
-        if static.scaled:
-            totals = totals - self._base[rows] + static.base[rows] + static.scaled_scores(rows)
-        return best(totals, seed, uid, feasible=len(rows), evaluated=len(looked_at), rows=rows)
+        feasible, evaluated = len(rows), len(looked_at)
+        return best(self._alone(rows), seed, uid, feasible=feasible, evaluated=evaluated, rows=rows)
+
+    def feasible(self, passing: Bools) -> Int32s:
+        """int32[F]: the rows in ``passing`` (bool[capacity]) that are feasible, dynamic scores aside."""
+        totals = self._totals
+        return np.flatnonzero((totals != OUT) & passing[: len(totals)]).astype(np.int32)
+
+    def among(self, passing: Bools, calls: Calls) -> tuple[Int32s, Int32s | Int64s]:
+        """int32[F], int[F]: the feasible rows in ``passing`` (bool[capacity]), with all scores.
+
+        Their totals are those that they have when there are no others.
+        """
+        if self._dynamic is not None:
+            return self._dynamic.among(self.version, self._totals, calls, passing)
+        rows = self.feasible(passing)
+        return rows, self._totals if len(rows) == self._feasible == len(self._totals) else self._alone(rows)
+
+    def ranks(self, rows: Int32s) -> bool:
+        """Return whether ``rows`` (int32[F]), all feasible, are all that are, and ``select`` ranks them."""
+        return self._dynamic is None and len(rows) == self._feasible
+
+    def _alone(self, rows: Int32s) -> Int32s | Int64s:
+        """Return the totals of ``rows``, which are feasible, as if there were no others."""
+        totals, static = self._totals[rows], self.static
+        if not static.scaled or len(rows) == self._feasible:
+            return totals
+        return totals - self._base[rows] + static.base[rows] + static.scaled_scores(rows)
 
     def totals(self, rows: Int32s) -> Int32s:
         """int32[K]: the totals of ``rows`` as if there were no others; ``OUT`` where a node is rejected.
@@ -225,7 +252,7 @@ class CachedEvaluation:
 
         Certain for the holder of the state's lock.
         """
-        return (basis or self.basis) == (self._cluster.version, self._tracker.generation)
+        return (basis or self.basis) == (self.cluster.version, self._tracker.generation)
 
     def branch(self) -> tuple[Ranking, Int32s, int, ResourceScores]:
         """Return what an overlay continues from.
@@ -257,7 +284,9 @@ class CachedEvaluation:
             self.generation = moved.generation
             self._resources.begin_generation(moved.generation)
         self.static = static = self._find_static(calls, moved.version)
-        self._dynamic = DynamicScores(self._cluster, self.pod, static) if static.has_dynamic else None
+        whole = static.open.rows is static.rows
+        self.nodes = static.open if whole else NodeView(self.cluster.snapshot, static.rows)
+        self._dynamic = DynamicScores(self.cluster, self.pod, static) if static.has_dynamic else None
         self._add_up(self._resources.of(static.open, calls()))
         self.rejections = Rejections(len(static.base))
         self.version, self._structure = moved.version, moved.structure

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from mooring.framework import CacheablePlugin, CycleState, Part, Plugin, Pod, PodChange
-from mooring.framework.internal import parts_of
+from mooring.framework import CacheablePlugin, CycleState, Plugin, Pod, PodChange
 from mooring.framework.pod_table import UNPLACED
 from mooring.framework.state import ClusterState
+from mooring.runtime.cache.static_scores import ObjectsRead
 from mooring.runtime.cycle.plugin_calls import PluginCalls
 
 MAX_CHANGES = 64
@@ -28,11 +28,7 @@ class CycleStates:
         self._cluster = cluster
         self._pod = pod
         self._plugins = [plugin for plugin in plugins if isinstance(plugin, CacheablePlugin)]
-        self._reads_objects = any(
-            Part.OBJECTS in parts_of(plugin, pod, skipped=skipped)
-            for plugin in plugins
-            for skipped in (False, True)
-        )
+        self._objects = ObjectsRead.of(plugins, pod, cluster.snapshot.objects, {})
         self._state: CycleState | None = None
         self._version = -1
 
@@ -56,16 +52,18 @@ class CycleStates:
         with self._cluster.lock:
             if self._cluster.version == version:
                 self._state, self._version = state, version
+                self._objects = self._objects and self._objects.now()
 
     def _pods_since(self, version: int) -> list[PodChange] | None:
         """Return the pods that came and went up to ``version``; None when plugins can't be updated."""
         changes = self._cluster.changes_since(self._version)
         if changes is None or len(changes) > MAX_CHANGES:
             return None
+        others = self._objects is not None and self._objects.unchanged()
         moved: list[PodChange] = []
         for row, record, amount in changes[: version - self._version]:
             if record is not None and amount and row != UNPLACED:
                 moved.append((row, record, amount))
-            elif record is None and row == UNPLACED and not amount and self._reads_objects:
+            elif record is None and row == UNPLACED and not amount and not others:
                 return None
         return moved

@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from mooring.framework import Pod
 from mooring.framework.state import ClusterState
+from mooring.runtime.cache.claim_scores import ClaimScores, ask_about_claims
 from mooring.runtime.cache.consistency import answer, check_may_decide, held
 from mooring.runtime.cache.evaluation_cache import EvaluationCache, Template
 from mooring.runtime.cache.outcome import Bypass, NotCachedError
@@ -49,8 +50,8 @@ class CachedDecisions:
             PluginFailureError: A plugin failed to sign the pod.
         """
 
-        def take(template: Template) -> Choice:
-            return self._chosen(pod, template, seed, assume=assume)
+        def take(template: Template, claims: ClaimScores | None) -> Choice:
+            return self._chosen(pod, template, claims, seed, assume=assume)
 
         return self._answer(pod, profile, calls, start, take)
 
@@ -59,8 +60,8 @@ class CachedDecisions:
     ) -> Cached | Bypass:
         """``decide`` that assumes nothing, with a private copy of the state that the answer is true for."""
 
-        def take(template: Template) -> Cached:
-            choice = self._chosen(pod, template, seed, assume=False)
+        def take(template: Template, claims: ClaimScores | None) -> Cached:
+            choice = self._chosen(pod, template, claims, seed, assume=False)
             return Cached(choice, self._cluster.fork(), template.cached)
 
         return self._answer(pod, profile, calls, start, take)
@@ -71,7 +72,7 @@ class CachedDecisions:
         profile: Profile,
         calls: Callable[[], PluginCalls],
         start: int,
-        take: Callable[[Template], Found],
+        take: Callable[[Template, ClaimScores | None], Found],
     ) -> Found | Bypass:
         """Return what ``take`` gives, under the state's lock; otherwise why ``pod`` has to be evaluated in
         full.
@@ -80,42 +81,56 @@ class CachedDecisions:
         try:
             check_may_decide(self._cluster, pod, profile)
             template = cache.find_decision(pod, profile)
-            with held(template.cached):
-                look = partial(template.cached.update, calls, start=start)
-                return answer(self._cluster, cache.counts, template, pod, look, lambda _: take(template))
+            cached, apart = template.cached, template.apart
+
+            def look() -> ClaimScores | None:
+                cached.update(calls, dynamic=apart is None, start=start)
+                return None if apart is None else ask_about_claims(cached, apart, pod, calls)
+
+            with held(cached):
+                counts, found = cache.counts, partial(take, template)
+                return answer(self._cluster, counts, template, pod, look, found)
         except NotCachedError as error:
             return error.reason
 
-    def _chosen(self, pod: Pod, template: Template, seed: int, *, assume: bool) -> Choice:
+    def _chosen(
+        self, pod: Pod, template: Template, claims: ClaimScores | None, seed: int, *, assume: bool
+    ) -> Choice:
         """Decide for ``pod`` in the state as it is. The caller holds both locks.
 
         Raises:
             NotCachedError: No node is feasible.
         """
         cached = template.cached
-        version, static = cached.version, cached.static
+        version, state = cached.version, claims.cycle_state if claims else cached.static.cycle_state
         select = self._assumed if assume else self._selected
-        selected = select(pod, template, seed)
+        selected = select(pod, template, claims, seed)
         if selected is None:
             raise NotCachedError(Bypass.NO_NODE)
         name = self._cluster.snapshot.nodes.names[selected.row]
         found = selected.row, selected.total, selected.ties, selected.evaluated, selected.feasible
-        return Choice(name, *found, version, static.cycle_state)
+        return Choice(name, *found, version, state)
 
-    def _selected(self, pod: Pod, template: Template, seed: int) -> Selected | None:
+    def _selected(
+        self, pod: Pod, template: Template, claims: ClaimScores | None, seed: int
+    ) -> Selected | None:
         """Select a node for a pod. The caller holds both locks."""
+        if claims is not None:
+            return claims.select(template.cached, seed, pod.metadata.uid)
         if not template.node:
             return template.cached.select(seed, pod.metadata.uid)
         row = self._cluster.snapshot.nodes.index.get(template.node)
         return None if row is None else template.cached.select_named(row)
 
-    def _assumed(self, pod: Pod, template: Template, seed: int) -> Selected | None:
+    def _assumed(
+        self, pod: Pod, template: Template, claims: ClaimScores | None, seed: int
+    ) -> Selected | None:
         """Select a node for a pod, which counts there from now on. The caller holds both locks."""
         cached, cluster, uid = template.cached, self._cluster, pod.metadata.uid
         record = cluster.snapshot.pods.records.get(uid)
-        if template.node or (record is not None and record.node_name):
-            # In the latter case it stays there, or can't be assumed.
-            selected, taken_in = self._selected(pod, template, seed), 0
+        if template.node or claims is not None or (record is not None and record.node_name):
+            # In the last case it stays there, or can't be assumed.
+            selected, taken_in = self._selected(pod, template, claims, seed), 0
         else:
             nodes, taken_in = cached.select_batch(seed, (uid,), template.kind)
             selected = nodes[0] if nodes else None

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from mooring.framework import Int32s, Int64s, NodeView, Pod
+from mooring.framework import Bools, Int32s, Int64s, NodeView, Pod
 from mooring.framework.state import ClusterState
 from mooring.runtime.cache.cycle_states import CycleStates
 from mooring.runtime.cache.outcome import Bypass, NotCachedError
@@ -56,9 +56,31 @@ class DynamicScores:
             PluginFailureError: A plugin failed.
         """
         static = self._static
-        if version == self._version and static.timeless and static.order is None:
-            return
-        view, use = self._view, calls()
+        if not (version == self._version and static.timeless and static.order is None):
+            self._rate(version, totals, calls, start, None)
+
+    def among(
+        self, version: int, totals: Int32s, calls: Callable[[], PluginCalls], passing: Bools
+    ) -> tuple[Int32s, Int64s]:
+        """As ``update``, of the rows in ``passing`` (bool[capacity]) alone, as if there were no others.
+
+        Returns:
+            int32[F], int64[F]: the feasible rows, and their totals.
+        """
+        self._version = -1
+        self._rate(version, totals, calls, 0, passing)
+        self._version = -1
+        return self._rows, self._totals
+
+    def _rate(
+        self,
+        version: int,
+        totals: Int32s,
+        calls: Callable[[], PluginCalls],
+        start: int,
+        passing: Bools | None,
+    ) -> None:
+        static, view, use = self._static, self._view, calls()
         evaluation = begin(static.dynamic, self._cluster, self._pod, view.rows, view)
         evaluation.state = self._cycle_states.at(version, use)
         allowed = run_pre_filter(evaluation, use)
@@ -66,6 +88,8 @@ class DynamicScores:
             raise NotCachedError(Bypass.PRE_FILTER)
         fits = view.take(totals, live=True) != OUT
         fits &= passed(evaluation, view, use)
+        if passing is not None:
+            fits &= view.take(passing, live=True)
         if np.count_nonzero(fits) != len(view):
             view = view.subset(view.rows[fits])
         self._evaluated = static.evaluated
@@ -74,7 +98,7 @@ class DynamicScores:
             by_row[view.at] = True
             found, looked_at = search(static.order, by_row, start, static.wanted)
             view, self._evaluated = view.subset(np.sort(found)), len(looked_at)
-        self._rows = view.rows
+        self._rows, self._totals = view.rows, np.zeros(0, np.int64)
         # Plugins are never asked to score no nodes.
         if len(view):
             raw = run_score(evaluation, view, run_pre_score(evaluation, view, use), use)

@@ -8,6 +8,7 @@ import msgspec
 from msgspec.structs import replace
 
 from mooring.framework import Pod
+from mooring.framework.internal import without_claims
 from mooring.framework.memory import share_of_memory
 from mooring.framework.named_node import without_named_node
 from mooring.framework.pod_table import PodKind
@@ -15,7 +16,7 @@ from mooring.framework.state import ClusterState
 from mooring.runtime.cache.cached_evaluation import CachedEvaluation, Calls
 from mooring.runtime.cache.change_tracker import ChangeTracker
 from mooring.runtime.cache.outcome import Bypass, CacheCounts, NotCachedError
-from mooring.runtime.cache.pod_signature import Signature, Signer
+from mooring.runtime.cache.pod_signature import Apart, Signature, Signer
 from mooring.runtime.cache.resource_scores import ResourceScores
 from mooring.runtime.cache.second_use import SecondUseCache
 from mooring.runtime.cache.static_scores import StaticScores, find_static_scores
@@ -47,12 +48,14 @@ class Template(msgspec.Struct, frozen=True):
             other labels are read by no plugin.
         node: The only node that they can go to, while the evaluation is of pods that may go anywhere; "" when
             they may as well.
+        apart: The parts of the profile, while the evaluation is of pods without claims; None when it isn't.
     """
 
     kind: PodKind
     cached: CachedEvaluation
     selected_keys: frozenset[str]
     node: str = ""
+    apart: Apart | None = None
 
 
 class EvaluationCache:
@@ -91,8 +94,17 @@ class EvaluationCache:
         self._template_bytes = 0
 
     def find_decision(self, pod: Pod, profile: Profile) -> Template:
-        """As ``find``, for a decision: pods that differ in the node that they name share an evaluation."""
-        node = "" if profile.samples else self._signer.named_node(pod, profile)
+        """As ``find``, for a decision: pods that differ in the node that they name, or in their claims, share
+        an evaluation.
+        """
+        if profile.samples:
+            return self.find(pod, profile)
+        apart = self._signer.apart(pod, profile)
+        if apart is not None:
+            like = self.find(without_claims(pod), apart.others)
+            kind = self.cluster.kind_of(pod)
+            return Template(kind, like.cached, like.selected_keys, apart=apart)
+        node = self._signer.named_node(pod, profile)
         if not node:
             return self.find(pod, profile)
         like = self.find(without_named_node(pod), profile)

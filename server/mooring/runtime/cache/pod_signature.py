@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import msgspec
 
 from mooring.framework import CacheablePlugin, Part, Plugin, Pod
 from mooring.framework.errors import MooringError
-from mooring.framework.internal import NamedNodeFilter, SignedBySelectors, SignedByShape, without_requests
+from mooring.framework.internal import (
+    ClaimReader,
+    NamedNodeFilter,
+    SignedBySelectors,
+    SignedByShape,
+    without_requests,
+)
 from mooring.framework.memory import share_of_memory
 from mooring.framework.named_node import named_node
 from mooring.framework.selected_labels import selected_labels
@@ -42,11 +49,26 @@ class Signature(msgspec.Struct, frozen=True):
     others: Profile
 
 
+class Apart(msgspec.Struct, frozen=True):
+    """A profile in parts, for pods with claims.
+
+    Attributes:
+        others: The profile with the plugins that read no claims, to which pods are as if they had none.
+        readers: The same with those that read them, but for the Filter of
+        last: those whose Filter comes after that of all others.
+    """
+
+    others: Profile
+    readers: Profile
+    last: Profile
+
+
 class _Plugins(msgspec.Struct, frozen=True):
     """The plugins of a profile that evaluate pods, each once.
 
     Attributes:
         by_selectors: Whether none of them looks at a label that no selector names.
+        claim_readers: Those that may read claims, by name; none when others may, too.
         naming: Those to which it may matter that a pod names a node; None when none sees to it.
         by_shape: Those whose signature doesn't look at what a pod requests, or that give none to any pod.
         by_requests: The other ones.
@@ -54,6 +76,7 @@ class _Plugins(msgspec.Struct, frozen=True):
     """
 
     by_selectors: bool
+    claim_readers: tuple[tuple[str, ClaimReader], ...]
     naming: tuple[SignedBySelectors, ...] | None
     by_shape: tuple[Plugin[Any], ...]
     by_requests: tuple[Plugin[Any], ...]
@@ -95,6 +118,7 @@ class Signer:
     def __init__(self) -> None:
         self._plugins: dict[str, _Plugins] = {}
         self._shapes: SecondUseCache[_Shape] = SecondUseCache(_MAX_SHAPE_BYTES)
+        self._apart: dict[tuple[str, frozenset[str]], Apart] = {}
         self._halves: dict[tuple[str, frozenset[Plugin[Any]]], tuple[ResourcePlugins, Profile]] = {}
 
     def sign(self, pod: Pod, profile: Profile) -> Signature | None:
@@ -130,6 +154,18 @@ class Signer:
         """
         return selected_labels(pod, keys) if self._of(profile).by_selectors else pod.metadata.labels
 
+    def apart(self, pod: Pod, profile: Profile) -> Apart | None:
+        """Return the profile in two, if ``pod`` has claims that some of its plugins read, and no others."""
+        readers = frozenset(
+            [name for name, reader in self._of(profile).claim_readers if reader.reads_claims_of(pod)]
+        )
+        if not readers:
+            return None
+        apart = self._apart.get((profile.key, readers))
+        if apart is None:
+            apart = self._apart[profile.key, readers] = _apart(profile, readers)
+        return apart
+
     def named_node(self, pod: Pod, profile: Profile) -> str:
         """Return the only node that ``pod`` can go to, if it is like others but for that; "" otherwise."""
         name, naming = named_node(pod), self._of(profile).naming
@@ -155,13 +191,27 @@ class Signer:
         return shape.parts
 
 
+def _apart(profile: Profile, readers: frozenset[str]) -> Apart:
+    others = narrowed(profile, lambda plugin: plugin.name not in readers)
+    reading = narrowed(profile, lambda plugin: plugin.name in readers)
+    after = max((at for at, each in enumerate(profile.filter, 1) if each.name not in readers), default=0)
+    last = profile.filter[after:]
+    return Apart(
+        replace(others, key="/".join((profile.key, "without", *sorted(readers)))),
+        replace(reading, filter=tuple(each for each in reading.filter if each not in last)),
+        replace(reading, filter=last),
+    )
+
+
 def _plugins(profile: Profile) -> _Plugins:
     plugins = profile.evaluating
     by_selectors = [plugin for plugin in plugins if isinstance(plugin, SignedBySelectors)]
+    readers = tuple((plugin.name, plugin) for plugin in plugins if isinstance(plugin, ClaimReader))
     filters = [[enabled.plugin for enabled in at] for at in (profile.pre_filter, profile.filter)]
     named = all(any(isinstance(plugin, NamedNodeFilter) for plugin in at) for at in filters)
     return _Plugins(
         by_selectors=len(by_selectors) == len(plugins),
+        claim_readers=readers if len(by_selectors) == len(plugins) else (),
         naming=tuple(by_selectors) if named and len(by_selectors) == len(plugins) else None,
         by_shape=tuple(plugin for plugin in plugins if not _signs_requests(plugin)),
         by_requests=tuple(filter(_signs_requests, plugins)),

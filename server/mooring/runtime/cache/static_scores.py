@@ -11,8 +11,10 @@ import numpy.typing as npt
 
 from mooring.framework import Bools, CycleState, Int32s, Int64s, NodeView, Part, Plugin, Pod, ScorePlugin
 from mooring.framework.columns import Scalar
-from mooring.framework.internal import AffinityReader, ImageReader, StatelessReserve, parts_of
+from mooring.framework.internal import AffinityReader, ImageReader, ObjectReader, StatelessReserve, parts_of
 from mooring.framework.normalize import Normalizer
+from mooring.framework.object_table import ObjectTable
+from mooring.framework.objects import Object
 from mooring.framework.pod_affinity import AffinityTerms
 from mooring.framework.points import POINTS
 from mooring.framework.state import ClusterState
@@ -33,6 +35,44 @@ DYNAMIC = Part.RESOURCES | Part.PODS | Part.FEASIBLE | Part.OUTSIDE
 
 
 _COMMITTING = tuple(point.base for point in POINTS.values() if point.commits)
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectsRead:
+    """The objects, beside nodes and pods, that some plugins read for a pod.
+
+    Attributes:
+        table: All objects.
+        versions: By kind that they read, its version when they did.
+    """
+
+    table: ObjectTable
+    versions: Mapping[type[Object], int]
+
+    @classmethod
+    def of(
+        cls,
+        plugins: Iterable[Plugin[Any]],
+        pod: Pod,
+        table: ObjectTable,
+        versions: Mapping[type[Object], int],
+    ) -> ObjectsRead | None:
+        """Return those that ``plugins`` read when each kind had its version; None when it may be any."""
+        kinds: set[type[Object]] = set()
+        for plugin in plugins:
+            if Part.OBJECTS in parts_of(plugin, pod) | parts_of(plugin, pod, skipped=True):
+                if not isinstance(plugin, ObjectReader):
+                    return None
+                kinds.update(plugin.kinds_read(pod))
+        return cls(table, {kind: versions.get(kind, 0) for kind in kinds})
+
+    def now(self) -> ObjectsRead:
+        """Return the same as of now."""
+        return ObjectsRead(self.table, {kind: self.table.version(kind) for kind in self.versions})
+
+    def unchanged(self) -> bool:
+        """Return whether no object of these kinds has changed since."""
+        return all(self.table.version(kind) == version for kind, version in self.versions.items())
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +99,7 @@ class StaticScores:
         parts: until one of these parts changes.
         images: What the version of the pod's images is now; None when a plugin reads others as well.
         images_version: What it was before the plugins were asked.
+        objects: The objects that they read; None when they may read any.
         concerned: Of the pods with terms about others, whether those with these matter; None = all do.
         checked: The latest version of the state at which nothing that matters was found to have changed.
         rows: int32[N], all nodes.
@@ -91,6 +132,7 @@ class StaticScores:
     cycle_state: CycleState
     images: Callable[[], Hashable] | None
     images_version: Hashable
+    objects: ObjectsRead | None
     concerned: Callable[[AffinityTerms], bool] | None
     checked: int
     used: int = 0
@@ -101,6 +143,8 @@ class StaticScores:
         parts = self.parts
         if self.images is not None and self.images() == self.images_version:
             parts &= ~Part.IMAGES
+        if self.objects is not None and self.objects.unchanged():
+            parts &= ~Part.OBJECTS
         if tracker.moved_since(self.checked, parts, self.concerned):
             return False
         self.checked = max(self.checked, version)
@@ -147,6 +191,8 @@ def find_static_scores(
     evaluation = begin(profile, cluster, pod, rows)
     roles, images = _Roles(pod), _images(profile, cluster, pod)
     images_version = None if images is None else images()
+    objects = cluster.snapshot.objects
+    versions = {kind: objects.version(kind) for kind in tuple(objects.kinds)}
     allowed = _allowed(evaluation, roles, calls)
     evaluation.profile = narrowed(profile, roles.is_static)
     run_filters(evaluation, np.flatnonzero(allowed).astype(np.int32), calls)
@@ -175,6 +221,7 @@ def find_static_scores(
         cycle_state=evaluation.state,
         images=images,
         images_version=images_version,
+        objects=ObjectsRead.of(filter(roles.is_static, profile.evaluating), pod, objects, versions),
         concerned=roles.concerned(cluster),
         checked=version,
     )

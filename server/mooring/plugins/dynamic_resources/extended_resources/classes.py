@@ -6,13 +6,19 @@ Mirrors ``k8s.io/dynamic-resource-allocation/deviceclass/extendedresourcecache``
 from __future__ import annotations
 
 from mooring.framework.object_table import ObjectTable
-from mooring.framework.objects import DeviceClass
+from mooring.framework.objects import DeviceClass, Object
+from mooring.framework.objects.claims import ResourceClaim
+from mooring.framework.objects.devices import ResourceSlice
 
 GATE = "DRAExtendedResource"
 """The feature gate, on since 1.36."""
 
 IMPLICIT = "deviceclass.resource.kubernetes.io/"
 """What the implicit resource name of a class begins with."""
+
+
+DEVICE_KINDS: tuple[type[Object], ...] = (DeviceClass, ResourceClaim, ResourceSlice)
+"""The kinds of objects that say which devices there are, and which are taken."""
 
 
 def resource_names(device_class: DeviceClass) -> tuple[str, ...]:
