@@ -13,6 +13,7 @@ import pytest
 
 from mooring import config
 from mooring.app.reload import REJECTED, TOOK, ConfigurationReload, own_pod
+from mooring.client.errors import info_of
 from mooring.cluster.state import State
 from mooring.framework.errors import InvalidArgumentError
 from mooring.runtime.profiles.registry import new_in_tree_registry
@@ -21,6 +22,8 @@ from mooring.telemetry.reload_metrics import ReloadMetrics
 from mooring.testing import make_pod
 from mooring.v1 import objects_pb2
 from mooring.v1 import scheduling_service_pb2 as pb
+from mooring.v1.plugin_service_pb2 import ListProfilesRequest
+from mooring.v1.plugin_service_pb2_grpc import PluginServiceStub
 from mooring.v1.scheduling_service_pb2_grpc import SchedulingServiceStub
 from tests.cli.commands import fetch, scoring, serving, write_config
 from tests.process import until
@@ -207,6 +210,15 @@ def test_no_call_fails_while_the_file_of_a_server_changes(tmp_path: Path) -> Non
             until(lambda: b"mooring_config_reload_success 0.0" in fetch(metrics)[1], "the rejection")
             count = len(seen)
             until(lambda: len(seen) > count + 10, "more answers")
+        plugins = PluginServiceStub(channel)
+        earlier = plugins.ListProfiles(ListProfilesRequest(configuration_hash=known[0]))
+        now = plugins.ListProfiles(ListProfilesRequest())
+        with pytest.raises(grpc.RpcError) as unknown:
+            plugins.ListProfiles(ListProfilesRequest(configuration_hash="0"))
+    assert [each.hash for each in now.configurations] == known
+    assert (earlier.configuration_hash, now.configuration_hash) == (known[0], known[-1])
+    assert earlier.profiles[0].configuration_json != now.profiles[0].configuration_json
+    assert info_of(unknown.value).reason == "CONFIGURATION_NOT_FOUND"
     assert set(seen) == set(known)
     assert list(dict.fromkeys(seen)) == known
     assert seen[-1] == known[-1]

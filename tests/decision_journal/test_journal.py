@@ -6,6 +6,7 @@ import threading
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from mooring.decisions.filters import DecisionFilter
 from mooring.decisions.journal import BATCH_ROW_BYTES, RECORD_BYTES, DecisionJournal
@@ -101,6 +102,23 @@ def test_the_newest_come_in_order(limit: int, before: int | None, expected: list
     for entry in (record("a"), batch("b", "c"), record("d")):
         journal.add(entry)
     assert [one.name for _, one in journal.newest(limit, None, before)] == expected
+
+
+@pytest.mark.parametrize(
+    ("most", "expected"),
+    [
+        pytest.param(0, ["tied"], id="tied"),
+        pytest.param(9, ["tied"], id="too far"),
+        pytest.param(10, ["tied", "second"], id="the next one is as near"),
+    ],
+)
+def test_close_decisions_are_those_that_another_node_nearly_won(most: int, expected: list[str]) -> None:
+    journal = DecisionJournal()
+    tied = replace(record("tied", node="a"), ties=2)
+    second = replace(record("second", node="a"), total=50, runner_up="b", runner_up_total=40, ties=1)
+    for entry in (tied, second, replace(record("unknown", node="a"), ties=1, total=50), record("none")):
+        journal.add(entry)
+    assert names(journal, 0, max_margin=most) == expected
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,17 @@
+import re
 from typing import Any
 
 import pytest
 
-from mooring.framework.label_selector import NOTHING, LabelMatcher, SelectorError, compiled, having
+from mooring.framework.label_selector import (
+    MAX_SELECTOR,
+    NOTHING,
+    LabelMatcher,
+    SelectorError,
+    compiled,
+    having,
+    parsed,
+)
 from mooring.framework.objects import LabelSelector, LabelSelectorRequirement
 
 WEB = {"app": "web", "tier": "front"}
@@ -72,3 +81,41 @@ def test_narrowed_by_another_both_must_match() -> None:
 def test_a_selector_that_can_not_be_used(wanted: Any, said: str) -> None:
     with pytest.raises(SelectorError, match=said):
         compiled(selector(wanted))
+
+
+@pytest.mark.parametrize(
+    ("text", "matches"),
+    [
+        pytest.param("", True, id="empty"),
+        pytest.param(" app=web ", True, id="value"),
+        pytest.param("app == web", True, id="two equals signs"),
+        pytest.param("app!=web", False, id="another value"),
+        pytest.param("zone!=a", True, id="another value, without the key"),
+        pytest.param("app in (db, web)", True, id="in"),
+        pytest.param("app notin (db,web)", False, id="not in"),
+        pytest.param("tier", True, id="key"),
+        pytest.param("!tier", False, id="no key"),
+        pytest.param("app in (db, web),tier=front,!zone", True, id="all hold"),
+        pytest.param("app in (db, web),tier=back", False, id="one doesn't"),
+        pytest.param("app=", False, id="empty value"),
+    ],
+)
+def test_a_selector_as_kubectl_takes_it(text: str, matches: bool) -> None:
+    assert parsed(text).matches(WEB) is matches
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        pytest.param("app=web,", "'' is none of KEY=VALUE", id="ends with a comma"),
+        pytest.param("app in web", "'app in web' is none of", id="no parentheses"),
+        pytest.param("app in (web", "'app in (web' is none of", id="open parenthesis"),
+        pytest.param("a>1", "'a>1' is not a label key", id="an order"),
+        pytest.param("-a=b", "'-a' is not a label key", id="key"),
+        pytest.param("a=-b", "'-b' is not a label value", id="value"),
+        pytest.param("a" * (MAX_SELECTOR + 1), "has 4097 characters, and may have 4096", id="too long"),
+    ],
+)
+def test_text_that_is_no_selector(text: str, fault: str) -> None:
+    with pytest.raises(SelectorError, match=f"^{re.escape(fault)}"):
+        parsed(text)

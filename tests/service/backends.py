@@ -30,7 +30,7 @@ from mooring.runtime.commit.binding_cycle import BindingCycle
 from mooring.runtime.commit.committer import Committer
 from mooring.runtime.engine import Engine
 from mooring.runtime.profiles.registry import Registry, new_in_tree_registry
-from mooring.service.backend import Backend, Limits, PodInQueue
+from mooring.service.backend import Backend, ConfigurationPeriod, Limits, PodInQueue
 from mooring.service.calls.errors import DETAILS_KEY, failure_of
 from mooring.service.calls.slots import Slots
 from mooring.service.offer import Servicers
@@ -149,7 +149,7 @@ def world(
         sources=given,
         synced=lambda: source.synced if push else bool(given()) and all(each.synced for each in given()),
         plugins=tuple(plugin_entries(registry)),
-        profile_documents=dict,
+        configurations=lambda: [ConfigurationPeriod(loaded.hash, 0.0)],
         pushes=PushBridge(source) if push else None,
         api_server_connected=binder is not None,
         read_pod=api.read_pod if api else None,

@@ -47,6 +47,7 @@ def test_what_the_server_knows(way: Callable[..., Any]) -> None:
     assert info.start_time.ToDatetime().year == 2026
     assert info.provenance.profile == ""
     assert info.provenance.configuration_hash
+    assert (info.leads, info.leader) == (True, "")
 
 
 UNSCHEDULABLE = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable"}
@@ -82,6 +83,24 @@ def test_pending_pods(way: Callable[..., Any]) -> None:
     bare = pb.PendingPod(pod=PodReference(namespace="default", name="bare", uid="bare"))
     assert list(here.pods)[:2] == [first, bare]
     assert (here.pods[2].pod.name, here.pods[2].unschedulable) == ("gated", False)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_nodes_and_pending_pods_with_labels(way: Callable[..., Any]) -> None:
+    nodes = (make_node(name, labels={"zone": zone}) for name, zone in (("a", "x"), ("b", "y"), ("c", "x")))
+    pods = (make_pod("web-1", labels={"app": "web"}), make_pod("db", labels={"app": "db"}))
+    with world(*nodes, *pods) as w, way(w.backend) as stubs:
+        found = stubs.cluster.ListNodes(pb.ListNodesRequest(label_selector="zone in (x)"))
+        waiting = stubs.cluster.ListPendingPods(pb.ListPendingPodsRequest(label_selector="app!=db"))
+        for request in (
+            pb.ListNodesRequest(label_selector="zone=("),
+            pb.ListNodesRequest(label_selector="zone=x", since_epoch=1),
+        ):
+            failure = rejected(lambda asked=request: stubs.cluster.ListNodes(asked))  # type: ignore[misc]
+            assert failure.code is grpc.StatusCode.INVALID_ARGUMENT
+            assert [field for field, _ in failure.violations] == ["label_selector"]
+    assert (list(found.nodes.names.names), len(found.indices), found.complete) == (["a", "c"], 2, True)
+    assert [each.pod.name for each in waiting.pods] == ["web-1"]
 
 
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"

@@ -151,6 +151,27 @@ def test_pods_without_a_node_are_grouped_by_owner_and_reason() -> None:
     assert not elsewhere.groups
 
 
+def test_pods_without_a_node_are_grouped_by_labels_of_those_that_are_there() -> None:
+    there = pod("there", "64", labels={"app": "web"})
+    with asked() as (w, stubs):
+        nodes = [make_node(name, allocatable=ROOM) for name in ("n1", "n2")]
+        w.put(*nodes, there, pod("db", "64", labels={"app": "db"}))
+        for each in (there, pod("db", "64"), pod("elsewhere", "64", labels={"app": "web"})):
+            schedule(stubs, each)
+        answer = stubs.decisions.SummarizeReasons(pb.SummarizeReasonsRequest(label_selector="app=web"))
+        request = pb.SummarizeReasonsRequest(label_selector="=")
+        end = rejected(lambda: stubs.decisions.SummarizeReasons(request))
+    assert [each.name for group in answer.groups for each in group.examples] == ["there"]
+    assert end.code is grpc.StatusCode.INVALID_ARGUMENT
+
+
+def test_close_decisions_are_asked_for_by_the_margin() -> None:
+    with asked() as (_, stubs):
+        schedule(stubs, pod("tied"), pod("none", "64"))
+        close = listed(stubs, filter=pb.DecisionFilter(max_margin=0))
+    assert [each.pod.name for each in close] == ["tied"]
+
+
 def test_a_pod_that_got_its_node_is_no_longer_among_them() -> None:
     with asked() as (_, stubs):
         schedule(stubs, pod("a", "64"))

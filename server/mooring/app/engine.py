@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import logging
+import time
+from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from mooring import config
@@ -23,6 +25,9 @@ from mooring.runtime.profiles.profiles import Profiles
 from mooring.runtime.profiles.registry import Registry, installed_registry
 
 log = logging.getLogger(__name__)
+
+MOST_CONFIGURATIONS = 16
+"""Configurations that are remembered, so that decisions of before can be understood."""
 
 
 def registry_of(options: EngineOptions) -> Registry:
@@ -101,6 +106,7 @@ class Core:
         state: The cluster, empty at first.
         engine: Decides over the state by the configuration's profiles.
         builder: Makes the profiles of another configuration.
+        configurations: The last ones that came into force, with the time in seconds since the epoch.
     """
 
     registry: Registry
@@ -108,11 +114,18 @@ class Core:
     state: State
     engine: Engine
     builder: ProfileBuilder
+    configurations: deque[tuple[float, config.Configuration]] = field(
+        init=False, default_factory=lambda: deque(maxlen=MOST_CONFIGURATIONS)
+    )
+
+    def __post_init__(self) -> None:
+        self.configurations.append((time.time(), self.configuration))
 
     def reconfigure(self, configuration: config.Configuration, profiles: Profiles) -> None:
         """Decide by another configuration from now on; decisions that have begun end with their own."""
         self.configuration = configuration
         self.engine.profiles = profiles
+        self.configurations.append((time.time(), configuration))
 
 
 def build_core(  # noqa: PLR0913 - what the engines of server, scheduler and offline commands differ in

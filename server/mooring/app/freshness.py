@@ -45,14 +45,14 @@ class FreshLeadership:
 
     The state's age is read now and then and extrapolated, which is exact: an age only grows with time.
 
-    Args:
-        leadership: Whether this process leads.
+    Attributes:
+        election: Whether this process leads, whatever the state's age.
         freshness: Whether the state is recent enough to decide upon.
     """
 
-    def __init__(self, leadership: Leadership, freshness: Freshness) -> None:
-        self._leadership = leadership
-        self._freshness = freshness
+    def __init__(self, election: Leadership, freshness: Freshness) -> None:
+        self.election = election
+        self.freshness = freshness
         self._fresh = False
         self._look_at = 0.0
 
@@ -60,11 +60,11 @@ class FreshLeadership:
         """Return whether this process leads, by a state that is young enough to decide upon."""
         now = time.monotonic()
         if now >= self._look_at:
-            left = self._freshness.seconds_left
+            left = self.freshness.seconds_left
             self._fresh = left >= 0
             self._look_at = now + (min(left, LOOK_SECONDS) if self._fresh else LOOK_SECONDS)
-        return self._fresh and self._leadership.is_leader()
+        return self._fresh and self.election.is_leader()
 
     def leader(self) -> str:
         """Who leads."""
-        return self._leadership.leader()
+        return self.election.leader()

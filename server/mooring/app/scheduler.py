@@ -256,7 +256,7 @@ def _assemble(options: SchedulerOptions, metrics: Metrics, give_up: Callable[[],
     )
     scheduler = _scheduler(dependencies, options, configuration)
     observer.measure_queue(scheduler.queue)
-    decides = DecidingParts(core, memory, source, freshness, dependencies.committer, scheduler, tracer)
+    decides = DecidingParts(core, memory, source, leadership, dependencies.committer, scheduler, tracer)
     return _SchedulerParts(core, connection, source, freshness, cycle, scheduler, election, decides)
 
 

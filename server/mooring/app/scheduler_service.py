@@ -12,12 +12,12 @@ from datetime import UTC, datetime
 
 from mooring import __version__
 from mooring.app.bridge import Decoder, read_changes, source_state
+from mooring.app.configurations import configuration_periods
 from mooring.app.decisions import DecisionMemory
 from mooring.app.engine import Core
-from mooring.app.freshness import Freshness
+from mooring.app.freshness import FreshLeadership
 from mooring.app.options import SchedulerOptions
 from mooring.app.plugin_entries import plugin_entries
-from mooring.app.server import profile_documents
 from mooring.cluster.sources import KubernetesSource
 from mooring.runtime.commit.committer import Committer
 from mooring.scheduler.scheduler import Scheduler
@@ -43,7 +43,7 @@ class DecidingParts:
     core: Core
     memory: DecisionMemory
     source: KubernetesSource
-    freshness: Freshness
+    leadership: FreshLeadership
     committer: Committer
     scheduler: Scheduler
     tracer: Tracer | None
@@ -74,9 +74,10 @@ def scheduler_service(options: SchedulerOptions, parts: DecidingParts, metrics: 
         start_time=datetime.now(UTC),
         sources=lambda: [*map(source_state, parts.source.describe())],
         synced=lambda: parts.source.synced,
-        stale=parts.freshness.stale,
+        stale=parts.leadership.freshness.stale,
         plugins=tuple(plugin_entries(core.registry)),
-        profile_documents=lambda: profile_documents(core.configuration),
+        configurations=lambda: configuration_periods(core),
+        leadership=parts.leadership.election,
         api_server_connected=True,
         feature_gates=dict(options.engine.feature_gates),
         limits=Limits(max_concurrent_calls=service.max_concurrent_calls),
@@ -86,7 +87,7 @@ def scheduler_service(options: SchedulerOptions, parts: DecidingParts, metrics: 
         queue=lambda: _queue(parts.scheduler),
     )
     servicers = Servicers.of(backend, measured=options.serving is not None)
-    ready = parts.freshness.not_ready
+    ready = parts.leadership.freshness.not_ready
     offered = servicers.services()
     return build(offered, service, metrics=metrics, slots=slots, ready=ready, tracer=parts.tracer)
 

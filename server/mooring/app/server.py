@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import secrets
 import threading
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from mooring import __version__, config
 from mooring.app.bridge import Decoder, PushBridge, read_changes, source_state
+from mooring.app.configurations import configuration_periods
 from mooring.app.decisions import DecisionMemory
 from mooring.app.election import election_of, with_election
 from mooring.app.engine import Core, build_core, configuration_of, parse_configuration, registry_of
@@ -30,9 +30,9 @@ from mooring.cluster.api import ApiServer
 from mooring.cluster.binding import KubernetesBinder, LocalBinder
 from mooring.cluster.cluster_api import KubernetesApi
 from mooring.cluster.sources import KubernetesSource, PushSource, Source
-from mooring.config.show import plain
 from mooring.framework import Pod
 from mooring.framework.errors import InvalidArgumentError
+from mooring.framework.handle import Unchallenged
 from mooring.runtime.commit.binding_cycle import BindingCycle
 from mooring.runtime.commit.committer import Committer
 from mooring.scheduler.leadership import LeaderElection
@@ -182,7 +182,8 @@ class _Decisions:
             synced=lambda: self.source.synced,
             stale=self.freshness.stale,
             plugins=tuple(plugin_entries(core.registry)),
-            profile_documents=lambda: profile_documents(core.configuration),
+            configurations=lambda: configuration_periods(core),
+            leadership=self.election or Unchallenged(),
             pushes=PushBridge(self.source) if isinstance(self.source, PushSource) else None,
             api_server_connected=self.api is not None,
             read_pod=self._read_pod(),
@@ -312,12 +313,6 @@ def _election(
             "--leader-elect", "needs an API server: give --kubeconfig or --in-cluster"
         )
     return election_of(asked, server, metrics, lost)
-
-
-def profile_documents(configuration: config.Configuration) -> dict[str, str]:
-    """By profile, its configuration with every default, as JSON; secrets are hidden."""
-    profiles = plain(configuration.document, hide=True)["profiles"]
-    return {profile["schedulerName"]: json.dumps(profile) for profile in profiles}
 
 
 def _first_epoch() -> int:

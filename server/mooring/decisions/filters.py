@@ -20,6 +20,7 @@ class DecisionFilter:
         kinds: What was to be decided; none = anything.
         results: How it ended; none = anyhow.
         rejecting_plugin: A plugin that rejected something.
+        max_margin: By how much the selected node's total is above the next one's at most; None = any.
     """
 
     namespace: str = ""
@@ -30,6 +31,7 @@ class DecisionFilter:
     kinds: frozenset[DecisionKind] = frozenset()
     results: frozenset[DecisionResult] = frozenset()
     rejecting_plugin: str = ""
+    max_margin: int | None = None
 
     def matches(self, record: Record) -> bool:
         """Return whether it lets this decision through."""
@@ -43,7 +45,15 @@ class DecisionFilter:
             and (not self.kinds or about.kind in self.kinds)
             and (not self.results or record.result in self.results)
             and (not self.rejecting_plugin or (why is not None and self.rejecting_plugin in why.plugins))
+            and (self.max_margin is None or self._is_close(record, self.max_margin))
         )
+
+    @staticmethod
+    def _is_close(record: Record, margin: int) -> bool:
+        """Return whether another node's total is so near that of the selected one."""
+        if record.ties > 1:
+            return True
+        return bool(record.runner_up) and record.total - record.runner_up_total <= margin
 
     def may_match(self, batch: BatchRecord) -> bool:
         """Return whether it may let a decision of the batch through; cheap."""

@@ -6,11 +6,15 @@ Mirrors ``LabelSelectorAsSelector`` of ``k8s.io/apimachinery/pkg/apis/meta/v1/he
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from mooring.framework.names import is_label_value, is_qualified_name
 from mooring.framework.objects import LabelSelector, LabelSelectorRequirement
+
+MAX_SELECTOR = 4_096
+"""The longest text of a selector, in characters."""
 
 
 class SelectorError(ValueError):
@@ -83,6 +87,41 @@ def compiled(selector: LabelSelector | None) -> LabelMatcher:
     for fault in _faults(matcher):
         raise SelectorError(fault)
     return matcher
+
+
+def parsed(text: str) -> LabelMatcher:
+    """Compile a selector as kubectl takes it: ``app=web,tier!=db,zone in (a, b),!gpu``; "" matches all.
+
+    Raises:
+        SelectorError: It is none, or too long.
+    """
+    if len(text) > MAX_SELECTOR:
+        raise SelectorError(f"has {len(text)} characters, and may have {MAX_SELECTOR}")
+    requirements = tuple(_parsed(part.strip()) for part in _COMMA.split(text)) if text.strip() else ()
+    matcher = LabelMatcher(requirements)
+    for fault in _faults(matcher):
+        raise SelectorError(fault)
+    return matcher
+
+
+_COMMA = re.compile(r",(?![^(]*\))")
+"""Between two conditions, not between the values of one."""
+
+_EQUALITY = re.compile(r"([^\s=!()]+)\s*(==|=|!=)\s*([^\s=!()]*)")
+_SET = re.compile(r"([^\s=!()]+)\s+(in|notin)\s*\(([^()]*)\)")
+_EXISTENCE = re.compile(r"(!?)\s*([^\s=!()]+)")
+
+
+def _parsed(text: str) -> Requirement:
+    """Return the condition that one part of a selector's text is."""
+    if found := _EQUALITY.fullmatch(text):
+        return Requirement(found[1], "NotIn" if found[2] == "!=" else "In", frozenset((found[3],)))
+    if found := _SET.fullmatch(text):
+        values = frozenset(value.strip() for value in found[3].split(","))
+        return Requirement(found[1], "In" if found[2] == "in" else "NotIn", values)
+    if found := _EXISTENCE.fullmatch(text):
+        return Requirement(found[2], "DoesNotExist" if found[1] else "Exists")
+    raise SelectorError(f"{text!r} is none of KEY=VALUE, KEY!=VALUE, KEY in (VALUE, ...), KEY and !KEY")
 
 
 def _requirement(expression: LabelSelectorRequirement) -> Requirement:

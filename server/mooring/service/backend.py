@@ -11,6 +11,7 @@ from mooring.decisions.decisions import Decisions
 from mooring.decisions.repeating import Repeater
 from mooring.framework import Node, Pod
 from mooring.framework.errors import UnavailableError
+from mooring.framework.handle import Leadership, Unchallenged
 from mooring.runtime.commit.committer import Committer
 from mooring.runtime.engine import Engine
 from mooring.runtime.profiles.profile import Profile
@@ -89,6 +90,21 @@ class PluginEntry:
 
 
 @dataclass(frozen=True, slots=True)
+class ConfigurationPeriod:
+    """A configuration that is in force, or was.
+
+    Attributes:
+        hash: As decisions carry it.
+        begin: When it came into force, in seconds since the epoch.
+        documents: Returns, by profile, its configuration with all defaults, as JSON.
+    """
+
+    hash: str
+    begin: float
+    documents: Callable[[], Mapping[str, str]] = dict
+
+
+@dataclass(frozen=True, slots=True)
 class PodInQueue:
     """A pod in the scheduler's queue; see ``QueuedPod``. Times are in seconds since the epoch, 0 = none."""
 
@@ -130,9 +146,10 @@ class Backend:
         sources: The sources as they are now.
         synced: Whether the sources have had their first full load; called before each decision.
         plugins: The plugins that the server knows, by name.
-        profile_documents: Returns, by profile, its configuration in force with all defaults, as JSON.
+        configurations: Returns the configurations since the start that are remembered, the one in force last.
         pushes: Takes PushObjects; None when there is no push source.
         api_server_connected: Whether binds go to an API server.
+        leadership: Whether this process may commit.
         stale: Why the state may be behind the cluster, "" = it is not; called before each decision.
         read_pod: Reads a pod by namespace and name from the API server; None without one, and where a source
             follows it and knows every pod.
@@ -161,9 +178,10 @@ class Backend:
     sources: Callable[[], Sequence[SourceState]]
     synced: Callable[[], bool]
     plugins: Sequence[PluginEntry]
-    profile_documents: Callable[[], Mapping[str, str]]
+    configurations: Callable[[], Sequence[ConfigurationPeriod]]
     pushes: PushReceiver | None = None
     api_server_connected: bool = False
+    leadership: Leadership = field(default_factory=Unchallenged)
     stale: Callable[[], str] = str
     read_pod: Callable[[str, str], Pod | None] | None = None
     feature_gates: Mapping[str, bool] = field(default_factory=dict)

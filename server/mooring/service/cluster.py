@@ -10,13 +10,15 @@ from google.protobuf.timestamp_pb2 import Timestamp
 
 from mooring.framework import Int32s, Node, NodeTable
 from mooring.framework.errors import FailedPreconditionError, InvalidArgumentError
+from mooring.framework.label_selector import LabelMatcher
 from mooring.framework.objects import Pod
 from mooring.service.backend import Backend, PushReceiver
 from mooring.service.calls import audit
 from mooring.service.calls.access import client_name
 from mooring.service.wire.columns import put
+from mooring.service.wire.decision_messages import timestamp
 from mooring.service.wire.node_names import fill_names, names_of
-from mooring.service.wire.objects import known_node, known_pod, manifest_of
+from mooring.service.wire.objects import known_node, known_pod, label_matcher, manifest_of
 from mooring.telemetry.source_metrics import SourceState
 from mooring.v1 import cluster_service_pb2 as pb
 from mooring.v1 import nodes_pb2, objects_pb2
@@ -36,6 +38,7 @@ class ClusterServicer(ClusterServiceServicer):
         state = backend.engine.state
         started = Timestamp()
         started.FromDatetime(backend.start_time)
+        configuration = backend.configurations()[-1]
         # Counts are kept as objects come and read without the state's lock: a flood of these questions, as
         # behind /readyz of adapters, holds up no decision.
         return pb.GetClusterInfoResponse(
@@ -49,12 +52,18 @@ class ClusterServicer(ClusterServiceServicer):
             server_version=backend.server_version,
             start_time=started,
             api_server_connected=backend.api_server_connected,
+            leads=backend.leadership.is_leader(),
+            leader=backend.leadership.leader(),
+            configuration_time=timestamp(configuration.begin),
         )
 
     def ListNodes(self, request: pb.ListNodesRequest, context: grpc.ServicerContext) -> pb.ListNodesResponse:
         self._backend.require_synced()
         if request.form not in nodes_pb2.NodeForm.values():
             raise InvalidArgumentError.at("form", f"{request.form} is not a NodeForm")
+        if request.label_selector and request.HasField("since_epoch"):
+            raise InvalidArgumentError.at("label_selector", "is given together with since_epoch")
+        matcher = label_matcher(request.label_selector, "label_selector")
         state = self._backend.engine.state
         table = state.snapshot.nodes
         with state.lock:
@@ -64,6 +73,8 @@ class ClusterServicer(ClusterServiceServicer):
             )
             changed = np.ones(table.capacity, np.bool_) if complete else table.row_epoch > request.since_epoch
             rows = np.flatnonzero(changed & table.alive).astype(np.int32)
+            if not matcher.empty:
+                rows = np.array([row for row in rows.tolist() if _has_labels(table, row, matcher)], np.int32)
             response = pb.ListNodesResponse(
                 provenance=self._provenance(), complete=complete, nodes=_names(table, rows, request.form)
             )
@@ -80,7 +91,12 @@ class ClusterServicer(ClusterServiceServicer):
         provenance = self._provenance()
         # Of a cluster's pods few are pending; records are kept as they are, so no decision has to wait.
         pending = self._backend.engine.state.snapshot.pods.pending()
-        wanted = (pod for pod in pending if request.namespace in ("", pod.metadata.namespace))
+        matcher = label_matcher(request.label_selector, "label_selector")
+        wanted = (
+            pod
+            for pod in pending
+            if request.namespace in ("", pod.metadata.namespace) and matcher.matches(pod.metadata.labels)
+        )
         return pb.ListPendingPodsResponse(provenance=provenance, pods=map(_pending, wanted))
 
     def GetObject(self, request: pb.GetObjectRequest, context: grpc.ServicerContext) -> pb.GetObjectResponse:
@@ -129,6 +145,11 @@ class ClusterServicer(ClusterServiceServicer):
     def _provenance(self) -> objects_pb2.Provenance:
         state = self._backend.engine.state
         return self._backend.provenance(state.version, state.snapshot.nodes.epoch)
+
+
+def _has_labels(table: NodeTable, row: int, matcher: LabelMatcher) -> bool:
+    node = table.nodes[row]
+    return node is not None and matcher.matches(node.metadata.labels)
 
 
 def _source(source: SourceState) -> pb.SourceInfo:

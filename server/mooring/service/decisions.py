@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import TypeVar
 
 import grpc
@@ -20,6 +21,7 @@ from mooring.framework.errors import (
     InvalidArgumentError,
     UnimplementedError,
 )
+from mooring.framework.label_selector import LabelMatcher
 from mooring.service.backend import Backend, PodInQueue
 from mooring.service.calls.interceptors import in_slot
 from mooring.service.calls.slots import SlotProgress
@@ -34,6 +36,7 @@ from mooring.service.wire.decision_messages import (
     result_message,
     timestamp,
 )
+from mooring.service.wire.objects import label_matcher
 from mooring.v1 import decision_service_pb2 as pb
 from mooring.v1 import nodes_pb2, objects_pb2
 from mooring.v1 import scheduling_service_pb2 as scheduling_pb
@@ -144,11 +147,11 @@ class DecisionServicer(DecisionServiceServicer):
         window = request.window.ToNanoseconds() / 1e9
         if window < 0:
             raise InvalidArgumentError.at("window", "must be 0 or more")
+        matcher = label_matcher(request.label_selector, "label_selector")
         now = time.time()
         begin = now - window if window else 0.0
-        found = summarize(
-            journal, begin, self._is_pending, namespace=request.namespace, profile=request.profile
-        )
+        is_pending = self._is_pending if matcher.empty else partial(self._is_pending_with, matcher)
+        found = summarize(journal, begin, is_pending, namespace=request.namespace, profile=request.profile)
         first = found.begin or now
         return pb.SummarizeReasonsResponse(
             groups=[_group(group, first, now) for group in found.groups[:limit]],
@@ -244,6 +247,11 @@ class DecisionServicer(DecisionServiceServicer):
             # One that came with a call is known to nobody; one from the queue is gone.
             return not record.attempt
         return not known.node_name
+
+    def _is_pending_with(self, matcher: LabelMatcher, record: Record) -> bool:
+        """Return whether the state has the pod of a decision with such labels, and without a node."""
+        known = self._backend.engine.state.snapshot.pods.get(record.uid)
+        return known is not None and not known.node_name and matcher.matches(known.pod.metadata.labels)
 
     def _run(self, context: grpc.ServicerContext, work: Callable[[SlotProgress], Response]) -> Response:
         self._backend.require_synced()

@@ -6,10 +6,12 @@ from collections.abc import Mapping
 
 import grpc
 
+from mooring.framework.errors import NotFoundError
 from mooring.framework.points import POINTS as EXTENSION_POINTS
 from mooring.runtime.profiles.profile import Profile
 from mooring.service.backend import Backend, PluginEntry
 from mooring.service.scheduling.batch import COMMIT_MODES
+from mooring.service.wire.decision_messages import timestamp
 from mooring.v1 import nodes_pb2
 from mooring.v1 import plugin_service_pb2 as pb
 from mooring.v1.plugin_service_pb2_grpc import PluginServiceServicer
@@ -106,10 +108,25 @@ class PluginServicer(PluginServiceServicer):
     def ListProfiles(
         self, request: pb.ListProfilesRequest, context: grpc.ServicerContext
     ) -> pb.ListProfilesResponse:
-        profiles, documents = self._backend.engine.profiles, self._backend.profile_documents()
+        periods = self._backend.configurations()
+        wanted = request.configuration_hash or periods[-1].hash
+        period = next((each for each in reversed(periods) if each.hash == wanted), None)
+        if period is None:
+            raise NotFoundError(
+                f"no configuration {wanted!r} has been in force since the start, or it is forgotten",
+                reason="CONFIGURATION_NOT_FOUND",
+            )
+        documents = period.documents()
+        if period is periods[-1]:
+            profiles = [self._profile(each, documents) for each in self._backend.engine.profiles.values()]
+        else:
+            profiles = [pb.Profile(name=name, configuration_json=text) for name, text in documents.items()]
         return pb.ListProfilesResponse(
-            profiles=[self._profile(profile, documents) for profile in profiles.values()],
-            configuration_hash=profiles.configuration,
+            profiles=profiles,
+            configuration_hash=wanted,
+            configurations=[
+                pb.ConfigurationPeriod(hash=each.hash, begin_time=timestamp(each.begin)) for each in periods
+            ],
         )
 
     def GetCapabilities(

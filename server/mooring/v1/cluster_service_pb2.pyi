@@ -106,6 +106,9 @@ class GetClusterInfoResponse(_message.Message):
     SERVER_VERSION_FIELD_NUMBER: _builtins.int
     START_TIME_FIELD_NUMBER: _builtins.int
     API_SERVER_CONNECTED_FIELD_NUMBER: _builtins.int
+    LEADS_FIELD_NUMBER: _builtins.int
+    LEADER_FIELD_NUMBER: _builtins.int
+    CONFIGURATION_TIME_FIELD_NUMBER: _builtins.int
     synced: _builtins.bool
     """Whether the sources are synced; of push sources those count that have completed a full load, and there has to be one.
     Decisions are UNAVAILABLE until then.
@@ -122,6 +125,10 @@ class GetClusterInfoResponse(_message.Message):
     """The server's own version, such as "0.1.0"."""
     api_server_connected: _builtins.bool
     """Whether binds go to an API server. If not, they are local."""
+    leads: _builtins.bool
+    """Whether this process may commit: always without an election, else as long as it holds the lease."""
+    leader: _builtins.str
+    """Who holds the lease, as far as is known. Empty without an election."""
     @_builtins.property
     def provenance(self) -> _objects_pb2.Provenance:
         """The state and configuration now."""
@@ -133,6 +140,10 @@ class GetClusterInfoResponse(_message.Message):
     @_builtins.property
     def start_time(self) -> _timestamp_pb2.Timestamp:
         """When the server started."""
+
+    @_builtins.property
+    def configuration_time(self) -> _timestamp_pb2.Timestamp:
+        """Since when the configuration is in force."""
 
     def __init__(
         self,
@@ -147,10 +158,13 @@ class GetClusterInfoResponse(_message.Message):
         server_version: _builtins.str = ...,
         start_time: _timestamp_pb2.Timestamp | None = ...,
         api_server_connected: _builtins.bool = ...,
+        leads: _builtins.bool = ...,
+        leader: _builtins.str = ...,
+        configuration_time: _timestamp_pb2.Timestamp | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["provenance", b"provenance", "start_time", b"start_time"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["configuration_time", b"configuration_time", "provenance", b"provenance", "start_time", b"start_time"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["api_server_connected", b"api_server_connected", "kube_version", b"kube_version", "node_count", b"node_count", "pending_pod_count", b"pending_pod_count", "pod_count", b"pod_count", "provenance", b"provenance", "server_version", b"server_version", "sources", b"sources", "start_time", b"start_time", "synced", b"synced"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["api_server_connected", b"api_server_connected", "configuration_time", b"configuration_time", "kube_version", b"kube_version", "leader", b"leader", "leads", b"leads", "node_count", b"node_count", "pending_pod_count", b"pending_pod_count", "pod_count", b"pod_count", "provenance", b"provenance", "server_version", b"server_version", "sources", b"sources", "start_time", b"start_time", "synced", b"synced"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -164,19 +178,25 @@ class ListNodesRequest(_message.Message):
 
     SINCE_EPOCH_FIELD_NUMBER: _builtins.int
     FORM_FIELD_NUMBER: _builtins.int
+    LABEL_SELECTOR_FIELD_NUMBER: _builtins.int
     since_epoch: _builtins.int
     """OPTIONAL. Lists only what changed since this node_epoch. Absent: lists every node."""
     form: _nodes_pb2.NodeForm.ValueType
     """OPTIONAL. NODE_FORM_NAMES (default) or NODE_FORM_JOINED_NAMES for the names; NODE_FORM_INDICES leaves them out."""
+    label_selector: _builtins.str
+    """OPTIONAL. Lists the nodes with such labels: a selector as kubectl takes it, such as "zone in (a, b),!gpu". Not together with
+    since_epoch.
+    """
     def __init__(
         self,
         *,
         since_epoch: _builtins.int | None = ...,
         form: _nodes_pb2.NodeForm.ValueType = ...,
+        label_selector: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_since_epoch", b"_since_epoch", "since_epoch", b"since_epoch"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_since_epoch", b"_since_epoch", "form", b"form", "since_epoch", b"since_epoch"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_since_epoch", b"_since_epoch", "form", b"form", "label_selector", b"label_selector", "since_epoch", b"since_epoch"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__since_epoch: _TypeAlias = _typing.Literal["since_epoch"]  # noqa: Y015
     _WhichOneofArgType__since_epoch: _TypeAlias = _typing.Literal["_since_epoch", b"_since_epoch"]  # noqa: Y015
@@ -196,7 +216,7 @@ class ListNodesResponse(_message.Message):
     NODES_FIELD_NUMBER: _builtins.int
     REMOVED_INDICES_FIELD_NUMBER: _builtins.int
     complete: _builtins.bool
-    """Whether this is every node. If not, it is the difference to since_epoch."""
+    """Whether this is every node, or every one with the labels. If not, it is the difference to since_epoch."""
     @_builtins.property
     def provenance(self) -> _objects_pb2.Provenance:
         """The state now; its node_epoch is what the indices belong to."""
@@ -239,16 +259,20 @@ class ListPendingPodsRequest(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     NAMESPACE_FIELD_NUMBER: _builtins.int
+    LABEL_SELECTOR_FIELD_NUMBER: _builtins.int
     namespace: _builtins.str
     """OPTIONAL. Lists the pods of this namespace; default all."""
+    label_selector: _builtins.str
+    """OPTIONAL. Lists the pods with such labels: a selector as kubectl takes it."""
     def __init__(
         self,
         *,
         namespace: _builtins.str = ...,
+        label_selector: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["namespace", b"namespace"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["label_selector", b"label_selector", "namespace", b"namespace"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -311,6 +311,7 @@ class DecisionFilter(_message.Message):
     KINDS_FIELD_NUMBER: _builtins.int
     RESULTS_FIELD_NUMBER: _builtins.int
     REJECTING_PLUGIN_FIELD_NUMBER: _builtins.int
+    MAX_MARGIN_FIELD_NUMBER: _builtins.int
     namespace: _builtins.str
     """OPTIONAL. Pods of this namespace."""
     pod: _builtins.str
@@ -323,6 +324,8 @@ class DecisionFilter(_message.Message):
     """OPTIONAL. Decisions of this profile."""
     rejecting_plugin: _builtins.str
     """OPTIONAL. Decisions in which this plugin rejected something."""
+    max_margin: _builtins.int
+    """OPTIONAL. Close decisions: several nodes had the highest total, or that of the runner-up is known and at most so far below it."""
     @_builtins.property
     def kinds(self) -> _containers.RepeatedScalarFieldContainer[Global___DecisionKind.ValueType]:
         """OPTIONAL. Decisions of one of these kinds."""
@@ -342,12 +345,15 @@ class DecisionFilter(_message.Message):
         kinds: _abc.Iterable[Global___DecisionKind.ValueType] | None = ...,
         results: _abc.Iterable[Global___DecisionResult.ValueType] | None = ...,
         rejecting_plugin: _builtins.str = ...,
+        max_margin: _builtins.int | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_max_margin", b"_max_margin", "max_margin", b"max_margin"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["kinds", b"kinds", "namespace", b"namespace", "node", b"node", "pod", b"pod", "profile", b"profile", "rejecting_plugin", b"rejecting_plugin", "results", b"results", "uid", b"uid"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_max_margin", b"_max_margin", "kinds", b"kinds", "max_margin", b"max_margin", "namespace", b"namespace", "node", b"node", "pod", b"pod", "profile", b"profile", "rejecting_plugin", b"rejecting_plugin", "results", b"results", "uid", b"uid"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
+    _WhichOneofReturnType__max_margin: _TypeAlias = _typing.Literal["max_margin"]  # noqa: Y015
+    _WhichOneofArgType__max_margin: _TypeAlias = _typing.Literal["_max_margin", b"_max_margin"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__max_margin) -> _WhichOneofReturnType__max_margin | None: ...
 
 Global___DecisionFilter: _TypeAlias = DecisionFilter  # noqa: Y015
 
@@ -586,12 +592,15 @@ class SummarizeReasonsRequest(_message.Message):
     NAMESPACE_FIELD_NUMBER: _builtins.int
     PROFILE_FIELD_NUMBER: _builtins.int
     LIMIT_FIELD_NUMBER: _builtins.int
+    LABEL_SELECTOR_FIELD_NUMBER: _builtins.int
     namespace: _builtins.str
     """OPTIONAL. Pods of this namespace; default all."""
     profile: _builtins.str
     """OPTIONAL. Decisions of this profile; default all."""
     limit: _builtins.int
     """OPTIONAL. The most groups, 1 to 1,000; default 100."""
+    label_selector: _builtins.str
+    """OPTIONAL. Pods with such labels, of those that the state has: a selector as kubectl takes it, such as "app=web,tier!=db"."""
     @_builtins.property
     def window(self) -> _duration_pb2.Duration:
         """OPTIONAL. Looks at the decisions of so long; default all that are kept."""
@@ -603,10 +612,11 @@ class SummarizeReasonsRequest(_message.Message):
         namespace: _builtins.str = ...,
         profile: _builtins.str = ...,
         limit: _builtins.int = ...,
+        label_selector: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["window", b"window"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["limit", b"limit", "namespace", b"namespace", "profile", b"profile", "window", b"window"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["label_selector", b"label_selector", "limit", b"limit", "namespace", b"namespace", "profile", b"profile", "window", b"window"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

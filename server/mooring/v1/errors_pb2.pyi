@@ -116,6 +116,8 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     """FAILED_PRECONDITION. The decision can't be made again: what the cluster was then is no longer known, or the configuration
     is another one. Ask for an explanation of now.
     """
+    ERROR_REASON_CONFIGURATION_NOT_FOUND: _ErrorReason.ValueType  # 39
+    """NOT_FOUND. No configuration of that hash has been in force since the start, or it is forgotten. Use one that ListProfiles names."""
 
 class ErrorReason(_ErrorReason, metaclass=_ErrorReasonEnumTypeWrapper):
     """Every failed call carries google.rpc.ErrorInfo with domain "mooring.dev" and, as its reason, the name of one of these
@@ -217,4 +219,6 @@ ERROR_REASON_DECISION_NOT_REPEATABLE: ErrorReason.ValueType  # 38
 """FAILED_PRECONDITION. The decision can't be made again: what the cluster was then is no longer known, or the configuration
 is another one. Ask for an explanation of now.
 """
+ERROR_REASON_CONFIGURATION_NOT_FOUND: ErrorReason.ValueType  # 39
+"""NOT_FOUND. No configuration of that hash has been in force since the start, or it is forgotten. Use one that ListProfiles names."""
 Global___ErrorReason: _TypeAlias = ErrorReason  # noqa: Y015

@@ -22,11 +22,12 @@ _runtime_version.ValidateProtobufRuntimeVersion(
 _sym_db = _symbol_database.Default()
 
 
+from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 from mooring.v1 import nodes_pb2 as mooring_dot_v1_dot_nodes__pb2
 from mooring.v1 import scheduling_service_pb2 as mooring_dot_v1_dot_scheduling__service__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1fmooring/v1/plugin_service.proto\x12\nmooring.v1\x1a\x16mooring/v1/nodes.proto\x1a#mooring/v1/scheduling_service.proto\"\x14\n\x12ListPluginsRequest\"\xae\x01\n\nPluginInfo\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x34\n\x10\x65xtension_points\x18\x02 \x03(\x0e\x32\x1a.mooring.v1.ExtensionPoint\x12\x0e\n\x06source\x18\x03 \x01(\t\x12&\n\x05state\x18\x04 \x01(\x0e\x32\x17.mooring.v1.PluginState\x12\x12\n\nload_error\x18\x05 \x01(\t\x12\x10\n\x08profiles\x18\x06 \x03(\t\">\n\x13ListPluginsResponse\x12\'\n\x07plugins\x18\x01 \x03(\x0b\x32\x16.mooring.v1.PluginInfo\"\x15\n\x13ListProfilesRequest\"-\n\rEnabledPlugin\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0e\n\x06weight\x18\x02 \x01(\x03\"q\n\x0e\x45nabledPlugins\x12\x33\n\x0f\x65xtension_point\x18\x01 \x01(\x0e\x32\x1a.mooring.v1.ExtensionPoint\x12*\n\x07plugins\x18\x02 \x03(\x0b\x32\x19.mooring.v1.EnabledPlugin\"\x9a\x01\n\x07Profile\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x34\n\x10\x65xtension_points\x18\x02 \x03(\x0b\x32\x1a.mooring.v1.EnabledPlugins\x12\x1a\n\x12\x63onfiguration_json\x18\x03 \x01(\t\x12\x12\n\nweight_sum\x18\x04 \x01(\x03\x12\x1b\n\x13unsupported_plugins\x18\x05 \x03(\t\"Y\n\x14ListProfilesResponse\x12%\n\x08profiles\x18\x01 \x03(\x0b\x32\x13.mooring.v1.Profile\x12\x1a\n\x12\x63onfiguration_hash\x18\x02 \x01(\t\"\x18\n\x16GetCapabilitiesRequest\"u\n\x06Limits\x12\x19\n\x11max_message_bytes\x18\x01 \x01(\x04\x12\x1a\n\x12max_selected_nodes\x18\x02 \x01(\r\x12\x16\n\x0emax_batch_pods\x18\x03 \x01(\r\x12\x1c\n\x14max_concurrent_calls\x18\x04 \x01(\r\"\x99\x03\n\x17GetCapabilitiesResponse\x12\x0c\n\x04rpcs\x18\x01 \x03(\t\x12,\n\x0c\x63ommit_modes\x18\x02 \x03(\x0e\x32\x16.mooring.v1.CommitMode\x12-\n\tencodings\x18\x03 \x03(\x0e\x32\x1a.mooring.v1.ObjectEncoding\x12(\n\nnode_forms\x18\x04 \x03(\x0e\x32\x14.mooring.v1.NodeForm\x12\"\n\x06limits\x18\x05 \x01(\x0b\x32\x12.mooring.v1.Limits\x12\x14\n\x0ckube_version\x18\x06 \x01(\t\x12\x16\n\x0eserver_version\x18\x07 \x01(\t\x12\x14\n\x0cobject_kinds\x18\x08 \x03(\t\x12L\n\rfeature_gates\x18\t \x03(\x0b\x32\x35.mooring.v1.GetCapabilitiesResponse.FeatureGatesEntry\x1a\x33\n\x11\x46\x65\x61tureGatesEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\x08:\x02\x38\x01*\xd5\x04\n\x0e\x45xtensionPoint\x12\x1f\n\x1b\x45XTENSION_POINT_UNSPECIFIED\x10\x00\x12\x1f\n\x1b\x45XTENSION_POINT_PRE_ENQUEUE\x10\x01\x12\x1e\n\x1a\x45XTENSION_POINT_QUEUE_SORT\x10\x02\x12\x1e\n\x1a\x45XTENSION_POINT_PRE_FILTER\x10\x03\x12\x1a\n\x16\x45XTENSION_POINT_FILTER\x10\x04\x12\x1f\n\x1b\x45XTENSION_POINT_POST_FILTER\x10\x05\x12\x1d\n\x19\x45XTENSION_POINT_PRE_SCORE\x10\x06\x12\x19\n\x15\x45XTENSION_POINT_SCORE\x10\x07\x12#\n\x1f\x45XTENSION_POINT_NORMALIZE_SCORE\x10\x08\x12\x1b\n\x17\x45XTENSION_POINT_RESERVE\x10\t\x12\x1d\n\x19\x45XTENSION_POINT_UNRESERVE\x10\n\x12\x1a\n\x16\x45XTENSION_POINT_PERMIT\x10\x0b\x12\x1c\n\x18\x45XTENSION_POINT_PRE_BIND\x10\x0c\x12\x18\n\x14\x45XTENSION_POINT_BIND\x10\r\x12\x1d\n\x19\x45XTENSION_POINT_POST_BIND\x10\x0e\x12&\n\"EXTENSION_POINT_PLACEMENT_GENERATE\x10\x0f\x12#\n\x1f\x45XTENSION_POINT_PLACEMENT_SCORE\x10\x10\x12)\n%EXTENSION_POINT_POD_GROUP_POST_FILTER\x10\x11*~\n\x0bPluginState\x12\x1c\n\x18PLUGIN_STATE_UNSPECIFIED\x10\x00\x12\x1a\n\x16PLUGIN_STATE_AVAILABLE\x10\x01\x12\x1c\n\x18PLUGIN_STATE_UNSUPPORTED\x10\x02\x12\x17\n\x13PLUGIN_STATE_FAILED\x10\x03*i\n\x0eObjectEncoding\x12\x1f\n\x1bOBJECT_ENCODING_UNSPECIFIED\x10\x00\x12\x18\n\x14OBJECT_ENCODING_JSON\x10\x01\x12\x1c\n\x18OBJECT_ENCODING_PROTOBUF\x10\x02\x32\x8e\x02\n\rPluginService\x12N\n\x0bListPlugins\x12\x1e.mooring.v1.ListPluginsRequest\x1a\x1f.mooring.v1.ListPluginsResponse\x12Q\n\x0cListProfiles\x12\x1f.mooring.v1.ListProfilesRequest\x1a .mooring.v1.ListProfilesResponse\x12Z\n\x0fGetCapabilities\x12\".mooring.v1.GetCapabilitiesRequest\x1a#.mooring.v1.GetCapabilitiesResponseB8\n\x0e\x64\x65v.mooring.v1P\x01Z$mooring.dev/api/mooring/v1;mooringv1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1fmooring/v1/plugin_service.proto\x12\nmooring.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x16mooring/v1/nodes.proto\x1a#mooring/v1/scheduling_service.proto\"\x14\n\x12ListPluginsRequest\"\xae\x01\n\nPluginInfo\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x34\n\x10\x65xtension_points\x18\x02 \x03(\x0e\x32\x1a.mooring.v1.ExtensionPoint\x12\x0e\n\x06source\x18\x03 \x01(\t\x12&\n\x05state\x18\x04 \x01(\x0e\x32\x17.mooring.v1.PluginState\x12\x12\n\nload_error\x18\x05 \x01(\t\x12\x10\n\x08profiles\x18\x06 \x03(\t\">\n\x13ListPluginsResponse\x12\'\n\x07plugins\x18\x01 \x03(\x0b\x32\x16.mooring.v1.PluginInfo\"1\n\x13ListProfilesRequest\x12\x1a\n\x12\x63onfiguration_hash\x18\x01 \x01(\t\"S\n\x13\x43onfigurationPeriod\x12\x0c\n\x04hash\x18\x01 \x01(\t\x12.\n\nbegin_time\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"-\n\rEnabledPlugin\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0e\n\x06weight\x18\x02 \x01(\x03\"q\n\x0e\x45nabledPlugins\x12\x33\n\x0f\x65xtension_point\x18\x01 \x01(\x0e\x32\x1a.mooring.v1.ExtensionPoint\x12*\n\x07plugins\x18\x02 \x03(\x0b\x32\x19.mooring.v1.EnabledPlugin\"\x9a\x01\n\x07Profile\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x34\n\x10\x65xtension_points\x18\x02 \x03(\x0b\x32\x1a.mooring.v1.EnabledPlugins\x12\x1a\n\x12\x63onfiguration_json\x18\x03 \x01(\t\x12\x12\n\nweight_sum\x18\x04 \x01(\x03\x12\x1b\n\x13unsupported_plugins\x18\x05 \x03(\t\"\x92\x01\n\x14ListProfilesResponse\x12%\n\x08profiles\x18\x01 \x03(\x0b\x32\x13.mooring.v1.Profile\x12\x1a\n\x12\x63onfiguration_hash\x18\x02 \x01(\t\x12\x37\n\x0e\x63onfigurations\x18\x03 \x03(\x0b\x32\x1f.mooring.v1.ConfigurationPeriod\"\x18\n\x16GetCapabilitiesRequest\"u\n\x06Limits\x12\x19\n\x11max_message_bytes\x18\x01 \x01(\x04\x12\x1a\n\x12max_selected_nodes\x18\x02 \x01(\r\x12\x16\n\x0emax_batch_pods\x18\x03 \x01(\r\x12\x1c\n\x14max_concurrent_calls\x18\x04 \x01(\r\"\x99\x03\n\x17GetCapabilitiesResponse\x12\x0c\n\x04rpcs\x18\x01 \x03(\t\x12,\n\x0c\x63ommit_modes\x18\x02 \x03(\x0e\x32\x16.mooring.v1.CommitMode\x12-\n\tencodings\x18\x03 \x03(\x0e\x32\x1a.mooring.v1.ObjectEncoding\x12(\n\nnode_forms\x18\x04 \x03(\x0e\x32\x14.mooring.v1.NodeForm\x12\"\n\x06limits\x18\x05 \x01(\x0b\x32\x12.mooring.v1.Limits\x12\x14\n\x0ckube_version\x18\x06 \x01(\t\x12\x16\n\x0eserver_version\x18\x07 \x01(\t\x12\x14\n\x0cobject_kinds\x18\x08 \x03(\t\x12L\n\rfeature_gates\x18\t \x03(\x0b\x32\x35.mooring.v1.GetCapabilitiesResponse.FeatureGatesEntry\x1a\x33\n\x11\x46\x65\x61tureGatesEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\x08:\x02\x38\x01*\xd5\x04\n\x0e\x45xtensionPoint\x12\x1f\n\x1b\x45XTENSION_POINT_UNSPECIFIED\x10\x00\x12\x1f\n\x1b\x45XTENSION_POINT_PRE_ENQUEUE\x10\x01\x12\x1e\n\x1a\x45XTENSION_POINT_QUEUE_SORT\x10\x02\x12\x1e\n\x1a\x45XTENSION_POINT_PRE_FILTER\x10\x03\x12\x1a\n\x16\x45XTENSION_POINT_FILTER\x10\x04\x12\x1f\n\x1b\x45XTENSION_POINT_POST_FILTER\x10\x05\x12\x1d\n\x19\x45XTENSION_POINT_PRE_SCORE\x10\x06\x12\x19\n\x15\x45XTENSION_POINT_SCORE\x10\x07\x12#\n\x1f\x45XTENSION_POINT_NORMALIZE_SCORE\x10\x08\x12\x1b\n\x17\x45XTENSION_POINT_RESERVE\x10\t\x12\x1d\n\x19\x45XTENSION_POINT_UNRESERVE\x10\n\x12\x1a\n\x16\x45XTENSION_POINT_PERMIT\x10\x0b\x12\x1c\n\x18\x45XTENSION_POINT_PRE_BIND\x10\x0c\x12\x18\n\x14\x45XTENSION_POINT_BIND\x10\r\x12\x1d\n\x19\x45XTENSION_POINT_POST_BIND\x10\x0e\x12&\n\"EXTENSION_POINT_PLACEMENT_GENERATE\x10\x0f\x12#\n\x1f\x45XTENSION_POINT_PLACEMENT_SCORE\x10\x10\x12)\n%EXTENSION_POINT_POD_GROUP_POST_FILTER\x10\x11*~\n\x0bPluginState\x12\x1c\n\x18PLUGIN_STATE_UNSPECIFIED\x10\x00\x12\x1a\n\x16PLUGIN_STATE_AVAILABLE\x10\x01\x12\x1c\n\x18PLUGIN_STATE_UNSUPPORTED\x10\x02\x12\x17\n\x13PLUGIN_STATE_FAILED\x10\x03*i\n\x0eObjectEncoding\x12\x1f\n\x1bOBJECT_ENCODING_UNSPECIFIED\x10\x00\x12\x18\n\x14OBJECT_ENCODING_JSON\x10\x01\x12\x1c\n\x18OBJECT_ENCODING_PROTOBUF\x10\x02\x32\x8e\x02\n\rPluginService\x12N\n\x0bListPlugins\x12\x1e.mooring.v1.ListPluginsRequest\x1a\x1f.mooring.v1.ListPluginsResponse\x12Q\n\x0cListProfiles\x12\x1f.mooring.v1.ListProfilesRequest\x1a .mooring.v1.ListProfilesResponse\x12Z\n\x0fGetCapabilities\x12\".mooring.v1.GetCapabilitiesRequest\x1a#.mooring.v1.GetCapabilitiesResponseB8\n\x0e\x64\x65v.mooring.v1P\x01Z$mooring.dev/api/mooring/v1;mooringv1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -36,36 +37,38 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['DESCRIPTOR']._serialized_options = b'\n\016dev.mooring.v1P\001Z$mooring.dev/api/mooring/v1;mooringv1'
   _globals['_GETCAPABILITIESRESPONSE_FEATUREGATESENTRY']._loaded_options = None
   _globals['_GETCAPABILITIESRESPONSE_FEATUREGATESENTRY']._serialized_options = b'8\001'
-  _globals['_EXTENSIONPOINT']._serialized_start=1362
-  _globals['_EXTENSIONPOINT']._serialized_end=1959
-  _globals['_PLUGINSTATE']._serialized_start=1961
-  _globals['_PLUGINSTATE']._serialized_end=2087
-  _globals['_OBJECTENCODING']._serialized_start=2089
-  _globals['_OBJECTENCODING']._serialized_end=2194
-  _globals['_LISTPLUGINSREQUEST']._serialized_start=108
-  _globals['_LISTPLUGINSREQUEST']._serialized_end=128
-  _globals['_PLUGININFO']._serialized_start=131
-  _globals['_PLUGININFO']._serialized_end=305
-  _globals['_LISTPLUGINSRESPONSE']._serialized_start=307
-  _globals['_LISTPLUGINSRESPONSE']._serialized_end=369
-  _globals['_LISTPROFILESREQUEST']._serialized_start=371
-  _globals['_LISTPROFILESREQUEST']._serialized_end=392
-  _globals['_ENABLEDPLUGIN']._serialized_start=394
-  _globals['_ENABLEDPLUGIN']._serialized_end=439
-  _globals['_ENABLEDPLUGINS']._serialized_start=441
-  _globals['_ENABLEDPLUGINS']._serialized_end=554
-  _globals['_PROFILE']._serialized_start=557
-  _globals['_PROFILE']._serialized_end=711
-  _globals['_LISTPROFILESRESPONSE']._serialized_start=713
-  _globals['_LISTPROFILESRESPONSE']._serialized_end=802
-  _globals['_GETCAPABILITIESREQUEST']._serialized_start=804
-  _globals['_GETCAPABILITIESREQUEST']._serialized_end=828
-  _globals['_LIMITS']._serialized_start=830
-  _globals['_LIMITS']._serialized_end=947
-  _globals['_GETCAPABILITIESRESPONSE']._serialized_start=950
-  _globals['_GETCAPABILITIESRESPONSE']._serialized_end=1359
-  _globals['_GETCAPABILITIESRESPONSE_FEATUREGATESENTRY']._serialized_start=1308
-  _globals['_GETCAPABILITIESRESPONSE_FEATUREGATESENTRY']._serialized_end=1359
-  _globals['_PLUGINSERVICE']._serialized_start=2197
-  _globals['_PLUGINSERVICE']._serialized_end=2467
+  _globals['_EXTENSIONPOINT']._serialized_start=1566
+  _globals['_EXTENSIONPOINT']._serialized_end=2163
+  _globals['_PLUGINSTATE']._serialized_start=2165
+  _globals['_PLUGINSTATE']._serialized_end=2291
+  _globals['_OBJECTENCODING']._serialized_start=2293
+  _globals['_OBJECTENCODING']._serialized_end=2398
+  _globals['_LISTPLUGINSREQUEST']._serialized_start=141
+  _globals['_LISTPLUGINSREQUEST']._serialized_end=161
+  _globals['_PLUGININFO']._serialized_start=164
+  _globals['_PLUGININFO']._serialized_end=338
+  _globals['_LISTPLUGINSRESPONSE']._serialized_start=340
+  _globals['_LISTPLUGINSRESPONSE']._serialized_end=402
+  _globals['_LISTPROFILESREQUEST']._serialized_start=404
+  _globals['_LISTPROFILESREQUEST']._serialized_end=453
+  _globals['_CONFIGURATIONPERIOD']._serialized_start=455
+  _globals['_CONFIGURATIONPERIOD']._serialized_end=538
+  _globals['_ENABLEDPLUGIN']._serialized_start=540
+  _globals['_ENABLEDPLUGIN']._serialized_end=585
+  _globals['_ENABLEDPLUGINS']._serialized_start=587
+  _globals['_ENABLEDPLUGINS']._serialized_end=700
+  _globals['_PROFILE']._serialized_start=703
+  _globals['_PROFILE']._serialized_end=857
+  _globals['_LISTPROFILESRESPONSE']._serialized_start=860
+  _globals['_LISTPROFILESRESPONSE']._serialized_end=1006
+  _globals['_GETCAPABILITIESREQUEST']._serialized_start=1008
+  _globals['_GETCAPABILITIESREQUEST']._serialized_end=1032
+  _globals['_LIMITS']._serialized_start=1034
+  _globals['_LIMITS']._serialized_end=1151
+  _globals['_GETCAPABILITIESRESPONSE']._serialized_start=1154
+  _globals['_GETCAPABILITIESRESPONSE']._serialized_end=1563
+  _globals['_GETCAPABILITIESRESPONSE_FEATUREGATESENTRY']._serialized_start=1512
+  _globals['_GETCAPABILITIESRESPONSE_FEATUREGATESENTRY']._serialized_end=1563
+  _globals['_PLUGINSERVICE']._serialized_start=2401
+  _globals['_PLUGINSERVICE']._serialized_end=2671
 # @@protoc_insertion_point(module_scope)

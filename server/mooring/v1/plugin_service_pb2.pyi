@@ -6,6 +6,7 @@ What the server is made of: plugins, profiles, capabilities."""
 from collections import abc as _abc
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
+from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from google.protobuf.internal import containers as _containers
 from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
 from mooring.v1 import nodes_pb2 as _nodes_pb2
@@ -254,16 +255,51 @@ class ListProfilesRequest(_message.Message):
 
     DESCRIPTOR: _descriptor.Descriptor
 
+    CONFIGURATION_HASH_FIELD_NUMBER: _builtins.int
+    configuration_hash: _builtins.str
+    """OPTIONAL. An earlier configuration, by the hash that decisions carry; default the one in force. Of an earlier one the
+    profiles have name and configuration_json alone.
+    """
     def __init__(
         self,
+        *,
+        configuration_hash: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["configuration_hash", b"configuration_hash"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___ListProfilesRequest: _TypeAlias = ListProfilesRequest  # noqa: Y015
+
+@_typing.final
+class ConfigurationPeriod(_message.Message):
+    """A configuration that is in force, or was."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    HASH_FIELD_NUMBER: _builtins.int
+    BEGIN_TIME_FIELD_NUMBER: _builtins.int
+    hash: _builtins.str
+    """Its hash, as in Provenance."""
+    @_builtins.property
+    def begin_time(self) -> _timestamp_pb2.Timestamp:
+        """When it came into force."""
+
+    def __init__(
+        self,
+        *,
+        hash: _builtins.str = ...,
+        begin_time: _timestamp_pb2.Timestamp | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["begin_time", b"begin_time"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["begin_time", b"begin_time", "hash", b"hash"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ConfigurationPeriod: _TypeAlias = ConfigurationPeriod  # noqa: Y015
 
 @_typing.final
 class EnabledPlugin(_message.Message):
@@ -369,21 +405,27 @@ class ListProfilesResponse(_message.Message):
 
     PROFILES_FIELD_NUMBER: _builtins.int
     CONFIGURATION_HASH_FIELD_NUMBER: _builtins.int
+    CONFIGURATIONS_FIELD_NUMBER: _builtins.int
     configuration_hash: _builtins.str
     """Hash of the effective configuration, as in Provenance."""
     @_builtins.property
     def profiles(self) -> _containers.RepeatedCompositeFieldContainer[Global___Profile]:
         """The profiles, in the order of the configuration file."""
 
+    @_builtins.property
+    def configurations(self) -> _containers.RepeatedCompositeFieldContainer[Global___ConfigurationPeriod]:
+        """The configurations since the start, the one in force last: 16 at most. One that came back is there twice."""
+
     def __init__(
         self,
         *,
         profiles: _abc.Iterable[Global___Profile] | None = ...,
         configuration_hash: _builtins.str = ...,
+        configurations: _abc.Iterable[Global___ConfigurationPeriod] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["configuration_hash", b"configuration_hash", "profiles", b"profiles"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["configuration_hash", b"configuration_hash", "configurations", b"configurations", "profiles", b"profiles"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

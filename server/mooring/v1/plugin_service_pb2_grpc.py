@@ -87,10 +87,11 @@ class PluginServiceServicer:
     def ListProfiles(self, request, context):
         """Lists the profiles with their effective configuration. Idempotent; changes nothing.
 
-        | condition | code | what the caller does next |
-        |-----------|------|---------------------------|
-        | listed    | OK   | reads it                  |
-        | otherwise |      | see the service           |
+        | condition                                                 | code      | what the caller does next  |
+        |-----------------------------------------------------------|-----------|----------------------------|
+        | listed                                                    | OK        | reads it                   |
+        | no such configuration since the start, or it is forgotten (CONFIGURATION_NOT_FOUND) | NOT_FOUND | uses one that is listed |
+        | otherwise                                                 |           | see the service            |
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

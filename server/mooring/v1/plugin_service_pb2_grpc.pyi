@@ -53,10 +53,11 @@ class PluginServiceStub:
     ListProfiles: _grpc.UnaryUnaryMultiCallable[_plugin_service_pb2.ListProfilesRequest, _plugin_service_pb2.ListProfilesResponse]
     """Lists the profiles with their effective configuration. Idempotent; changes nothing.
 
-     | condition | code | what the caller does next |
-     |-----------|------|---------------------------|
-     | listed    | OK   | reads it                  |
-     | otherwise |      | see the service           |
+     | condition                                                 | code      | what the caller does next  |
+     |-----------------------------------------------------------|-----------|----------------------------|
+     | listed                                                    | OK        | reads it                   |
+     | no such configuration since the start, or it is forgotten (CONFIGURATION_NOT_FOUND) | NOT_FOUND | uses one that is listed |
+     | otherwise                                                 |           | see the service            |
     """
     GetCapabilities: _grpc.UnaryUnaryMultiCallable[_plugin_service_pb2.GetCapabilitiesRequest, _plugin_service_pb2.GetCapabilitiesResponse]
     """Says what this server offers, so that callers need not try. Idempotent; changes nothing.
@@ -92,10 +93,11 @@ class PluginServiceAsyncStub(PluginServiceStub):
     ListProfiles: _aio.UnaryUnaryMultiCallable[_plugin_service_pb2.ListProfilesRequest, _plugin_service_pb2.ListProfilesResponse]  # type: ignore[assignment]
     """Lists the profiles with their effective configuration. Idempotent; changes nothing.
 
-     | condition | code | what the caller does next |
-     |-----------|------|---------------------------|
-     | listed    | OK   | reads it                  |
-     | otherwise |      | see the service           |
+     | condition                                                 | code      | what the caller does next  |
+     |-----------------------------------------------------------|-----------|----------------------------|
+     | listed                                                    | OK        | reads it                   |
+     | no such configuration since the start, or it is forgotten (CONFIGURATION_NOT_FOUND) | NOT_FOUND | uses one that is listed |
+     | otherwise                                                 |           | see the service            |
     """
     GetCapabilities: _aio.UnaryUnaryMultiCallable[_plugin_service_pb2.GetCapabilitiesRequest, _plugin_service_pb2.GetCapabilitiesResponse]  # type: ignore[assignment]
     """Says what this server offers, so that callers need not try. Idempotent; changes nothing.
@@ -140,10 +142,11 @@ class PluginServiceServicer(metaclass=_abc_1.ABCMeta):
     ) -> _typing.Union[_plugin_service_pb2.ListProfilesResponse, _abc.Awaitable[_plugin_service_pb2.ListProfilesResponse]]:
         """Lists the profiles with their effective configuration. Idempotent; changes nothing.
 
-         | condition | code | what the caller does next |
-         |-----------|------|---------------------------|
-         | listed    | OK   | reads it                  |
-         | otherwise |      | see the service           |
+         | condition                                                 | code      | what the caller does next  |
+         |-----------------------------------------------------------|-----------|----------------------------|
+         | listed                                                    | OK        | reads it                   |
+         | no such configuration since the start, or it is forgotten (CONFIGURATION_NOT_FOUND) | NOT_FOUND | uses one that is listed |
+         | otherwise                                                 |           | see the service            |
         """
 
     @_abc_1.abstractmethod

@@ -148,6 +148,7 @@ def filter_of(message: pb.DecisionFilter) -> DecisionFilter:
         kinds,
         results,
         message.rejecting_plugin,
+        message.max_margin if message.HasField("max_margin") else None,
     )
 
 

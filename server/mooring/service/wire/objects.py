@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from mooring.framework import Code, Int32s, Node, Pod, Status
 from mooring.framework.args import FieldError
 from mooring.framework.errors import AbortedError, InvalidArgumentError, NotFoundError, node_not_found
+from mooring.framework.label_selector import LabelMatcher, SelectorError, parsed
 from mooring.framework.objects.meta import LAST_APPLIED
 from mooring.framework.state import ClusterState
 from mooring.service.backend import ObjectDecoder
@@ -51,6 +52,18 @@ def _encoded(message: objects_pb2.KubernetesObject, path: str) -> tuple[str, byt
     if encoding is None:
         raise InvalidArgumentError.at(path, "has no object; set json or protobuf")
     return encoding, message.json if encoding == "json" else message.protobuf
+
+
+def label_matcher(text: str, path: str) -> LabelMatcher:
+    """Compile the selector in a field; an empty one matches everything.
+
+    Raises:
+        InvalidArgumentError: It is none.
+    """
+    try:
+        return parsed(text)
+    except SelectorError as error:
+        raise InvalidArgumentError.at(path, str(error)) from None
 
 
 def find_pod(
