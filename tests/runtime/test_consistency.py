@@ -16,6 +16,7 @@ from mooring.config import default
 from mooring.framework import Pod
 from mooring.framework.errors import PluginFailureError
 from mooring.framework.objects import Node
+from mooring.plugins.node_resources_fit.plugin import NodeResourcesFit
 from mooring.runtime.assembly import build_engine
 from mooring.runtime.cache import change_tracker
 from mooring.runtime.cache.cached_evaluation import CachedEvaluation
@@ -103,6 +104,24 @@ def test_scores_are_stretched_anew_when_one_node_becomes_feasible_for_another() 
     put(state, gone("full-a"), pod("full-b", node="b", **TWO_CPUS))
     asked = pod("asked", **wants)
     assert brief(decide(engine, asked)) == brief(decide(engine, asked, options=IN_FULL))
+
+
+@pytest.mark.parametrize("rows", [3, 60], ids=["few changes", "many changes"])
+def test_nodes_in_one_state_are_rated_although_the_one_that_stands_for_them_changes(rows: int) -> None:
+    names = [f"n{at:02}" for at in range(2 * rows)]
+    engine, state = engine_of(*map(make_node, names))
+    asked = pod("asked", **ONE_CPU)
+    warm(engine, ONE_CPU)
+    decide(engine, pod("again", **ONE_CPU))
+    put(state, *(pod(f"on-{name}", node=name, **ONE_CPU) for name in names[:rows]))
+    with pause(NodeResourcesFit, "rate_nodes", thread="asks") as place:
+        asks = Running("asks", partial(decide, engine, asked))
+        place.wait()
+        for name in {names[0], names[rows - 1]}:
+            put(state, pod(f"more-{name}", node=name, **TWO_CPUS))
+        place.go_on()
+        found = asks.result()
+    assert brief(found) == brief(decide(engine, asked, options=IN_FULL))
 
 
 def test_a_dry_run_goes_on_with_the_numbers_that_it_began_with(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -325,7 +325,7 @@ class CachedEvaluation:
         put = self._put_many if many else self._put
         unknown = put(rows)
         if len(unknown):
-            self._resources.learn(unknown.tolist(), calls())
+            self._resources.learn(unknown, calls())
             # What is unknown even now changed meanwhile, and comes again.
             put(unknown)
 

@@ -152,17 +152,20 @@ class ResourceScores:
         tracker, rows = self._tracker, nodes.rows
         if len(self.values) or tracker.count * _WORTH_SORTING_OUT < len(rows):
             self._learn_all(rows, calls)
-            return self.values.take(tracker.resource_ids.take(rows), mode="clip")
+            values = self.values.take(tracker.resource_ids.take(rows), mode="clip")
+            # The one row that was asked about for all in its state changed meanwhile; they may not have.
+            unknown = values == UNKNOWN
+            if unknown.any():
+                values[unknown] = self._ask(nodes.subset(rows[unknown]), calls)
+            return values
         version = tracker.version
         found = self._ask(nodes, calls)
         self._unfiled = rows, found, version
         return found
 
-    def learn(self, rows: Sequence[int], calls: PluginCalls) -> None:
-        """Ask about a few ``rows``; those that change meanwhile stay unknown."""
-        version, resource_ids = self._tracker.version, self._tracker.resource_ids.data
-        asked = {resource_ids[row]: row for row in rows}
-        self._learn(np.array(list(asked.values()), np.int32), calls, version)
+    def learn(self, rows: Int32s, calls: PluginCalls) -> None:
+        """Ask about ``rows`` (int32[K]), each of them: those alone that change meanwhile stay unknown."""
+        self._learn(np.unique(rows), calls, self._tracker.version)
 
     def _learn_all(self, rows: Int32s, calls: PluginCalls) -> None:
         """Learn the scores of those of ``rows`` (int32[K]) that are unknown."""
