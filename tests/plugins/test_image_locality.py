@@ -1,6 +1,8 @@
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from mooring.framework import Node, Pod
 from mooring.plugins.image_locality.plugin import ImageLocality, normalized_image_name
@@ -68,3 +70,18 @@ def test_before_1_37_image_volumes_did_not_divide() -> None:
 def test_before_1_36_image_volumes_do_not_count() -> None:
     nodes = cluster(having("a", two=300))
     assert raw_scores(make(ImageLocality, kube="1.35"), running("one", volumes=("two",)), nodes) == {"a": 0}
+
+
+@settings(max_examples=60)
+@given(
+    st.lists(st.dictionaries(st.sampled_from(["one", "two"]), st.integers(1, 900)), min_size=2, max_size=5)
+)
+def test_a_node_that_goes_matters_where_the_scores_of_others_change(images: list[dict[str, int]]) -> None:
+    # An image is as large as the first node says; here all say the same.
+    sizes = {name: size for each in reversed(images) for name, size in each.items()}
+    nodes = [having(f"n{at}", **{name: sizes[name] for name in each}) for at, each in enumerate(images)]
+    pod, plugin = running("one", "two"), make(ImageLocality)
+    before = raw_scores(plugin, pod, cluster(*nodes))
+    after = raw_scores(plugin, pod, cluster(*nodes[1:]))
+    state = cluster(*nodes)
+    assert plugin.misses(pod, state.snapshot.nodes, 0) == any(before[name] != after[name] for name in after)

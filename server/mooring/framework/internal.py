@@ -85,6 +85,17 @@ class ImageReader(CacheablePlugin):
         """Return a value that is equal as long as the same nodes have the pod's images, in the same sizes."""
 
 
+class GoneNodeReader(CacheablePlugin):
+    """Its answers read other nodes, and it knows whether one that goes matters to them."""
+
+    @abstractmethod
+    def misses(self, pod: Pod, nodes: NodeTable, row: int) -> bool:
+        """Return whether the answers for ``pod`` about other nodes may change when the node of ``row`` goes.
+
+        Pods with terms about others are not on it.
+        """
+
+
 class StatelessReserve(CacheablePlugin):
     """Its points from Reserve on read nothing that earlier ones wrote, so that the latter may be cached."""
 

@@ -21,6 +21,7 @@ from mooring.runtime.cache import SELF_CHECK_EVERY
 from mooring.runtime.cache.batch import CachedBatch
 from mooring.runtime.cache.decisions import CachedDecisions
 from mooring.runtime.cache.evaluation_cache import EvaluationCache
+from mooring.runtime.cache.futures import Futures
 from mooring.runtime.cache.group_decisions import GroupDecisions
 from mooring.runtime.cache.outcome import Bypass, CacheCounts, NotCachedError
 from mooring.runtime.cache.overlay import Overlays
@@ -58,6 +59,7 @@ class Engine:
         exclusive: Changes of the state wait for decisions that commit, rather than invalidate them: for a
             process in which one thread decides pod after pod. They don't wait for extenders.
         self_check: Compares some of the cached answers with full evaluations.
+        futures: Decisions in clusters that differ from the state.
     """
 
     def __init__(
@@ -78,6 +80,7 @@ class Engine:
         self._decisions = CachedDecisions(state, self._cache)
         self._totals = CachedTotals(state, self._cache)
         self._overlays = Overlays(state, self._cache)
+        self.futures = Futures(state, self._cache, self._overlays, self._trying)
         self.self_check = SelfCheck(self._cache, self._observer.self_checked, every=self_check_every)
 
     @property

@@ -10,6 +10,8 @@ from msgspec.structs import replace
 from mooring.framework import Code, Pod, Status
 from mooring.framework.errors import FailedPreconditionError, NotFoundError
 from mooring.framework.objects import PodDisruptionBudget
+from mooring.framework.pod_table import PodKind, PodRecord
+from mooring.runtime.commit.placement import asks_nothing
 from mooring.runtime.cycle.group_cycle import alike
 from mooring.runtime.cycle.plugin_calls import Progress
 from mooring.runtime.engine import Engine
@@ -67,6 +69,8 @@ class Removal:
         self._profile_of = profile_of
         self._seed = seed
         self._evictions = Evictions(work.tree.snapshot.objects.all(PodDisruptionBudget))
+        self._departures = work.engine.futures.departures()
+        self._templates: dict[int, tuple[PodKind, tuple[Pod, Profile] | None]] = {}
 
     def try_nodes(
         self, names: Iterable[str], progress: Progress, *, cumulative: bool = False
@@ -84,7 +88,7 @@ class Removal:
         for name in names:
             progress.check()
             counted = used.copy() if cumulative else Used()
-            found = self.remove_node(name, counted, progress)
+            found = self._try(name, counted, progress, lasting=cumulative)
             if cumulative and found.removable:
                 self._work.keep()
                 used = counted
@@ -92,30 +96,69 @@ class Removal:
                 self._work.go_back()
             yield found
 
-    def remove_node(self, node_name: str, used: Used, progress: Progress) -> NodeRemoval:
-        """Remove a node, whose pods are placed anew; the tree is what comes of it.
+    def _try(self, node_name: str, used: Used, progress: Progress, *, lasting: bool) -> NodeRemoval:
+        """Look at one node, which with ``lasting`` is gone then if it can go; raises as ``try_nodes``.
 
         Evictions that budgets granted are added to ``used``.
-
-        Raises:
-            DeadlineExceededError: The caller no longer waits.
-            PluginFailureError: A plugin failed.
         """
         tables = self._work.tree.snapshot
-        there = list(tables.pods.on_row(tables.nodes.index[node_name]))
-        moving = [pod for pod in there if not ends_with_node(pod)]
+        row = tables.nodes.index[node_name]
+        there = list(tables.pods.records_on(row))
+        moving = [record for record in there if not ends_with_node(record.kind.template)]
         ending = len(there) - len(moving)
         # Those that can't be evicted are found before anything is moved, which takes much longer.
-        for pod in moving:
-            if obstacle := self._evictions.obstacle(pod, used):
+        for record in moving:
+            if obstacle := self._evictions.obstacle(record.kind.template, used):
                 status = Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, (obstacle,))
-                return NodeRemoval(node_name, False, (Landing(pod, "", status, obstacle),), ending)
-        for pod in there:
-            self._work.tree.discard(pod.metadata.uid)
-        self._work.tree.remove_node(node_name)
-        landings = self._land_all(sorted(moving, key=lambda pod: -pod.priority), progress)
+                return NodeRemoval(node_name, False, (Landing(record.pod, "", status, obstacle),), ending)
+        moving.sort(key=lambda record: -record.kind.template.priority)
+        nodes = self._nodes_without(row, moving, progress)
+        landings = [Landing(record.pod, new) for record, new in zip(moving, nodes, strict=False)]
+        if lasting or len(landings) < len(moving):
+            self._remove(node_name, there)
+            for landing in landings:
+                self._work.tree.assume(made_anew(landing.pod), landing.node_name)
+            landings += self._land_all([record.pod for record in moving[len(landings) :]], progress)
         removable = len(landings) == len(moving) and all(landing.node_name for landing in landings)
         return NodeRemoval(node_name, removable, tuple(landings), ending)
+
+    def _nodes_without(self, row: int, records: Sequence[PodRecord], progress: Progress) -> Sequence[str]:
+        """Return where the first of some pods go without the node of ``row``; the tree stays as it is."""
+        numbers: dict[int, int] = {}
+        templates: list[tuple[Pod, Profile]] = []
+        indices: list[int] = []
+        for record in records:
+            key = id(record.kind)
+            if key not in numbers:
+                template = self._template(record.kind)
+                if template is None:
+                    break
+                numbers[key] = len(templates)
+                templates.append(template)
+            indices.append(numbers[key])
+        uids = [record.uid for record in records[: len(indices)]]
+        return self._departures.decide(row, templates, indices, uids, self._seed, progress)
+
+    def _template(self, kind: PodKind) -> tuple[Pod, Profile] | None:
+        """Return what is made anew of pods of a kind, and its profile; None where more than a node is chosen.
+
+        Always the same for a kind.
+        """
+        known = self._templates.get(id(kind))
+        if known is None:
+            pod = made_anew(kind.template)
+            try:
+                decided = pod, self._profile_of(pod)
+            except NotFoundError:
+                return None
+            known = self._templates[id(kind)] = kind, decided if asks_nothing(*decided) else None
+        return known[1]
+
+    def _remove(self, node_name: str, there: Sequence[PodRecord]) -> None:
+        """Remove a node and its pods."""
+        for record in there:
+            self._work.tree.discard(record.uid)
+        self._work.tree.remove_node(node_name)
 
     def _land_all(self, pods: Sequence[Pod], progress: Progress) -> list[Landing]:
         """Place ``pods``, up to the first that finds no node."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Sequence
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from mooring.framework import (
 )
 from mooring.framework.columns import Int32s
 from mooring.framework.deadline import timely
-from mooring.framework.internal import ImageReader, SignedByShape
+from mooring.framework.internal import GoneNodeReader, ImageReader, SignedByShape
 from mooring.framework.node_table import NO_IMAGES, ImageUse, NodeTable
 from mooring.framework.upstream import Upstream
 
@@ -34,7 +34,7 @@ _VOLUMES_DIVIDE_SINCE = KubeVersion(1, 37)
 """Since this release image volumes count among what the bytes are divided by, too."""
 
 
-class ImageLocality(ScorePlugin[None], SignedByShape, ImageReader):
+class ImageLocality(ScorePlugin[None], SignedByShape, ImageReader, GoneNodeReader):
     """Scores the bytes of the pod's images that a node has, each image by how widely it is spread.
 
     Its answers depend on how many nodes there are and have the images.
@@ -53,19 +53,36 @@ class ImageLocality(ScorePlugin[None], SignedByShape, ImageReader):
         uses = [nodes.images.get(image) for image in self._images(pod)]
         return tuple([use and use.version for use in uses])
 
+    def misses(self, pod: Pod, nodes: NodeTable, row: int) -> bool:
+        uses = self._uses(pod, nodes)
+        if not uses:
+            return False
+        left = nodes.image_set_nodes.copy()
+        left[nodes.image_set[row]] -= 1
+        now = self._scores_by_set(pod, uses, nodes.image_set_nodes, len(nodes))
+        then = self._scores_by_set(pod, uses, left, len(nodes) - 1)
+        return bool(((now != then) & (left > 0)).any())
+
     def score_nodes(self, state: CycleState, pod: Pod, nodes: NodeView) -> Int64s:
         table = nodes.table
-        uses = [table.images.get(image) for image in self._images(pod)]
-        if not any(uses):
+        uses = self._uses(pod, table)
+        if not uses:
             return np.zeros(len(nodes), np.int64)
-        nodes_with = table.image_set_nodes
-        present = np.zeros(len(nodes_with), np.int64)
-        for use in timely([*filter(None, uses)]):
-            _add_bytes(use, nodes_with, len(table), present)
+        scores = self._scores_by_set(pod, uses, table.image_set_nodes, len(table))
         sets = nodes.take(table.image_set)
         # A set that came after the counts were read belongs to nodes that are looked at again.
-        there = present[np.where(sets < len(present), sets, NO_IMAGES)]
-        return _scores(there, MAX_BYTES_PER_CONTAINER * self._image_count(pod))
+        return scores[np.where(sets < len(scores), sets, NO_IMAGES)]
+
+    def _scores_by_set(self, pod: Pod, uses: Sequence[ImageUse], nodes_with: Int32s, nodes: int) -> Int64s:
+        """int64[numbers]: by set of images the score of a node that has it."""
+        present = np.zeros(len(nodes_with), np.int64)
+        for use in timely(uses):
+            _add_bytes(use, nodes_with, nodes, present)
+        return _scores(present, MAX_BYTES_PER_CONTAINER * self._image_count(pod))
+
+    def _uses(self, pod: Pod, table: NodeTable) -> list[ImageUse]:
+        """Return where the images of the pod are, as often as it uses them."""
+        return [use for image in self._images(pod) if (use := table.images.get(image)) is not None]
 
     def _image_count(self, pod: Pod) -> int:
         """How many images share the score."""

@@ -12,6 +12,7 @@ from mooring.framework import (
     Handle,
     HintedEvent,
     Int64s,
+    NodeTable,
     NodeView,
     Normalizer,
     Part,
@@ -24,7 +25,7 @@ from mooring.framework import (
     hashable,
 )
 from mooring.framework.deadline import timely
-from mooring.framework.internal import AffinityReader, ObjectReader
+from mooring.framework.internal import AffinityReader, GoneNodeReader, ObjectReader
 from mooring.framework.objects import Namespace, Object, PodAffinity
 from mooring.framework.pod_affinity import AffinityTerms, affinity_terms
 from mooring.framework.remembering import MAX_POD_BYTES, MAX_PODS, ByIdentity
@@ -44,6 +45,7 @@ class InterPodAffinity(
     ScorePlugin[InterPodAffinityArgs],
     AffinityReader,
     ObjectReader,
+    GoneNodeReader,
 ):
     """Rejects nodes by required affinity and anti-affinity between pods, and scores preferred terms.
 
@@ -79,6 +81,9 @@ class InterPodAffinity(
         return any(
             term.matches(meta.namespace, meta.labels, labels) for sort in sorts for term in timely(sort)
         )
+
+    def misses(self, pod: Pod, nodes: NodeTable, row: int) -> bool:
+        return any(_own(pod))
 
     def events_to_register(self) -> Sequence[HintedEvent]:
         return events(self.handle.kube_version)

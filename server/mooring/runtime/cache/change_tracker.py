@@ -149,14 +149,16 @@ class ChangeTracker:
         self._note(resource_id, after, self.next_ids(usage))
         return after
 
-    def show(self, resource_id: int, table: NodeTable, row: int) -> None:
-        """Give ``row`` of ``table``, a scratch copy, the resource state with this id. As ``after``."""
-        resources, width = self._resources(resource_id), len(table.allocatable)
-        if len(resources) != 2 * width + 2:
+    def show(self, resource_ids: Sequence[int], table: NodeTable, rows: Int32s) -> None:
+        """Give ``rows`` of ``table``, a scratch copy, the resource states with these ids. As ``after``."""
+        width = len(table.allocatable)
+        keys = b"".join([self._keys[resource_id] for resource_id in resource_ids])
+        if len(keys) != len(rows) * (2 * width + 2) * table.allocatable.itemsize:
             raise NotCachedError(Bypass.RESOURCES)
-        table.allocatable[:, row] = resources[:width]
-        table.requested[:, row] = resources[width : 2 * width]
-        table.non_zero_requested[:, row] = resources[2 * width :]
+        resources = np.frombuffer(keys, np.int64).reshape(len(rows), -1).T
+        table.allocatable[:, rows] = resources[:width]
+        table.requested[:, rows] = resources[width : 2 * width]
+        table.non_zero_requested[:, rows] = resources[2 * width :]
 
     def _note(self, resource_id: int, after: int, next_ids: dict[int, int]) -> None:
         if self._next_ids_count >= _MAX_NEXT_IDS:

@@ -32,6 +32,8 @@ class Bypass(StrEnum):
     """Pods are nominated to nodes."""
     ON_NODE = "on-node"
     """The pod already counts on a node."""
+    OTHER_NODES = "other-nodes"
+    """A dry run without a node that matters to what is said of others."""
     PLUGIN_FAILED = "plugin-failed"
     """A plugin failed; a full evaluation finds out whether it does so again."""
     PRE_FILTER = "pre-filter"

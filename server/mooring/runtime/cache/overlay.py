@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from functools import partial
 
 import numpy as np
@@ -64,6 +65,18 @@ class Branch:
         self._scores = self._resources.values
         self._values = self._scores.data
 
+    def twin(self) -> Branch:
+        """Return an independent copy of a branch that nothing was taken in by."""
+        other = copy(self)
+        other.detach()
+        return other
+
+    def detach(self) -> None:
+        """Share nothing with the branch that this is a shallow copy of."""
+        self.ranking, self.unknown = self.ranking.copy(), []
+        self._scores = self._resources.values
+        self._values = self._scores.data
+
     def holds(self, cluster: ClusterState) -> bool:
         """Return whether what it begins with is true for the state as it is. The caller holds the state's
         lock.
@@ -82,6 +95,15 @@ class Branch:
         self.ranking = Ranking(totals)
         self.feasible = int((totals != OUT).sum())
         if self.static.scaled and self.feasible:
+            self._rank(resource_ids)
+
+    def leave_out(self, row: int, resource_ids: Int32s) -> None:
+        """Leave ``row`` out, as if its node were gone."""
+        if self.ranking.totals.item(row) == OUT:
+            return
+        self.ranking.put(row, OUT)
+        self.feasible -= 1
+        if self.static.scaled:
             self._rank(resource_ids)
 
     def update(self, moved: Sequence[int], overlay: Overlay) -> None:
@@ -104,7 +126,7 @@ class Branch:
         """Ask about the resource states that are unknown; raises as ``update``."""
         calls = self._calls()
         with held(self._cached):
-            resource_ids = list(dict.fromkeys(self.unknown))
+            resource_ids = self._resources.unknown_ids(self.unknown)
             self._resources.learn_resource_ids(resource_ids, *overlay.shown(resource_ids), calls)
             self._scores = self._resources.values
         self._values = self._scores.data
@@ -147,11 +169,14 @@ class Overlay:
         branches: By index of the template, all of one version of the state.
         guesses: Unknown resource scores are assumed to be too low, and computed together at the end.
         within: int32[N], the rows of the only nodes that there are; None = all.
+        gone: The row of a node that isn't there, nor are its pods; None = all are there.
+        scratch: A private copy of this version of the state that may be written to; None = none was made yet.
 
     Raises:
         BeginAgainError: The state has moved on.
 
     Attributes:
+        scratch: As the argument, once there is one.
         resource_ids: int32[capacity], as in ``ChangeTracker``, with the pods that were placed.
     """
 
@@ -163,14 +188,16 @@ class Overlay:
         *,
         guesses: bool,
         within: Int32s | None = None,
+        gone: int | None = None,
+        scratch: ClusterState | None = None,
     ) -> None:
         self.guesses = guesses
-        self._within = within
+        self._some = within is not None or gone is not None
         self._cluster = cluster
         self._tracker = tracker
         self._branches = branches
         self._moved: list[int] = []
-        self._scratch: ClusterState | None = None
+        self.scratch = scratch
         with cluster.lock:
             if not all(branch.holds(cluster) for branch in branches.values()):
                 raise BeginAgainError
@@ -181,6 +208,9 @@ class Overlay:
         if within is not None:
             for branch in branches.values():
                 branch.narrow(within, self.resource_ids)
+        if gone is not None:
+            for branch in branches.values():
+                branch.leave_out(gone, self.resource_ids)
 
     def run(
         self, indices: Sequence[int], uids: Sequence[str], seed: int, check: Callable[[], None]
@@ -203,7 +233,7 @@ class Overlay:
         except NotCachedError as error:
             if self._learn():
                 raise BeginAgainError from None
-            if error.reason is not Bypass.NO_NODE or self._within is None:
+            if error.reason is not Bypass.NO_NODE or not self._some:
                 raise
         if self._learn():
             raise BeginAgainError
@@ -223,15 +253,14 @@ class Overlay:
 
         All else of these rows is that of other nodes: this is for plugins that read resources alone.
         """
-        if self._scratch is None:
-            self._scratch = self._cluster.fork()
-        table = self._scratch.snapshot.nodes
+        if self.scratch is None:
+            self.scratch = self._cluster.fork()
+        table = self.scratch.snapshot.nodes
         rows = table.rows()[: len(resource_ids)]
         with self._cluster.lock:
             self._check_generation()
-            for row, resource_id in zip(rows.tolist(), resource_ids, strict=False):
-                self._tracker.show(resource_id, table, row)
-        return self._scratch, rows
+            self._tracker.show(resource_ids[: len(rows)], table, rows)
+        return self.scratch, rows
 
     def _decide(self, template: int, uid: str, seed: int, columns: ChoiceColumns) -> None:
         branch, resource_ids = self._branches[template], self.resource_ids.data
@@ -317,7 +346,7 @@ class Overlays:
         try:
             for attempt in range(MAX_ATTEMPTS):
                 try:
-                    branches = {at: self._branch(*templates[at], calls) for at in dict.fromkeys(indices)}
+                    branches = {at: self.branch(*templates[at], calls) for at in dict.fromkeys(indices)}
                     guesses = attempt < GUESSES
                     overlay = Overlay(
                         self._cluster, self._cache.tracker, branches, guesses=guesses, within=within
@@ -335,7 +364,13 @@ class Overlays:
             return Bypass.PLUGIN_FAILED
         return Bypass.STATE_CHANGING
 
-    def _branch(self, pod: Pod, profile: Profile, calls: Callable[[Profile], PluginCalls]) -> Branch:
+    def branch(self, pod: Pod, profile: Profile, calls: Callable[[Profile], PluginCalls]) -> Branch:
+        """Return the branch for pods like ``pod``.
+
+        Raises:
+            NotCachedError: They have to be evaluated in full.
+            PluginFailureError: A plugin failed.
+        """
         if profile.samples:
             raise NotCachedError(Bypass.SAMPLING)
         check_may_decide(self._cluster, pod, profile)

@@ -40,6 +40,9 @@ _SPARE = 1 << 10
 _WORTH_SORTING_OUT = 4
 """At first all rows are rated, unless there are this many times fewer resource states."""
 
+_ASKED_ANYWAY = 1 << 10
+"""Resource states that are asked about beside one that has to be."""
+
 _PIECE = 1 << 16
 """Rows that are rated at once: the columns of a piece stay in the processor's cache."""
 
@@ -181,6 +184,15 @@ class ResourceScores:
     def _learn(self, rows: Int32s, calls: PluginCalls, version: int) -> None:
         if len(rows):
             self._file(rows, self._ask(NodeView(self._cluster.snapshot, rows), calls), version)
+
+    def unknown_ids(self, needed: Sequence[int]) -> list[int]:
+        """Return the ids that are ``needed``, each once, and of the others that are unknown the newest.
+
+        These cost little where plugins are asked anyway, and often are needed next.
+        """
+        self.make_room()
+        unknown = np.flatnonzero(self.values[: self._tracker.count] == UNKNOWN)
+        return list(dict.fromkeys([*needed, *unknown[-_ASKED_ANYWAY:].tolist()]))
 
     def learn_resource_ids(
         self, resource_ids: Sequence[int], scratch: ClusterState, rows: Int32s, calls: PluginCalls

@@ -1,0 +1,148 @@
+"""Removal says of each node what becomes of its pods in a cluster that never had the node."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from mooring.app.engine import build_core, configuration_of, registry_of
+from mooring.app.options import EngineOptions
+from mooring.app.sessions import LiveState
+from mooring.framework import Node, Pod
+from mooring.runtime.cache.departures import Departures
+from mooring.runtime.cycle.candidates import ALL_NODES
+from mooring.runtime.cycle.cycle import CycleOptions
+from mooring.runtime.cycle.plugin_calls import Unhurried
+from mooring.sessions.removal import Landing, NodeRemoval, Removal, adopted, made_anew
+from mooring.testing import make_node, make_pod
+from tests.runtime.test_cached_equals_full import TEMPLATES, ZONE
+
+OPTIONS = EngineOptions()
+REGISTRY = registry_of(OPTIONS)
+CONFIGURATION = configuration_of(OPTIONS, REGISTRY)
+SEED = 3
+
+PLAIN = ("small", "large", "tolerant", "selecting", "preferring", "with an image")
+OWNED = {"ownerReferences": [{"kind": "ReplicaSet", "name": "r", "uid": "r", "controller": True}]}
+KINDS = {
+    **TEMPLATES,
+    "with an image": {
+        "spec": {"containers": [{"name": "c", "image": "app:1", "resources": {"requests": {"cpu": "500m"}}}]}
+    },
+}
+
+
+def removal_over(objects: Sequence[Any]) -> Removal:
+    core = build_core(OPTIONS, REGISTRY, CONFIGURATION)
+    core.state.replace("test", objects)
+    work = LiveState(core, OPTIONS).work()
+    return Removal(work, partial(adopted, work.engine, ""), seed=SEED)
+
+
+def one_by_one(nodes: Sequence[Node], pods: Sequence[Pod], name: str) -> NodeRemoval:
+    """Place the pods of a node anew in a cluster of their own, each by an evaluation in full."""
+    core = build_core(OPTIONS, REGISTRY, CONFIGURATION)
+    stay = [pod for pod in pods if pod.spec.node_name != name]
+    core.state.replace("test", [*(node for node in nodes if node.metadata.name != name), *stay])
+    landings: list[Landing] = []
+    for pod in (pod for pod in pods if pod.spec.node_name == name):
+        anew = made_anew(pod)
+        choice = core.engine.decide(anew, core.engine.profile(), ALL_NODES, seed=SEED, options=CycleOptions())
+        landings.append(Landing(pod, choice.node_name or "", choice.status, choice.message))
+        if choice.node_name is None:
+            break
+        core.state.assume(anew, choice.node_name)
+    return NodeRemoval(name, all(landing.node_name for landing in landings), tuple(landings), 0)
+
+
+def facts(found: NodeRemoval) -> tuple[Any, ...]:
+    landings = [
+        (landing.pod.metadata.name, landing.node_name, landing.message if not landing.node_name else "")
+        for landing in found.landings
+    ]
+    return found.node_name, found.removable, landings
+
+
+@st.composite
+def clusters(draw: st.DrawFn, kinds: Sequence[str]) -> tuple[list[Node], list[Pod]]:
+    """Some nodes in two zones, of which some have an image and a taint, with pods of a few kinds."""
+    nodes = [
+        make_node(
+            f"n{at}",
+            labels={
+                ZONE: draw(st.sampled_from(("z1", "z2"))),
+                **draw(st.sampled_from(({}, {"disk": "ssd"}))),
+            },
+            allocatable={"cpu": draw(st.sampled_from(("2", "4", "7500m"))), "memory": "16Gi", "pods": 9},
+            taints=draw(st.sampled_from(((), ({"key": "t", "effect": "PreferNoSchedule"},)))),
+            status={"images": draw(st.sampled_from(([], [{"names": ["app:1"], "sizeBytes": 700 << 20}])))},
+        )
+        for at in range(draw(st.integers(2, 5)))
+    ]
+    some = draw(st.lists(st.sampled_from(sorted(kinds)), min_size=1, max_size=3))
+    pods = [
+        make_pod(
+            f"p{at}",
+            node=f"n{draw(st.integers(0, len(nodes) - 1))}",
+            metadata={"uid": f"u{at}", **OWNED},
+            **KINDS[draw(st.sampled_from(some))],
+        )
+        for at in range(draw(st.integers(1, 10)))
+    ]
+    return nodes, pods
+
+
+@pytest.mark.parametrize("kinds", [pytest.param(PLAIN, id="plain"), pytest.param(tuple(KINDS), id="all")])
+@settings(max_examples=40, deadline=None)
+@given(data=st.data())
+def test_each_node_is_looked_at_as_if_it_had_never_been(kinds: Sequence[str], data: st.DataObject) -> None:
+    nodes, pods = data.draw(clusters(kinds))
+    names = [node.metadata.name for node in nodes]
+    found = list(removal_over([*nodes, *pods]).try_nodes(names, Unhurried()))
+    assert list(map(facts, found)) == [facts(one_by_one(nodes, pods, name)) for name in names]
+
+
+@settings(max_examples=20, deadline=None)
+@given(data=st.data())
+def test_nodes_that_go_one_after_the_other_are_gone_for_the_next(data: st.DataObject) -> None:
+    nodes, pods = data.draw(clusters(tuple(KINDS)))
+    names = [node.metadata.name for node in nodes]
+    for found in removal_over([*nodes, *pods]).try_nodes(names, Unhurried(), cumulative=True):
+        expected = one_by_one(nodes, pods, found.node_name)
+        assert Counter(facts(found)[2]) == Counter(facts(expected)[2])
+        if not found.removable:
+            continue
+        nodes = [node for node in nodes if node.metadata.name != found.node_name]
+        places = {landing.pod.metadata.uid: landing.node_name for landing in found.landings}
+        pods = [pod for pod in pods if pod.metadata.uid not in places] + [
+            make_again(landing.pod, landing.node_name) for landing in found.landings
+        ]
+
+
+def make_again(pod: Pod, node_name: str) -> Pod:
+    anew = made_anew(pod)
+    return replace(anew, spec=replace(anew.spec, node_name=node_name))
+
+
+def test_plain_pods_are_not_moved_to_find_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    nodes = [make_node(f"n{at}", allocatable={"cpu": "4", "pods": 9}) for at in range(4)]
+    pods = [
+        make_pod(f"p{at}", node="n1", metadata={"uid": f"u{at}", **OWNED}, **KINDS["small"])
+        for at in range(3)
+    ]
+    removal = removal_over([*nodes, *pods])
+    version = removal._work.tree.version
+    (found,) = removal.try_nodes(["n1"], Unhurried())
+    assert found.removable
+    assert removal._work.tree.version == version
+    monkeypatch.setattr(Departures, "decide", lambda *_: ())
+    (moved,) = removal.try_nodes(["n1"], Unhurried())
+    assert facts(moved) == facts(found)
+    assert removal._work.tree.version > version
