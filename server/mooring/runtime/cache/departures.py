@@ -19,7 +19,7 @@ from mooring.runtime.profiles.profile import Profile
 
 
 @dataclass(frozen=True, slots=True)
-class _Known:
+class _KnownTemplate:
     """What is known of a template in one version of the state.
 
     Attributes:
@@ -56,7 +56,7 @@ class Departures:
         self._cache = cache
         self._overlays = overlays
         self._calls = calls
-        self._known: dict[int, _Known] = {}
+        self._known: dict[int, _KnownTemplate] = {}
         self._scratch: ClusterState | None = None
 
     def decide(
@@ -128,7 +128,7 @@ class Departures:
         known = self._known.get(id(pod))
         if known is None:
             branch = self._overlays.branch(pod, profile, self._calls)
-            known = self._known[id(pod)] = _Known(pod, branch, _readers(pod, profile))
+            known = self._known[id(pod)] = _KnownTemplate(pod, branch, _readers(pod, profile))
         nodes = self._cluster.snapshot.nodes
         if any(reader.misses(pod, nodes, row) for reader in known.readers):
             raise NotCachedError(Bypass.OTHER_NODES)
