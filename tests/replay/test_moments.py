@@ -31,4 +31,4 @@ def test_explain_at_a_time(
 def test_a_time_that_is_none(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     answer = call(capsys, "explain", "p", "--cluster", f"recording:{tmp_path}@noon")
     assert answer.code == 1
-    assert "'noon' is no time" in answer.err
+    assert "'noon' is not a time" in answer.err

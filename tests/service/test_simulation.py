@@ -415,7 +415,7 @@ def test_what_would_make_a_pod_fit_is_told_and_nothing_is_changed(way: Callable[
 @pytest.mark.parametrize(
     ("fields", "text"),
     [
-        pytest.param({"kinds": [1, 9]}, "kinds[1]: 9 is no kind of change", id="kind"),
+        pytest.param({"kinds": [1, 9]}, "kinds[1]: 9 is not a kind of change", id="kind"),
         pytest.param({"nodes": ["a", "z"]}, "node 'z' is not known", id="node"),
     ],
 )

@@ -22,7 +22,7 @@ RECORDED_CHANGES = 1 << 16
 """Changes of the state that are noted at least for a recorder, which reads them ten times a second."""
 
 PODS_SHARE = 4
-"""One in so many bytes of the undo budget is for pods."""
+"""One byte in this many of the undo budget is for pods."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,7 +37,7 @@ class EngineOptions:
         feature_gates: Gates that differ from the release's defaults.
         self_check_every: One cached answer in this many is compared with a full evaluation, 0 = none;
             None = the engine's own default.
-        stubs: Pass over plugins of the configuration that nobody knows; for questions alone, as nothing may
+        stubs: Skip unknown plugins of the configuration; for questions alone, as nothing may
             be committed then.
     """
 

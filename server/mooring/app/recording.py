@@ -62,7 +62,7 @@ def observe(
     stop: threading.Event,
     on_ready: Callable[[], None],
 ) -> Recorder:
-    """Record a live cluster, whoever schedules there, until ``stop`` is set; returns what was recorded.
+    """Record a live cluster with whatever scheduler it has until ``stop`` is set; return what was recorded.
 
     Raises:
         InvalidArgumentError: Nothing can be written there.

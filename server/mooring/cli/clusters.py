@@ -85,7 +85,7 @@ def _moment(text: str) -> Moment:
         moment = datetime.fromisoformat(time)
     except ValueError:
         raise InvalidArgumentError.at(
-            "--cluster", f"{time!r} is no time; write for example 2026-11-24T12:00:00Z"
+            "--cluster", f"{time!r} is not a time; write for example 2026-11-24T12:00:00Z"
         ) from None
     return Moment(Path(directory), (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp())
 

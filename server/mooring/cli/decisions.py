@@ -69,7 +69,7 @@ def run(args: argparse.Namespace, _options: tuple[Option, ...]) -> int:
         request.wait.FromSeconds(WAIT_SECONDS)
         found = remote.decide(args, "ListDecisions", request)
         if found.journal_id != journal:
-            # The process was started again: its decisions are numbered anew.
+            # The process was restarted: its decisions are numbered from 1 again.
             journal, after = found.journal_id, 0
             continue
         if found.missed_count:

@@ -336,7 +336,7 @@ def add_deciding(flags: Flags, *, otherwise: str = "") -> None:
 
 def add_unknown_plugins(flags: Flags) -> None:
     """``--unknown-plugins``, for the commands that only ask: nothing is committed without a plugin."""
-    text = "plugins of the configuration that nobody knows: reject it, or stub: go on without them and say so"
+    text = "unknown plugins of the configuration: reject it, or stub: go on without them and say so"
     known = one_of("reject", "stub")
     flags.group(CONFIGURATION).add("unknown-plugins", "reject|stub", "reject", text, known)
 

@@ -1,4 +1,4 @@
-"""``mooring record``: writes down what happens in a live cluster, whoever schedules there."""
+"""``mooring record``: writes down what happens in a live cluster, with whatever scheduler it has."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """What was written to the tables, with what stood there before: tables go forth and back along it.
 
 A change log says which rows to look at again. A journal has the objects themselves, so that a copy of the
-tables can follow the original, be taken back to what it was, and be given the changes of somebody else.
+tables can follow the original, be taken back to what it was, and be given the changes of another version.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ class Journal:
         return self._first + len(self._entries)
 
     def add(self, entry: Entry, changes: int = 0) -> None:
-        """Note one more, before which so many ``changes`` of rows were written and not published yet."""
+        """Note one more, before which ``changes`` rows were changed and not published yet."""
         self._entries.append(entry)
         self._versions.append(self.version + changes)
         if len(self._entries) > 2 * self._length:

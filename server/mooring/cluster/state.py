@@ -171,7 +171,7 @@ class State:
         return twin
 
     def copy_to(self, twin: State) -> None:
-        """Make ``twin``, which nobody uses yet, a private copy."""
+        """Make ``twin``, which is not in use yet, a private copy."""
         with self.lock:
             twin._start(self._writer.fork(), self._kinds, self._log.copy(), self.version)
             twin._delivered = self._delivered.copy()

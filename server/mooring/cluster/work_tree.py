@@ -50,7 +50,7 @@ class WorkTree(State):
         self._writer.journal = self._changes
 
     def find_pod(self, namespace: str, name: str) -> Pod | None:
-        """Return the pod of that name as it is now, whoever delivered or placed it."""
+        """Return the pod of that name as it is now, whether a source delivered it or a session placed it."""
         uid = self.find_uid(namespace, name)
         return None if uid is None else self.snapshot.pods.records[uid].pod
 

@@ -52,7 +52,7 @@ def load(
         feature_gates: Gates that differ from that release's defaults.
         strict: Reject what a current kube-scheduler rejects: older versions and removed plugins.
         scheduling: ``mooring scheduler`` reads it: no warning of the fields that only it acts on.
-        stubs: Pass over plugins that nobody knows, and note them in the profiles; nothing may be committed
+        stubs: Skip unknown plugins, and note them in the profiles; nothing may be committed
             with such a profile.
 
     Raises:
@@ -204,7 +204,7 @@ def _effective_profiles(
     catalog: Catalog,
     unknown: Collection[str],
 ) -> tuple[EffectiveProfile, ...]:
-    """Return the profiles; ``given`` are they as in the file, with the plugins that nobody knows."""
+    """Return the profiles; ``given`` are the ones in the file, with the unknown plugins."""
     stubbed = [enabled_names(profile.plugins) & set(unknown) for profile in given.profiles] or [set()]
     return tuple(
         _effective(profile, expanded, given, catalog, not_evaluated)

@@ -14,7 +14,7 @@ _DRAFT = "https://json-schema.org/draft/2020-12/schema"
 
 
 def schema(catalog: Catalog) -> dict[str, Any]:
-    """Return the schema; what a plugin that nobody knows takes as arguments is free."""
+    """Return the schema; the arguments of an unknown plugin are free-form."""
     document = _plain(json_schema(KubeSchedulerConfiguration))
     definitions = document["$defs"]
     rules = []

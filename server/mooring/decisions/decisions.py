@@ -1,4 +1,4 @@
-"""Where decisions are noted, by whoever makes them."""
+"""Where every decision is noted, whichever part made it."""
 
 from __future__ import annotations
 

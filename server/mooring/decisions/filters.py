@@ -1,4 +1,4 @@
-"""Which decisions somebody wants to see."""
+"""Which decisions a reader wants to see."""
 
 from __future__ import annotations
 

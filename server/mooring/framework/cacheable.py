@@ -105,7 +105,7 @@ class CacheablePlugin(ABC):
         there what they wrote. Nothing else that the plugin depends on has changed.
 
         Returns:
-            True when ``state`` is current; False, as by default, to get an empty one and write it anew.
+            True when ``state`` is current; False, the default, to get an empty one and write it again.
         """
         return False
 

@@ -63,7 +63,7 @@ class ClusterApi(Protocol):
     def set_finalizers(self, target: ObjectReference, finalizers: Sequence[str]) -> dict[str, Any]:
         """Replace the object's finalizers, and nothing else of it; returns it as it is then.
 
-        A patch may fail where this doesn't: the API server stores a patched object anew from JSON, in which a
+        A patch may fail where this doesn't: the API server rebuilds a patched object from JSON, in which a
         driver's parameters can read otherwise than they are stored.
         """
         ...

@@ -1,4 +1,4 @@
-"""The labels of pods that a selector names. Nobody who decides reads any other.
+"""The labels of pods that a selector names. Decisions read no others.
 
 Pods of a StatefulSet, and indexed ones of a Job, have a label of their own each, which hardly any selector
 names: without it they are alike.

@@ -67,7 +67,7 @@ class NodeView:
         """[K]: the nodes' part of ``column``, an array of the table with one value per row.
 
         It is a copy: what the writer does meanwhile doesn't show, and changing it changes no node. With
-        ``live`` it may be the column itself, for who reads each value once and changes none.
+        ``live`` it may be the column itself, for callers that read each value once and change none.
         """
         at = self.at
         if not isinstance(at, slice):

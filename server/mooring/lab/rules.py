@@ -92,7 +92,7 @@ def _rule(
 ) -> Rule:
     name = "".join(word.capitalize() for word in function.__name__.split("_"))
     if not re.fullmatch(r"[A-Z][A-Za-z0-9]*", name):
-        raise InvalidArgumentError.at("rule", f"{function.__name__!r} is no name for a plugin")
+        raise InvalidArgumentError.at("rule", f"{function.__name__!r} is not a name for a plugin")
     plugin.name, plugin.__name__, plugin.__doc__ = name, name, function.__doc__
     return Rule(name, point, plugin, function, weight)
 

@@ -20,7 +20,7 @@ FEWEST_NODES = 1000
 """For smaller clusters, what a loop saves isn't worth the second that compiling takes."""
 
 FEWEST_CALLS = 8
-"""Nor for who asks but once, as ``mooring explain`` does."""
+"""Nor for a process that asks only once, as ``mooring explain`` does."""
 
 T = TypeVar("T")
 
@@ -78,5 +78,5 @@ def loop(types: str) -> Callable[[Callable[..., T]], Loop[T]]:
 
 
 def wait_for_compiler() -> None:
-    """Return when all is compiled that was called often enough: for tests, and for who measures."""
+    """Return when all that was called often enough is compiled: for tests and benchmarks."""
     _compiler.submit(lambda: None).result()

@@ -26,7 +26,7 @@ else:
 FORMAT_VERSION = 1
 
 FRAME_BYTES = 1 << 20
-"""A frame ends when its messages take so many bytes, or when it is flushed."""
+"""A frame ends when its messages take this many bytes, or when it is flushed."""
 
 MAX_FRAME_BYTES = 64 << 20
 """No frame is larger: one that says so is damaged."""
@@ -187,13 +187,13 @@ def _messages_of(data: bytes, place: Place) -> Iterator[pb.RecordingEntry]:
             yield parse_length_prefixed(pb.RecordingEntry, messages)
         except (DecodeError, ValueError) as error:
             raise RecordingError.at(
-                str(place), f"has what is no entry ({error}); what comes before it is fine"
+                str(place), f"has something that is not an entry ({error}); what comes before it is fine"
             ) from None
 
 
 def _check_header(entry: pb.RecordingEntry, place: Place) -> None:
     if entry.WhichOneof("content") != "header":
-        raise RecordingError.at(str(place), "is no recording: it begins without a header")
+        raise RecordingError.at(str(place), "is not a recording: it begins without a header")
     version = entry.header.format_version
     if version != FORMAT_VERSION:
         raise RecordingError.at(

@@ -85,7 +85,7 @@ def build_scheduler(
         on: What it works with.
         times: How long pods back off.
         binders: How many pods are bound concurrently.
-        longest_wait: After so many seconds a rejected pod that no event helped is tried again.
+        longest_wait: Seconds after which a rejected pod that no event helped is tried again.
         attempt_seconds: What one attempt may take, see ``AttemptBudget``.
     """
     wake = Wake()

@@ -1,4 +1,4 @@
-"""The attempt to schedule a pod group: decide about it as a whole, and let go on whoever got a node.
+"""The attempt to schedule a pod group: decide about it as a whole, and go on with the pods that got a node.
 
 Mirrors ``scheduleOnePodGroup`` and ``submitPodGroupAlgorithmResult`` in ``schedule_one_podgroup.go``.
 """

@@ -111,7 +111,7 @@ class PodStatusWriter:
 
 @contextmanager
 def failures_told(log: logging.Logger, what: str) -> Iterator[None]:
-    """Log why the status of ``what`` is not written in the block; nobody reads its result."""
+    """Log why the status of ``what`` is not written in the block, whose result nothing reads."""
     try:
         yield
     except NotFoundError:

@@ -25,7 +25,7 @@ def kinds_of(request: pb.ChangeRequest) -> frozenset[Kind]:
     known = {int(kind): kind for kind in Kind}
     for at, number in enumerate(request.kinds):
         if number not in known:
-            raise InvalidArgumentError.at(f"kinds[{at}]", f"{number} is no kind of change")
+            raise InvalidArgumentError.at(f"kinds[{at}]", f"{number} is not a kind of change")
     return frozenset(known[number] for number in request.kinds) or ALL_KINDS
 
 

@@ -244,7 +244,7 @@ class DecisionServicer(DecisionServiceServicer):
         """Return whether the pod of a decision has no node, by what the state knows of it."""
         known = self._backend.engine.state.snapshot.pods.get(record.uid)
         if known is None:
-            # One that came with a call is known to nobody; one from the queue is gone.
+            # One that came with a call is not in the state; one from the queue is gone.
             return not record.attempt
         return not known.node_name
 

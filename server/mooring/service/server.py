@@ -88,7 +88,7 @@ class Options:
         authority_flag: What warnings call the flag of `tls.authority`.
         allow_clients: Names in client certificates that may bind, reserve and push, as ``typed_names`` reads
             them; needed where others can connect, and everywhere once a name is given.
-        read_only: Nobody may bind, reserve or push.
+        read_only: No call may bind, reserve or push.
         reflection: Offers server reflection; on loopback it is offered anyway.
         transport_threads: Threads that calls may have, most of them waiting; made on demand.
         max_concurrent_calls: Queries in progress at once, and as many commits; more wait for a

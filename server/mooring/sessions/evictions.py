@@ -58,7 +58,7 @@ class Evictions:
 
 
 def ends_with_node(pod: Pod) -> bool:
-    """Return whether nobody looks for another node for ``pod``: it is one of a DaemonSet, or static."""
+    """Return whether ``pod`` never gets another node: it is one of a DaemonSet, or static."""
     if _MIRROR in pod.metadata.annotations:
         return True
     return any(owner.controller and owner.kind == "DaemonSet" for owner in pod.metadata.owner_references)

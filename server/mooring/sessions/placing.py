@@ -27,7 +27,7 @@ def place_pod(
     seed: int = 0,
     progress: Progress | None = None,
 ) -> PlacedPod:
-    """Place one pod; Permit and what comes after it is left out, as nobody waits in a session.
+    """Place one pod; Permit and what comes after it is left out, since nothing waits in a session.
 
     Raises:
         FailedPreconditionError: It has a node already, is being deleted or is gated.

@@ -1,4 +1,4 @@
-"""Sessions: versions that somebody works on, for as long as they are asked about."""
+"""Sessions: versions that a client works on, for as long as they are asked about."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Session:
     """One session. Its version changes with the lock held.
 
     Attributes:
-        id: What it is called by; nobody can guess it.
+        id: What it is called by; it can't be guessed.
         owner: The client that may use it, "" = any.
         seed: Decides between nodes of equal totals where a call doesn't say.
         policy: By what it decides; None = by what is in force.

@@ -224,7 +224,7 @@ class WorkTrees:
                 self._lock.notify()
 
     def drop(self) -> None:
-        """Give back the memory of the trees; one that somebody has goes when it is returned."""
+        """Give back the memory of the trees; one that is lent goes when it is returned."""
         with self._lock:
             self._works.clear()
 
@@ -241,7 +241,7 @@ class WorkTrees:
         return work
 
     def _take_back(self, work: Work) -> None:
-        """Undo what nobody keeps; a tree with which that fails is not lent again."""
+        """Undo what no version keeps; a tree with which that fails is not lent again."""
         try:
             work.go_back()
         except Exception:

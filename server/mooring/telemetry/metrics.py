@@ -26,7 +26,7 @@ class Metrics:
     """
 
     def __init__(self) -> None:
-        # A series more for each counter, which nobody asks for; Go's components have none.
+        # It would be one more series for each counter that no query uses; Go's components have none.
         disable_created_metrics()  # type: ignore[no-untyped-call]  # declares no types
         self.registry = CollectorRegistry()
         ProcessCollector(registry=self.registry)

@@ -31,7 +31,7 @@ class Span(Protocol):
 
     @property
     def traceparent(self) -> str:
-        """The header with which whoever is called continues the trace (W3C Trace Context)."""
+        """The header by which the callee continues the trace (W3C Trace Context)."""
         ...
 
     def set_attributes(self, attributes: Attributes) -> None:
@@ -105,7 +105,7 @@ class Entered:
 
 
 def outgoing_headers() -> Mapping[str, str]:
-    """Return the headers with which whoever is called continues the trace; none when nothing is traced."""
+    """Return the headers by which the callee continues the trace; none when nothing is traced."""
     span = _CURRENT.get()
     return {} if span is None else {"traceparent": span.traceparent}
 

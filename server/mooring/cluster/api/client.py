@@ -117,7 +117,7 @@ class ApiServer:
         means.
 
         Repeated, while time is left: what was put off (429), after the time that the server names; a GET that
-        met an error with such a time, or whose connection broke; once, with credentials read anew, what was
+        met an error with such a time, or whose connection broke; once, with credentials read again, what was
         rejected for its credentials (401).
 
         Args:

@@ -20,7 +20,7 @@ A connection whose packets vanish is dead after 30 s; client-go's HTTP/2 pings f
 """
 
 Load = Callable[[], Any]
-"""Reads a ``kubernetes.client.Configuration`` anew: files may have changed since."""
+"""Reads a ``kubernetes.client.Configuration`` again: files may have changed since."""
 
 
 def from_kubeconfig(path: str | Path, server: str = "") -> Load:

@@ -17,7 +17,7 @@ from mooring.tracing.spans import outgoing_headers
 
 CREDENTIALS_SECONDS = 1.0
 """How many seconds credentials count as fresh: tokens are renewed behind it, but to read a kubeconfig's
-takes a third of a request. One that ends meanwhile is rejected, and then everything is read anew."""
+takes a third of a request. One that ends meanwhile is rejected, and then everything is read again."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from mooring.framework.preemption import Candidate, RejectedNodes
 from mooring.plugins.default_preemption.importance import COSTS, Float64s, cost_of
 
 Outcome = Candidate | Status
-"""The victims on a node, or why it is no candidate."""
+"""The victims on a node, or why it is not a candidate."""
 
 UNKNOWN, CANDIDATE, VIOLATING, REJECTED = range(4)
 """What is known of a node: nothing, that it is a candidate, one with violations, or none. From ``REJECTED``

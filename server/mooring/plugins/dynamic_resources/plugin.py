@@ -149,7 +149,7 @@ class DynamicResources(
         super().__init__(args, handle)
         self._unsupported = unsupported_setting(handle)
         self._rules = Rules.of(handle.gates)
-        # Made anew when the kind's version moves; each is replaced in one step, so threads may share them.
+        # Rebuilt when the kind's version moves; each is replaced in one step, so threads may share them.
         self._inventory: tuple[tuple[int, int], Inventory] = ((-1, -1), Inventory())
         self._allocated: tuple[int, Allocated] = (-1, Allocated())
 

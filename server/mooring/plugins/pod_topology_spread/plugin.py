@@ -111,7 +111,7 @@ class PodTopologySpread(
         own = ByIdentity(partial(own_constraints, action=HARD, reads_keys=self._reads_keys), most=20_000)
 
         def constraints_of(pod: Pod) -> tuple[SpreadConstraint, ...]:
-            """Return the pod's hard constraints, worked out anew since the default constraints may change."""
+            """Return the pod's hard constraints, again each time since the defaults may change."""
             if pod.spec.topology_spread_constraints:
                 return own(pod)
             return self._constraints(pod, HARD, self.handle.snapshot().objects)

@@ -24,7 +24,7 @@ from mooring.runtime.cycle.sampling import search
 from mooring.runtime.cycle.tie_break import choose, mixed_in_turn
 
 _FEW_ROWS, _ROWS_TO_ONE = 32, 256
-"""Up to so many changed rows, and one more for so many that there are, each is put in its place by itself."""
+"""Up to this many changed rows, plus one for this many rows in all, each is put in its place by itself."""
 
 Calls = Callable[[], PluginCalls]
 """Gives the way to call plugins, when one has to be called after all."""

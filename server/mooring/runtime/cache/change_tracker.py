@@ -18,7 +18,7 @@ from mooring.runtime.cache.outcome import Bypass, NotCachedError
 from mooring.runtime.cache.row_log import RowLog
 
 _RESOURCE_IDS_PER_ROW, _MIN_RESOURCE_IDS = 4, 1 << 12
-"""At this many distinct resource states the ids begin anew, and with them the resource scores."""
+"""At this many distinct resource states the ids start over, and with them the resource scores."""
 
 _MAX_AFFINITIES = 1 << 10
 """Changes of pods with terms about others that are remembered."""
@@ -116,7 +116,7 @@ class ChangeTracker:
             return Changes(self.version, self.generation, self.structure, self._log.since(version))
 
     def forget(self) -> None:
-        """Begin anew the next time."""
+        """Start over with the next call."""
         with self._state.lock:
             self.version = -1
 

@@ -69,7 +69,7 @@ class CacheCounts:
 
     Attributes:
         hits: Pods that were answered by an evaluation as it was.
-        misses: Pods whose evaluation had to be made, or made anew, first.
+        misses: Pods whose evaluation had to be made or rebuilt first.
     """
 
     def __init__(self) -> None:

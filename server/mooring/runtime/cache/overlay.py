@@ -151,7 +151,7 @@ class Branch:
         return crossed
 
     def _rank(self, resource_ids: Int32s) -> None:
-        """Find all totals anew, as scores are scaled by the nodes that are feasible."""
+        """Compute all totals again, since scores are scaled by the nodes that are feasible."""
         rows = np.flatnonzero(self.ranking.totals != OUT).astype(np.int32)
         base = self.static.base.copy()
         base[rows] += self.static.scaled_scores(rows)

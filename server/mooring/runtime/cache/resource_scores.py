@@ -134,7 +134,7 @@ class ResourceScores:
         return self._values.nbytes + (sum(part.nbytes for part in self._unfiled[:2]) if self._unfiled else 0)
 
     def begin_generation(self, generation: int) -> None:
-        """Begin anew, with the ids of another generation."""
+        """Start over with the ids of another generation."""
         self._generation = generation
         self._values = np.zeros(0, np.int32)
         self._unfiled = None

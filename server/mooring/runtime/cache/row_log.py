@@ -9,7 +9,7 @@ from mooring.framework.state import ClusterState
 
 _LENGTH = 1 << 14
 """Changes that are remembered. Between two pods of one template there may be one of each of thousands others;
-a reader that is further behind begins anew."""
+a reader that is further behind starts over."""
 
 
 class RowLog:

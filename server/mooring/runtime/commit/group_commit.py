@@ -22,7 +22,7 @@ from mooring.runtime.engine import Engine
 from mooring.runtime.profiles.profile import Profile, placing
 
 MAX_ATTEMPTS = 3
-"""So often a group is decided anew because something else took one of its places meanwhile."""
+"""How often a group is decided again because something else took one of its places meanwhile."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -193,7 +193,7 @@ def begin(
 ) -> Evaluation:
     """Return an evaluation in which nothing has run yet and every candidate counts as feasible.
 
-    ``view`` is the one of ``rows``, for who has it already.
+    ``view`` is the one of ``rows``, for callers that have it already.
     """
     return Evaluation(
         pod=pod,

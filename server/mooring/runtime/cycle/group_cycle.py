@@ -223,7 +223,7 @@ class GroupCycle:
     def run(self) -> GroupDecision:
         """Decide, and find out what could be done for a group that fits nowhere.
 
-        ``world`` is as before then, unless somebody would have to make room.
+        ``world`` is as before then, unless other pods would have to make room.
 
         Raises:
             PluginFailureError: A plugin failed.

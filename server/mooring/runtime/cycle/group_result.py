@@ -64,7 +64,7 @@ class GroupMember:
 class PlacedMembers(Sequence[GroupMember]):
     """All pods of a group, each with a node that it got without an evaluation in full.
 
-    A placement that isn't taken is hardly looked at, so each is made when somebody does.
+    A placement that isn't taken is hardly ever read, so each is made on first use.
 
     Attributes:
         pods: The pods.

@@ -107,7 +107,7 @@ class Profile:
         percentage_of_nodes_to_score: None = evaluate every node; 0 = kube-scheduler's adaptive rule.
         gates: Which feature gates are on.
         extenders: Those that take part, in the order in which they are called; none outside the scheduler.
-        not_evaluated: Plugins of the profile's file that nobody knows, passed over on request.
+        not_evaluated: Unknown plugins of the profile's file, skipped on request.
     """
 
     name: str

@@ -36,7 +36,7 @@ class PodAtPermit:
         self._changed = threading.Condition()
 
     def begin(self, seconds: Mapping[str, float]) -> None:
-        """Let the pod wait from now on: for each plugin, at most so many ``seconds``."""
+        """Let the pod wait from now on, for each plugin at most that many ``seconds``."""
         with self._changed:
             began = self._clock.monotonic()
             self._seconds = {plugin: min(wait, LONGEST_WAIT) for plugin, wait in seconds.items()}
@@ -67,7 +67,7 @@ class PodAtPermit:
             return float("-inf") if self._verdict is not None else min(self._ends.values())
 
     def wait(self, check: Callable[[], None]) -> Status:
-        """Success, or by whom and why the pod was rejected: also when a plugin's time is over.
+        """Success, or which plugin rejected the pod and why; a plugin whose time is over rejects it.
 
         Args:
             check: Raises DeadlineExceededError once the caller no longer waits.
@@ -129,7 +129,7 @@ class PodsAtPermit:
             self._asked[waiting.pod.metadata.uid] = waiting
 
     def begin(self, waiting: PodAtPermit, seconds: Mapping[str, float]) -> None:
-        """Let the pod wait from now on: for each plugin, at most so many ``seconds``."""
+        """Let the pod wait from now on, for each plugin at most that many ``seconds``."""
         waiting.begin(seconds)
         uid = waiting.pod.metadata.uid
         with self._lock:

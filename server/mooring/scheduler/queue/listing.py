@@ -1,4 +1,4 @@
-"""The queue as somebody reads it: where each pod waits, and what would wake it."""
+"""The queue for people: where each pod waits, and what would wake it."""
 
 from __future__ import annotations
 

@@ -94,7 +94,7 @@ class Access:
     Attributes:
         guarded: Whether a name is needed at all.
         clients: The names that may change something, with their types; see ``typed_names``.
-        read_only: Nobody may change anything.
+        read_only: No call may change anything.
     """
 
     guarded: bool = False

@@ -163,7 +163,7 @@ class Arrivals(Executor):
         pause, looked = self._pause, time.monotonic()
         while not self._stopped.wait(pause):
             now = time.monotonic()
-            # While a process stands still, nobody reads the requests that arrive: they are not late.
+            # While a process is stopped it doesn't read the requests that arrive: they are not late.
             self._clock += min(now - looked, 2 * self._pause)
             looked = now
             full = all(self._end_oldest(self._clock) for _ in range(ENDED_AT_ONCE))

@@ -66,7 +66,7 @@ class Counting:
         """How many entries the repeated fields of a request have together, at most.
 
         Raises:
-            DecodeError: The bytes are no message.
+            DecodeError: The bytes are not a message.
             InvalidArgumentError: A field has too many, there are too many fields, or too many bytes.
         """
         tally = _Tally()

@@ -292,7 +292,7 @@ def mapped(behavior: Behavior) -> Behavior:
                 # The caller has gone. A defect is logged all the same; abort spares grpcio's traceback.
                 failure_of(error)
                 context.abort(_code_of_ended(context), "the call had ended")
-            # The generated servicer sets the code of a method that nobody has written.
+            # The generated servicer sets the code of a method that is not implemented.
             if _code_of(context) is grpc.StatusCode.UNIMPLEMENTED:
                 abort(context, UnimplementedError("not offered by this server; see GetCapabilities"))
             abort(context, error)

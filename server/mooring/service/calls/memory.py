@@ -60,7 +60,7 @@ class Share:
         self._taken = 0
 
     def grow_to(self, size: int) -> None:
-        """Take what a body of so many bytes needs. Raises ResourceExhaustedError if that is too much now."""
+        """Take what a body of ``size`` bytes needs. Raises ResourceExhaustedError if that is too much now."""
         more = size - FREE_BYTES - self._taken
         if more > 0:
             self._budget.take(more)

@@ -30,7 +30,7 @@ _current = threading.local()
 
 @contextmanager
 def waiting() -> Iterator[None]:
-    """Lets another call run while this one waits for another thread; nothing in threads of somebody else."""
+    """Lets another call run while this one waits for another thread; does nothing outside these threads."""
     worker: _Worker | None = getattr(_current, "worker", None)
     if worker is None:
         yield

@@ -42,7 +42,7 @@ def share_of_files(part: float, most: int) -> int:
 
 
 def at_most(connections: int) -> tuple[str, int]:
-    """Return gRPC's option for so many connections to a listener; one more is closed once accepted."""
+    """Return gRPC's option for a listener's most connections; one more is closed once it is accepted."""
     return "grpc.max_allowed_incoming_connections", connections
 
 

@@ -86,7 +86,7 @@ class PageListener:
                 f"cannot listen on {address}: {error.strerror}; choose another address"
             ) from error
         if tls is not None:
-            # The handshake is left to the thread that serves the client: a slow one keeps nobody waiting.
+            # The handshake is left to the thread that serves the client, so a slow one delays no other.
             self._server.socket = tls.wrap_socket(
                 self._server.socket, server_side=True, do_handshake_on_connect=False
             )
@@ -159,7 +159,7 @@ class _Connections:
         with self._lock:
             if len(self._due) >= MAX_CONNECTIONS:
                 self._drop(next(iter(self._due)))
-            # Who was dropped may be in a page still, which nobody reads any more.
+            # A dropped client's thread may still be writing a page, which no one reads any more.
             if self._threads >= 2 * MAX_CONNECTIONS:
                 return False
             self._threads += 1

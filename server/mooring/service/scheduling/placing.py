@@ -33,7 +33,7 @@ class Placing(CommitMode):
         """Nothing is placed without its Reserve plugins."""
 
     def _begin(self) -> None:
-        """Nothing is to be prepared: the work tree is nobody else's."""
+        """There is nothing to prepare: the work tree is this call's alone."""
 
     def _decide_some(self, some: slice, progress: SlotProgress) -> int:
         batch = self._batch

@@ -80,7 +80,7 @@ class SchedulingServicer(SchedulingServiceServicer):
     def begin_filter(
         self, request: pb.FilterRequest, context: grpc.ServicerContext
     ) -> pb.FilterResponse | Callable[[], pb.FilterResponse]:
-        """``Filter`` for who can't wait: the answer, or what finds it out where plugins have to be called."""
+        """``Filter`` for callers that can't wait: the answer, or what finds it if plugins must be called."""
         return self._begin(context, request, self._questions.filter)
 
     def begin_score(

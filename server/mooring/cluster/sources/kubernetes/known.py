@@ -24,7 +24,7 @@ class KnownObjects:
         self.position = 0
 
     def load_list(self, versions: dict[str, int], position: int) -> None:
-        """Begin anew from a full list; ``versions`` belongs to this object from now on."""
+        """Start over from a full list; ``versions`` belongs to this object from now on."""
         with self._lock:
             self._versions = versions
             self._moves.clear()

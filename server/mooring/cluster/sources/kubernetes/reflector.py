@@ -108,7 +108,7 @@ class Reflector:
         self._thread.join(longest)
 
     def relist(self, why: str) -> None:
-        """Begin anew with a list, since something was lost."""
+        """Start over with a list, since something was lost."""
         log.warning("%s: listing again: %s", self.resource.plural, why)
         self._list_needed = why
         self._interrupt()

@@ -41,7 +41,7 @@ class Timers:
         return max(round(random.uniform(self.watch_shortest, self.watch_longest)), 1)  # noqa: S311 - no secret
 
     def backoff(self, failures: int, longest: float | None = None) -> float:
-        """Return the pause after so many failures in a row, 1 or more: between half and all of what was
+        """Return the pause after that many failures in a row, 1 or more: between half and all of what was
         doubled.
         """
         most = self.backoff_longest if longest is None else longest

@@ -73,7 +73,7 @@ def join(parts: list[str], separator: str = "") -> str:
     """``parts`` with ``separator`` between them.
 
     Raises:
-        EvaluationError: Some of them are no strings.
+        EvaluationError: Some of them are not strings.
     """
     if not all(isinstance(part, str) for part in parts):
         raise EvaluationError("join: other than strings")

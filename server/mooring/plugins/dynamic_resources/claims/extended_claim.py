@@ -71,7 +71,7 @@ def assume(claim: ExtendedClaim, pod: Pod, handle: Handle) -> None:
 
 
 def assumed_for(pod: Pod, objects: ObjectTable) -> ResourceClaim | None:
-    """Return what ``assume`` shows for the pod, of whose room somebody asks again; None = nothing."""
+    """Return what ``assume`` shows for the pod when its room is asked about again; None = nothing."""
     return objects.get(ResourceClaim, _stand_in(pod), pod.metadata.namespace)
 
 
@@ -79,7 +79,7 @@ def make(claim: ExtendedClaim, pod: Pod, handle: Handle, cluster: ClusterApi, *,
     """Make the claim, write its devices, and tell the kubelet through the pod's status.
 
     Raises:
-        ClaimBindingError: Somebody else has changed it since.
+        ClaimBindingError: Another writer has changed it since.
         MooringError: The API server rejected it or did not answer.
     """
     meta = pod.metadata
@@ -124,7 +124,7 @@ def deletion_of(claim: ResourceClaim) -> Remedy:
 
 
 def delete(claim: ResourceClaim, cluster: ClusterApi) -> None:
-    """Delete the claim, which nobody else's finalizer may keep.
+    """Delete the claim, unless another finalizer keeps it.
 
     Raises:
         MooringError: The API server rejected it or did not answer.

@@ -50,10 +50,10 @@ def write_claim(
 
 
 def until_unchanged(attempt: Callable[[], Written]) -> Written:
-    """Return what ``attempt`` returns once nobody else writes the claim at the same time.
+    """Return what ``attempt`` returns once no other writer changes the claim at the same time.
 
     Raises:
-        AbortedError: Somebody does each time.
+        AbortedError: Another writer did each time.
     """
     for _ in range(ATTEMPTS - 1):
         try:

@@ -127,7 +127,7 @@ class Ledger:
         return capacity.fits(candidate.device, choice.amounts, used, self.rules)
 
     def would_have_room(self, candidate: CandidateDevice, choice: DeviceChoice) -> bool:
-        """Whether the device would have the capacity if nobody had a share of it.
+        """Whether the device would have the capacity if no claim had a share of it.
 
         Raises:
             CapacityError: The amount can't be reckoned with.
