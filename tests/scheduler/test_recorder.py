@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import queue
 import threading
 from collections.abc import Mapping
 from typing import Any
@@ -12,9 +13,17 @@ import pytest
 from mooring.cluster.state import State
 from mooring.framework import ObjectReference
 from mooring.framework.errors import NotFoundError, PermissionDeniedError, UnavailableError
-from mooring.scheduler.recorder import BACKLOG, SERIES_SECONDS, WRITERS, EventNote, EventRecorder
+from mooring.scheduler.recorder import (
+    BACKLOG,
+    LONGEST_HOLD_SECONDS,
+    SERIES_SECONDS,
+    WRITERS,
+    EventNote,
+    EventRecorder,
+)
 from mooring.telemetry.scheduler_observer import Unobserved
 from mooring.testing import make_pod
+from tests.process import until
 
 from .fakes import FakeClock
 from .world import FakeCluster
@@ -107,7 +116,7 @@ def test_what_an_event_says(recorder: EventRecorder, sink: Sink) -> None:
 
 def test_repetitions_are_counted(recorder: EventRecorder, sink: Sink) -> None:
     for note in [failed(), *(failed("no room at all") for _ in range(8))]:
-        recorder._write(note)
+        recorder._write(note, recorder.clock.now())
     assert len(sink.created) == 1
     assert sink.counts == [2, 4, 8]
 
@@ -123,11 +132,42 @@ def test_repetitions_are_counted(recorder: EventRecorder, sink: Sink) -> None:
 def test_what_is_no_repetition(
     recorder: EventRecorder, sink: Sink, clock: FakeClock, note: EventNote, pause: float
 ) -> None:
-    recorder._write(failed())
+    recorder._write(failed(), recorder.clock.now())
     clock.advance(pause)
-    recorder._write(note)
+    recorder._write(note, recorder.clock.now())
     assert len(sink.created) == 2
     assert len(recorder._series) == (1 if pause else 2), "old series are forgotten"
+
+
+@pytest.mark.parametrize(
+    "seconds",
+    [
+        pytest.param(0.0, id="until they are over"),
+        pytest.param(LONGEST_HOLD_SECONDS, id="but not for long"),
+    ],
+)
+def test_events_wait_while_bindings_are_under_way(
+    recorder: EventRecorder, sink: Sink, clock: FakeClock, seconds: float
+) -> None:
+    looks: queue.Queue[None] = queue.Queue()
+    under_way = threading.Event()
+    under_way.set()
+
+    def bindings_under_way() -> bool:
+        looks.put(None)
+        return under_way.is_set()
+
+    recorder.record_event(failed())
+    recorder.start(bindings_under_way)
+    for _ in range(2):
+        looks.get(timeout=30)
+    assert not sink.created
+    clock.advance(seconds)
+    if not seconds:
+        under_way.clear()
+    until(lambda: sink.created)
+    recorder.stop(30)
+    assert sink.created[0]["eventTime"] == "2023-11-14T22:13:20.500000Z", "when it happened"
 
 
 def test_a_long_note_is_cut(recorder: EventRecorder, sink: Sink) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from msgspec.structs import replace
@@ -15,6 +16,7 @@ from mooring.decisions.decisions import Decisions
 from mooring.framework import BindOutcome, Node, ObjectReference, Plugin, Pod
 from mooring.framework.errors import NotFoundError
 from mooring.framework.handle import Leadership, Unchallenged
+from mooring.framework.internal import BindingEnded, SendingBinder
 from mooring.framework.objects import Condition, PodGroup
 from mooring.framework.releases import DEFAULT_KUBE_VERSION, Gates, KubeVersion
 from mooring.runtime.assembly import build_engine
@@ -34,10 +36,12 @@ from .fakes import FakeClock
 SOURCE = "cluster"
 
 
-class FakeCluster:
-    """Implements ``ClusterApi`` and ``Binder`` over a state: what is written is delivered at once.
+class FakeCluster(SendingBinder):
+    """Implements ``ClusterApi``, ``Binder`` and ``Sender`` over a state, which what is written gets at once.
 
     Attributes:
+        ready: Whether bindings can be sent ahead.
+        answers: The thread that takes their answers.
         bindings: (pod name, node name) of every binding that was asked for.
         events: (reason, pod name, note) of every Event.
         pods: All pods, by UID, as the API has them.
@@ -56,6 +60,8 @@ class FakeCluster:
         self.before_bind: Callable[[Pod], None] = lambda _: None
         self.before_delete: Callable[[Pod], None] = lambda _: None
         self.graceful = False
+        self.ready = True
+        self.answers = ThreadPoolExecutor(1, thread_name_prefix="answers")
         self.pods: dict[str, Pod] = {}
         self.groups: dict[str, PodGroup] = {}
         self._version = 0
@@ -95,6 +101,26 @@ class FakeCluster:
         self.before_bind(pod)
         self.bound(pod, node_name)
         return BindOutcome.BOUND
+
+    def begin_bind(self, pod: Pod, node_name: str, ended: BindingEnded) -> bool:
+        self.answers.submit(self._answer, pod, node_name, ended)
+        return True
+
+    def open_ahead(self) -> bool:
+        return self.ready
+
+    def _answer(self, pod: Pod, node_name: str, ended: BindingEnded) -> None:
+        try:
+            outcome = self.bind(pod, node_name)
+        except Exception as error:  # noqa: BLE001 - raised where the answer is taken
+            failure = error
+
+            def tell() -> BindOutcome:
+                raise failure
+
+            ended(tell)
+        else:
+            ended(outcome)
 
     def bound(self, pod: Pod, node_name: str, *, deliver: bool = True) -> None:
         """The API has bound the pod; the state may hear of it later, by ``deliver``."""
@@ -255,6 +281,7 @@ class World:
             clock=self.clock,
             tracer=tracer,
             decisions=decisions,
+            sender=self.cluster,
         )
         self.scheduler = build_scheduler(around, BackoffTimes(), binders=1, attempt_seconds=attempt_seconds)
         self.queue = self.scheduler.queue
@@ -284,11 +311,12 @@ class World:
 
     def _finish_threads(self) -> None:
         parts = self.scheduler._parts
-        pools = (self.scheduler._binders._pool, parts.preemptions._deleters, parts.group_statuses._writer)
+        binders = self.cluster.answers, self.scheduler._binders._pool
+        pools = (*binders, parts.preemptions._deleters, parts.group_statuses._writer)
         for pool in (*pools, *parts.failures.statuses._writers):
             pool.submit(lambda: None).result()
         waiting = parts.recorder._waiting
         while not waiting.empty():
-            note = waiting.get()
-            assert note is not None
-            parts.recorder._write(note)
+            happened = waiting.get()
+            assert happened is not None
+            parts.recorder._write(*happened)

@@ -253,6 +253,7 @@ def _assemble(options: SchedulerOptions, metrics: Metrics, give_up: Callable[[],
         clock=SystemClock(),
         decisions=memory.decisions,
         tracer=tracer,
+        sender=server,
     )
     scheduler = _scheduler(dependencies, options, configuration)
     observer.measure_queue(scheduler.queue)

@@ -6,9 +6,14 @@ pkg/registry/core/pod/storage/storage.go), so the pod is read again to tell thes
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 
+import msgspec
+
 from mooring.cluster.api import RESOURCES, ApiServer, Response
+from mooring.cluster.api.client import JSON
+from mooring.cluster.api.connection import ApiRequest
 from mooring.cluster.cluster_api import KubernetesApi
 from mooring.cluster.state import State
 from mooring.framework.args import FieldError
@@ -23,6 +28,7 @@ from mooring.framework.errors import (
     UnavailableError,
 )
 from mooring.framework.handle import BindOutcome, Leadership, Unchallenged, require_leader
+from mooring.framework.internal import BindingEnded, SendingBinder
 from mooring.framework.objects import Pod
 
 ATTEMPTS = 2
@@ -57,7 +63,7 @@ class LocalBinder:
         return BindOutcome.LOCAL
 
 
-class KubernetesBinder:
+class KubernetesBinder(SendingBinder):
     """Writes bindings to the API server. Safe from any thread.
 
     Args:
@@ -83,9 +89,28 @@ class KubernetesBinder:
             UnavailableError: Another replica leads (NOT_LEADER), and nothing was sent; or the API server did
                 not answer, or failed (API_SERVER_UNAVAILABLE): the pod may be bound, and repeating is safe.
         """
+        request = self._request(pod, node_name)
+        return self._bind(pod, node_name, request, partial(self._sent, request))
+
+    def begin_bind(self, pod: Pod, node_name: str, ended: BindingEnded) -> bool:
+        request = self._request(pod, node_name)
+
+        def answered(answer: Response | UnavailableError) -> None:
+            if isinstance(answer, Response) and answer.ok:
+                ended(BindOutcome.BOUND)
+            else:
+                first = partial(self._finished, request, answer)
+                ended(partial(self._bind, pod, node_name, request, first))
+
+        return self._api.begin(request, answered)
+
+    def _bind(
+        self, pod: Pod, node_name: str, request: ApiRequest, first: Callable[[], Response]
+    ) -> BindOutcome:
+        """Return how the binding ended whose first answer ``first`` returns."""
         for attempt in range(ATTEMPTS):
             try:
-                response = self._send(pod, node_name)
+                response = self._accepted(pod, node_name, self._sent(request) if attempt else first())
             except MooringError as error:
                 if attempt == 0:
                     raise
@@ -102,41 +127,44 @@ class KubernetesBinder:
         said = response.message
         raise _unavailable(pod, said if response.status == _NO_ANSWER else f"HTTP {response.status}, {said}")
 
-    def _send(self, pod: Pod, node_name: str) -> Response:
-        """Return the answer to the binding unless it is a rejection; status 0 when there was none.
+    def _accepted(self, pod: Pod, node_name: str, response: Response) -> Response:
+        """Return the answer to the binding unless it is a rejection.
 
         Raises:
             MooringError: The pod is not bound by this request, for sure.
         """
-        response = self._post(pod, node_name)
         rejection = None if response.ok else _rejected(pod, node_name, response)
         if rejection is not None:
             raise rejection
         return response
 
-    def _post(self, pod: Pod, node_name: str) -> Response:
-        """Return the answer; status 0 when there was none."""
+    def _request(self, pod: Pod, node_name: str) -> ApiRequest:
         meta = pod.metadata
-        seconds = self._api.options.timeout_seconds
         binding = {
             "apiVersion": "v1",
             "kind": "Binding",
             "metadata": {"name": meta.name, "namespace": meta.namespace, "uid": meta.uid},
             "target": {"apiVersion": "v1", "kind": "Node", "name": node_name},
         }
-        try:
-            return self._api.request(
-                "POST",
-                RESOURCES["Pod"].item(meta.namespace, meta.name, "binding"),
-                # The server gives up when we do, so that an unknown outcome doesn't stay open.
-                query={"timeout": f"{seconds:g}s"},
-                body=binding,
-                before=self._require_leader,
-            )
-        except UnavailableError as error:
-            if error.reason == "NOT_LEADER":
-                raise
-            return Response(_NO_ANSWER, body=error.message.encode())
+        return ApiRequest(
+            "POST",
+            RESOURCES["Pod"].item(meta.namespace, meta.name, "binding"),
+            # The server gives up when we do, so that an unknown outcome doesn't stay open.
+            {"timeout": f"{self._api.options.timeout_seconds:g}s"},
+            msgspec.json.encode(binding),
+            JSON,
+            self._require_leader,
+        )
+
+    def _sent(self, request: ApiRequest) -> Response:
+        """Return the answer; status 0 when there was none."""
+        return _or_unanswered(partial(self._api.send, request))
+
+    def _finished(self, request: ApiRequest, answer: Response | UnavailableError) -> Response:
+        """Return the final answer to a request that was begun; status 0 when there was none."""
+        if isinstance(answer, UnavailableError):
+            return Response(_NO_ANSWER, body=answer.message.encode())
+        return _or_unanswered(partial(self._api.finish, request, answer))
 
     def _is_bound(self, pod: Pod, node_name: str) -> bool:
         """Return whether the API server has the pod on the node; False = on none.
@@ -166,6 +194,15 @@ class KubernetesBinder:
             gates = ", ".join(gate.name for gate in current.spec.scheduling_gates)
             raise FailedPreconditionError(f"{key} waits for gates: {gates}", reason="POD_GATED", pod=key)
         return False
+
+
+def _or_unanswered(send: Callable[[], Response]) -> Response:
+    try:
+        return send()
+    except UnavailableError as error:
+        if error.reason == "NOT_LEADER":
+            raise
+        return Response(_NO_ANSWER, body=error.message.encode())
 
 
 def _rejected(pod: Pod, node_name: str, response: Response) -> MooringError | None:

@@ -7,13 +7,14 @@ whether it is made: a plugin that leaves all of them out is only called more oft
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from typing import Any
 
 from msgspec.structs import replace
 
 from mooring.framework.cacheable import CacheablePlugin, Part
 from mooring.framework.columns import Int64s
+from mooring.framework.handle import BindOutcome
 from mooring.framework.interface import Plugin
 from mooring.framework.node_table import NodeTable
 from mooring.framework.object_table import ObjectTable
@@ -148,6 +149,32 @@ class PlacesTogether(ABC):
     @abstractmethod
     def alone(self, pod: Pod, objects: ObjectTable) -> str:
         """Return why ``pod`` can't be placed by itself; "" when it can."""
+
+
+BindingEnded = Callable[[BindOutcome | Callable[[], BindOutcome]], None]
+"""Told how a binding ended; where only further requests can tell, of what makes them: it may block, and
+raises as ``Binder.bind`` does. Called once, by a thread that takes the answers for all."""
+
+
+class SendingBinder(ABC):
+    """A ``Binder`` that can send a binding without waiting for its answer."""
+
+    @abstractmethod
+    def begin_bind(self, pod: Pod, node_name: str, ended: BindingEnded) -> bool:
+        """Send what ``bind`` sends, and have ``ended`` told; False = nothing was sent, so that ``bind`` has
+        to.
+
+        Raises:
+            MooringError: Nothing may be sent.
+        """
+
+
+class SendingBind(ABC):
+    """A Bind plugin that can bind without waiting, for every pod, and never skips."""
+
+    @abstractmethod
+    def begin_bind(self, pod: Pod, node_name: str, ended: BindingEnded) -> bool:
+        """As ``SendingBinder`` says."""
 
 
 def parts_of(plugin: Plugin[Any], pod: Pod, *, skipped: bool = False) -> Part:

@@ -21,7 +21,7 @@ from mooring.scheduler.budget import ATTEMPT_SECONDS
 from mooring.scheduler.changes import ChangeFeed
 from mooring.scheduler.failure import FailureHandler
 from mooring.scheduler.group_status import GroupStatusWriter
-from mooring.scheduler.parts import Parts, deciding
+from mooring.scheduler.parts import Parts, Sender, deciding
 from mooring.scheduler.pod_status import PodStatusWriter
 from mooring.scheduler.preemption import Preemptions
 from mooring.scheduler.queue import (
@@ -58,6 +58,7 @@ class Dependencies:
         clock: The time.
         decisions: Where attempts are noted; None = nowhere.
         tracer: Decides which attempts are traced; None = none.
+        sender: Sends bindings ahead; None = threads wait for the answers.
     """
 
     engine: Engine
@@ -70,6 +71,7 @@ class Dependencies:
     clock: Clock
     decisions: Decisions | None = None
     tracer: Tracer | None = None
+    sender: Sender | None = None
 
 
 def build_scheduler(
@@ -116,6 +118,7 @@ def build_scheduler(
         expect=statuses.expect_binding if on.gates.enabled(EXPECTATION_GATE) else None,
         recorder=recorder,
         leadership=on.leadership,
+        sender=on.sender,
         observer=observer,
         clock=clock,
         attempt_seconds=attempt_seconds,

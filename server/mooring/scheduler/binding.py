@@ -5,12 +5,16 @@ from __future__ import annotations
 import logging
 import math
 import threading
+from collections import deque
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
+from typing import NoReturn
 
 from mooring.framework import Pod
 from mooring.framework.errors import MooringError
+from mooring.runtime.commit.extension_points import Committed
 from mooring.runtime.commit.reservations import Reservation
 from mooring.runtime.cycle.choice import Choice
 from mooring.scheduler.attempt import Attempt
@@ -19,7 +23,7 @@ from mooring.scheduler.parts import Parts
 from mooring.scheduler.recorder import EventNote
 from mooring.scheduler.scheduling_failure import SchedulingFailure, failed, rejected_by_plugin
 from mooring.scheduler.stopping import StoppedError, UntilStopped
-from mooring.tracing.spans import in_child
+from mooring.tracing.spans import Entered, Span, current_span, in_child
 
 BINDING_CYCLE = "bindingCycle"
 """The span of a binding cycle, a child of the attempt's."""
@@ -30,8 +34,29 @@ Counts = tuple[int, int]
 """How many nodes were evaluated for a pod, and how many of them were feasible."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Binding:
+    """A pod that has its place.
+
+    Attributes:
+        attempt: The pod and its attempt.
+        reservation: Its place.
+        counts: Of its nodes.
+        span: What traces the attempt; None = nothing.
+    """
+
+    attempt: Attempt
+    reservation: Reservation
+    counts: Counts
+    span: Span | None
+
+
 class Binders:
     """Binds several pods at a time; a pod that has to wait first gets a thread of its own.
+
+    Where nothing comes between a pod and its binding, that is sent by whoever has a turn for it, the thread
+    that decides among others, and ended by the thread that takes the API server's answers. Everything else
+    is for threads that may wait.
 
     Args:
         parts: The parts of the scheduler.
@@ -43,41 +68,111 @@ class Binders:
         self._parts = parts
         self._waiting = parts.engine.profiles.waiting
         self._stopping = stopping
+        self._count = count
         self._pool = ThreadPoolExecutor(count, thread_name_prefix="binder")
         self._waiters: set[threading.Thread] = set()
+        self._changed = threading.Condition()
+        self._placed: deque[_Binding] = deque()
+        self._under_way = 0
+
+    def are_busy(self) -> bool:
+        """Return whether pods are being bound."""
+        return self._under_way > 0
 
     def finish(self) -> None:
         """Give back what is not sent, and finish the rest."""
         for waiter in tuple(self._waiters):
             waiter.join()
+        with self._changed:
+            self._changed.wait_for(lambda: not (self._under_way or self._placed))
         self._pool.shutdown(wait=True)
 
     def begin_binding(self, attempt: Attempt, reservation: Reservation, choice: Choice) -> None:
         """Bind a pod that has its place by ``choice`` and passed Permit, or waits there."""
         self._parts.attempts.selected(attempt, choice)
-        counts = choice.evaluated, choice.feasible
+        binding = _Binding(attempt, reservation, (choice.evaluated, choice.feasible), current_span())
         if not self._waits(attempt.item.uid):
             # Events that happen from now on can't help a pod that has its node.
             self._parts.queue.end_attempt(attempt.item.uid)
-            self._pool.submit(in_child(BINDING_CYCLE, self._bind), attempt, reservation, counts)
+            self._placed.append(binding)
+            self._take_turns()
             return
-        bind = in_child(BINDING_CYCLE, self._wait_and_bind)
-        waiter = threading.Thread(target=bind, args=(attempt, reservation, counts))
+        waiter = threading.Thread(target=in_child(BINDING_CYCLE, self._wait_and_bind), args=(binding,))
         self._waiters.add(waiter)
         waiter.start()
 
-    def _wait_and_bind(self, attempt: Attempt, reservation: Reservation, counts: Counts) -> None:
+    def _wait_and_bind(self, binding: _Binding) -> None:
         try:
-            self._bind(attempt, reservation, counts)
+            self._end(binding, self._bound_by_this_thread(binding))
         finally:
             self._waiters.discard(threading.current_thread())
 
-    def _bind(self, attempt: Attempt, reservation: Reservation, counts: Counts) -> None:
-        """Run the binding cycle."""
-        parts, pod, node_name = self._parts, attempt.pod, reservation.commit.node_name
-        parts.failures.statuses.wait_until_written(pod)
+    def _take_turns(self) -> None:
+        """Begin with the bindings that have a turn."""
+        while True:
+            with self._changed:
+                if not self._placed or self._under_way >= self._count:
+                    return
+                binding = self._placed.popleft()
+                self._under_way += 1
+            sender = self._parts.sender
+            if sender is None or not sender.ready or not self._sent(binding):
+                self._pool.submit(self._bind, binding)
+
+    def _end_turn(self) -> None:
+        with self._changed:
+            self._under_way -= 1
+            if not self._under_way:
+                self._changed.notify_all()
+        self._take_turns()
+
+    def _sent(self, binding: _Binding) -> bool:
+        """Send the binding if nothing has to be waited for; return whether it is taken care of."""
+        pod = binding.attempt.pod
+        if binding.span is not None or self._parts.failures.statuses.is_writing(pod):
+            return False
+
+        def ended(finish: Callable[[], Committed], known: bool) -> None:
+            if known:
+                self._finish(binding, finish)
+            else:
+                self._pool.submit(self._finish, binding, finish)
+
         try:
-            status = parts.committer.finish_binding(reservation, self._progress(pod), parts.expect).status
+            return self._parts.committer.begin_binding(binding.reservation, self._progress(pod), ended)
+        except Exception as error:  # noqa: BLE001 - told as whatever else ends a binding
+            self._pool.submit(self._finish, binding, partial(_raise, error))
+            return True
+
+    def _bind(self, binding: _Binding) -> None:
+        """Bind in a thread that may wait."""
+        sender = self._parts.sender
+        if sender is not None and sender.open_ahead() and self._sent(binding):
+            return
+        with Entered(binding.span and binding.span.begin_child(BINDING_CYCLE)):
+            self._finish(binding, self._bound_by_this_thread(binding))
+
+    def _finish(self, binding: _Binding, finish: Callable[[], Committed]) -> None:
+        try:
+            self._end(binding, finish)
+        finally:
+            self._end_turn()
+
+    def _bound_by_this_thread(self, binding: _Binding) -> Callable[[], Committed]:
+        """Return what runs the binding cycle."""
+        parts, pod = self._parts, binding.attempt.pod
+
+        def bind() -> Committed:
+            parts.failures.statuses.wait_until_written(pod)
+            return parts.committer.finish_binding(binding.reservation, self._progress(pod), parts.expect)
+
+        return bind
+
+    def _end(self, binding: _Binding, finish: Callable[[], Committed]) -> None:
+        """Finish the binding cycle, and say how it ended."""
+        attempt, node_name = binding.attempt, binding.reservation.commit.node_name
+        try:
+            status = finish().status
         except StoppedError:
             # Its place is free again; whoever schedules next finds the pod as it was.
             return
@@ -85,11 +180,11 @@ class Binders:
             self._failed(attempt, replace(failed(error), node=node_name))
             return
         except Exception as error:
-            log.exception("binding pod %s to node %s", pod.key, node_name)
+            log.exception("binding pod %s to node %s", attempt.pod.key, node_name)
             self._failed(attempt, replace(failed(error), node=node_name))
             return
         if status.ok:
-            self._bound(attempt, node_name, counts)
+            self._bound(attempt, node_name, binding.counts)
         else:
             self._failed(attempt, rejected_by_plugin(status, node_name))
 
@@ -130,3 +225,7 @@ class Binders:
         parts.failures.handle_failure(attempt, failure)
         uid = attempt.item.uid
         parts.queue.move_pods(POD_LEFT, attempt.pod, None, lambda other: other.metadata.uid != uid)
+
+
+def _raise(error: Exception) -> NoReturn:
+    raise error

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 from mooring.framework import Clock, ClusterApi
 from mooring.framework.handle import Leadership
@@ -20,6 +21,19 @@ from mooring.scheduler.queue import SchedulingQueue
 from mooring.scheduler.recorder import EventRecorder
 from mooring.telemetry.scheduler_observer import SchedulerObserver
 from mooring.tracing.spans import Tracer
+
+
+class Sender(Protocol):
+    """What sends bindings without waiting for their answers. Safe from any thread."""
+
+    @property
+    def ready(self) -> bool:
+        """Whether it can send one now."""
+        ...
+
+    def open_ahead(self) -> bool:
+        """Make it ready, as far as that is possible; return whether it may be. Blocks."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +54,7 @@ class Parts:
         expect: Called for pods that have a node and are not bound at once; None = not needed.
         recorder: Writes Events about it.
         leadership: Whether anything may be committed.
+        sender: Sends bindings ahead; None = each thread waits for its own.
         observer: Records measurements.
         clock: The time.
         attempt_seconds: What one attempt may take, see ``AttemptBudget``.
@@ -59,6 +74,7 @@ class Parts:
     expect: Expect | None
     recorder: EventRecorder
     leadership: Leadership
+    sender: Sender | None
     observer: SchedulerObserver
     clock: Clock
     attempt_seconds: float

@@ -66,6 +66,10 @@ class PodStatusWriter:
             patch["nominatedNodeName"] = nominated or None
         self.patch_status(pod, patch)
 
+    def is_writing(self, pod: Pod) -> bool:
+        """Return whether something that was to be said of the pod is not written yet."""
+        return pod.metadata.uid in self._last
+
     def wait_until_written(self, pod: Pod) -> None:
         """Return once everything that was to be said of the pod is written, or could not be.
 

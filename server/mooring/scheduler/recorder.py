@@ -32,6 +32,13 @@ WRITERS = 4
 """Threads that write them at most: a second one helps from a quarter of the backlog on, and so forth.
 Until then one is enough, and bindings, for which pods wait, have processor and API server to themselves."""
 
+LONGEST_HOLD_SECONDS = 5.0
+"""How long an Event waits for bindings at most: an Event costs the API server as much as a binding, and pods
+wait for the latter."""
+
+HOLD_SECONDS = 0.05
+"""Between two looks whether bindings are still under way."""
+
 NAMESPACE_ENDS = "NamespaceTerminating"
 """Why the API server rejects a new Event in a namespace that is being deleted: those who would read it are
 gone, so there is nothing to complain of."""
@@ -92,13 +99,18 @@ class EventRecorder:
     cluster: ClusterApi
     clock: Clock
     observer: SchedulerObserver
-    _waiting: queue.Queue[EventNote | None] = field(default_factory=lambda: queue.Queue(BACKLOG))
+    _waiting: queue.Queue[tuple[EventNote, float] | None] = field(
+        default_factory=lambda: queue.Queue(BACKLOG)
+    )
     _series: dict[tuple[str, ...], _Series] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _writers: list[threading.Thread] = field(default_factory=list)
+    _bindings_under_way: Callable[[], bool] = lambda: False
+    _stopping: threading.Event = field(default_factory=threading.Event)
 
-    def start(self) -> None:
-        """Begin to write."""
+    def start(self, bindings_under_way: Callable[[], bool] = lambda: False) -> None:
+        """Begin to write; what can wait does while ``bindings_under_way``."""
+        self._bindings_under_way = bindings_under_way
         self._start_writer(self._write_all)
 
     def _start_writer(self, write: Callable[[], None]) -> None:
@@ -109,6 +121,7 @@ class EventRecorder:
     def stop(self, timeout: float) -> None:
         """Write what waits, for at most ``seconds``."""
         end = self.clock.monotonic() + timeout
+        self._stopping.set()
         with suppress(queue.Full):
             self._waiting.put(None, timeout=timeout)
         for writer in self._writers:
@@ -117,7 +130,7 @@ class EventRecorder:
     def record_event(self, note: EventNote) -> None:
         """Have an Event written, or drop it when too many wait."""
         try:
-            self._waiting.put_nowait(note)
+            self._waiting.put_nowait((note, self.clock.now()))
         except queue.Full:
             self.observer.dropped()
         if self._waiting.qsize() > len(self._writers) * BACKLOG // WRITERS:
@@ -130,27 +143,33 @@ class EventRecorder:
                 self._start_writer(self._help)
 
     def _write_all(self) -> None:
-        while (note := self._waiting.get()) is not None:
-            self._write_or_tell(note)
+        while (waiting := self._waiting.get()) is not None:
+            self._write_in_time(*waiting)
 
     def _help(self) -> None:
         """Write until nothing waits any more."""
         with suppress(queue.Empty):
-            while (note := self._waiting.get_nowait()) is not None:
-                self._write_or_tell(note)
+            while (waiting := self._waiting.get_nowait()) is not None:
+                self._write_in_time(*waiting)
             self._waiting.put_nowait(None)
 
-    def _write_or_tell(self, note: EventNote) -> None:
+    def _write_in_time(self, note: EventNote, at: float) -> None:
+        """Write what happened ``at`` once no binding is under way, or it has waited for long enough."""
+        while self._bindings_under_way() and self.clock.now() - at < LONGEST_HOLD_SECONDS:
+            if self._stopping.wait(HOLD_SECONDS):
+                break
+        self._write_or_tell(note, at)
+
+    def _write_or_tell(self, note: EventNote, at: float) -> None:
         try:
-            self._write(note)
+            self._write(note, at)
         except MooringError as error:
             level = logging.DEBUG if error.metadata.get("cause") == NAMESPACE_ENDS else logging.WARNING
             log.log(level, "the event %s of pod %s was not written: %s", note.reason, note.pod.key, error)
         except Exception:  # the thread must outlive whatever a server can send
             log.exception("the event %s of pod %s was not written", note.reason, note.pod.key)
 
-    def _write(self, note: EventNote) -> None:
-        now = self.clock.now()
+    def _write(self, note: EventNote, now: float) -> None:
         series, repeated = self._series_of(note, now)
         namespace = note.pod.metadata.namespace
         if repeated:

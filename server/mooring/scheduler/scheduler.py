@@ -96,7 +96,7 @@ class Scheduler:
 
     def schedule_until_stopped(self) -> None:
         """Schedule until ``stop``; the calling thread decides."""
-        self._parts.recorder.start()
+        self._parts.recorder.start(self._binders.are_busy)
         while not self._stopping.is_set():
             self._wake.clear()
             if (pause := self.try_next()) > 0:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Self, TypeVar
 
@@ -75,6 +75,10 @@ class Response:
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             return None
         return answer.get(name) if isinstance(answer, dict) else None
+
+
+Answered = Callable[[Response | UnavailableError], None]
+"""Called with an answer, or with why there is none, by the thread that takes it; must not block."""
 
 
 class Stream:

@@ -14,10 +14,10 @@ import msgspec
 
 from mooring import __version__
 from mooring.cluster.api import configuration
-from mooring.cluster.api.answers import Response, Stream, unanswered
+from mooring.cluster.api.answers import Answered, Response, Stream, unanswered
 from mooring.cluster.api.connection import ApiRequest, Connection
 from mooring.cluster.api.rate import TokenBucket
-from mooring.framework.errors import InvalidArgumentError
+from mooring.framework.errors import InvalidArgumentError, UnavailableError
 
 log = logging.getLogger(__name__)
 
@@ -133,15 +133,67 @@ class ApiServer:
         Raises:
             UnavailableError: There was no answer; the request may have been carried out.
         """
-        end = time.monotonic() + (timeout or self.options.timeout_seconds)
         data = body if body is None or isinstance(body, bytes) else msgspec.json.encode(body)
         request = ApiRequest(method, path, query or {}, data, content_type, before, accept)
+        return self.send(request, timeout)
+
+    def send(self, request: ApiRequest, timeout: float | None = None) -> Response:
+        """As ``request``, of one that is put together."""
+        end = time.monotonic() + (timeout or self.options.timeout_seconds)
+        return self._repeated(request, self._answer(request, end), end)
+
+    @property
+    def ready(self) -> bool:
+        """Whether ``begin`` can send a request now, if its turn has come."""
+        return self._connection.ready
+
+    def open_ahead(self) -> bool:
+        """Open a connection for ``begin`` unless it has enough; return whether it may be ready. Blocks."""
+        return self._connection.open_ahead()
+
+    def begin(self, request: ApiRequest, answered: Answered) -> bool:
+        """Send a request at once without waiting for its answer; False, and nothing is sent, when no
+        connection is idle or its turn has not come.
+
+        It is sent once, whatever the answer: ``finish`` repeats it as ``request`` does.
+
+        Args:
+            request: What to send.
+            answered: Called once, by the thread that takes the answers.
+
+        Raises:
+            Exception: As ``request.before`` says; nothing was sent.
+        """
+        if self._bucket is not None and not self._bucket.take_token(0.0):
+            return False
+        connection, began = self._connection, time.monotonic()
+
+        def ended(answer: Response | UnavailableError) -> None:
+            code = answer.status if isinstance(answer, Response) else 0
+            self._count(connection, request, code, began)
+            answered(answer)
+
+        return connection.begin(request, self.options.timeout_seconds, ended)
+
+    def finish(self, request: ApiRequest, response: Response) -> Response:
+        """Return the final answer to a request that was begun and got ``response``, repeated as ``request``
+        says.
+
+        Raises:
+            UnavailableError: There was none in the end; the request may have been carried out.
+        """
+        end = time.monotonic() + self.options.timeout_seconds
+        if response.status == 401:
+            response = self._exchange(self._reload(self._connection), request, end)
+        return self._repeated(request, response, end)
+
+    def _repeated(self, request: ApiRequest, response: Response, end: float) -> Response:
         while True:
-            response = self._answer(request, end)
             pause = _pause(request, response)
             if pause is None or time.monotonic() + pause >= end:
                 return response
             time.sleep(pause)
+            response = self._answer(request, end)
 
     def stream(self, path: str, *, query: Mapping[str, str] | None = None, read_timeout: float) -> Stream:
         """Return a GET whose answer goes on, such as a watch, whatever its status. The thread that reads
@@ -181,8 +233,11 @@ class ApiServer:
             code = response.status
             return response
         finally:
-            host = connection.address.partition("//")[2]
-            self.options.ended(request.method, host, code, time.monotonic() - began)
+            self._count(connection, request, code, began)
+
+    def _count(self, connection: Connection, request: ApiRequest, code: int, began: float) -> None:
+        host = connection.address.partition("//")[2]
+        self.options.ended(request.method, host, code, time.monotonic() - began)
 
     def _wait_for_turn(self, longest: float) -> None:
         if self._bucket is not None and not self._bucket.take_token(longest):
@@ -196,6 +251,7 @@ class ApiServer:
             if self._connection is rejected:
                 try:
                     self._connection = Connection(self._load(), self.options.user_agent)
+                    rejected.end_exchanges()
                 except InvalidArgumentError as error:
                     log.warning(
                         "the API server rejects the credentials, and they can't be renewed: %s", error

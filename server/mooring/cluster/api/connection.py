@@ -6,13 +6,14 @@ Those decode a binding's answer wrongly, retry no 429 and lose a rejection's tex
 from __future__ import annotations
 
 import math
+import socket
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
-from mooring.cluster.api.answers import Response, Stream, unanswered
+from mooring.cluster.api.answers import Answered, Response, Stream, unanswered
 from mooring.tracing.spans import outgoing_headers
 
 CREDENTIALS_SECONDS = 1.0
@@ -57,6 +58,7 @@ class Connection:
     def __init__(self, configuration: Any, user_agent: str) -> None:
         from kubernetes.client.rest import RESTClientObject
 
+        from mooring.cluster.api.exchanges import Exchanges
         from mooring.cluster.api.whole_answers import with_whole_answers
 
         self.address = str(configuration.host)
@@ -65,6 +67,7 @@ class Connection:
         self._known_credentials: tuple[Mapping[str, str], float] = {}, -math.inf
         self._manager: Any = with_whole_answers(RESTClientObject(configuration).pool_manager)
         self._pool: Any = self._manager.connection_from_url(self.address)
+        self._exchanges = Exchanges(self._dial)
         url = urlsplit(self.address)
         self._host = url.netloc.rpartition("@")[2]
         self._prefix = self.address if self._manager.proxy and url.scheme == "http" else url.path
@@ -103,8 +106,34 @@ class Connection:
         except (HTTPError, OSError) as error:
             raise unanswered(f"{type(error).__name__}: {error}") from error
 
+    @property
+    def ready(self) -> bool:
+        """Whether ``begin`` has an idle connection."""
+        return self._exchanges.ready
+
+    def open_ahead(self) -> bool:
+        """Open a connection for ``begin`` unless it has enough; return whether one may be idle. Blocks."""
+        from urllib3.exceptions import HTTPError
+
+        try:
+            return self._exchanges.open()
+        except (HTTPError, OSError):
+            return False
+
+    def begin(self, request: ApiRequest, seconds: float, answered: Answered) -> bool:
+        """Send a request over an idle connection and have its answer told; without one return False."""
+        from mooring.cluster.api.whole_answers import message_of
+
+        message = message_of(request.method, self._url(request), self._headers(request), request.data)
+        return self._exchanges.begin(message, request.before or _always, seconds, answered)
+
+    def end_exchanges(self) -> None:
+        """Close what ``begin`` uses: other credentials have taken the place of these."""
+        self._exchanges.close()
+
     def close(self) -> None:
         """Close the idle connections."""
+        self._exchanges.close()
         self._manager.clear()
 
     def _send(self, request: ApiRequest, connect: float, read: float, *, whole: bool) -> Any:
@@ -115,6 +144,27 @@ class Connection:
         body = request.data
         if body is not None and request.before is not None:
             body = GuardedBody.of(body, request.before)
+        return self._pool.urlopen(
+            request.method,
+            self._url(request),
+            body=body,
+            headers=self._headers(request),
+            timeout=Timeout(connect=connect, read=read),
+            retries=False,
+            redirect=False,
+            assert_same_host=False,
+            preload_content=whole,
+        )
+
+    def _dial(self) -> socket.socket | None:
+        dialled: socket.socket | None = self._pool.dial()
+        return dialled
+
+    def _url(self, request: ApiRequest) -> str:
+        query = f"?{urlencode(request.query)}" if request.query else ""
+        return f"{self._prefix}{request.path}{query}"
+
+    def _headers(self, request: ApiRequest) -> dict[str, str]:
         headers = {
             "Host": self._host,
             "Accept": request.accept,
@@ -125,18 +175,7 @@ class Connection:
             headers["Content-Type"] = request.content_type
         headers.update(outgoing_headers())
         headers.update(self._credentials())
-        query = f"?{urlencode(request.query)}" if request.query else ""
-        return self._pool.urlopen(
-            request.method,
-            f"{self._prefix}{request.path}{query}",
-            body=body,
-            headers=headers,
-            timeout=Timeout(connect=connect, read=read),
-            retries=False,
-            redirect=False,
-            assert_same_host=False,
-            preload_content=whole,
-        )
+        return headers
 
     def _credentials(self) -> Mapping[str, str]:
         """Return the headers that say who we are."""
@@ -147,3 +186,7 @@ class Connection:
             headers = {setting["key"]: setting["value"].strip() for setting in settings}
             self._known_credentials = headers, now + CREDENTIALS_SECONDS
         return headers
+
+
+def _always() -> None:
+    """Let a request be sent."""

@@ -7,6 +7,7 @@ email package parses, than everything else here takes for the whole exchange.
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Callable
 from typing import Any
 
@@ -19,7 +20,10 @@ from urllib3.exceptions import ProtocolError
 LONGEST_HEAD = 64 * 1024
 """Bytes of status line and headers, those of interim answers included, without the last read."""
 
-_READ = 16 * 1024
+DIAL_SECONDS = 5.0
+"""How long a connection that nobody's request waits for may take."""
+
+READ = 16 * 1024
 """Bytes of the longest TLS record."""
 
 
@@ -59,7 +63,7 @@ class _WholeAnswers(HTTPConnection):
         if not preload_content:
             super().request(method, url, body, headers, preload_content=False, **options)
             return
-        message = _message(method, url, headers, body)
+        message = message_of(method, url, headers, body)
         if self.sock is None:
             self.connect()
         self.sock.settimeout(self.timeout)
@@ -72,29 +76,45 @@ class _WholeAnswers(HTTPConnection):
         if not self._whole:
             return super().getresponse()
         self.sock.settimeout(self.timeout)
-        answer = _Answer()
-        while answer.response is None:
-            answer.feed(self.sock.recv(_READ))
+        answer = Answer()
+        while not answer.complete:
+            answer.feed(self.sock.recv(READ))
         if not answer.keep_alive:
             self.close()
-        return answer.response
+        return HTTPResponse(
+            answer.body, answer.headers, answer.status, preload_content=False, decode_content=False
+        )
 
 
-class _Answer:
+class Answer:
     """One answer as its bytes come; the methods called ``on_...`` are for the parser.
 
     Attributes:
-        response: The answer, once nothing of it is missing.
+        complete: Whether nothing of it is missing any more.
         keep_alive: Whether the connection can be used again.
+        status: The HTTP status of the complete answer.
+        fields: Its headers in their order.
+        body: Its body, as it came.
     """
 
     def __init__(self) -> None:
-        self.response: HTTPResponse | None = None
+        self.complete = False
         self.keep_alive = False
+        self.status = 0
+        self.fields: list[tuple[bytes, bytes]] = []
+        self.body = b""
         self._parser = HttpResponseParser(self)
-        self._headers = HTTPHeaderDict()
+        self._headers: list[tuple[bytes, bytes]] = []
         self._body: list[bytes] = []
         self._head: int | None = 0
+
+    @property
+    def headers(self) -> HTTPHeaderDict:
+        """The headers by name, in any casing."""
+        headers = HTTPHeaderDict()
+        for name, value in self.fields:
+            headers.add(name.decode("latin-1"), value.decode("latin-1"))
+        return headers
 
     def feed(self, data: bytes) -> None:
         """Take in what came; nothing = nothing will come any more.
@@ -116,12 +136,12 @@ class _Answer:
 
     def on_message_begin(self) -> None:
         # After an interim answer the real one follows; what follows that answers no request.
-        self._headers = HTTPHeaderDict()
+        self._headers = []
         self._body = []
         self.keep_alive = False
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        self._headers.add(name.decode("latin-1"), value.decode("latin-1"))
+        self._headers.append((name, value))
 
     def on_headers_complete(self) -> None:
         if self._parser.get_status_code() >= 200:
@@ -131,28 +151,24 @@ class _Answer:
         self._body.append(body)
 
     def on_message_complete(self) -> None:
-        if self.response is None and self._parser.get_status_code() >= 200:
+        if not self.complete and self._parser.get_status_code() >= 200:
             self.keep_alive = bool(self._parser.should_keep_alive())
             self._complete()
 
     def _end(self) -> None:
         """End a body whose length nothing tells, since the connection has ended."""
-        told = "content-length" in self._headers or "transfer-encoding" in self._headers
+        told = {name.lower() for name, _ in self._headers} & {b"content-length", b"transfer-encoding"}
         if self._head is not None or told:
             raise ProtocolError("the connection ended before the answer did")
         self._complete()
 
     def _complete(self) -> None:
-        self.response = HTTPResponse(
-            b"".join(self._body),
-            self._headers,
-            self._parser.get_status_code(),
-            preload_content=False,
-            decode_content=False,
-        )
+        self.status = self._parser.get_status_code()
+        self.fields, self.body = self._headers, b"".join(self._body)
+        self.complete = True
 
 
-def _message(method: str, url: str, headers: dict[str, str], body: bytes | None) -> bytes:
+def message_of(method: str, url: str, headers: dict[str, str], body: bytes | None) -> bytes:
     """Return the request's bytes.
 
     Raises:
@@ -167,6 +183,21 @@ def _message(method: str, url: str, headers: dict[str, str], body: bytes | None)
     return head.encode("latin-1") + (body or b"")
 
 
+class _Dialling(HTTPConnectionPool):
+    """A pool that also opens connections which are not its own."""
+
+    def dial(self) -> socket.socket | None:
+        """Return a new connection to the server; None where a proxy is in between. May raise OSError."""
+        if self.proxy is not None:
+            return None
+        made: Any = self._new_conn()
+        made.timeout = DIAL_SECONDS
+        made.connect()
+        connected: socket.socket = made.sock
+        made.sock = None
+        return connected
+
+
 def with_whole_answers(manager: PoolManager) -> PoolManager:
     """Return ``manager``, whose connections are such from now on."""
     manager.pool_classes_by_scheme = {
@@ -177,4 +208,4 @@ def with_whole_answers(manager: PoolManager) -> PoolManager:
 
 def _with_whole_answers(pool: type[HTTPConnectionPool]) -> type[HTTPConnectionPool]:
     connection = type(pool.ConnectionCls.__name__, (_WholeAnswers, pool.ConnectionCls), {})
-    return type(pool.__name__, (pool,), {"ConnectionCls": connection})
+    return type(pool.__name__, (_Dialling, pool), {"ConnectionCls": connection})

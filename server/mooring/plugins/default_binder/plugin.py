@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 from mooring.framework import SUCCESS, BindOutcome, BindPlugin, CycleState, Pod, Status
+from mooring.framework.internal import BindingEnded, SendingBind, SendingBinder
 from mooring.framework.upstream import Upstream
 
 
-class DefaultBinder(BindPlugin[None]):
+class DefaultBinder(BindPlugin[None], SendingBind):
     """Binds through the handle's binder, which knows whether there is an API server; its errors pass."""
 
     name = "DefaultBinder"
     upstream = Upstream()
 
     def bind(self, state: CycleState, pod: Pod, node_name: str) -> Status:
-        self.handle.logger.debug("binding pod %s to node %s", pod.key, node_name)
+        self._log(pod, node_name)
         state.write(BindOutcome, self.handle.binder.bind(pod, node_name))
         return SUCCESS
+
+    def begin_bind(self, pod: Pod, node_name: str, ended: BindingEnded) -> bool:
+        self._log(pod, node_name)
+        binder = self.handle.binder
+        return isinstance(binder, SendingBinder) and binder.begin_bind(pod, node_name, ended)
+
+    def _log(self, pod: Pod, node_name: str) -> None:
+        self.handle.logger.debug("binding pod %s to node %s", pod.key, node_name)

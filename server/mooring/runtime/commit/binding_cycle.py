@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 
 from mooring.framework import SUCCESS, Caller, Clock, ObjectChange, Pod, Status
 from mooring.framework.cluster_api import ClusterApi
@@ -23,7 +24,7 @@ from mooring.framework.errors import (
 )
 from mooring.framework.handle import Leadership, Unchallenged, require_leader
 from mooring.runtime.commit.clock import SystemClock
-from mooring.runtime.commit.extension_points import Committed
+from mooring.runtime.commit.extension_points import Committed, Ended
 from mooring.runtime.commit.outcome_resolver import Resolver
 from mooring.runtime.commit.preconditions import reject_leaving
 from mooring.runtime.commit.reservations import Reservation, Reservations, Stage
@@ -169,6 +170,45 @@ class BindingCycle:
             self._confirm(reservation)
         else:
             self._end_unbound(reservation, unknown=sent_before)
+        return committed
+
+    def begin_binding(
+        self,
+        reservation: Reservation,
+        progress: Progress,
+        ended: Ended,
+    ) -> bool:
+        """Do what ``finish_binding`` does, up to the binding, without waiting for anything.
+
+        False, and nothing is done, where something may have to be waited for.
+
+        Args:
+            reservation: The pod, which doesn't wait at Permit.
+            progress: May end it before the binding is sent.
+            ended: Told what ends the reservation and returns how, or raises as ``finish_binding``; by the
+                thread that takes the API server's answers.
+
+        Raises:
+            MooringError: Nothing was sent; the reservation is released.
+        """
+        commit = reservation.commit
+        if not commit.binds_at_once:
+            return False
+        calls = self.engine.calls(commit.profile, progress)
+        with self._released_on_error(reservation):
+            commit.pre_flight(calls)
+            self._check_again(reservation)
+            return commit.begin_bind(
+                calls, lambda ask, known: ended(partial(self._end, reservation, ask), known)
+            )
+
+    def _end(self, reservation: Reservation, ask: Callable[[], Committed]) -> Committed:
+        try:
+            committed = ask()
+        except Exception as error:
+            self._end_unbound(reservation, unknown=self._leaves_it_open(error))
+            raise
+        self._confirm(reservation)
         return committed
 
     def hold_reservation(self, reservation: Reservation) -> None:

@@ -6,7 +6,8 @@ this way. Mirrors ``scheduleOnePod`` in ``schedule_one.go``.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 
 from mooring.framework import BindOutcome, CycleState, Pod, Status
 from mooring.framework.errors import (
@@ -16,7 +17,7 @@ from mooring.framework.errors import (
     bound_elsewhere,
 )
 from mooring.runtime.commit.binding_cycle import BindingCycle, Expect
-from mooring.runtime.commit.extension_points import Commit, Committed
+from mooring.runtime.commit.extension_points import Commit, Committed, Ended
 from mooring.runtime.commit.placement import PlacedPod, reserve_in_turn
 from mooring.runtime.commit.preconditions import (
     current_pod,
@@ -139,6 +140,36 @@ class Committer:
             return self._cycle.finish_binding(reservation, progress, expect)
         finally:
             self.reservations.unlock_pod(reservation.uid)
+
+    def begin_binding(
+        self,
+        reservation: Reservation,
+        progress: Progress,
+        ended: Ended,
+    ) -> bool:
+        """Begin what ``finish_binding`` does without waiting for anything; False, and nothing is done, where
+        that can't be.
+
+        ``ended`` is told what finishes it as ``finish_binding`` would: to be called exactly once, from any
+        thread.
+
+        Raises:
+            MooringError: Nothing was sent, and the reservation is released.
+        """
+
+        def finish(end: Callable[[], Committed]) -> Committed:
+            try:
+                return end()
+            finally:
+                self.reservations.unlock_pod(reservation.uid)
+
+        try:
+            return self._cycle.begin_binding(
+                reservation, progress, lambda end, known: ended(partial(finish, end), known)
+            )
+        except BaseException:
+            self.reservations.unlock_pod(reservation.uid)
+            raise
 
     def place_reserved(
         self,

@@ -6,17 +6,20 @@ Mirrors ``framework/runtime/framework.go`` and ``bindingCycle`` in ``schedule_on
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from itertools import groupby
 from typing import Any
 
 from mooring.framework import SUCCESS, BindOutcome, Code, CycleState, Pod, PreBindPlugin, Status
 from mooring.framework.errors import MooringError
+from mooring.framework.interface import Plugin
+from mooring.framework.internal import SelectiveReserve, SendingBind
 from mooring.framework.view import NodesChangedError
 from mooring.runtime.cycle.extenders import bind_by_extender
-from mooring.runtime.cycle.plugin_calls import PluginCalls, plugin_failure
+from mooring.runtime.cycle.plugin_calls import PluginCalls, PointTimer, plugin_failure
 from mooring.runtime.profiles.profile import Enabled, Profile
 
 log = logging.getLogger(__name__)
@@ -28,6 +31,11 @@ class Committed:
 
     status: Status
     outcome: BindOutcome | None = None
+
+
+Ended = Callable[[Callable[[], Committed], bool], None]
+"""Told of a binding that was begun: what finishes it and returns how it ended, or raises; and whether that is
+known, so that finding out won't block."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +152,33 @@ class Commit:
             "", "Bind", f"every Bind plugin of profile {self.profile.name!r} skipped the pod"
         )
 
+    @property
+    def binds_at_once(self) -> bool:
+        """Whether nothing before and after the binding can have anything to do, and it can be sent ahead."""
+        profile = self.profile
+        return (
+            len(profile.bind) == 1
+            and isinstance(profile.bind[0].plugin, SendingBind)
+            and not profile.post_bind
+            and not profile.extenders
+            and not any(reserves_for(enabled.plugin, self.pod) for enabled in profile.pre_bind)
+        )
+
+    def begin_bind(self, calls: PluginCalls, ended: Ended) -> bool:
+        """Send the binding of a pod that ``binds_at_once``, without waiting; False = nothing was sent.
+
+        ``ended`` is told what returns the answer, or raises, and whether that is there at once.
+        """
+        (enabled,) = self.profile.bind
+        timer = calls.point("Bind")
+
+        def answered(answer: BindOutcome | Callable[[], BindOutcome]) -> None:
+            ended(partial(_timed, timer, enabled.name, answer), isinstance(answer, BindOutcome))
+
+        plugin = enabled.plugin
+        assert isinstance(plugin, SendingBind)  # noqa: S101 - binds_at_once has looked
+        return calls.call(enabled.name, "Bind", plugin.begin_bind, self.pod, self.node_name, answered)
+
     def post_bind(self, calls: PluginCalls) -> None:
         """Tell the PostBind plugins; the pod is bound, whatever they make of it."""
         with calls.point("PostBind"):
@@ -156,6 +191,17 @@ class Commit:
     @property
     def _arguments(self) -> tuple[CycleState, Pod, str]:
         return self.cycle_state, self.pod, self.node_name
+
+
+def reserves_for(plugin: Plugin[Any], pod: Pod) -> bool:
+    """Return whether a plugin may have anything to reserve for ``pod``, and to do before it is bound."""
+    return plugin.reserves_for(pod) if isinstance(plugin, SelectiveReserve) else True
+
+
+def _timed(timer: PointTimer, plugin: str, answer: BindOutcome | Callable[[], BindOutcome]) -> Committed:
+    with timer:
+        outcome = answer if isinstance(answer, BindOutcome) else answer()
+    return Committed(SUCCESS.by(plugin), outcome)
 
 
 def _said(plugin: str, point: str, answer: object) -> Status:

@@ -235,7 +235,7 @@ class PluginCalls:
 
 
 class PointTimer:
-    """Measures its ``with`` block, which runs an extension point.
+    """Measures an extension point from when this is made to the end of its ``with`` block.
 
     A class of its own, because every decision enters several and ``contextmanager`` costs more.
 
@@ -249,10 +249,10 @@ class PointTimer:
         self._point = point
         self._profile = profile
         self._observer = observer
+        self._began = time.perf_counter()
         self.status = Code.SUCCESS
 
     def __enter__(self) -> Self:
-        self._began = time.perf_counter()
         return self
 
     def __exit__(
