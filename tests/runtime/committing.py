@@ -8,6 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from queue import Queue
 from typing import Any
 
 from mooring.cluster.api import ApiServer, ClientOptions
@@ -35,7 +36,10 @@ from mooring.plugins.node_resources_fit.plugin import NodeResourcesFit
 from mooring.runtime.assembly import build_engine
 from mooring.runtime.commit.binding_cycle import BindingCycle
 from mooring.runtime.commit.committer import Committer
+from mooring.runtime.commit.extension_points import Committed
+from mooring.runtime.commit.placement import PlacedPod
 from mooring.runtime.cycle.candidates import ALL_NODES
+from mooring.runtime.cycle.plugin_calls import Progress, Unhurried
 from mooring.runtime.engine import Engine
 from mooring.runtime.profiles.registry import new_in_tree_registry
 from mooring.testing import make_node
@@ -73,6 +77,7 @@ class World:
     state: State
     engine: Engine
     cycle: BindingCycle
+    api: ApiServer
     outcomes: list[tuple[str, str, BindOutcome | str]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -113,7 +118,7 @@ class World:
         node = ""
         ended: BindOutcome | str
         try:
-            placement = self.committer.place_pod(pod, self.engine.profile(), ALL_NODES, **how)
+            placement = self._place(pod, **how)
             node = placement.choice.node_name or ""
             outcome = placement.committed.outcome if placement.committed else None
             ended = outcome or placement.status.message
@@ -121,6 +126,20 @@ class World:
             ended = error.reason
         self.outcomes.append((pod.metadata.uid, node, ended))
         return ended
+
+    def _place(self, pod: Pod, *, seed: int = 0, progress: Progress | None = None) -> PlacedPod:
+        """Every second binding is sent ahead, as the second scheduler does."""
+        profile, progress = self.engine.profile(), progress or Unhurried()
+        if len(self.outcomes) % 2:
+            return self.committer.place_pod(pod, profile, ALL_NODES, seed=seed, progress=progress)
+        begun = self.committer.begin_placing(pod, profile, ALL_NODES, seed=seed, progress=progress)
+        if begun.reservation is None:
+            return begun
+        ended: Queue[Callable[[], Committed]] = Queue()
+        self.api.open_ahead()
+        if self.committer.begin_binding(begun.reservation, progress, lambda finish, _: ended.put(finish)):
+            return PlacedPod(begun.choice, committed=ended.get()())
+        return PlacedPod(begun.choice, committed=self.committer.finish_binding(begun.reservation, progress))
 
     def settle(self, seconds: float = 20.0) -> None:
         """Wait until no reservation is open, then let the state hear of everything."""
@@ -191,9 +210,10 @@ def committing(
             engine, api=reader, leadership=leadership or Unchallenged(), settling_seconds=settling_seconds
         )
         try:
-            yield World(fake, state, engine, cycle)
+            yield World(fake, state, engine, cycle, api)
         finally:
             cycle.stop()
+            api.close()
 
 
 class Late:
