@@ -245,7 +245,6 @@ def _assemble(options: SchedulerOptions, metrics: Metrics, give_up: Callable[[],
         engine=core.engine,
         committer=Committer(cycle),
         cluster=cluster,
-        # With requests per second of its own, as kube-scheduler's Events have.
         events=KubernetesApi(connection.server()),
         leadership=leadership,
         gates=options.engine.gates,

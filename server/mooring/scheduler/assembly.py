@@ -51,7 +51,8 @@ class Dependencies:
         engine: Decides; its state is followed from now on.
         committer: Commits what was decided.
         cluster: Where conditions, deletions and proposed changes go.
-        events: Where Events go: a separate connection, so that they delay nothing else.
+        events: Where Events go: a separate connection, so that they delay nothing else, with requests per
+            second of its own, as kube-scheduler's Events have.
         leadership: Whether anything may be committed.
         gates: Which features of which release are on.
         observer: Records measurements.

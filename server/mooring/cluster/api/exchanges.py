@@ -16,7 +16,7 @@ from collections.abc import Callable
 from urllib3.exceptions import ProtocolError
 
 from mooring.cluster.api.answers import Answered, Response, unanswered
-from mooring.cluster.api.whole_answers import READ, Answer
+from mooring.cluster.api.whole_answers import READ, WholeAnswer
 from mooring.framework.errors import UnavailableError
 
 log = logging.getLogger(__name__)
@@ -45,7 +45,7 @@ class _Line:
     def __init__(self, connected: socket.socket) -> None:
         self.socket: socket.socket | None = connected
         self.lock = threading.Lock()
-        self.answer: Answer | None = None
+        self.answer: WholeAnswer | None = None
         self.answered: Answered = _nobody
         self.ends = 0.0
 
@@ -114,7 +114,7 @@ class Exchanges:
                 except BaseException:
                     self._idle.append(line)
                     raise
-                line.answer, line.answered, line.ends = Answer(), answered, time.monotonic() + seconds
+                line.answer, line.answered, line.ends = WholeAnswer(), answered, time.monotonic() + seconds
                 why = _sent(line.socket, message)
             if why:
                 self._give_up(line, why)
@@ -217,7 +217,7 @@ def _sent(connected: socket.socket, message: bytes) -> str:
     return "" if sent == len(message) else f"{sent} of {len(message)} bytes could be sent"
 
 
-def _received(connected: socket.socket, answer: Answer | None) -> bool:
+def _received(connected: socket.socket, answer: WholeAnswer | None) -> bool:
     """Read what is there; return whether the answer is complete.
 
     Raises:

@@ -76,7 +76,7 @@ class _WholeAnswers(HTTPConnection):
         if not self._whole:
             return super().getresponse()
         self.sock.settimeout(self.timeout)
-        answer = Answer()
+        answer = WholeAnswer()
         while not answer.complete:
             answer.feed(self.sock.recv(READ))
         if not answer.keep_alive:
@@ -86,7 +86,7 @@ class _WholeAnswers(HTTPConnection):
         )
 
 
-class Answer:
+class WholeAnswer:
     """One answer as its bytes come; the methods called ``on_...`` are for the parser.
 
     Attributes:

@@ -137,7 +137,7 @@ class BindingCycle:
         calls = self.engine.calls(commit.profile, progress)
         commit.cycle_state.write(Caller, Caller(calls.check))
         with self._released_on_error(reservation):
-            plugins = commit.pre_flight(calls)
+            plugins = commit.pre_flight(calls) if reservation.busy is None else reservation.busy
             if expect is not None and (plugins or self._waiting.waits(reservation.uid)):
                 expect(commit.pod, commit.node_name)
             status = self._waiting.wait(reservation.uid, (progress or Unhurried()).check)
@@ -180,7 +180,7 @@ class BindingCycle:
     ) -> bool:
         """Do what ``finish_binding`` does, up to the binding, without waiting for anything.
 
-        False, and nothing is done, where something may have to be waited for.
+        False, and nothing is sent, where something has to be waited for: ``finish_binding`` goes on.
 
         Args:
             reservation: The pod, which doesn't wait at Permit.
@@ -196,7 +196,9 @@ class BindingCycle:
             return False
         calls = self.engine.calls(commit.profile, progress)
         with self._released_on_error(reservation):
-            commit.pre_flight(calls)
+            reservation.busy = commit.pre_flight(calls)
+            if reservation.busy:
+                return False
             self._check_again(reservation)
             return commit.begin_bind(
                 calls, lambda ask, known: ended(partial(self._end, reservation, ask), known)

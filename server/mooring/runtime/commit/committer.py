@@ -147,8 +147,8 @@ class Committer:
         progress: Progress,
         ended: Ended,
     ) -> bool:
-        """Begin what ``finish_binding`` does without waiting for anything; False, and nothing is done, where
-        that can't be.
+        """Begin what ``finish_binding`` does without waiting for anything; False, and nothing is sent, where
+        that can't be: then ``finish_binding`` has to be called.
 
         ``ended`` is told what finishes it as ``finish_binding`` would: to be called exactly once, from any
         thread.

@@ -15,7 +15,6 @@ from typing import Any
 
 from mooring.framework import SUCCESS, BindOutcome, Code, CycleState, Pod, PreBindPlugin, Status
 from mooring.framework.errors import MooringError
-from mooring.framework.interface import Plugin
 from mooring.framework.internal import SelectiveReserve, SendingBind
 from mooring.framework.view import NodesChangedError
 from mooring.runtime.cycle.extenders import bind_by_extender
@@ -154,14 +153,16 @@ class Commit:
 
     @property
     def binds_at_once(self) -> bool:
-        """Whether nothing before and after the binding can have anything to do, and it can be sent ahead."""
+        """Whether the binding can be sent ahead, and nothing comes after it; what comes before it is known
+        from ``pre_flight``, which does not take long.
+        """
         profile = self.profile
         return (
             len(profile.bind) == 1
             and isinstance(profile.bind[0].plugin, SendingBind)
             and not profile.post_bind
             and not profile.extenders
-            and not any(reserves_for(enabled.plugin, self.pod) for enabled in profile.pre_bind)
+            and all(isinstance(enabled.plugin, SelectiveReserve) for enabled in profile.pre_bind)
         )
 
     def begin_bind(self, calls: PluginCalls, ended: Ended) -> bool:
@@ -191,11 +192,6 @@ class Commit:
     @property
     def _arguments(self) -> tuple[CycleState, Pod, str]:
         return self.cycle_state, self.pod, self.node_name
-
-
-def reserves_for(plugin: Plugin[Any], pod: Pod) -> bool:
-    """Return whether a plugin may have anything to reserve for ``pod``, and to do before it is bound."""
-    return plugin.reserves_for(pod) if isinstance(plugin, SelectiveReserve) else True
 
 
 def _timed(timer: PointTimer, plugin: str, answer: BindOutcome | Callable[[], BindOutcome]) -> Committed:

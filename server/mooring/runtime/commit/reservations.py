@@ -12,9 +12,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import Enum
+from typing import Any
 
+from mooring.framework import PreBindPlugin
 from mooring.runtime.commit.extension_points import Commit
 from mooring.runtime.cycle.plugin_calls import Progress
+from mooring.runtime.profiles.profile import Enabled
 
 _STEP = 0.1
 """Seconds between two checks of whether the caller still waits for a pod's lock."""
@@ -41,12 +44,14 @@ class Reservation:
         commit: The pod, the node, the plugins and their cycle state.
         stage: Its stage.
         owner: Who asked for it; "" = no owner, so any client may end it.
+        busy: The plugins whose PreBind has something to do; None = they were not asked yet.
         unknown_since: When the outcome of its binding became unknown, on the monotonic clock.
     """
 
     commit: Commit
     stage: Stage = Stage.BINDING
     owner: str = ""
+    busy: Sequence[Enabled[PreBindPlugin[Any]]] | None = None
     unknown_since: float = 0.0
 
     @property
