@@ -16,12 +16,12 @@ from mooring.config import default
 from mooring.framework import Pod
 from mooring.framework.errors import PluginFailureError
 from mooring.framework.objects import Node
-from mooring.plugins.node_resources_fit.plugin import NodeResourcesFit
 from mooring.runtime.assembly import build_engine
 from mooring.runtime.cache import change_tracker
 from mooring.runtime.cache.cached_evaluation import CachedEvaluation
 from mooring.runtime.cache.change_tracker import ChangeTracker
 from mooring.runtime.cache.evaluation_cache import EvaluationCache
+from mooring.runtime.cache.resource_scores import ResourceScores
 from mooring.runtime.cycle.candidates import ALL_NODES, Candidates
 from mooring.runtime.cycle.choice import Choice
 from mooring.runtime.cycle.cycle import CycleOptions, evaluate_preemption
@@ -114,7 +114,7 @@ def test_nodes_in_one_state_are_rated_although_the_one_that_stands_for_them_chan
     warm(engine, ONE_CPU)
     decide(engine, pod("again", **ONE_CPU))
     put(state, *(pod(f"on-{name}", node=name, **ONE_CPU) for name in names[:rows]))
-    with pause(NodeResourcesFit, "rate_nodes", thread="asks") as place:
+    with pause(ResourceScores, "rate", thread="asks") as place:
         asks = Running("asks", partial(decide, engine, asked))
         place.wait()
         for name in {names[0], names[rows - 1]}:

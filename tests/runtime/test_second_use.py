@@ -48,10 +48,16 @@ def test_a_value_is_kept_from_its_second_use_on() -> None:
 def test_the_last_value_that_was_used_once_is_there_until_the_next_one() -> None:
     cache = cache_of(100)
     cache.put("a", Value(1))
-    assert size_of(cache, "a") == 1
     cache.put("b", Value(2))
-    assert cache.get("a") is None
-    assert len(cache) == 0
+    assert (cache.get("a"), size_of(cache, "b")) == (None, 2)
+
+
+def test_to_be_found_is_a_use() -> None:
+    cache = cache_of(100)
+    cache.put("a", Value(1))
+    assert (size_of(cache, "a"), len(cache)) == (1, 1)
+    cache.put("b", Value(2))
+    assert size_of(cache, "a") == 1
 
 
 def test_a_newer_value_takes_the_place_of_the_older_one() -> None:

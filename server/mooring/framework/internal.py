@@ -10,21 +10,22 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable
 from typing import Any
 
+import numpy as np
 from msgspec.structs import replace
 
 from mooring.framework.cacheable import CacheablePlugin, Part
-from mooring.framework.columns import Int64s
+from mooring.framework.columns import Bools, Int32s, Int64s
 from mooring.framework.handle import BindOutcome
 from mooring.framework.interface import Plugin
 from mooring.framework.node_table import NodeTable
 from mooring.framework.object_table import ObjectTable
-from mooring.framework.objects import Object, Pod
+from mooring.framework.objects import Container, Object, Pod
 from mooring.framework.objects.pod import ResourceRequirements
 from mooring.framework.pod_affinity import AffinityTerms
 from mooring.framework.view import NodeView, Snapshot
 
-REJECTED = -(1 << 40)
-"""In place of the score of a node that is rejected: no other scores make up for it."""
+REJECTED = -1
+"""In place of the total of a node that is rejected."""
 
 
 class SignedBySelectors(CacheablePlugin):
@@ -64,7 +65,14 @@ class NamedNodeFilter(SignedBySelectors):
 
 
 class SignedByShape(SignedBySelectors):
-    """Its signature looks at nothing that the pod requests either: pods of one shape are signed once."""
+    """Its signature looks at no amount that the pod requests either: pods of one shape are signed once."""
+
+
+class SignedByRequests(SignedBySelectors):
+    """Its signature looks at what the pod requests alone, ``depends_on`` only at which resources these are.
+
+    Pods of one shape that request the same are signed without it.
+    """
 
 
 class AffinityReader(CacheablePlugin):
@@ -109,6 +117,13 @@ class SkipCacheable(CacheablePlugin):
         """Return the parts whose change may end the Skip of PreFilter or PreScore for ``pod``."""
 
 
+NodeRating = Callable[[NodeView, int, Int32s], None]
+"""Adds the score of each node for one pod, 0..100 times the weight, to the totals (int32[K]).
+
+A node that is rejected has ``REJECTED`` from then on, and one that has it before keeps it.
+"""
+
+
 class NodeRater(ABC):
     """Says in one step what its points from PreFilter to Score say of resources.
 
@@ -117,11 +132,18 @@ class NodeRater(ABC):
     """
 
     @abstractmethod
-    def rate_nodes(self, pod: Pod, nodes: NodeView) -> Int64s:
-        """int64[K], a new array: the score of each of ``nodes``, 0..100, or ``REJECTED``.
+    def rating(self, pod: Pod) -> NodeRating:
+        """Return what rates nodes for ``pod``, of which it finds out once what it needs.
 
         Called only for pods for which ``depends_on`` says ``Part.RESOURCES``.
         """
+
+
+def add_scores(scores: Int64s, rejected: Bools, weight: int, totals: Int32s) -> None:
+    """Do what a ``NodeRating`` does with ``scores`` (int64[K]), and with the ``rejected`` nodes (bool[K])."""
+    rejected |= totals == REJECTED
+    totals += (scores * weight).astype(np.int32)
+    totals[rejected] = REJECTED
 
 
 class SelectiveReserve(ABC):
@@ -186,16 +208,19 @@ def parts_of(plugin: Plugin[Any], pod: Pod, *, skipped: bool = False) -> Part:
     return plugin.depends_on(pod) if isinstance(plugin, CacheablePlugin) else Part.ALL
 
 
-_NOTHING = ResourceRequirements()
-
-
-def without_requests(pod: Pod) -> Pod:
-    """``pod`` as if it asked for no resources and had no limits, for ``SignedByShape``."""
+def shape_of(pod: Pod) -> Pod:
+    """``pod`` as if it asked for the least of each resource, and had no limits, for ``SignedByShape``."""
     spec = pod.spec
-    containers = tuple([replace(container, resources=_NOTHING) for container in spec.containers])
-    first = tuple([replace(container, resources=_NOTHING) for container in spec.init_containers])
+    whole = spec.resources
     return replace(
-        pod, spec=replace(spec, containers=containers, init_containers=first, overhead={}, resources=None)
+        pod,
+        spec=replace(
+            spec,
+            containers=_least(spec.containers),
+            init_containers=_least(spec.init_containers) if spec.init_containers else (),
+            overhead=dict.fromkeys(spec.overhead, "1"),
+            resources=None if whole is None else _least_of(whole),
+        ),
     )
 
 
@@ -208,3 +233,18 @@ def without_claims(pod: Pod) -> Pod:
     if status.resource_claim_statuses:
         status = replace(status, resource_claim_statuses=())
     return pod if spec is pod.spec and status is pod.status else replace(pod, spec=spec, status=status)
+
+
+def asked_by(pod: Pod) -> tuple[object, ...]:
+    """Return what ``shape_of`` leaves out of ``pod``, for ``hashable``."""
+    spec = pod.spec
+    asked = [[container.resources for container in some] for some in (spec.containers, spec.init_containers)]
+    return asked, spec.overhead, spec.resources
+
+
+def _least(containers: tuple[Container, ...]) -> tuple[Container, ...]:
+    return tuple([replace(container, resources=_least_of(container.resources)) for container in containers])
+
+
+def _least_of(resources: ResourceRequirements) -> ResourceRequirements:
+    return ResourceRequirements(requests=dict.fromkeys(resources.requests, "1"))

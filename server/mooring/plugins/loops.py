@@ -46,10 +46,13 @@ class Loop(Generic[T]):
         self._compiling: Future[None] | None = None
 
     def over(self, nodes: NodeView) -> Callable[..., T] | None:
-        """Return the function once it is compiled; None without numba, without ``nodes``, and in a small
-        cluster.
+        """Return the function once it is compiled; None without numba and without ``nodes``.
+
+        Calls about a small cluster don't have it compiled.
         """
-        count = len(nodes.rows)
+        count, compiled = len(nodes.rows), self._compiled
+        if compiled is not None and count:
+            return compiled
         if not count or max(count, len(nodes.snapshot.nodes.alive)) < FEWEST_NODES:
             return None
         if self._compiling is None:
@@ -57,7 +60,7 @@ class Loop(Generic[T]):
             if self._calls >= FEWEST_CALLS:
                 # Two threads may come here at once; then it is compiled twice.
                 self._compiling = _compiler.submit(self._compile)
-        return self._compiled
+        return None
 
     def _compile(self) -> None:
         if find_spec("numba") is None:

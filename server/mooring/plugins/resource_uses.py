@@ -11,15 +11,35 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mooring.framework import Bools, Int64s, NodeView
+from mooring.framework import Bools, Int32s, Int64s, NodeView
 from mooring.framework.deadline import timely
+from mooring.framework.node_table import CPU_ROW, EPHEMERAL_STORAGE_ROW, MEMORY_ROW, PODS_ROW
 from mooring.framework.quantity import MAX_INT64, millis, units
-from mooring.framework.resources import CPU, EPHEMERAL_STORAGE, MEMORY, is_scalar_resource
+from mooring.framework.resources import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, is_scalar_resource
 
 Requests = tuple[tuple[str, int], ...]
 """What the pod asks of each listed resource, in the list's order: CPU in thousandths, others in units."""
 
-_NON_ZERO_ROWS = {CPU: 0, MEMORY: 1}
+Columns = tuple[Int64s, Int64s, Int64s]
+"""int64[R, capacity]: allocatable, requested and non-zero requested of a ``NodeTable``."""
+
+Places = tuple[int, Int32s]
+"""Where nodes are in columns: the first of rows in sequence and no rows, or 0 and int32[K] the rows."""
+
+COLUMNS_AND_PLACES = "UniTuple(int64[:, ::1], 3), Tuple((int64, int32[::1]))"
+"""The types of both, as a ``Loop`` has them."""
+
+_NO_ROWS: Int32s = np.zeros(0, np.int32)
+
+FIXED_ROWS = {
+    CPU: CPU_ROW,
+    MEMORY: MEMORY_ROW,
+    EPHEMERAL_STORAGE: EPHEMERAL_STORAGE_ROW,
+    PODS: PODS_ROW,
+}
+"""Where NodeTable.allocatable and NodeTable.requested hold the resources that each node has."""
+
+NON_ZERO_ROWS = {CPU: 0, MEMORY: 1}
 """Where NodeTable.non_zero_requested holds a resource."""
 
 
@@ -77,15 +97,26 @@ def listed_columns(
 
     ``live`` is as in ``NodeView.take``.
     """
-    for position, (name, request) in enumerate(timely(requests)):
-        scalar = is_scalar_resource(name)
-        if (scalar and not request) or not (scalar or name in (CPU, MEMORY, EPHEMERAL_STORAGE)):
-            continue
-        if non_zero and name in _NON_ZERO_ROWS:
-            used: Int64s = nodes.take(nodes.table.non_zero_requested[_NON_ZERO_ROWS[name]], live=live)
+    for position, name, request in counted_requests(requests):
+        if non_zero and name in NON_ZERO_ROWS:
+            used: Int64s = nodes.take(nodes.table.non_zero_requested[NON_ZERO_ROWS[name]], live=live)
         else:
             used = nodes.requested(name, live=live)
         yield position, request, nodes.allocatable(name, live=live), used
+
+
+def counted_requests(requests: Requests) -> Iterator[tuple[int, str, int]]:
+    """Yield the listed resources that can count at all: the place in the list, the name and the request."""
+    for position, (name, request) in enumerate(timely(requests)):
+        if request if is_scalar_resource(name) else name in (CPU, MEMORY, EPHEMERAL_STORAGE):
+            yield position, name, request
+
+
+def columns_and_places(nodes: NodeView) -> tuple[Columns, Places]:
+    """Return what a ``Loop`` needs to know of ``nodes``."""
+    table, at = nodes.table, nodes.at
+    places = (at.start, _NO_ROWS) if isinstance(at, slice) else (0, at)
+    return (table.allocatable, table.requested, table.non_zero_requested), places
 
 
 def _counted(name: str, nanos: int) -> int:

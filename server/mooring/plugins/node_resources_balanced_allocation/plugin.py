@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +13,7 @@ from mooring.framework import (
     Bools,
     CycleState,
     Handle,
+    Int32s,
     Int64s,
     KubeVersion,
     NodeView,
@@ -22,7 +23,7 @@ from mooring.framework import (
     ScorePlugin,
     Status,
 )
-from mooring.framework.internal import NodeRater, ObjectReader, SignedBySelectors
+from mooring.framework.internal import NodeRater, NodeRating, ObjectReader, SignedByRequests, add_scores
 from mooring.framework.normalize import MAX_EXACT
 from mooring.framework.objects import DeviceClass, Object
 from mooring.framework.remembering import MAX_AT_ONCE, ByIdentity
@@ -32,8 +33,13 @@ from mooring.plugins.dynamic_resources.extended_resources import DEVICE_KINDS, D
 from mooring.plugins.loops import loop
 from mooring.plugins.node_resources_balanced_allocation.args import NodeResourcesBalancedAllocationArgs
 from mooring.plugins.resource_uses import (
+    COLUMNS_AND_PLACES,
+    FIXED_ROWS,
+    Columns,
+    Places,
     Requests,
-    listed_columns,
+    columns_and_places,
+    counted_requests,
     listed_requests,
     resource_uses,
 )
@@ -49,7 +55,7 @@ _Shares = npt.NDArray[np.float64]
 class NodeResourcesBalancedAllocation(
     PreScorePlugin[NodeResourcesBalancedAllocationArgs],
     ScorePlugin[NodeResourcesBalancedAllocationArgs],
-    SignedBySelectors,
+    SignedByRequests,
     NodeRater,
     ObjectReader,
 ):
@@ -87,20 +93,42 @@ class NodeResourcesBalancedAllocation(
     def score_nodes(self, state: CycleState, pod: Pod, nodes: NodeView) -> Int64s:
         return self._rated(state.get(_PRE_SCORE, tuple) or self._requests(pod), nodes)
 
-    def rate_nodes(self, pod: Pod, nodes: NodeView) -> Int64s:
-        return self._rated(self._requests(pod), nodes)
+    def rating(self, pod: Pod) -> NodeRating:
+        requests = self._requests(pod)
+        if not any(amount for _, amount in requests):
+            return lambda _nodes, _weight, _totals: None
+        compiled = self._compiled(requests)
+
+        def rate(nodes: NodeView, weight: int, totals: Int32s) -> None:
+            if not compiled(nodes, weight, totals):
+                add_scores(self._scores(requests, nodes), np.zeros(len(nodes), np.bool_), weight, totals)
+
+        return rate
 
     def _rated(self, requests: Requests, nodes: NodeView) -> Int64s:
-        if not any(amount for _, amount in requests):
-            return np.zeros(len(nodes), np.int64)
-        nodes = self._devices.among(requests, nodes)
-        put = put_improvements.over(nodes) if self._improves else None
-        if put is not None:
-            columns = [use[1:] for use in listed_columns(requests, nodes, non_zero=False, live=True)]
-            scores: Int64s = np.empty(len(nodes), np.int64)
-            if len(columns) == 2 and put(*columns[0], *columns[1], scores):
-                return scores
-        return self._scores(requests, nodes)
+        totals: Int32s = np.zeros(len(nodes), np.int32)
+        if any(amount for _, amount in requests):
+            seen = self._devices.among(requests, nodes)
+            if seen is not nodes or not self._compiled(requests)(nodes, 1, totals):
+                return self._scores(requests, seen)
+        return totals.astype(np.int64)
+
+    def _compiled(self, requests: Requests) -> Callable[[NodeView, int, Int32s], bool]:
+        """Return a ``NodeRating`` in one pass, which says whether it could, and otherwise does nothing.
+
+        It can't where no loop is compiled, other than two resources count or others than those that each node
+        has, or an amount is too large.
+        """
+        asked = [(FIXED_ROWS.get(name, -1), request) for _, name, request in counted_requests(requests)]
+        if not self._improves or len(asked) != 2 or min(asked)[0] < 0:
+            return lambda _nodes, _weight, _totals: False
+        both = np.array(asked, np.int64)
+
+        def rate(nodes: NodeView, weight: int, totals: Int32s) -> bool:
+            add = add_improvements.over(nodes)
+            return add is not None and add(*columns_and_places(nodes), both, weight, totals)
+
+        return rate
 
     def _scores(self, requests: Requests, nodes: NodeView) -> Int64s:
         uses = list(resource_uses(requests, nodes, non_zero=False))
@@ -130,33 +158,38 @@ class NodeResourcesBalancedAllocation(
         return listed_requests(pod_amounts(pod, self._rules), names)
 
 
-@loop("(int64, int64[::1], int64[::1], int64, int64[::1], int64[::1], int64[::1])")
-def put_improvements(
-    request: int,
-    offered: Int64s,
-    used: Int64s,
-    other_request: int,
-    other_offered: Int64s,
-    other_used: Int64s,
-    scores: Int64s,
-) -> bool:
-    """Write to ``scores`` (int64[K]) how much more even the use of two resources becomes; columns int64[K].
+@loop(f"({COLUMNS_AND_PLACES}, int64[:, ::1], int64, int32[::1])")
+def add_improvements(columns: Columns, places: Places, both: Int64s, weight: int, totals: Int32s) -> bool:
+    """Rate nodes by how much more even the use of two resources becomes.
+
+    Rows of ``both`` are the position of a resource in the columns, and the request.
 
     Returns:
-        False when a node lacks one of them, or an amount is too large; then ``scores`` are worth nothing.
+        False when a node lacks one of them, or an amount is too large; then nothing is done.
     """
+    (allocatable, requested, _), (first, rows) = columns, places
+    (resource, request), (other, other_request) = both
+    count = len(totals)
+    offered = allocatable[resource][rows] if len(rows) else allocatable[resource, first : first + count]
+    used = requested[resource][rows] if len(rows) else requested[resource, first : first + count]
+    other_offered = allocatable[other][rows] if len(rows) else allocatable[other, first : first + count]
+    other_used = requested[other][rows] if len(rows) else requested[other, first : first + count]
     fine = (request <= MAX_EXACT) & (other_request <= MAX_EXACT)
-    for at in range(len(scores)):
+    for at in range(count):
         fine &= (offered[at] > 0) & (other_offered[at] > 0)
         fine &= (used[at] <= MAX_EXACT) & (other_used[at] <= MAX_EXACT)
+    if not fine:
+        return False
+    for at in range(count):
         share = min(used[at], offered[at]) / offered[at]
         other_share = min(other_used[at], other_offered[at]) / other_offered[at]
         without_pod = np.int64((1 - abs(share - other_share) / 2) * 100)
         share = min(used[at] + request, offered[at]) / offered[at]
         other_share = min(other_used[at] + other_request, other_offered[at]) / other_offered[at]
         with_pod = np.int64((1 - abs(share - other_share) / 2) * 100)
-        scores[at] = ((with_pod - without_pod + 50) >> 1) + 50
-    return fine
+        score = weight * (((with_pod - without_pod + 50) >> 1) + 50)
+        totals[at] = totals[at] + score if totals[at] >= 0 else totals[at]
+    return True
 
 
 def _share(amount: Int64s, capacity: _Shares) -> _Shares:

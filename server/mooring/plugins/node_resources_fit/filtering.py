@@ -8,7 +8,6 @@ import numpy as np
 
 from mooring.framework import SUCCESS, Bools, Int32s, Int64s, NodeView, Pod, Status, Verdicts
 from mooring.framework.deadline import timely
-from mooring.framework.internal import REJECTED
 from mooring.framework.resources import (
     CPU,
     EPHEMERAL_STORAGE,
@@ -69,11 +68,12 @@ def count_room(requests: Requests, nodes: NodeView) -> Int64s:
     return np.maximum(room, 0)
 
 
-def reject(requests: Requests, nodes: NodeView, scores: Int64s) -> None:
-    """Put ``REJECTED`` in place of the scores (int64[K]) of nodes that lack something."""
-    for name, request in timely(((PODS, 1), *requests)):
-        if not _all_have(request, name, nodes):
-            scores[nodes.allocatable(name) - nodes.requested(name) < request] = REJECTED
+def lacking(requests: Requests, nodes: NodeView) -> Bools:
+    """bool[K]: whether the node lacks something."""
+    found: Bools = np.zeros(len(nodes), np.bool_)
+    for name, request in timely(requests):
+        found |= nodes.allocatable(name) - nodes.requested(name) < request
+    return found
 
 
 def _all_have(request: int, name: str, nodes: NodeView) -> bool:

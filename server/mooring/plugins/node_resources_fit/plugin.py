@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from dataclasses import replace
 
+import numpy as np
+
 from mooring.framework import (
     SUCCESS,
     CycleState,
     FilterPlugin,
     Handle,
     HintedEvent,
+    Int32s,
     Int64s,
     KubeVersion,
     NodeView,
@@ -25,16 +28,28 @@ from mooring.framework import (
     Status,
     Verdicts,
 )
-from mooring.framework.internal import NodeRater, ObjectReader, RoomCounter, SignedBySelectors
+from mooring.framework.internal import (
+    NodeRater,
+    NodeRating,
+    ObjectReader,
+    RoomCounter,
+    SignedByRequests,
+    add_scores,
+)
 from mooring.framework.objects import DeviceClass, Object
 from mooring.framework.remembering import MAX_AT_ONCE, ByIdentity
-from mooring.framework.resources import DEFAULT_AMOUNTS, ResourceRules, is_scalar_resource, pod_amounts
+from mooring.framework.resources import DEFAULT_AMOUNTS, PODS, ResourceRules, is_scalar_resource, pod_amounts
 from mooring.framework.upstream import Upstream
 from mooring.plugins.dynamic_resources.extended_resources import DEVICE_KINDS, DevicesInstead
 from mooring.plugins.node_resources_fit.args import NodeResourcesFitArgs
-from mooring.plugins.node_resources_fit.filtering import checked_requests, count_room, reject, room
+from mooring.plugins.node_resources_fit.filtering import checked_requests, count_room, lacking, room
 from mooring.plugins.node_resources_fit.hints import events
-from mooring.plugins.node_resources_fit.scoring import RequestedTogether, placement_score, scorer_of
+from mooring.plugins.node_resources_fit.scoring import (
+    RequestedTogether,
+    compiled_scorer_of,
+    placement_score,
+    scorer_of,
+)
 from mooring.plugins.resource_uses import Requests, listed_requests
 
 _UNRESOLVABLE_SINCE = KubeVersion(1, 34)
@@ -51,7 +66,7 @@ class NodeResourcesFit(
     PreScorePlugin[NodeResourcesFitArgs],
     ScorePlugin[NodeResourcesFitArgs],
     PlacementScorePlugin[NodeResourcesFitArgs],
-    SignedBySelectors,
+    SignedByRequests,
     NodeRater,
     ObjectReader,
     RoomCounter,
@@ -66,9 +81,11 @@ class NodeResourcesFit(
     def __init__(self, args: NodeResourcesFitArgs, handle: Handle) -> None:
         super().__init__(args, handle)
         self._scorer = scorer_of(args.scoring_strategy)
+        self._compiled = compiled_scorer_of(args.scoring_strategy)
         self._rules = replace(ResourceRules.of(handle.gates), resizing=False)
         self._scored_rules = replace(self._rules, pod_level=False)
         self._resolvable = handle.kube_version < _UNRESOLVABLE_SINCE
+        self._weights = [resource.weight for resource in args.scoring_strategy.resources]
         self._scored_names = tuple(resource.name for resource in args.scoring_strategy.resources)
         self._devices = DevicesInstead(handle)
         self._checked_requests = ByIdentity(self._requests_to_check, most=MAX_AT_ONCE)
@@ -109,21 +126,29 @@ class NodeResourcesFit(
         requests: Requests | None = state.get(_PRE_SCORE, tuple)
         return self._scored(self._scored_requests(pod) if requests is None else requests, nodes)
 
-    def rate_nodes(self, pod: Pod, nodes: NodeView) -> Int64s:
-        scores = self._scored(self._scored_requests(pod), nodes)
-        reject(self._checked_requests(pod), nodes, scores)
-        return scores
+    def rating(self, pod: Pod) -> NodeRating:
+        requests, checked = self._scored_requests(pod), ((PODS, 1), *self._checked_requests(pod))
+        compiled = self._compiled(requests, checked)
+
+        def rate(nodes: NodeView, weight: int, totals: Int32s) -> None:
+            if not compiled(nodes, weight, totals):
+                add_scores(self._scorer(requests, nodes), lacking(checked, nodes), weight, totals)
+
+        return rate
 
     def score_placement(self, state: CycleState, group: PodGroupInfo, found: PodGroupAssignments) -> int:
         requested = state.get(_GROUP, RequestedTogether)
         if requested is None:
             requested = RequestedTogether(self._requests_to_score, listed_requests({}, self._scored_names))
             state.write(_GROUP, requested)
-        weights = [resource.weight for resource in self.args.scoring_strategy.resources]
-        return placement_score(weights, requested.by(found.pods), found.nodes)
+        return placement_score(self._weights, requested.by(found.pods), found.nodes)
 
     def _scored(self, requests: Requests, nodes: NodeView) -> Int64s:
-        return self._scorer(requests, self._devices.among(requests, nodes))
+        seen = self._devices.among(requests, nodes)
+        totals: Int32s = np.zeros(len(nodes), np.int32)
+        if seen is nodes and self._compiled(requests, ())(nodes, 1, totals):
+            return totals.astype(np.int64)
+        return self._scorer(requests, seen)
 
     def _requests_to_check(self, pod: Pod) -> Requests:
         """Return the requests to check; a pod without a node counts as if it were not being resized."""

@@ -11,9 +11,9 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 import numpy as np
-import numpy.typing as npt
 
-from mooring.framework import MAX_NODE_SCORE, Bools, Int64s, NodeView, Pod
+from mooring.framework import MAX_NODE_SCORE, Bools, Int32s, Int64s, NodeView, Pod
+from mooring.framework.internal import REJECTED
 from mooring.framework.normalize import MAX_EXACT, percentage
 from mooring.plugins.loops import loop
 from mooring.plugins.node_resources_fit.args import (
@@ -22,10 +22,29 @@ from mooring.plugins.node_resources_fit.args import (
     ScoringStrategyType,
     UtilizationShapePoint,
 )
-from mooring.plugins.resource_uses import Requests, ResourceUse, listed_columns, resource_uses
+from mooring.plugins.resource_uses import (
+    COLUMNS_AND_PLACES,
+    FIXED_ROWS,
+    NON_ZERO_ROWS,
+    Columns,
+    Places,
+    Requests,
+    ResourceUse,
+    columns_and_places,
+    counted_requests,
+    listed_columns,
+    resource_uses,
+)
 
 Scorer = Callable[[Requests, NodeView], Int64s]
 """int64[K]: the scores, 0..100, of the nodes for a pod with these requests."""
+
+CompiledScorer = Callable[[Requests, Requests], Callable[[NodeView, int, Int32s], bool]]
+"""Given what a pod requests, and what of it nodes must have, it returns what rates nodes in one pass.
+
+That is a ``NodeRating`` which says whether it could, and otherwise does nothing: no loop is compiled, other
+resources count than those that each node has, or an amount is too large.
+"""
 
 
 def scorer_of(strategy: ScoringStrategy) -> Scorer:
@@ -40,6 +59,33 @@ def scorer_of(strategy: ScoringStrategy) -> Scorer:
         raise ValueError("scoringStrategy.requestedToCapacityRatio is required, as type asks for it")
     curve = score_curve(ratio.shape)
     return lambda requests, nodes: _rounded_mean(weights, requests, nodes, curve)
+
+
+def compiled_scorer_of(strategy: ScoringStrategy) -> CompiledScorer:
+    """Return the strategy as a compiled loop, which only the default one has."""
+    if strategy.type is ScoringStrategyType.LEAST_ALLOCATED:
+        return partial(_free_shares, [resource.weight for resource in strategy.resources])
+    return lambda _scored, _checked: lambda _nodes, _weight, _totals: False
+
+
+def _free_shares(
+    weights: Sequence[int], scored: Requests, checked: Requests
+) -> Callable[[NodeView, int, Int32s], bool]:
+    counted = list(counted_requests(scored))
+    if not {name for _, name, _ in counted}.union(name for name, _ in checked) <= FIXED_ROWS.keys():
+        return lambda _nodes, _weight, _totals: False
+    parts = [
+        (FIXED_ROWS[name], NON_ZERO_ROWS.get(name, -1), request, weights[position])
+        for position, name, request in counted
+    ]
+    lacking = [(FIXED_ROWS[name], request) for name, request in checked]
+    asked = np.array(parts, np.int64).reshape(-1, 4), np.array(lacking, np.int64).reshape(-1, 2)
+
+    def rate(nodes: NodeView, weight: int, totals: Int32s) -> bool:
+        add = add_free_shares.over(nodes)
+        return add is not None and add(*columns_and_places(nodes), *asked, weight, totals)
+
+    return rate
 
 
 class RequestedTogether:
@@ -109,43 +155,49 @@ def _value_at(points: Sequence[tuple[int, int]], percent: int) -> int:
 
 
 def _least_allocated(weights: Sequence[int], requests: Requests, nodes: NodeView) -> Int64s:
-    add_shares, divide = add_free_shares.over(nodes), whole_quotients.over(nodes)
-    if add_shares is not None and divide is not None:
-        total: npt.NDArray[np.float64] = np.zeros(len(nodes))
-        divisor = 0
-        for position, request, offered, used in listed_columns(requests, nodes, non_zero=True, live=True):
-            if not add_shares(offered, used, request, weights[position], total):
-                break
-            divisor += weights[position]
-        else:
-            return divide(total, max(divisor, 1))
     return _mean(weights, requests, nodes, _free)
 
 
-@loop("(int64[::1], int64[::1], int64, int64, float64[::1])")
+@loop(f"({COLUMNS_AND_PLACES}, int64[:, ::1], int64[:, ::1], int64, int32[::1])")
 def add_free_shares(
-    offered: Int64s, used: Int64s, request: int, weight: int, total: npt.NDArray[np.float64]
+    columns: Columns, places: Places, scored: Int64s, checked: Int64s, weight: int, totals: Int32s
 ) -> bool:
-    """Add to ``total`` (float64[K]) the weighted share of ``offered`` (int64[K]) that stays free, in percent.
+    """Rate nodes by the weighted mean share that stays free, in percent, rounded down.
+
+    Rows of ``scored`` are the position of a resource in the columns, the one in the non-zero requested or -1,
+    the request and the weight; those of ``checked`` the position and the request.
 
     Returns:
-        False when a node has none of it, or an amount is too large; then ``total`` is worth nothing.
+        False when a node has none of a scored resource, or an amount is too large; then nothing is done.
     """
-    fine = request <= MAX_EXACT
-    for at in range(len(total)):
-        fine &= (offered[at] > 0) & (offered[at] <= MAX_EXACT) & (used[at] <= MAX_EXACT)
-        free = max(offered[at] - used[at] - request, 0)
-        total[at] += weight * np.floor(free * 100.0 / offered[at])
-    return fine
-
-
-@loop("(float64[::1], int64)")
-def whole_quotients(total: npt.NDArray[np.float64], divisor: int) -> Int64s:
-    """int64[K]: ``total`` (float64[K], 0 or more) divided, rounded down."""
-    quotients = np.empty(len(total), np.int64)
-    for at in range(len(total)):
-        quotients[at] = np.int64(total[at] / divisor)
-    return quotients
+    (allocatable, requested, non_zero), (first, rows) = columns, places
+    count, weights, fine = len(totals), 0, True
+    shares = np.zeros(count)
+    for at in range(len(scored)):
+        resource, non_zero_row, request, its_weight = scored[at]
+        used_of = non_zero[non_zero_row] if non_zero_row >= 0 else requested[resource]
+        offered = allocatable[resource][rows] if len(rows) else allocatable[resource, first : first + count]
+        used = used_of[rows] if len(rows) else used_of[first : first + count]
+        weights += its_weight
+        fine &= request <= MAX_EXACT
+        for node in range(count):
+            fine &= (offered[node] > 0) & (offered[node] <= MAX_EXACT) & (used[node] <= MAX_EXACT)
+            free = max(offered[node] - used[node] - request, 0)
+            shares[node] += its_weight * np.floor(free * 100.0 / offered[node])
+    if not fine:
+        return False
+    weights = max(weights, 1)
+    for node in range(count):
+        score = weight * np.int64(shares[node] / weights)
+        totals[node] = totals[node] + score if totals[node] >= 0 else totals[node]
+    for at in range(len(checked)):
+        resource, request = checked[at]
+        offered = allocatable[resource][rows] if len(rows) else allocatable[resource, first : first + count]
+        used = requested[resource][rows] if len(rows) else requested[resource, first : first + count]
+        for node in range(count):
+            if offered[node] - used[node] < request:
+                totals[node] = REJECTED
+    return True
 
 
 def _free(use: ResourceUse) -> Int64s:

@@ -23,7 +23,7 @@ from mooring.runtime.cycle.plugin_calls import PluginCalls
 from mooring.runtime.cycle.sampling import search
 from mooring.runtime.cycle.tie_break import choose, mixed_in_turn
 
-_FEW_ROWS, _ROWS_TO_ONE = 32, 256
+_FEW_ROWS, _ROWS_TO_ONE = 16, 1024
 """Up to this many changed rows, plus one for this many rows in all, each is put in its place by itself."""
 
 Calls = Callable[[], PluginCalls]
@@ -221,13 +221,13 @@ class CachedEvaluation:
         ``current`` afterwards.
         """
         static = self.static
-        # Rows and ids that are new by now are out of bounds.
-        values = self._resources.values.take(self.resource_ids(rows), mode="clip")
-        base = static.base.take(rows, mode="clip")
-        totals = np.where((values < 0) | (base < 0), OUT, base + values)
+        # Rows that are new by now are out of bounds.
+        rows = np.minimum(rows, len(self._totals) - 1)
+        totals = self._totals.take(rows)
         if static.scaled:
             fits = totals != OUT
-            totals[fits] += static.scaled_scores(rows[fits])
+            at = rows[fits]
+            totals[fits] += static.base[at] + static.scaled_scores(at) - self._base[at]
         return totals
 
     def resource_ids(self, rows: Int32s) -> Int32s:
@@ -287,28 +287,31 @@ class CachedEvaluation:
         whole = static.open.rows is static.rows
         self.nodes = static.open if whole else NodeView(self.cluster.snapshot, static.rows)
         self._dynamic = DynamicScores(self.cluster, self.pod, static) if static.has_dynamic else None
-        self._add_up(self._resources.of(static.open, calls()))
+        totals = static.open.take(static.base)
+        self._resources.rate(static.open, totals, calls())
+        self._add_up(totals)
         self.rejections = Rejections(len(static.base))
         self.version, self._structure = moved.version, moved.structure
 
-    def _add_up(self, values: Int32s) -> None:
-        """Find the totals, of which ``values`` (int32[K], of the open rows) are a part."""
+    def _add_up(self, totals: Int32s) -> None:
+        """Take in ``totals`` (int32[K], of the open rows), which lack what is scaled by the nodes that are
+        feasible.
+        """
         static = self.static
-        at = static.open.at
-        if values.min(initial=0) < 0:
-            fits: Bools = values >= 0
-            at, values = static.open.rows[fits], values[fits]
-        base = static.base
+        at, fits = static.open.at, totals != OUT
+        self._feasible = int(np.count_nonzero(fits))
+        self._base = static.base
         if static.scaled and self._dynamic is None:
-            base = base.copy()
-            base[at] += static.scaled_scores(at)
-        self._base = base
-        self._feasible = len(values)
-        if len(values) == len(base):
-            self._totals = base + values
+            feasible = at if self._feasible == len(totals) else static.open.rows[fits]
+            scaled = static.scaled_scores(feasible)
+            self._base = static.base.copy()
+            self._base[feasible] += scaled
+            totals[fits] += scaled
+        if len(totals) == len(static.base):
+            self._totals = totals
         else:
-            self._totals = np.full(len(base), OUT, np.int32)
-            self._totals[at] = base[at] + values
+            self._totals = np.full(len(static.base), OUT, np.int32)
+            self._totals[at] = totals
         self._ranking, self._led = None, False
 
     def _ranked(self) -> Ranking:
@@ -319,27 +322,24 @@ class CachedEvaluation:
 
     def _take_in(self, rows: Int32s, calls: Calls) -> None:
         """Look at ``rows`` (int32[C]) again, each of which may occur more than once."""
-        self._resources.make_room()
         rows = rows[rows != UNPLACED]
-        many = len(rows) > _FEW_ROWS + len(self._totals) // _ROWS_TO_ONE
-        put = self._put_many if many else self._put
-        unknown = put(rows)
-        if len(unknown):
+        if len(rows) > _FEW_ROWS + len(self._totals) // _ROWS_TO_ONE:
+            self._rate_again(rows, calls)
+            return
+        unknown = self._put(rows.tolist())
+        if unknown:
             self._resources.learn(unknown, calls())
             # What is unknown even now changed meanwhile, and comes again.
-            put(unknown)
+            self._put(unknown)
 
-    def _put(self, rows: Int32s) -> Int32s:
+    def _put(self, rows: Sequence[int]) -> list[int]:
         """Put ``rows`` where they belong now; those whose resource score is unknown are returned."""
-        values, resource_ids, known = (
-            self._resources.values.data,
-            self._tracker.resource_ids.data,
-            len(self._resources.values),
-        )
+        values, resource_ids = self._resources.values.data, self._tracker.resource_ids.data
+        known = len(values)
         totals, base, put = self._totals.data, self._base.data, self._ranked().put
         unknown: list[int] = []
         crossed = False
-        for row in rows.tolist():
+        for row in rows:
             resource_id = resource_ids[row]
             value = values[resource_id] if resource_id < known else UNKNOWN
             if value == UNKNOWN:
@@ -354,30 +354,22 @@ class CachedEvaluation:
                 put(row, total)
         if crossed:
             self._crossed()
-        return np.array(unknown, np.int32)
+        return unknown
 
-    def _put_many(self, rows: Int32s) -> Int32s:
-        """As ``_put``, column by column: the ranking is built again once it is worth it."""
-        resource_ids, known = self._tracker.resource_ids.take(rows), self._resources.values
-        values = known.take(resource_ids, mode="clip")
-        values[resource_ids >= len(known)] = UNKNOWN
-        unknown: Int32s = rows[values == UNKNOWN]
-        if len(unknown):
-            rows, values = rows[values != UNKNOWN], values[values != UNKNOWN]
-        stands, old = self._base.take(rows), self._totals.take(rows)
-        totals = stands + values
-        out = (stands == OUT) | (values == OUT)
-        if out.any():
-            totals[out] = OUT
+    def _rate_again(self, rows: Int32s, calls: Calls) -> None:
+        """Rate all of ``rows`` in one step; the ranking is built again once it is worth it."""
+        before, totals = self._totals.take(rows), self._base.take(rows)
+        self._resources.rate(NodeView(self.cluster.snapshot, rows), totals, calls())
         self._totals[rows] = totals
         self._ranking, self._led = None, False
-        if ((old == OUT) != out).any():
+        if ((before == OUT) != (totals == OUT)).any():
             self._feasible = int(np.count_nonzero(self._totals != OUT))
             self._crossed()
-        return unknown
 
     def _crossed(self) -> None:
         """Take in that other rows are feasible than before; also as many, when one took another's place."""
         if self.static.scaled and self._dynamic is None:
-            resource_ids = self._tracker.resource_ids.take(self.static.open.rows)
-            self._add_up(self._resources.values.take(resource_ids, mode="clip"))
+            at = self.static.open.at
+            totals = self._totals[at]
+            without = totals - self._base[at] + self.static.base[at]
+            self._add_up(np.where(totals == OUT, np.int32(OUT), without))

@@ -170,8 +170,11 @@ class EvaluationCache:
         signature = self._signer.sign(bare, profile)
         if signature is None:
             raise NotCachedError(Bypass.EXTENDER if profile.extenders_for(pod) else Bypass.UNSIGNED)
-        cached = self._evaluations.get(signature.whole) or self._new(bare, signature, pod_bytes)
-        again = self._evaluations.put(signature.whole, cached)
+        cached = self._evaluations.get(signature.whole)
+        again = cached is not None
+        if cached is None:
+            cached = self._new(bare, signature, pod_bytes)
+            again = self._evaluations.put(signature.whole, cached)
         return Template(self.cluster.kind_of(pod, remember=again), cached, keys), again
 
     def _new(self, pod: Pod, signature: Signature, pod_bytes: int) -> CachedEvaluation:
@@ -182,7 +185,7 @@ class EvaluationCache:
             if known is None or not known.is_true(tracker, version):
                 known = find_static_scores(signature.others, cluster, pod, version, calls())
                 known.pod_bytes = pod_bytes
-            self._static.put(key, known)
+                self._static.put(key, known)
             return known
 
         resources = ResourceScores(signature.resources, cluster, pod, tracker)

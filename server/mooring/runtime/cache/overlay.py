@@ -60,7 +60,7 @@ class Branch:
         self.unknown: list[int] = []
         self._behind = 0
         self._calls = calls
-        self._base = base.data
+        self._use(base)
         # What is learned for ids of another generation goes into another array.
         self._scores = self._resources.values
         self._values = self._scores.data
@@ -88,23 +88,23 @@ class Branch:
         check_labels(cluster, self._template)
         return self._cached.current(self._basis)
 
-    def narrow(self, rows: Int32s, resource_ids: Int32s) -> None:
+    def narrow(self, rows: Int32s) -> None:
         """Leave all but ``rows`` out, as if there were no other nodes."""
         totals = np.full(len(self.ranking.totals), OUT, np.int32)
         totals[rows] = self.ranking.totals[rows]
         self.ranking = Ranking(totals)
         self.feasible = int((totals != OUT).sum())
         if self.static.scaled and self.feasible:
-            self._rank(resource_ids)
+            self._rank()
 
-    def leave_out(self, row: int, resource_ids: Int32s) -> None:
+    def leave_out(self, row: int) -> None:
         """Leave ``row`` out, as if its node were gone."""
         if self.ranking.totals.item(row) == OUT:
             return
         self.ranking.put(row, OUT)
         self.feasible -= 1
         if self.static.scaled:
-            self._rank(resource_ids)
+            self._rank()
 
     def update(self, moved: Sequence[int], overlay: Overlay) -> None:
         """Take in the rows that pods were placed on since the last time.
@@ -120,7 +120,7 @@ class Branch:
             self.learn(overlay)
             crossed |= self._put(rows, overlay.resource_ids)
         if crossed and self.static.scaled:
-            self._rank(overlay.resource_ids)
+            self._rank()
 
     def learn(self, overlay: Overlay) -> None:
         """Ask about the resource states that are unknown; raises as ``update``."""
@@ -142,7 +142,7 @@ class Branch:
             if value == UNKNOWN:
                 self.unknown.append(resource_id)
                 value = OUT
-            base, before = self._base[row], ranking.totals.data[row]
+            base, before = self._base_of[row], ranking.totals.data[row]
             total = OUT if OUT in (value, base) else base + value
             if total != before:
                 self.feasible += (total != OUT) - (before != OUT)
@@ -150,14 +150,19 @@ class Branch:
                 ranking.put(row, total)
         return crossed
 
-    def _rank(self, resource_ids: Int32s) -> None:
+    def _rank(self) -> None:
         """Compute all totals again, since scores are scaled by the nodes that are feasible."""
-        rows = np.flatnonzero(self.ranking.totals != OUT).astype(np.int32)
+        before = self.ranking.totals
+        rows = np.flatnonzero(before != OUT).astype(np.int32)
         base = self.static.base.copy()
         base[rows] += self.static.scaled_scores(rows)
         totals = np.full(len(base), OUT, np.int32)
-        totals[rows] = base[rows] + self._scores.take(resource_ids.take(rows))
-        self._base, self.ranking = base.data, Ranking(totals)
+        totals[rows] = before[rows] + base[rows] - self._base[rows]
+        self._use(base)
+        self.ranking = Ranking(totals)
+
+    def _use(self, base: Int32s) -> None:
+        self._base, self._base_of = base, base.data
 
 
 class Overlay:
@@ -207,10 +212,10 @@ class Overlay:
             self._next = {at: tracker.next_ids(branch.kind.usage) for at, branch in branches.items()}
         if within is not None:
             for branch in branches.values():
-                branch.narrow(within, self.resource_ids)
+                branch.narrow(within)
         if gone is not None:
             for branch in branches.values():
-                branch.leave_out(gone, self.resource_ids)
+                branch.leave_out(gone)
 
     def run(
         self, indices: Sequence[int], uids: Sequence[str], seed: int, check: Callable[[], None]

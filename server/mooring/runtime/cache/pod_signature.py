@@ -13,9 +13,11 @@ from mooring.framework.errors import MooringError
 from mooring.framework.internal import (
     ClaimReader,
     NamedNodeFilter,
+    SignedByRequests,
     SignedBySelectors,
     SignedByShape,
-    without_requests,
+    asked_by,
+    shape_of,
 )
 from mooring.framework.memory import share_of_memory
 from mooring.framework.named_node import named_node
@@ -70,8 +72,8 @@ class _Plugins(msgspec.Struct, frozen=True):
         by_selectors: Whether none of them looks at a label that no selector names.
         claim_readers: Those that may read claims, by name; none when others may, too.
         naming: Those to which it may matter that a pod names a node; None when none sees to it.
-        by_shape: Those whose signature doesn't look at what a pod requests, or that give none to any pod.
-        by_requests: The other ones.
+        by_shape: Those for whose signature the shape and the requests stand, and that give none to any pod.
+        by_pod: The other ones.
         by_resources: Those of either that may read resources alone.
     """
 
@@ -79,8 +81,14 @@ class _Plugins(msgspec.Struct, frozen=True):
     claim_readers: tuple[tuple[str, ClaimReader], ...]
     naming: tuple[SignedBySelectors, ...] | None
     by_shape: tuple[Plugin[Any], ...]
-    by_requests: tuple[Plugin[Any], ...]
+    by_pod: tuple[Plugin[Any], ...]
     by_resources: frozenset[Plugin[Any]]
+
+
+class _Signed(msgspec.Struct, frozen=True, cache_hash=True):
+    """Signatures of some plugins, which are hashed once."""
+
+    signatures: tuple[Hashable, ...]
 
 
 class _Parts(msgspec.Struct, frozen=True):
@@ -92,8 +100,8 @@ class _Parts(msgspec.Struct, frozen=True):
         by_resources: the plugins that read resources alone.
     """
 
-    whole: tuple[Hashable, ...]
-    static: tuple[Hashable, ...]
+    whole: _Signed
+    static: _Signed
     by_resources: frozenset[Plugin[Any]]
 
 
@@ -101,8 +109,7 @@ class _Shape(msgspec.Struct):
     """What is known of pods of one shape.
 
     Attributes:
-        parts: The signatures of plugins that don't look at what a pod requests; None when one says that
-            answers can't be cached.
+        parts: The signatures of the plugins by shape; None when one says that answers can't be cached.
         nbytes: The bytes of the encoded pod.
         used: When it was used last, as its cache counts.
     """
@@ -133,7 +140,7 @@ class Signer:
             return None
         plugins = self._of(profile)
         shape = self._shape(pod, profile, plugins)
-        own = shape and _parts(pod, plugins.by_requests, plugins.by_resources)
+        own = shape and _parts(pod, plugins.by_pod, plugins.by_resources)
         if shape is None or own is None:
             return None
         by_resources = shape.by_resources | own.by_resources
@@ -143,9 +150,8 @@ class Signer:
                 ResourcePlugins.of(narrowed(profile, by_resources.__contains__)),
                 narrowed(profile, lambda plugin: plugin not in by_resources),
             )
-        return Signature(
-            (profile.key, shape.whole, own.whole), (profile.key, shape.static, own.static), *halves
-        )
+        whole = profile.key, shape.whole, own.whole, _encode(asked_by(pod))
+        return Signature(whole, (profile.key, shape.static, own.static), *halves)
 
     def read_labels(self, pod: Pod, profile: Profile, keys: frozenset[str]) -> Mapping[str, str]:
         """Return those of the pod's labels that its signature may depend on.
@@ -180,14 +186,13 @@ class Signer:
         return plugins
 
     def _shape(self, pod: Pod, profile: Profile, plugins: _Plugins) -> _Parts | None:
-        """None when a plugin that doesn't look at what ``pod`` requests says that nothing can be cached."""
-        shapeless = without_requests(pod)
-        key = profile.key, _encode(shapeless)
+        """None when a plugin that goes by the shape says that nothing can be cached."""
+        shaped = shape_of(pod)
+        key = profile.key, _encode(shaped)
         shape = self._shapes.get(key)
         if shape is None:
-            parts = _parts(shapeless, plugins.by_shape, plugins.by_resources)
-            shape = _Shape(parts, len(key[1]))
-        self._shapes.put(key, shape)
+            shape = _Shape(_parts(shaped, plugins.by_shape, plugins.by_resources), len(key[1]))
+            self._shapes.put(key, shape)
         return shape.parts
 
 
@@ -213,14 +218,14 @@ def _plugins(profile: Profile) -> _Plugins:
         by_selectors=len(by_selectors) == len(plugins),
         claim_readers=readers if len(by_selectors) == len(plugins) else (),
         naming=tuple(by_selectors) if named and len(by_selectors) == len(plugins) else None,
-        by_shape=tuple(plugin for plugin in plugins if not _signs_requests(plugin)),
-        by_requests=tuple(filter(_signs_requests, plugins)),
+        by_shape=tuple(filter(_signs_shapes, plugins)),
+        by_pod=tuple(plugin for plugin in plugins if not _signs_shapes(plugin)),
         by_resources=frozenset(filter(may_read_resources_alone, plugins)),
     )
 
 
-def _signs_requests(plugin: Plugin[Any]) -> bool:
-    return isinstance(plugin, CacheablePlugin) and not isinstance(plugin, SignedByShape)
+def _signs_shapes(plugin: Plugin[Any]) -> bool:
+    return not isinstance(plugin, CacheablePlugin) or isinstance(plugin, SignedByShape | SignedByRequests)
 
 
 def _parts(pod: Pod, plugins: Iterable[Plugin[Any]], candidates: frozenset[Plugin[Any]]) -> _Parts | None:
@@ -238,7 +243,7 @@ def _parts(pod: Pod, plugins: Iterable[Plugin[Any]], candidates: frozenset[Plugi
             by_resources.add(plugin)
         else:
             static.append(signature)
-    return _Parts(tuple(whole), tuple(static), frozenset(by_resources))
+    return _Parts(_Signed(tuple(whole)), _Signed(tuple(static)), frozenset(by_resources))
 
 
 def _signed(plugin: Plugin[Any], pod: Pod) -> tuple[Hashable | None, Part]:

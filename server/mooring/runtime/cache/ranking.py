@@ -7,8 +7,9 @@ from copy import copy
 import numpy as np
 
 from mooring.framework import Int32s, Int64s
+from mooring.framework.internal import REJECTED
 
-OUT = -1
+OUT = REJECTED
 """The total of a row that no pod can go to."""
 
 _SMALLEST_BLOCK = 1024

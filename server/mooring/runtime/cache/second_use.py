@@ -63,14 +63,16 @@ class SecondUseCache(Generic[Value]):
             return sum(value.nbytes for value in self._values.values())
 
     def get(self, key: Hashable) -> Value | None:
-        """Return the value of ``key``, which counts as a use; None when there is none."""
-        with self._lock:
-            value, newest = self._values.get(key), self._newest
-            if value is None and newest is not None and newest[0] == key:
-                value = newest[1]
+        """Return the value of ``key``, which counts as a use and so is cached; None when there is none."""
+        value = self._values.get(key)
         if value is not None:
             self.use(value)
-        return value
+            return value
+        newest = self._newest
+        if newest is None or newest[0] != key:
+            return None
+        self.put(key, newest[1])
+        return newest[1]
 
     def use(self, value: Value) -> None:
         """Count a use of ``value`` by a caller that still holds it."""
