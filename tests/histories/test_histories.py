@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from mooring.framework import Int32s, Part
-from mooring.runtime.cache.cached_evaluation import CachedEvaluation
+from mooring.runtime.cache.cached_evaluation import CachedEvaluation, Calls
 from mooring.runtime.cache.change_tracker import ChangeTracker
 from tests import long_runs
 from tests.histories import __main__ as command
@@ -31,23 +31,17 @@ def test_a_short_history(form: Form, seed: int) -> None:
 
 def feasible_nodes_are_counted(patch: Patch) -> None:
     """Scores are stretched anew only when more or fewer nodes are feasible, not when others are."""
-    add_up = CachedEvaluation._add_up
+    take_in, crossed = CachedEvaluation._take_in, CachedEvaluation._crossed
 
-    def careless(put: Callable[[CachedEvaluation, Int32s], Int32s]) -> object:
-        def putting(self: CachedEvaluation, rows: Int32s) -> Int32s:
-            before = self._feasible
-            with pytest.MonkeyPatch.context() as inner:
-                inner.setattr(
-                    CachedEvaluation,
-                    "_add_up",
-                    lambda kept, values: kept._feasible != before and add_up(kept, values),
-                )
-                return put(self, rows)
+    def careless(self: CachedEvaluation, rows: Int32s, calls: Calls) -> None:
+        before = self._feasible
+        with pytest.MonkeyPatch.context() as inner:
+            inner.setattr(
+                CachedEvaluation, "_crossed", lambda kept: kept._feasible != before and crossed(kept)
+            )
+            take_in(self, rows, calls)
 
-        return putting
-
-    patch.setattr(CachedEvaluation, "_put", careless(CachedEvaluation._put))
-    patch.setattr(CachedEvaluation, "_put_many", careless(CachedEvaluation._put_many))
+    patch.setattr(CachedEvaluation, "_take_in", careless)
 
 
 def nodes_never_move(patch: Patch) -> None:

@@ -17,6 +17,7 @@ from mooring.framework.object_table import ObjectTable
 from mooring.framework.objects import Object
 from mooring.framework.pod_affinity import AffinityTerms
 from mooring.framework.points import POINTS
+from mooring.framework.remembering import MAX_PODS, ByIdentity
 from mooring.framework.state import ClusterState
 from mooring.runtime.cache.change_tracker import ChangeTracker
 from mooring.runtime.cache.outcome import Bypass, NotCachedError
@@ -274,7 +275,11 @@ class _Roles:
         pod, readers = self._pod, self._readers
         if readers is None:
             return None
-        return lambda terms: any(reader.concerned_by(pod, terms, cluster.snapshot) for reader in readers)
+
+        def concerned(terms: AffinityTerms) -> bool:
+            return any(reader.concerned_by(pod, terms, cluster.snapshot) for reader in readers)
+
+        return ByIdentity(concerned, most=MAX_PODS)
 
     def sort(self, plugins: Iterable[Enabled[Any]], skipped: Container[str]) -> None:
         for enabled in plugins:
