@@ -229,6 +229,100 @@ def test_devices_are_waited_for_until_their_driver_says_that_they_are_ready() ->
         assert world.pod("p").spec.node_name == "a"
 
 
+GROUP_GATES = {"GenericWorkload": True, "DRAWorkloadResourceClaims": True}
+OF_GROUP = {"apiGroup": "scheduling.k8s.io", "resource": "podgroups", "name": "g", "uid": "uid-g"}
+
+
+@contextmanager
+def group_world(*objects: dict[str, Any], gates: dict[str, bool] = GROUP_GATES) -> Iterator[World]:
+    """A group that names two claims: one that is made from a template, and one that is there."""
+    with committing(DynamicResources, gates=gates, without={"resource.k8s.io/v1beta2"}) as world:
+        named = [
+            {"name": "own", "resourceClaimTemplateName": "t"},
+            {"name": "shared", "resourceClaimName": "shared"},
+        ]
+        group = {
+            "kind": "PodGroup",
+            "metadata": {"name": "g", "uid": "uid-g"},
+            "spec": {"schedulingPolicy": {"gang": {"minCount": 2}}, "resourceClaims": named},
+        }
+        world.add(GPU, group, *objects)
+        yield world
+
+
+def in_group(name: str, *claims: str) -> dict[str, Any]:
+    return using(name, *claims, schedulingGroup={"podGroupName": "g"})
+
+
+def test_pods_that_share_a_claim_of_their_group_write_it_at_once() -> None:
+    with group_world(ONE, claim("shared")) as world:
+        names = ("p", "q", "r", "s")
+        pods = world.add(*(in_group(name, "shared") for name in names))
+        profile = world.engine.profile()
+        assert all(world.committer.reserve_pod(pod, "a", profile).ok for pod in pods)
+        with ThreadPoolExecutor(4) as callers:
+            outcomes = list(callers.map(lambda pod: world.bind(pod, "a"), pods))
+        assert outcomes == [BindOutcome.BOUND] * 4
+        status = status_of(world, "shared")
+        assert status["reservedFor"] == [OF_GROUP]
+        assert [each["device"] for each in status["allocation"]["devices"]["results"]] == ["d0"]
+
+
+def test_devices_stay_taken_until_no_pod_of_the_group_waits_for_them() -> None:
+    with group_world(ONE, claim("shared"), claim("other")) as world:
+        first, second, third = world.add(
+            in_group("p", "shared"), in_group("q", "shared"), using("x", "other")
+        )
+        profile = world.engine.profile()
+        assert world.committer.reserve_pod(first, "a", profile).ok
+        assert world.committer.reserve_pod(second, "a", profile).ok
+        assert world.committer.unreserve_pod("default", "p", "uid-p")
+        assert world.committer.reserve_pod(third, "a", profile).reasons == ("cannot allocate all claims",)
+        assert world.committer.unreserve_pod("default", "q", "uid-q")
+        assert world.committer.reserve_pod(third, "a", profile).ok
+
+
+def test_a_claim_keeps_the_group_where_a_pod_of_it_is_not_bound() -> None:
+    with group_world(ONE, claim("shared")) as world:
+        (pod,) = world.add(in_group("p", "shared"))
+        world.fake.faults.on("POST", "/binding$", Answer(403), times=1)
+        assert world.bind(pod, "a") == "FORBIDDEN"
+        assert status_of(world, "shared")["reservedFor"] == [OF_GROUP]
+
+
+@pytest.mark.parametrize(
+    ("gates", "owner", "said"),
+    [
+        pytest.param(GROUP_GATES, {}, "a", id="its group's"),
+        pytest.param(
+            GROUP_GATES,
+            {"name": "another"},
+            "ResourceClaim default/c was not created for Pod default/p "
+            "(neither Pod nor PodGroup g is the owner)",
+            id="another group's",
+        ),
+        pytest.param(
+            {},
+            {},
+            "ResourceClaim default/c was not created for Pod default/p (Pod is not owner)",
+            id="without the gate",
+        ),
+    ],
+)
+def test_a_claim_may_be_made_for_the_group(gates: dict[str, bool], owner: dict[str, str], said: str) -> None:
+    made = claim("c")
+    group = {"apiVersion": "scheduling.k8s.io/v1beta1", "kind": "PodGroup", "name": "g", "uid": "uid-g"}
+    made["metadata"]["ownerReferences"] = [{**group, "controller": True, **owner}]
+    with group_world(ONE, made, gates=gates) as world:
+        pod = in_group("p")
+        pod["spec"]["resourceClaims"] = [{"name": "own", "resourceClaimTemplateName": "t"}]
+        pod["status"] = {"resourceClaimStatuses": [{"name": "own", "resourceClaimName": "c"}]}
+        (placed,) = world.add(pod)
+        assert said in place(world, placed)
+        users = status_of(world, "c").get("reservedFor", [])
+        assert users == ([OF_GROUP] if said == "a" else [])
+
+
 CLASS = device_class("gpu", extendedResourceName="example.com/gpu")
 MADE = "resource.kubernetes.io/extended-resource-claim"
 

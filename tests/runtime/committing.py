@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from queue import Queue
@@ -45,6 +45,7 @@ from mooring.runtime.profiles.registry import new_in_tree_registry
 from mooring.testing import make_node
 from mooring.testing.builders import pod_manifest
 from tests.fake_api_server import FakeApiServer
+from tests.fake_api_server.kinds import DEFAULT_OFF
 from tests.process import until
 
 from .fakes import profile, registry_of
@@ -185,11 +186,13 @@ def committing(
     timeout_seconds: float = 5.0,
     leadership: Leadership | None = None,
     version: str = DEFAULT_KUBE_VERSION,
+    gates: dict[str, bool] | None = None,
+    without: Collection[str] = DEFAULT_OFF,
 ) -> Iterator[World]:
-    """Nodes with ``room`` each, the plugin of resources and ``plugins``."""
+    """Nodes with ``room`` each, the plugin of resources and ``plugins``; API versions that aren't there."""
     from kubernetes.client import Configuration
 
-    with FakeApiServer() as fake:
+    with FakeApiServer(without=without) as fake:
         configuration = Configuration()
         configuration.host = fake.url
         api = ApiServer(lambda: configuration, ClientOptions(timeout_seconds=timeout_seconds))
@@ -199,12 +202,13 @@ def committing(
         registry = registry_of([plugin for plugin in plugins if plugin.name not in new_in_tree_registry()])
         document = profile([NodeResourcesFit, *plugins])
         engine = build_engine(
-            from_document(document, registry.catalog(), kube_version=version),
+            from_document(document, registry.catalog(), kube_version=version, feature_gates=gates),
             registry,
             state,
             KubernetesBinder(api, leadership),
             cluster=reader,
             kube_version=version,
+            feature_gates=gates,
         )
         cycle = BindingCycle(
             engine, api=reader, leadership=leadership or Unchallenged(), settling_seconds=settling_seconds

@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from mooring.cluster.decoding import from_manifest
 from mooring.framework import PodGroupInfo
+from mooring.framework.objects import PodGroupResourceClaim
 from mooring.runtime.cycle.group_result import GroupDecision
 from mooring.v1 import scheduling_service_pb2 as pb
-from tests.plugins.test_dynamic_resources import claim, device_class, slice_of
+from tests.plugins.test_dynamic_resources import allocation, claim, device_class, slice_of
 from tests.runtime.test_group_cycle import GATES, engine_of, group, member, node
 from tests.service.backends import direct, statuses_code, world
 
@@ -74,3 +76,65 @@ def test_a_claim_that_pods_share_is_committed_for_all_of_them() -> None:
         (answer,) = stubs.scheduling.ScheduleGroups(request).groups
     assert statuses_code(answer.status) == "SUCCESS", answer
     assert {one.node for one in answer.pods} == {"b"}
+
+
+CLAIMS_GATE = {**GROUP_GATES, "DRAWorkloadResourceClaims": True}
+GONE = allocation("d0", node="gone")
+ANYWHERE = allocation("d0")
+OF_GROUP = {"apiGroup": "scheduling.k8s.io", "resource": "podgroups", "name": "g", "uid": "g"}
+OF_POD = {"resource": "pods", "name": "m0", "uid": claiming("m0", "").metadata.uid}
+OTHERS = {"resource": "pods", "name": "x", "uid": "x"}
+
+
+@pytest.mark.parametrize(
+    ("gates", "held", "users", "there", "proposals"),
+    [
+        pytest.param(GROUP_GATES, GONE, [], (), ["default/first could be deallocated"], id="nobody uses it"),
+        pytest.param(GROUP_GATES, GONE, [OF_POD], (), ["default/first could be deallocated"], id="its pod's"),
+        pytest.param(GROUP_GATES, GONE, [OTHERS], (), [], id="another pod's"),
+        pytest.param(GROUP_GATES, GONE, [OF_GROUP], (), [], id="the group's, without the gate"),
+        pytest.param(
+            CLAIMS_GATE,
+            GONE,
+            [OF_GROUP],
+            (),
+            ["default/first could be deallocated"],
+            id="the group's",
+        ),
+        pytest.param(
+            CLAIMS_GATE,
+            ANYWHERE,
+            [OF_GROUP],
+            (),
+            ["default/first could be unreserved"],
+            id="the group's, which fits nowhere for another reason",
+        ),
+        pytest.param(
+            CLAIMS_GATE, ANYWHERE, [OF_GROUP], (member("m9", spec={"nodeName": "a"}),), [], id="in use"
+        ),
+    ],
+)
+def test_what_is_proposed_for_the_claims_of_a_group_that_fits_nowhere(
+    gates: dict[str, bool],
+    held: dict[str, Any],
+    users: list[dict[str, str]],
+    there: tuple[Any, ...],
+    proposals: list[str],
+) -> None:
+    entry = PodGroupResourceClaim(name="c", resource_claim_name="first")
+    # With constraints nothing is proposed.
+    of = group(3, resource_claims=(entry,))
+    of = replace(of, spec=replace(of.spec, scheduling_constraints=None))
+    pods = (
+        claiming("m0", "first"),
+        *(member(f"m{at}", spec={"nodeSelector": {"no": "where"}}) for at in (1, 2)),
+    )
+    taken = from_manifest(claim("first", status={"allocation": held, "reservedFor": users}))
+    engine = engine_of(of, *pods, *there, *NODES, *devices(a=1), taken, gates=gates, version=VERSION)
+    decision = engine.decide_group(PodGroupInfo(of, pods), engine.profile("default-scheduler"))
+    assert decision.preemption is not None
+    assert [one.proposal for one in decision.preemption.remedies] == [
+        f"ResourceClaim {each}" for each in proposals
+    ]
+    freed = any("unreserved" in proposal for proposal in proposals)
+    assert ("ResourceClaim unreserved for PodGroup" in decision.message) is freed

@@ -15,7 +15,6 @@ from mooring.framework.objects import (
     GangSchedulingPolicy,
     ObjectMeta,
     PodGroup,
-    PodGroupResourceClaim,
     PodGroupSchedulingConstraints,
     PodGroupSchedulingPolicy,
     PodGroupSpec,
@@ -281,13 +280,6 @@ def test_no_node_has_the_label() -> None:
             "all pods in a single pod group should have the same preemption policy, "
             "got Never and PreemptLowerPriority",
             id="two policies",
-        ),
-        pytest.param(
-            group(1, resource_claims=(PodGroupResourceClaim(name="gpu"),)),
-            (member("x"),),
-            Code.UNSCHEDULABLE_AND_UNRESOLVABLE,
-            "pod group default/g: resource claims of a group are not supported yet",
-            id="claims of the group",
         ),
         pytest.param(
             group(1, parent_composite_pod_group_name="all"),

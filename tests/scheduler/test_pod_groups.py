@@ -16,7 +16,6 @@ from mooring.framework.objects import (
     GangSchedulingPolicy,
     ObjectMeta,
     PodGroup,
-    PodGroupResourceClaim,
     PodGroupSchedulingConstraints,
     PodGroupSchedulingPolicy,
     PodGroupSpec,
@@ -248,13 +247,6 @@ class TestRejectedByName:
     @pytest.mark.parametrize(
         ("group", "pods", "reason", "message"),
         [
-            pytest.param(
-                gang(2, resource_claims=(PodGroupResourceClaim(name="c", resource_claim_name="c"),)),
-                members(2),
-                "Unschedulable",
-                "resource claims of a group are not supported yet",
-                id="claims of the group",
-            ),
             pytest.param(
                 gang(2, parent_composite_pod_group_name="parent"),
                 members(2),

@@ -20,6 +20,7 @@ from mooring.framework.columns import Int32s, Int64s
 from mooring.framework.cycle_state import CycleState
 from mooring.framework.interface import ArgsT, Plugin
 from mooring.framework.objects import Pod, PodGroup
+from mooring.framework.remedy import Remedy
 from mooring.framework.status import Status
 from mooring.framework.view import NodeView, Snapshot
 
@@ -104,12 +105,14 @@ class GroupPreemption:
         victims: The pods that have to go first, the most important first.
         violations: How many of them a disruption budget protects.
         nominations: The pods of the group that get a node then, and the nodes.
+        remedies: What else would have to be changed at the API server.
     """
 
     status: Status
     victims: tuple[Pod, ...] = ()
     violations: int = 0
     nominations: tuple[tuple[Pod, str], ...] = ()
+    remedies: tuple[Remedy, ...] = ()
 
 
 class GroupWhatIf(Protocol):
@@ -119,14 +122,14 @@ class GroupWhatIf(Protocol):
         snapshot: The tables as they are now.
         rows: int32[N], the rows of all nodes, in the order in which kube-scheduler lists them.
         assignments: The pods of the group that got a node when they were tried last, and the nodes.
-        noted: What plugins wrote for the pods before the group was rejected, each time that one was tried in
-            a placement; None where a pod got its node without any plugin being called.
+        noted: The pods before the group was rejected, each time that one was tried in a placement, with what
+            plugins wrote for it; None where it got its node without any plugin being called.
     """
 
     snapshot: Snapshot
     rows: Int32s
     assignments: Sequence[tuple[Pod, str]]
-    noted: Sequence[CycleState | None]
+    noted: Sequence[tuple[Pod, CycleState | None]]
 
     def remove(self, pods: Sequence[Pod]) -> None:
         """Take pods off their nodes."""

@@ -125,7 +125,13 @@ class GroupAttempts:
         return status if decision.preemption is None else Status.unschedulable()
 
     def _make_rooms(self, decision: GroupDecision) -> None:
-        """Carry out what PostFilter found for pods of the group, each by itself."""
+        """Carry out what PostFilter found for pods of the group, each by itself, or PodGroupPostFilter.
+
+        Raises:
+            MooringError: What the latter found can't be done.
+        """
+        for remedy in decision.preemption.remedies if decision.preemption is not None else ():
+            remedy.carry_out(self._parts.cluster)
         for member in (member for one in decision.tried for member in one.members):
             if member.choice is not None and isinstance(member.choice.source, Evaluation):
                 carry_out(member.choice.evaluation, self._parts.cluster)

@@ -8,10 +8,14 @@ from dataclasses import dataclass, field, replace
 from mooring.framework import NodeView, Status
 from mooring.framework.deadline import timely
 from mooring.framework.objects import DeviceClass
-from mooring.framework.objects.claims import ResourceClaim
+from mooring.framework.objects.claims import (
+    AllocationResult,
+    ResourceClaim,
+    ResourceClaimConsumerReference,
+)
 from mooring.plugins.dynamic_resources.claims.allocation import allocation_of
 from mooring.plugins.dynamic_resources.claims.extended_claim import ExtendedClaim
-from mooring.plugins.dynamic_resources.claims.reserving import ReservedClaims
+from mooring.plugins.dynamic_resources.claims.reserving import ClaimUse, ReservedClaims, in_flight_for
 from mooring.plugins.dynamic_resources.extended_resources.claim import ExtendedResources
 from mooring.plugins.dynamic_resources.extended_resources.container_requests import container_requests
 from mooring.plugins.dynamic_resources.pools.gathering import gather_pools
@@ -36,6 +40,7 @@ class ClaimsNote:
     Attributes:
         rules: What is on.
         claims: All claims of the pod.
+        users: Who is to stand in the status of each; None = somebody stands there for the pod.
         stuck: Indices of allocated claims whose devices don't become ready.
         to_allocate: Those without devices.
         inventory: The devices that there are.
@@ -50,6 +55,7 @@ class ClaimsNote:
 
     rules: Rules = field(default_factory=Rules)
     claims: tuple[ResourceClaim, ...] = ()
+    users: tuple[ResourceClaimConsumerReference | None, ...] = ()
     stuck: frozenset[int] = frozenset()
     to_allocate: tuple[ClaimToAllocate, ...] = ()
     inventory: Inventory = field(default_factory=Inventory)
@@ -77,6 +83,10 @@ class ClaimsNote:
             if selector is not None and not reach.selected(selector, position):
                 unusable.add(index)
         return unusable
+
+    def unavailable_claims(self) -> list[ResourceClaim]:
+        """Return the allocated claims that some node can't use."""
+        return [self.claims[index] for index in sorted(self.unavailable)]
 
     def extended_on(self, reach: Reach, position: int) -> Sequence[ClaimToAllocate] | Status:
         """Return the claim for what devices must provide on the node; or why it can't take the pod."""
@@ -133,12 +143,16 @@ class ClaimsNote:
         """Return the claims with the devices that were found on the one node of the view."""
         (name,) = node.names
         allocations = [allocation_of(found, name, self.rules) for found in self.found]
-        waiting = [claim.metadata.uid for claim in self.claims if claim.status.allocation is None]
-        own = dict(zip(waiting, allocations, strict=False))
-        if self.extended is None or len(allocations) == len(waiting):
-            return ReservedClaims(self.claims, own)
+        new = iter(allocations)
+        uses = [
+            ClaimUse(claim, user, _still_to_write(claim) if claim.status.allocation else next(new))
+            # What is assumed for extended resources is nobody's but this pod's, and comes last.
+            for claim, user in zip(self.claims, self.users, strict=False)
+        ]
+        if self.extended is None or next(new, None) is None:
+            return ReservedClaims(uses)
         requests, mappings = container_requests(self.extended.pod, self.lacking)
-        return ReservedClaims(self.claims, own, ExtendedClaim(requests, mappings, allocations[-1]))
+        return ReservedClaims(uses, ExtendedClaim(requests, mappings, allocations[-1]))
 
     def _score(self, found: list[set[str]]) -> int:
         """Early alternatives count more; of allocated claims, what they have counts."""
@@ -154,3 +168,8 @@ class ClaimsNote:
                     if f"{request.name}/{sub.name}" in names:
                         score += _FIRST_CHOICE - rank
         return score
+
+
+def _still_to_write(claim: ResourceClaim) -> AllocationResult | None:
+    """Return the devices that were found for another pod of the group and are not written yet."""
+    return claim.status.allocation if in_flight_for(claim) else None

@@ -6,6 +6,7 @@ Mirrors ``plugins/dynamicresources/dynamicresources.go``.
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -50,13 +51,14 @@ from mooring.framework.upstream import Upstream
 from mooring.framework.view import one_node
 from mooring.plugins.dynamic_resources.args import DynamicResourcesArgs
 from mooring.plugins.dynamic_resources.cel import EvaluationError
-from mooring.plugins.dynamic_resources.claims.deallocating import deallocation_for
+from mooring.plugins.dynamic_resources.claims.deallocating import GROUP_DONE, deallocation_for, group_release
 from mooring.plugins.dynamic_resources.claims.extended_claim import assumed_for, deletion_of
 from mooring.plugins.dynamic_resources.claims.pod_claims import (
     ClaimError,
     claims_of,
     is_stuck,
     to_be_allocated,
+    users_of,
 )
 from mooring.plugins.dynamic_resources.claims.reserving import (
     ReservedClaims,
@@ -112,11 +114,13 @@ def _may_use(claim: ResourceClaim, pod: Pod, snapshot: Snapshot) -> bool:
 
     The pods of a group share what was found for one of them: they are decided together.
     """
-    uid = in_flight_for(claim)
-    if uid in ("", pod.metadata.uid):
+    others = [uid for uid in in_flight_for(claim) if uid != pod.metadata.uid]
+    if not others:
         return True
-    record = snapshot.pods.get(uid)
-    return pod.group is not None and record is not None and record.pod.group == pod.group
+    records = (snapshot.pods.get(uid) for uid in others)
+    return pod.group is not None and any(
+        record is not None and record.pod.group == pod.group for record in records
+    )
 
 
 class DynamicResources(
@@ -194,6 +198,7 @@ class DynamicResources(
             return _not_supported(self._unsupported)
         try:
             note.claims = tuple(claims_of(pod, objects, self._rules))
+            note.users = tuple(users_of(pod, note.claims, objects, self._rules))
             if held is not None:
                 note.claims, note.extended = (*note.claims, held), None
             if not note.claims and note.extended is None:
@@ -273,9 +278,7 @@ class DynamicResources(
             return Status.error("not found")
         if not note.claims and note.extended is None:
             return self._nothing_to_do("no new claims to deallocate")
-        remedy = deallocation_for([note.claims[index] for index in sorted(note.unavailable)], pod)
-        if remedy is None and note.made is not None:
-            remedy = deletion_of(note.made)
+        remedy = self._remedy(note, pod)
         if remedy is None:
             return self._nothing_to_do("still not schedulable")
         state.write(Remedy, remedy)
@@ -284,7 +287,7 @@ class DynamicResources(
     def post_filter_group(
         self, state: CycleState, group: PodGroupInfo, what_if: GroupWhatIf
     ) -> GroupPreemption:
-        """Propose nothing; each pod's claims are looked after when it is tried by itself.
+        """Propose for each pod what ``post_filter`` would, and to free the claims of the group itself.
 
         As in kube-scheduler it is an error that this plugin has seen none of the pods, because another one
         was in the way of all, or nothing was tried at all.
@@ -292,9 +295,29 @@ class DynamicResources(
         constraints = group.group.spec.scheduling_constraints
         if constraints is not None and self.handle.gates.enabled(_PLACEMENTS_GATE):
             return GroupPreemption(Status.unschedulable())
-        if not any(notes is None or notes.get(self.name, ClaimsNote) for notes in what_if.noted):
+        notes = {
+            pod.metadata.uid: ClaimsNote() if noted is None else noted.get(self.name, ClaimsNote)
+            for pod, noted in what_if.noted
+        }
+        seen = [(pod, note) for pod in group.pods if (note := notes.get(pod.metadata.uid)) is not None]
+        if not seen:
             return GroupPreemption(Status.error("not found"))
-        return GroupPreemption(Status.unschedulable("deallocation and deletion of ResourceClaims completed"))
+        found = [self._remedy(note, pod) for pod, note in seen]
+        remedies = tuple(remedy for remedy in found if remedy is not None)
+        if self._rules.group_claims and None in found:
+            unavailable = [claim for _, note in seen for claim in note.unavailable_claims()]
+            snapshot = what_if.snapshot
+            release = (
+                None if group.scheduled(snapshot) else group_release(group, unavailable, snapshot.objects)
+            )
+            if release is not None:
+                return replace(release, remedies=(*remedies, *release.remedies))
+        return GroupPreemption(Status.unschedulable(GROUP_DONE), remedies=remedies)
+
+    @staticmethod
+    def _remedy(note: ClaimsNote, pod: Pod) -> Remedy | None:
+        remedy = deallocation_for(note.unavailable_claims(), pod)
+        return deletion_of(note.made) if remedy is None and note.made is not None else remedy
 
     def _nothing_to_do(self, reason: str) -> Status:
         return Status.unschedulable(reason) if self._rules.version < _SILENT_SINCE else Status.unschedulable()

@@ -43,6 +43,7 @@ class Rules:
         readiness: Devices may have to be made ready after they were selected.
         shares: Several claims may have a share of one device.
         fractions: Steps of a capacity may be fractions of a unit.
+        group_claims: Claims may be a pod group's, whose pods share them.
         newest_search: The search is the newest of the release's: it has distinct attributes, and fails when
             a share is asked for while there are none.
         judges_parts: An incomplete pool can be invalid too, and slices of counters are parts like others: so
@@ -58,6 +59,7 @@ class Rules:
     readiness: bool = True
     shares: bool = True
     fractions: bool = True
+    group_claims: bool = False
     newest_search: bool = True
     judges_parts: bool = False
 
@@ -88,6 +90,7 @@ class Rules:
             readiness=readiness,
             shares=shares,
             fractions=gates.enabled("DRAFractionalCapacityRange"),
+            group_claims=gates.enabled("DRAWorkloadResourceClaims"),
             newest_search=shares or readiness or (earliest and reports),
             judges_parts=WHOLE_POOLS_SINCE <= gates.version < COUNTERS_APART_SINCE and not newer,
         )

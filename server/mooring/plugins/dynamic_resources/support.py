@@ -16,8 +16,6 @@ MAX_DEPTH = 600
 
 _SHARED = "allowMultipleAllocations"
 _ALLOCATION_SINCE = KubeVersion(1, 34)
-_BETA_GATES_SINCE = KubeVersion(1, 36)
-"""The release in which the gates of ``_PROVEN_AS_BETA`` became beta."""
 
 _UNPROVEN = (
     "DRADerivedAttributes",
@@ -25,22 +23,24 @@ _UNPROVEN = (
     "DRAListTypeAttributes",
     "DRANodeAllocatableResources",
     "DRAOptionalNodeOperations",
-    "DRAWorkloadResourceClaims",
 )
-_PROVEN_AS_BETA = (
-    "DRAConsumableCapacity",
-    "DRADeviceBindingConditions",
-    "DRADeviceTaints",
-    "DRAExtendedResource",
-    "DRAPartitionableDevices",
-)
+_PROVEN_SINCE = {
+    "DRAConsumableCapacity": KubeVersion(1, 36),
+    "DRADeviceBindingConditions": KubeVersion(1, 36),
+    "DRADeviceTaints": KubeVersion(1, 36),
+    "DRAExtendedResource": KubeVersion(1, 36),
+    "DRAPartitionableDevices": KubeVersion(1, 36),
+    "DRAWorkloadResourceClaims": KubeVersion(1, 37),
+}
+"""The release in which each of these gates became beta; before, it is off by default."""
 
 
 def unsupported_setting(handle: Handle) -> str | None:
     """Return the release or feature gate under which allocation is not proven; None when there is none."""
     if handle.kube_version < _ALLOCATION_SINCE:
         return f"devices of Kubernetes {handle.kube_version}"
-    for gate in _UNPROVEN + (_PROVEN_AS_BETA if handle.kube_version < _BETA_GATES_SINCE else ()):
+    too_early = [gate for gate, since in _PROVEN_SINCE.items() if handle.kube_version < since]
+    for gate in (*_UNPROVEN, *too_early):
         if handle.gates.enabled(gate):
             return f"the feature gate {gate}=true"
     return None

@@ -34,8 +34,6 @@ def check_group(profile: Profile, group: PodGroupInfo, snapshot: Snapshot) -> St
 
 def _not_followed(group: PodGroupInfo) -> Status | None:
     spec, name = group.group.spec, "/".join(group.key)
-    if spec.resource_claims:
-        return Status.unresolvable(f"pod group {name}: resource claims of a group are not supported yet")
     if spec.parent_composite_pod_group_name is not None:
         return Status.unresolvable(f"pod group {name}: groups in a CompositePodGroup are not supported yet")
     return None

@@ -18,6 +18,7 @@ from mooring.framework import (
     Pod,
     PodGroupInfo,
     PodGroupPostFilterPlugin,
+    Remedy,
     Status,
 )
 from mooring.framework.pod_table import PodKind
@@ -54,8 +55,12 @@ class TriedAgain:
         self.snapshot = world.snapshot
         rows = world.snapshot.nodes.rows()
         self.rows = rows[search_order(world.snapshot.nodes, rows)]
-        choices = (member.choice for one in rejected.tried for member in one.members)
-        self.noted: Sequence[CycleState | None] = [_noted(choice) for choice in choices if choice is not None]
+        self.noted: Sequence[tuple[Pod, CycleState | None]] = [
+            (member.pod, _noted(member.choice))
+            for one in rejected.tried
+            for member in one.members
+            if member.choice is not None
+        ]
         self.assignments: Sequence[tuple[Pod, str]] = ()
         self._world = world
         self._again = again
@@ -146,6 +151,7 @@ def make_room(
         PluginFailureError: A plugin raised, or returned something else.
     """
     reasons: list[str] = []
+    remedies: list[Remedy] = []
     first = ""
     with calls.point(_POINT) as point:
         for name, plugin in ((each.name, each.plugin) for each in plugins):
@@ -156,8 +162,10 @@ def make_room(
             if found.status.code is Code.ERROR:
                 text = f'error in "{name}" PodGroupPostFilter plugins: {found.status.message}'
                 return GroupPreemption(Status.error(text).by(name))
+            remedies.extend(found.remedies)
             if found.status.code is not Code.UNSCHEDULABLE:
-                return replace(found, status=found.status.by(name))
+                return replace(found, status=found.status.by(name), remedies=tuple(remedies))
             reasons.extend(found.status.reasons)
             first = first or name
-    return GroupPreemption(Status(Code.UNSCHEDULABLE, tuple(reasons), first))
+    status = Status(Code.UNSCHEDULABLE, tuple(reasons), first)
+    return GroupPreemption(status, remedies=tuple(remedies))

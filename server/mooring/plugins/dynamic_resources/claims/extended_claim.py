@@ -15,12 +15,13 @@ import msgspec
 from mooring.framework import ClusterApi, Handle, Pod, Remedy
 from mooring.framework.errors import MooringError
 from mooring.framework.object_table import ObjectTable
-from mooring.framework.objects import Object, ObjectMeta
+from mooring.framework.objects import ContainerExtendedResourceRequest, ObjectMeta
 from mooring.framework.objects.claims import (
     AllocationResult,
     DeviceClaim,
     DeviceRequest,
     ResourceClaim,
+    ResourceClaimConsumerReference,
     ResourceClaimSpec,
     ResourceClaimStatus,
 )
@@ -35,27 +36,19 @@ ANNOTATION = "resource.kubernetes.io/extended-resource-claim"
 DELETED = "deletion of ResourceClaim completed"
 
 
-class RequestMapping(Object, frozen=True):
-    """Which request of the claim is for a container's resource, as the pod's status tells the kubelet."""
-
-    container_name: str = ""
-    resource_name: str = ""
-    request_name: str = ""
-
-
 @dataclass
 class ExtendedClaim:
     """The claim of one pod that got its node.
 
     Attributes:
         requests: What it asks for.
-        mappings: What of the pod they are for.
+        mappings: What of the pod they are for, as its status tells the kubelet.
         allocation: The devices that were found for it.
         made: The claim as the API server has it; None = it has none.
     """
 
     requests: Sequence[DeviceRequest]
-    mappings: Sequence[RequestMapping]
+    mappings: Sequence[ContainerExtendedResourceRequest]
     allocation: AllocationResult
     made: ResourceClaim | None = None
 
@@ -93,7 +86,8 @@ def make(claim: ExtendedClaim, pod: Pod, handle: Handle, cluster: ClusterApi, *,
     spec = {"devices": {"requests": msgspec.to_builtins(claim.requests)}}
     body = {"metadata": metadata, "spec": spec}
     claim.made = msgspec.convert(cluster.create("ResourceClaim", meta.namespace, body), ResourceClaim)
-    claim.made = write_claim(claim.made, claim.allocation, pod, handle, cluster, timed=timed)
+    user = ResourceClaimConsumerReference(resource="pods", name=meta.name, uid=meta.uid)
+    claim.made = write_claim(claim.made, claim.allocation, user, handle, cluster, timed=timed)
     handle.assumptions.assume_object(claim.made)
     handle.assumptions.forget_object(ResourceClaim, _stand_in(pod), meta.namespace)
     told = {

@@ -6,12 +6,20 @@ Mirrors ``foreachPodResourceClaim`` in ``plugins/dynamicresources/dynamicresourc
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
+
+from msgspec.structs import astuple
 
 from mooring.framework import KubeVersion, Pod
 from mooring.framework.deadline import timely
 from mooring.framework.object_table import ObjectTable
-from mooring.framework.objects.claims import DeviceRequestAllocationResult, ResourceClaim
+from mooring.framework.objects import OwnerReference, PodGroup
+from mooring.framework.objects.claims import (
+    DeviceRequestAllocationResult,
+    ResourceClaim,
+    ResourceClaimConsumerReference,
+)
 from mooring.framework.objects.devices import DeviceClass
 from mooring.framework.objects.pod import PodResourceClaim
 from mooring.plugins.dynamic_resources.requests import ClaimToAllocate, class_names, requests_of
@@ -19,6 +27,9 @@ from mooring.plugins.dynamic_resources.rules import Rules
 
 _POD_CAPITALIZED_SINCE = KubeVersion(1, 36)
 """Messages about a claim that is not the pod's say "Pod", before "pod"."""
+
+GROUP_API = "scheduling.k8s.io"
+"""The API group of PodGroup."""
 
 
 class ClaimError(Exception):
@@ -42,11 +53,8 @@ def claims_of(pod: Pod, objects: ObjectTable, rules: Rules) -> list[ResourceClai
             raise ClaimError(f'could not find ResourceClaim "{namespace}/{name}"')
         if claim.metadata.deletion_timestamp:
             raise ClaimError(f'resourceclaim "{name}" is being deleted')
-        if entry.resource_claim_name is None and not _is_controlled(claim, pod):
-            kind = "Pod" if rules.version >= _POD_CAPITALIZED_SINCE else "pod"
-            raise ClaimError(
-                f"ResourceClaim {namespace}/{name} was not created for {kind} {pod.key} ({kind} is not owner)"
-            )
+        if entry.resource_claim_name is None:
+            _check_owner(claim, pod, rules)
         claims.append(claim)
     return claims
 
@@ -64,10 +72,94 @@ def _claim_name(pod: Pod, entry: PodResourceClaim) -> str | None:
     raise ClaimError(f'pod "{pod.key}": ResourceClaim not created yet')
 
 
-def _is_controlled(claim: ResourceClaim, pod: Pod) -> bool:
-    controllers = (owner for owner in claim.metadata.owner_references if owner.controller)
-    controller = next(controllers, None)
-    return controller is not None and controller.uid == pod.metadata.uid
+def _check_owner(claim: ResourceClaim, pod: Pod, rules: Rules) -> None:
+    owner = controller_of(claim)
+    if owner is not None and owner.uid == pod.metadata.uid:
+        return
+    kind = "Pod" if rules.version >= _POD_CAPITALIZED_SINCE else "pod"
+    why_not = f"{kind} is not owner"
+    if rules.group_claims and pod.group is not None:
+        group = pod.group[1]
+        # A pod doesn't know its group's UID.
+        if (
+            owner is not None
+            and (owner.name, owner.kind) == (group, "PodGroup")
+            and owner.api_version.startswith(f"{GROUP_API}/")
+        ):
+            return
+        why_not = f"neither Pod nor PodGroup {group} is the owner"
+    name = f"{claim.metadata.namespace}/{claim.metadata.name}"
+    raise ClaimError(f"ResourceClaim {name} was not created for {kind} {pod.key} ({why_not})")
+
+
+def controller_of(claim: ResourceClaim) -> OwnerReference | None:
+    """Return who the claim was made for; None when it was made for itself."""
+    return next((owner for owner in claim.metadata.owner_references if owner.controller), None)
+
+
+def users_of(
+    pod: Pod, claims: Sequence[ResourceClaim], objects: ObjectTable, rules: Rules
+) -> list[ResourceClaimConsumerReference | None]:
+    """Return who is to stand in the status of each of ``claims_of``: the pod or its group, None = they do.
+
+    Raises:
+        ClaimError: The group is not known.
+    """
+    meta = pod.metadata
+    itself = ResourceClaimConsumerReference(resource="pods", name=meta.name, uid=meta.uid)
+    entries = [entry for entry in pod.spec.resource_claims if _claim_name(pod, entry) is not None]
+    shared: set[tuple[object, ...]] = set()
+    together = itself
+    if rules.group_claims and pod.group is not None:
+        namespace, name = pod.group
+        group = objects.get(PodGroup, name, namespace)
+        if group is None:
+            raise ClaimError(f"pod group object not found for pod group podgroup/{namespace}/{name}")
+        shared = {astuple(claim) for claim in group.spec.resource_claims}
+        together = ResourceClaimConsumerReference(GROUP_API, "podgroups", name, group.metadata.uid)
+    users = [together if astuple(entry) in shared else itself for entry in entries]
+    return [
+        None if is_reserved(claim, pod, rules) else user for claim, user in zip(claims, users, strict=True)
+    ]
+
+
+def is_reserved(claim: ResourceClaim, pod: Pod, rules: Rules) -> bool:
+    """Return whether the claim is there for the pod, or for its group, whose UID it doesn't know."""
+    group = pod.group[1] if rules.group_claims and pod.group is not None else ""
+    return any(
+        user.uid == pod.metadata.uid or (bool(group) and is_group(user, group))
+        for user in claim.status.reserved_for
+    )
+
+
+def is_group(user: ResourceClaimConsumerReference, name: str) -> bool:
+    """Return whether a user of a claim is the pod group ``name`` of the claim's namespace."""
+    return (user.api_group, user.resource, user.name) == (GROUP_API, "podgroups", name)
+
+
+def group_claims_of(group: PodGroup, objects: ObjectTable) -> list[ResourceClaim]:
+    """Return the claims that ``group`` names, in its order, without those that were made for somebody else.
+
+    Raises:
+        ClaimError: A claim is missing.
+    """
+    meta = group.metadata
+    made = {status.name: status.resource_claim_name for status in group.status.resource_claim_statuses}
+    claims: list[ResourceClaim] = []
+    for entry in group.spec.resource_claims:
+        name = entry.resource_claim_name
+        if name is None and entry.name not in made:
+            raise ClaimError(f"PodGroup {meta.namespace}/{meta.name}: ResourceClaim not created yet")
+        name = made[entry.name] if name is None else name
+        if name is None:
+            continue
+        claim = objects.get(ResourceClaim, name, meta.namespace)
+        if claim is None:
+            raise ClaimError(f'could not find ResourceClaim "{meta.namespace}/{name}"')
+        owner = controller_of(claim)
+        if entry.resource_claim_name is not None or (owner is not None and owner.uid == meta.uid):
+            claims.append(claim)
+    return claims
 
 
 def to_be_allocated(claim: ResourceClaim, objects: ObjectTable, rules: Rules) -> ClaimToAllocate:

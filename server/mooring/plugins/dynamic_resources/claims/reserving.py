@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import copy
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 
@@ -17,17 +17,42 @@ from msgspec.structs import replace
 
 from mooring.framework import SUCCESS, Caller, ClusterApi, Handle, Pod, Status
 from mooring.framework.errors import DeadlineExceededError, MooringError
-from mooring.framework.objects.claims import AllocationResult, ResourceClaim
+from mooring.framework.objects.claims import (
+    AllocationResult,
+    ResourceClaim,
+    ResourceClaimConsumerReference,
+)
 from mooring.plugins.dynamic_resources.claims import extended_claim
 from mooring.plugins.dynamic_resources.claims.extended_claim import ExtendedClaim
 from mooring.plugins.dynamic_resources.claims.pod_claims import is_late, is_ready
-from mooring.plugins.dynamic_resources.claims.writing import ClaimBindingError, target_of, write_claim
+from mooring.plugins.dynamic_resources.claims.writing import (
+    ClaimBindingError,
+    target_of,
+    withdraw,
+    write_claim,
+)
 
 IN_FLIGHT = "mooring.dev/in-flight"
-"""Annotation of claims in the tables alone: the UID of the pod whose allocation of it is not written yet."""
+"""Annotation of claims in the tables alone: the UIDs of the pods that wait for it to be written."""
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.1, 5.0
 """Seconds between two looks whether devices are ready; doubled from the first to the longest."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimUse:
+    """A claim of a pod that got its node.
+
+    Attributes:
+        claim: The claim.
+        user: Who is to stand in its status; None = somebody stands there for the pod.
+        allocation: The devices that were found for it, for this pod or for another one of its group that
+            shares it; None = it had some.
+    """
+
+    claim: ResourceClaim
+    user: ResourceClaimConsumerReference | None
+    allocation: AllocationResult | None = None
 
 
 @dataclass
@@ -35,44 +60,41 @@ class ReservedClaims:
     """The claims of a pod that got its node.
 
     Attributes:
-        claims: All that it names.
-        allocations: By UID, what was found for those that had no devices.
+        uses: All that it names.
         extended: The claim for its extended resources; None = it needs none.
-        written: By UID, those in whose status the pod stands because of this reservation.
+        written: By UID, those in whose status the user stands because of this reservation.
     """
 
-    claims: Sequence[ResourceClaim]
-    allocations: Mapping[str, AllocationResult]
+    uses: Sequence[ClaimUse]
     extended: ExtendedClaim | None = None
     written: dict[str, ResourceClaim] = field(default_factory=dict)
 
     def clone(self) -> ReservedClaims:
         """Return a copy for a what-if evaluation."""
         extended = None if self.extended is None else copy.copy(self.extended)
-        return ReservedClaims(self.claims, self.allocations, extended, dict(self.written))
+        return ReservedClaims(self.uses, extended, dict(self.written))
 
 
-def in_flight_for(claim: ResourceClaim) -> str:
-    """Return the UID of the pod whose allocation of the claim is not written yet; "" when there is none."""
-    return claim.metadata.annotations.get(IN_FLIGHT, "")
-
-
-def is_reserved(claim: ResourceClaim, pod: Pod) -> bool:
-    """Return whether the claim is there for the pod."""
-    return any(user.uid == pod.metadata.uid for user in claim.status.reserved_for)
+def in_flight_for(claim: ResourceClaim) -> Sequence[str]:
+    """Return the UIDs of the pods that wait for the claim to be written, often none."""
+    return claim.metadata.annotations.get(IN_FLIGHT, "").split()
 
 
 def assume(reserved: ReservedClaims, pod: Pod, handle: Handle) -> None:
     """Let other decisions see which devices are about to be taken."""
-    for claim in reserved.claims:
-        allocation = reserved.allocations.get(claim.metadata.uid)
-        if allocation is not None:
-            annotations = {**claim.metadata.annotations, IN_FLIGHT: pod.metadata.uid}
-            metadata = replace(claim.metadata, annotations=annotations, resource_version="")
-            status = replace(claim.status, allocation=allocation)
-            handle.assumptions.assume_object(replace(claim, metadata=metadata, status=status))
+    for use in reserved.uses:
+        if use.allocation is not None:
+            _show_waiting(use, [*in_flight_for(use.claim), pod.metadata.uid], handle)
     if reserved.extended is not None:
         extended_claim.assume(reserved.extended, pod, handle)
+
+
+def _show_waiting(use: ClaimUse, uids: Sequence[str], handle: Handle) -> None:
+    meta = use.claim.metadata
+    annotations = {**meta.annotations, IN_FLIGHT: " ".join(uids)}
+    metadata = replace(meta, annotations=annotations, resource_version="")
+    status = replace(use.claim.status, allocation=use.allocation)
+    handle.assumptions.assume_object(replace(use.claim, metadata=metadata, status=status))
 
 
 def bind(
@@ -104,12 +126,11 @@ def write(reserved: ReservedClaims, pod: Pod, handle: Handle, cluster: ClusterAp
         ClaimBindingError: A concurrent writer was faster.
         MooringError: The API server rejected it or did not answer.
     """
-    for claim in reserved.claims:
-        if is_reserved(claim, pod):
+    for use in reserved.uses:
+        if use.user is None:
             continue
-        allocation = reserved.allocations.get(claim.metadata.uid)
-        written = write_claim(claim, allocation, pod, handle, cluster, timed=timed)
-        reserved.written[claim.metadata.uid] = written
+        written = write_claim(use.claim, use.allocation, use.user, handle, cluster, timed=timed)
+        reserved.written[use.claim.metadata.uid] = written
         handle.assumptions.assume_object(written)
     if reserved.extended is not None:
         extended_claim.make(reserved.extended, pod, handle, cluster, timed=timed)
@@ -128,7 +149,7 @@ def wait_until_ready(
     end = handle.clock.monotonic() + timeout.total_seconds()
     pause = FIRST_PAUSE
     made = None if reserved.extended is None else reserved.extended.made
-    used = reserved.claims if made is None else [*reserved.claims, made]
+    used = [*(use.claim for use in reserved.uses), *([] if made is None else [made])]
     while True:
         documents = [cluster.read(target_of(claim)) for claim in used]
         claims = [msgspec.convert(document, ResourceClaim) for document in documents if document is not None]
@@ -146,30 +167,35 @@ def wait_until_ready(
 
 
 def give_back(reserved: ReservedClaims, pod: Pod, handle: Handle) -> None:
-    """Take back what was assumed and, where it was written, the pod's name; the devices stay allocated."""
-    for claim in reserved.claims:
-        meta = claim.metadata
-        written = reserved.written.get(meta.uid)
-        if written is not None and handle.cluster is not None:
+    """Take back what was assumed and, where it was written, the pod's name; the devices stay allocated.
+
+    Claims of its group keep the group's: others of it may need them.
+    """
+    for use in reserved.uses:
+        meta = use.claim.metadata
+        if meta.uid not in reserved.written:
+            _wait_no_longer(use, pod, handle)
+        elif use.user is not None and use.user.resource == "pods" and handle.cluster is not None:
             try:
-                _withdraw(claim, pod, handle, handle.cluster)
+                document = withdraw(use.claim, pod.metadata.uid, handle.cluster)
+                if document is not None:
+                    handle.assumptions.assume_object(msgspec.convert(document, ResourceClaim))
             except MooringError as error:
                 handle.logger.warning("pod %s keeps its claim %s: %s", pod.key, meta.name, error)
-        elif meta.uid in reserved.allocations:
-            handle.assumptions.forget_object(ResourceClaim, meta.name, meta.namespace)
     if reserved.extended is not None:
         extended_claim.unmake(reserved.extended, pod, handle)
 
 
-def _withdraw(claim: ResourceClaim, pod: Pod, handle: Handle, cluster: ClusterApi) -> None:
-    document = cluster.read(target_of(claim))
-    if document is None or document["metadata"].get("uid") != claim.metadata.uid:
-        return
-    users = [
-        user
-        for user in (document.get("status") or {}).get("reservedFor") or []
-        if user["uid"] != pod.metadata.uid
-    ]
-    patch = {"status": {"reservedFor": users or None}}
-    document = cluster.patch(target_of(claim, document), patch, subresource="status")
-    handle.assumptions.assume_object(msgspec.convert(document, ResourceClaim))
+def _wait_no_longer(use: ClaimUse, pod: Pod, handle: Handle) -> None:
+    """Free the devices, unless others of the pod's group wait for them, or one of these has written them."""
+    meta = use.claim.metadata
+    with handle.assumptions.lock:
+        now = handle.snapshot().objects.get(ResourceClaim, meta.name, meta.namespace)
+        waiting = () if now is None else in_flight_for(now)
+        if pod.metadata.uid not in waiting:
+            return
+        others = [uid for uid in waiting if uid != pod.metadata.uid]
+        if others:
+            _show_waiting(use, others, handle)
+        else:
+            handle.assumptions.forget_object(ResourceClaim, meta.name, meta.namespace)

@@ -11,10 +11,15 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from mooring.framework import ClusterApi, Handle, Pod
+from mooring.framework import ClusterApi, Handle
 from mooring.framework.cluster_api import ObjectReference
 from mooring.framework.errors import AbortedError
-from mooring.framework.objects.claims import AllocationResult, ResourceClaim
+from mooring.framework.objects.claims import (
+    AllocationResult,
+    DeviceRequestAllocationResult,
+    ResourceClaim,
+    ResourceClaimConsumerReference,
+)
 from mooring.plugins.dynamic_resources.claims.allocation import Document, allocation_document
 from mooring.plugins.dynamic_resources.requests import class_names
 
@@ -33,19 +38,21 @@ class ClaimBindingError(Exception):
 def write_claim(
     claim: ResourceClaim,
     allocation: AllocationResult | None,
-    pod: Pod,
+    user: ResourceClaimConsumerReference,
     handle: Handle,
     cluster: ClusterApi,
     *,
     timed: bool,
 ) -> ResourceClaim:
-    """Write its devices, if they were found now, and that the pod uses it; returns it as it is then.
+    """Write its devices, if they were found now, and who uses it; returns it as it is then.
+
+    Pods of a group that share it do so at the same time: who comes later finds it as it should be.
 
     Raises:
         ClaimBindingError: A concurrent writer was faster.
         MooringError: The API server rejected it or did not answer.
     """
-    document = until_unchanged(lambda: _write_one(claim, allocation, pod, handle, cluster, timed=timed))
+    document = until_unchanged(lambda: _write_one(claim, allocation, user, handle, cluster, timed=timed))
     return msgspec.convert(document, ResourceClaim)
 
 
@@ -66,7 +73,7 @@ def until_unchanged(attempt: Callable[[], Written]) -> Written:
 def _write_one(
     claim: ResourceClaim,
     allocation: AllocationResult | None,
-    pod: Pod,
+    user: ResourceClaimConsumerReference,
     handle: Handle,
     cluster: ClusterApi,
     *,
@@ -78,23 +85,37 @@ def _write_one(
         raise ClaimBindingError(f"claim {name} got deleted in the meantime")
     status: dict[str, Any] = document.get("status") or {}
     now = datetime.fromtimestamp(handle.clock.now(), UTC).strftime("%Y-%m-%dT%H:%M:%SZ") if timed else ""
+    known: Document = status.get("allocation") or {}
     patch: dict[str, Any] = {}
-    if allocation is not None:
-        if status.get("allocation"):
-            raise ClaimBindingError(f"claim {name} got allocated elsewhere in the meantime")
+    if allocation is not None and known and not _has_devices(known, allocation):
+        raise ClaimBindingError(f"claim {name} got allocated elsewhere in the meantime")
+    if allocation is None and not known:
+        raise ClaimBindingError(f"claim {name} got deallocated elsewhere in the meantime")
+    if allocation is not None and not known:
         finalizers = document["metadata"].get("finalizers") or []
         if FINALIZER not in finalizers:
             document = cluster.set_finalizers(target_of(claim, document), [*finalizers, FINALIZER])
         classes = _classes(claim, cluster)
         patch["allocation"] = allocation_document(allocation, document, classes, handle.kube_version, now)
-    elif not status.get("allocation"):
-        raise ClaimBindingError(f"claim {name} got deallocated elsewhere in the meantime")
-    elif timed and not status["allocation"].get("allocationTimestamp"):
+    elif timed and not known.get("allocationTimestamp"):
         patch["allocation"] = {"allocationTimestamp": now}
-    meta = pod.metadata
-    user = {"resource": "pods", "name": meta.name, "uid": meta.uid}
-    patch["reservedFor"] = [*(status.get("reservedFor") or []), user]
+    users = status.get("reservedFor") or []
+    if all(each["uid"] != user.uid for each in users):
+        patch["reservedFor"] = [*users, msgspec.to_builtins(user)]
+    if not patch:
+        return document
     return cluster.patch(target_of(claim, document), {"status": patch}, subresource="status")
+
+
+def _has_devices(known: Document, allocation: AllocationResult) -> bool:
+    """Return whether a claim's allocation at the API server is of the same devices as ``allocation``."""
+    has = msgspec.convert(known, AllocationResult)
+    same = list(map(_device, has.devices.results)) == list(map(_device, allocation.devices.results))
+    return same and has.node_selector == allocation.node_selector
+
+
+def _device(result: DeviceRequestAllocationResult) -> tuple[object, ...]:
+    return result.request, result.driver, result.pool, result.device, result.share_id
 
 
 def _classes(claim: ResourceClaim, cluster: ClusterApi) -> dict[str, Document]:
@@ -102,6 +123,20 @@ def _classes(claim: ResourceClaim, cluster: ClusterApi) -> dict[str, Document]:
     names = {name for request in claim.spec.devices.requests for _, name in class_names(request)}
     found = {name: cluster.read(ObjectReference("DeviceClass", "", name)) for name in names}
     return {name: document for name, document in found.items() if document is not None}
+
+
+def withdraw(claim: ResourceClaim, uid: str, cluster: ClusterApi) -> Document | None:
+    """Let a user no longer stand in the claim's status; returns it as it is then, None = it is gone.
+
+    Raises:
+        MooringError: The API server rejected it or did not answer.
+    """
+    document = cluster.read(target_of(claim))
+    if document is None or document["metadata"].get("uid") != claim.metadata.uid:
+        return None
+    users = [user for user in (document.get("status") or {}).get("reservedFor") or [] if user["uid"] != uid]
+    patch = {"status": {"reservedFor": users or None}}
+    return cluster.patch(target_of(claim, document), patch, subresource="status")
 
 
 def target_of(claim: ResourceClaim, seen: Document | None = None) -> ObjectReference:

@@ -9,22 +9,21 @@ from collections.abc import Mapping, Sequence
 
 from mooring.framework import Pod
 from mooring.framework.deadline import timely
-from mooring.framework.objects import Container, DeviceClass
+from mooring.framework.objects import Container, ContainerExtendedResourceRequest, DeviceClass
 from mooring.framework.objects.claims import DeviceRequest, ExactDeviceRequest
 from mooring.framework.quantity import NANO, parse_quantity
-from mooring.plugins.dynamic_resources.claims.extended_claim import RequestMapping
 
 
 def container_requests(
     pod: Pod, classes: Mapping[str, DeviceClass]
-) -> tuple[Sequence[DeviceRequest], Sequence[RequestMapping]]:
+) -> tuple[Sequence[DeviceRequest], Sequence[ContainerExtendedResourceRequest]]:
     """Return the requests for the resources of ``classes``, by name, and who uses them."""
     containers = [*pod.spec.init_containers, *pod.spec.containers]
     before = [
         number for number, init in enumerate(pod.spec.init_containers) if init.restart_policy != "Always"
     ]
     requests: list[DeviceRequest] = []
-    mappings: list[RequestMapping] = []
+    mappings: list[ContainerExtendedResourceRequest] = []
     for resource in timely(sorted(classes)):
         asked = {number: _count(container, resource) for number, container in enumerate(containers)}
         counts, used = _shared(asked, before)
@@ -32,7 +31,8 @@ def container_requests(
         class_name = classes[resource].metadata.name
         requests += [_request(names[number], class_name, count) for number, count in counts.items()]
         mappings += [
-            RequestMapping(containers[number].name, resource, names[request]) for number, request in used
+            ContainerExtendedResourceRequest(containers[number].name, resource, names[request])
+            for number, request in used
         ]
     return sorted(requests, key=lambda request: request.name), mappings
 
