@@ -115,12 +115,11 @@ def _plain(draft: Draft) -> str:
     capacity = _domain(draft, "capacity")
     name = "lanes" if DOMAIN in capacity else "memory"
     room = f'quantity("{rng.choice(ROOMS)}")'
-    shares = draft.gates.get("DRAConsumableCapacity", draft.version >= "1.36")
     return rng.choice(
         [
             f'device.driver == "{rng.choice(DRIVERS)}"',
             f'device.driver in ["{DRIVERS[0]}", "x"]',
-            "device.allowMultipleAllocations" if shares else "false",
+            "device.allowMultipleAllocations" if draft.version >= "1.34" else "false",
             f'"{DOMAIN}" in device.attributes',
             "true",
             f"{capacity}.{name}.compareTo({room}) >= 0",

@@ -69,15 +69,10 @@ LEFT_ALONE = {
 _DEVICES_PROVEN_SINCE = "1.36"
 """Before, pods with claims are rejected by the name of a gate of devices that is off by default."""
 
-_SHARED = "device.allowMultipleAllocations"
-
 
 def switch(draft: Draft) -> None:
     """Set one to four gates otherwise, and with them what needs them."""
     known = switchable(draft.version)
-    if _SHARED in str(draft.objects):
-        # Selectors that ask for it are rejected by name while the gate is off.
-        known = [name for name in known if name != "DRAConsumableCapacity"]
     set_otherwise(draft, draft.some(known, 1, min(4, len(known))))
 
 

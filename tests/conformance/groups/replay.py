@@ -22,6 +22,7 @@ from mooring.framework import (
     CycleState,
     Gates,
     GroupPlacement,
+    GroupPreemption,
     KubeVersion,
     NodeView,
     PlacementGeneratePlugin,
@@ -30,7 +31,7 @@ from mooring.framework import (
     Status,
 )
 from mooring.framework.errors import PluginFailureError
-from mooring.framework.objects import PodGroup
+from mooring.framework.objects import PodGroup, ResourceClaim
 from mooring.framework.resources import ResourceRules
 from mooring.runtime.assembly import build_engine
 from mooring.runtime.cycle.choice import Choice
@@ -283,11 +284,32 @@ def _room(engine: Engine, decision: GroupDecision, decided: Manifest) -> Iterato
     victims = [pod.key for pod in found.victims if pod.metadata.deletion_timestamp is None]
     ours = _by_unit(engine, victims)
     yield from _unequal("victims", ours, _by_unit(engine, decided["victims"]))
+    yield from _unequal("freed", _freed(found), _freed_there(engine, decided))
     if found.status.ok:
         nominated = {pod["name"]: pod["nominated"] for pod in decided["pods"]}
         kept = {each.pod.metadata.name: each.pod.status.nominated_node_name for each in decision.members}
         new = {pod.metadata.name: node for pod, node in found.nominations}
         yield from _unequal("nominated", kept | new, nominated)
+
+
+def _freed(found: GroupPreemption) -> dict[str, bool]:
+    """Claims that lose their devices (True) or a user: in the end, where two pods would free the same."""
+    proposals = [remedy.proposal.split() for remedy in found.remedies]
+    return {words[1]: words[-1] == "deallocated" for words in proposals}
+
+
+def _freed_there(engine: Engine, decided: Manifest) -> dict[str, bool]:
+    """The same of kube-scheduler, which also takes out the pods that it tried: these are not asked about."""
+    found = {}
+    for name, claim in decided.get("claims", {}).items():
+        namespace, own_name = name.split("/")
+        before = engine.state.snapshot.objects.get(ResourceClaim, own_name, namespace)
+        status = claim.get("status", {})
+        left = {user["uid"] for user in status.get("reservedFor", [])}
+        groups = () if before is None else [user for user in before.status.reserved_for if user.api_group]
+        if "allocation" not in status or any(group.uid not in left for group in groups):
+            found[name] = "allocation" not in status
+    return found
 
 
 def _rooms(decision: GroupDecision, decided: Manifest) -> Iterator[str]:

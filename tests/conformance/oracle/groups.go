@@ -19,6 +19,7 @@ import (
 	resourcev1 "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes/fake"
@@ -192,11 +193,11 @@ func (g *grouper) serve(client *fake.Clientset) {
 	})
 	client.PrependReactor("update", "resourceclaims", func(action clienttesting.Action) (bool, runtime.Object, error) {
 		claim := action.(clienttesting.UpdateAction).GetObject().(*resourcev1.ResourceClaim).DeepCopy()
-		g.versions++
-		claim.ResourceVersion = strconv.Itoa(1 + g.versions)
-		claim.APIVersion, claim.Kind = "resource.k8s.io/v1", "ResourceClaim"
-		g.note(func() { g.now.Claims[claim.Namespace+"/"+claim.Name] = claim })
+		g.written(claim)
 		return true, claim, nil
+	})
+	client.PrependReactor("patch", "resourceclaims", func(action clienttesting.Action) (bool, runtime.Object, error) {
+		return g.leave(action.(clienttesting.PatchAction))
 	})
 	client.PrependReactor("patch", "pods", func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, nil })
 	client.PrependReactor("patch", "podgroups", func(action clienttesting.Action) (bool, runtime.Object, error) {
@@ -210,6 +211,46 @@ func (g *grouper) serve(client *fake.Clientset) {
 		}
 		g.note(func() { g.now.Condition = &patch.Status.Conditions[0] })
 		return true, nil, nil
+	})
+}
+
+// leave takes a user out of a claim, which is all that patches of claims are for.
+func (g *grouper) leave(action clienttesting.PatchAction) (bool, runtime.Object, error) {
+	var patch struct {
+		Status struct {
+			ReservedFor []struct {
+				UID types.UID `json:"uid"`
+			} `json:"reservedFor"`
+		} `json:"status"`
+	}
+	if err := json.Unmarshal(action.GetPatch(), &patch); err != nil {
+		return true, nil, err
+	}
+	name := action.GetNamespace() + "/" + action.GetName()
+	var claim *resourcev1.ResourceClaim
+	g.note(func() { claim = g.now.Claims[name] })
+	if claim == nil {
+		known, there, err := g.cluster.factory.Resource().V1().ResourceClaims().Informer().GetIndexer().GetByKey(name)
+		if err != nil || !there {
+			return true, nil, fmt.Errorf("no claim %s: %w", name, err)
+		}
+		claim = known.(*resourcev1.ResourceClaim)
+	}
+	claim = claim.DeepCopy()
+	claim.Status.ReservedFor = slices.DeleteFunc(claim.Status.ReservedFor, func(user resourcev1.ResourceClaimConsumerReference) bool {
+		return user.UID == patch.Status.ReservedFor[0].UID
+	})
+	g.written(claim)
+	return true, claim, nil
+}
+
+// written notes a claim as it is now.
+func (g *grouper) written(claim *resourcev1.ResourceClaim) {
+	g.note(func() {
+		g.versions++
+		claim.ResourceVersion = strconv.Itoa(1 + g.versions)
+		claim.APIVersion, claim.Kind = "resource.k8s.io/v1", "ResourceClaim"
+		g.now.Claims[claim.Namespace+"/"+claim.Name] = claim
 	})
 }
 

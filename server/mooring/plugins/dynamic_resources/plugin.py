@@ -223,7 +223,7 @@ class DynamicResources(
                 to_allocate.append(to_be_allocated(claim, objects, self._rules))
             elif claim.status.allocation.node_selector is not None:
                 parsed(claim.status.allocation.node_selector, "status.allocation.nodeSelector")
-        rejection = unsupported_claims(to_allocate, note.extended, self._rules)
+        rejection = unsupported_claims(to_allocate, note.extended)
         if rejection is not None:
             return _not_supported(rejection)
         now, timeout = self.handle.clock.now(), self.args.binding_timeout

@@ -8,13 +8,11 @@ from mooring.framework import Handle, KubeVersion
 from mooring.plugins.dynamic_resources.cel import UnsupportedExpressionError, compile_selector
 from mooring.plugins.dynamic_resources.extended_resources.claim import ExtendedResources
 from mooring.plugins.dynamic_resources.requests import ClaimToAllocate
-from mooring.plugins.dynamic_resources.rules import Rules
 from mooring.plugins.dynamic_resources.search.allocator import MAX_DEVICES
 
 MAX_DEPTH = 600
 """The greatest depth of the search in calls; Python's limit is 1,000, some of which others need."""
 
-_SHARED = "allowMultipleAllocations"
 _ALLOCATION_SINCE = KubeVersion(1, 34)
 
 _UNPROVEN = (
@@ -46,9 +44,7 @@ def unsupported_setting(handle: Handle) -> str | None:
     return None
 
 
-def unsupported_claims(
-    claims: Sequence[ClaimToAllocate], extended: ExtendedResources | None, rules: Rules
-) -> str | None:
+def unsupported_claims(claims: Sequence[ClaimToAllocate], extended: ExtendedResources | None) -> str | None:
     """Return what about the claims can't be decided; None when they can be allocated."""
     whole = () if extended is None else (extended.claim(extended.classes),)
     if sum(map(_depth, (*claims, *whole))) > MAX_DEPTH:
@@ -56,8 +52,6 @@ def unsupported_claims(
     for request in (request for claim in (*claims, *whole) for request in claim.requests):
         for choice in request.choices:
             for text in choice.expressions:
-                if _SHARED in text and not rules.shares:
-                    return f"device.{_SHARED} in selectors while DRAConsumableCapacity is off"
                 try:
                     compile_selector(text)
                 except UnsupportedExpressionError as error:

@@ -31,8 +31,8 @@ class DeviceScope:
     capacity: Domains
 
 
-def device_scope(driver: str, device: Device) -> DeviceScope:
-    """Return the scope of ``device``.
+def device_scope(driver: str, device: Device, *, shared: bool = False) -> DeviceScope:
+    """Return the scope of ``device``, of which it is said whether it can be shared.
 
     Raises:
         EvaluationError: An attribute has no value, or a version that is none.
@@ -45,7 +45,7 @@ def device_scope(driver: str, device: Device) -> DeviceScope:
     for name, held in device.capacity.items():
         domain, bare = _qualified(name, driver)
         capacity.setdefault(domain, {})[bare] = Amount.parse(held.value)
-    return DeviceScope(driver, bool(device.allow_multiple_allocations), attributes, capacity)
+    return DeviceScope(driver, shared, attributes, capacity)
 
 
 def _qualified(name: str, driver: str) -> tuple[str, str]:

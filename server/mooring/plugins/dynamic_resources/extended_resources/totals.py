@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-import msgspec
 import numpy as np
 
 from mooring.framework import Bools, Int64s, NodeView
@@ -92,7 +91,7 @@ def device_totals(device_class: DeviceClass, nodes: NodeView, rules: Rules) -> D
 
 def _belongs(device: Device, driver: str, device_class: DeviceClass) -> bool:
     # Upstream leaves out that a device can be shared.
-    scope = device_scope(driver, msgspec.structs.replace(device, allow_multiple_allocations=None))
+    scope = device_scope(driver, device)
     expressions = [selector.cel.expression for selector in device_class.spec.selectors if selector.cel]
     return all(compile_selector(text).matches(scope) for text in expressions)
 

@@ -52,12 +52,14 @@ class CandidateDevice:
         device: What it is.
         slice: The slice that announces it.
         shared: Several claims can have it at once.
+        shown_shared: Selectors see that they could, which may be off.
     """
 
     id: DeviceID
     device: Device
     slice: ResourceSlice
     shared: bool
+    shown_shared: bool
 
     @cached_property
     def scope(self) -> DeviceScope:
@@ -66,7 +68,7 @@ class CandidateDevice:
         Raises:
             EvaluationError: An attribute has no usable value.
         """
-        return device_scope(self.id.driver, self.device)
+        return device_scope(self.id.driver, self.device, shared=self.shown_shared)
 
     @cached_property
     def counters(self) -> dict[CounterID, int]:
@@ -128,6 +130,8 @@ def take_stock(slices: Iterable[ResourceSlice], rules: Rules) -> Inventory:
                 device=device,
                 slice=announced,
                 shared=rules.shares and bool(device.allow_multiple_allocations),
+                # The older searches don't pass it on.
+                shown_shared=rules.newest_search and bool(device.allow_multiple_allocations),
             )
             for device in spec.devices
         )
