@@ -138,3 +138,14 @@ def test_what_is_proposed_for_the_claims_of_a_group_that_fits_nowhere(
     ]
     freed = any("unreserved" in proposal for proposal in proposals)
     assert ("ResourceClaim unreserved for PodGroup" in decision.message) is freed
+
+
+def test_a_claim_that_pods_share_is_freed_once() -> None:
+    of = group(1)
+    of = replace(of, spec=replace(of.spec, scheduling_constraints=None))
+    gone = from_manifest(claim("first", status={"allocation": GONE}))
+    engine = engine_of(of, *SHARED, *NODES, *devices(a=1), gone, gates=GROUP_GATES, version=VERSION)
+    decision = engine.decide_group(PodGroupInfo(of, SHARED), engine.profile("default-scheduler"))
+    assert decision.preemption is not None
+    (remedy,) = decision.preemption.remedies
+    assert remedy.proposal == "ResourceClaim default/first could be deallocated"

@@ -303,7 +303,8 @@ class DynamicResources(
         if not seen:
             return GroupPreemption(Status.error("not found"))
         found = [self._remedy(note, pod) for pod, note in seen]
-        remedies = tuple(remedy for remedy in found if remedy is not None)
+        # Pods that share a claim propose the same.
+        remedies = {remedy.proposal: remedy for remedy in found if remedy is not None}
         if self._rules.group_claims and None in found:
             unavailable = [claim for _, note in seen for claim in note.unavailable_claims()]
             snapshot = what_if.snapshot
@@ -311,8 +312,9 @@ class DynamicResources(
                 None if group.scheduled(snapshot) else group_release(group, unavailable, snapshot.objects)
             )
             if release is not None:
-                return replace(release, remedies=(*remedies, *release.remedies))
-        return GroupPreemption(Status.unschedulable(GROUP_DONE), remedies=remedies)
+                remedies |= {remedy.proposal: remedy for remedy in release.remedies}
+                return replace(release, remedies=tuple(remedies.values()))
+        return GroupPreemption(Status.unschedulable(GROUP_DONE), remedies=tuple(remedies.values()))
 
     @staticmethod
     def _remedy(note: ClaimsNote, pod: Pod) -> Remedy | None:
