@@ -44,7 +44,7 @@ from mooring.runtime.cycle.plugin_calls import (
     Progress,
     Unhurried,
 )
-from mooring.runtime.cycle.tie_break import mix64
+from mooring.runtime.cycle.tie_break import mix64, mixed_in_turn
 from mooring.runtime.profiles.profile import Profile, grouped
 from mooring.runtime.profiles.profiles import Profiles
 
@@ -207,7 +207,11 @@ class Engine:
         began = time.perf_counter()
         progress = Unhurried() if budget is None or isinstance(budget, NoPlugins) else budget
         found = self._overlays.decide(
-            templates, indices, uids, seed, progress, lambda profile: self._trying(profile, budget)
+            templates,
+            indices,
+            list(mixed_in_turn(seed, uids)),
+            progress,
+            lambda profile: self._trying(profile, budget),
         )
         self._note(budget, found)
         if isinstance(found, Bypass):

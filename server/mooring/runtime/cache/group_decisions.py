@@ -16,6 +16,7 @@ from mooring.runtime.cache.static_scores import StaticScores
 from mooring.runtime.cycle.choice import ChoiceColumns
 from mooring.runtime.cycle.group_cycle import alike
 from mooring.runtime.cycle.plugin_calls import PluginCalls, Progress
+from mooring.runtime.cycle.tie_break import mixed_in_turn
 from mooring.runtime.profiles.profile import Profile
 
 
@@ -49,8 +50,7 @@ class GroupDecisions:
     ) -> None:
         templates, self._indices = alike(pods)
         self._templates = [(pod, profile) for pod in templates]
-        self._uids = [pod.metadata.uid for pod in pods]
-        self._seed = seed
+        self._numbers = list(mixed_in_turn(seed, (pod.metadata.uid for pod in pods)))
         self._progress = progress
         self._calls = calls
         self._world = world
@@ -68,7 +68,7 @@ class GroupDecisions:
         if key is not None and key in self._runs:
             return self._moved(*self._runs[key], rows)
         ran = Overlays(self._cache.cluster, self._cache).run(
-            self._templates, self._indices, self._uids, self._seed, self._progress, self._calls, within=rows
+            self._templates, self._indices, self._numbers, self._progress, self._calls, within=rows
         )
         if isinstance(ran, Bypass):
             return None

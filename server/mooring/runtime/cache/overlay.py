@@ -16,13 +16,13 @@ from mooring.framework.view import NodesChangedError
 from mooring.runtime.cache.change_tracker import ChangeTracker
 from mooring.runtime.cache.consistency import check_labels, check_may_decide, check_rules_decide, held
 from mooring.runtime.cache.evaluation_cache import EvaluationCache, Template
+from mooring.runtime.cache.few_nodes import CHECKED, FewNodes
 from mooring.runtime.cache.outcome import Bypass, NotCachedError
 from mooring.runtime.cache.ranking import OUT, Ranking
 from mooring.runtime.cache.resource_scores import UNKNOWN
 from mooring.runtime.cache.static_scores import StaticScores
 from mooring.runtime.cycle.choice import ChoiceColumns
 from mooring.runtime.cycle.plugin_calls import PluginCalls, Progress
-from mooring.runtime.cycle.tie_break import choose
 from mooring.runtime.profiles.profile import Profile
 
 MAX_ATTEMPTS = 8
@@ -30,9 +30,6 @@ MAX_ATTEMPTS = 8
 
 GUESSES = 4
 """the first of them with unknown resource scores assumed too low, and computed all at once."""
-
-_CHECKED = 256
-"""Pods between two checks whether the caller still waits."""
 
 
 class BeginAgainError(Exception):
@@ -63,7 +60,7 @@ class Branch:
         self._use(base)
         # What is learned for ids of another generation goes into another array.
         self._scores = self._resources.values
-        self._values = self._scores.data
+        self.values = self._scores.data
 
     def twin(self) -> Branch:
         """Return an independent copy of a branch that nothing was taken in by."""
@@ -75,7 +72,7 @@ class Branch:
         """Share nothing with the branch that this is a shallow copy of."""
         self.ranking, self.unknown = self.ranking.copy(), []
         self._scores = self._resources.values
-        self._values = self._scores.data
+        self.values = self._scores.data
 
     def holds(self, cluster: ClusterState) -> bool:
         """Return whether what it begins with is true for the state as it is. The caller holds the state's
@@ -106,6 +103,11 @@ class Branch:
         if self.static.scaled:
             self._rank()
 
+    def among(self, rows: Int32s, resource_ids: Int32s) -> FewNodes:
+        """Return ``rows``, the only ones there are, as they are now."""
+        base, stays = np.asarray(self._base), not self.static.scaled
+        return FewNodes.of(rows, base, resource_ids, self.ranking.totals, stays=stays)
+
     def update(self, moved: Sequence[int], overlay: Overlay) -> None:
         """Take in the rows that pods were placed on since the last time.
 
@@ -129,13 +131,13 @@ class Branch:
             resource_ids = self._resources.unknown_ids(self.unknown)
             self._resources.learn_resource_ids(resource_ids, *overlay.shown(resource_ids), calls)
             self._scores = self._resources.values
-        self._values = self._scores.data
+        self.values = self._scores.data
         self.unknown = []
 
     def _put(self, rows: Sequence[int], resource_ids: Int32s) -> bool:
         """Put ``rows`` where they belong now; whether one became feasible, or no longer is."""
         crossed = False
-        values, known, ranking = self._values, len(self._values), self.ranking
+        values, known, ranking = self.values, len(self.values), self.ranking
         for row in rows:
             resource_id = resource_ids.data[row]
             value = values[resource_id] if resource_id < known else UNKNOWN
@@ -198,6 +200,7 @@ class Overlay:
     ) -> None:
         self.guesses = guesses
         self._some = within is not None or gone is not None
+        self._few = within if len(branches) == 1 else None
         self._cluster = cluster
         self._tracker = tracker
         self._branches = branches
@@ -217,10 +220,8 @@ class Overlay:
             for branch in branches.values():
                 branch.leave_out(gone)
 
-    def run(
-        self, indices: Sequence[int], uids: Sequence[str], seed: int, check: Callable[[], None]
-    ) -> ChoiceColumns:
-        """Decide about pods in order, each given by the index of its template and its UID.
+    def run(self, indices: Sequence[int], numbers: Sequence[int], check: Callable[[], None]) -> ChoiceColumns:
+        """Decide about pods in order, each given by the index of its template and its number (``mix64``).
 
         Among some of the nodes it ends before the first pod that none of them takes.
 
@@ -231,10 +232,13 @@ class Overlay:
         """
         columns = ChoiceColumns(self._version, self._epoch)
         try:
-            for count, (template, uid) in enumerate(zip(indices, uids, strict=True)):
-                if not count % _CHECKED:
-                    check()
-                self._decide(template, uid, seed, columns)
+            while (decided := len(columns.rows)) < len(indices):
+                if self._few is not None:
+                    self._place_among_few(self._few, numbers[decided:], columns, check)
+                    decided = len(columns.rows)
+                check()
+                for at in range(decided, min(decided + CHECKED, len(indices))):
+                    self._decide(indices[at], numbers[at], columns)
         except NotCachedError as error:
             if self._learn():
                 raise BeginAgainError from None
@@ -267,14 +271,26 @@ class Overlay:
             self._tracker.show(resource_ids[: len(rows)], table, rows)
         return self.scratch, rows
 
-    def _decide(self, template: int, uid: str, seed: int, columns: ChoiceColumns) -> None:
+    def _place_among_few(
+        self, rows: Int32s, numbers: Sequence[int], columns: ChoiceColumns, check: Callable[[], None]
+    ) -> None:
+        """Decide the first pods as ``_decide`` does, as far as nothing has to be found out."""
+        ((template, branch),) = self._branches.items()
+        branch.update(self._moved, self)
+        nodes, decided = branch.among(rows, self.resource_ids), len(columns.rows)
+        nodes.place(numbers, branch.values, self._next[template], columns, check)
+        self.resource_ids[rows] = nodes.resource_ids
+        self._moved += columns.rows[decided:]
+        columns.evaluated += [branch.static.evaluated] * (len(columns.rows) - decided)
+
+    def _decide(self, template: int, number: int, columns: ChoiceColumns) -> None:
         branch, resource_ids = self._branches[template], self.resource_ids.data
         branch.update(self._moved, self)
         if not branch.feasible:
             raise NotCachedError(Bypass.NO_NODE)
         ranking = branch.ranking
         ties = ranking.ties
-        row = ranking.leader(choose(seed, uid, ties))
+        row = ranking.leader(number % ties)
         columns.rows.append(row)
         columns.totals.append(ranking.top if branch.feasible > 1 else 0)
         columns.tie_counts.append(ties)
@@ -313,13 +329,12 @@ class Overlays:
         self,
         templates: Sequence[tuple[Pod, Profile]],
         indices: Sequence[int],
-        uids: Sequence[str],
-        seed: int,
+        numbers: Sequence[int],
         progress: Progress,
         calls: Callable[[Profile], PluginCalls],
         within: Int32s | None = None,
     ) -> ChoiceColumns | Bypass:
-        """Select nodes for pods in order, each given by the index of its template and its UID.
+        """Select nodes for pods in order, each given by the index of its template and its number (``mix64``).
 
         ``within`` are the rows of the only nodes that there are, among which the first pods get their nodes,
         up to one that none takes; None = all nodes.
@@ -330,15 +345,14 @@ class Overlays:
         Raises:
             DeadlineExceededError: The caller no longer waits.
         """
-        found = self.run(templates, indices, uids, seed, progress, calls, within)
+        found = self.run(templates, indices, numbers, progress, calls, within)
         return found if isinstance(found, Bypass) else found[0]
 
     def run(
         self,
         templates: Sequence[tuple[Pod, Profile]],
         indices: Sequence[int],
-        uids: Sequence[str],
-        seed: int,
+        numbers: Sequence[int],
         progress: Progress,
         calls: Callable[[Profile], PluginCalls],
         within: Int32s | None = None,
@@ -356,10 +370,10 @@ class Overlays:
                     overlay = Overlay(
                         self._cluster, self._cache.tracker, branches, guesses=guesses, within=within
                     )
-                    columns = overlay.run(indices, uids, seed, progress.check)
+                    columns = overlay.run(indices, numbers, progress.check)
                 except BeginAgainError:
                     continue
-                self._cache.counts.hits += len(uids)
+                self._cache.counts.hits += len(numbers)
                 return columns, [branch.static for branch in branches.values()]
         except NotCachedError as error:
             return error.reason
