@@ -13,6 +13,9 @@ from mooring.runtime.cache.ranking import OUT
 from mooring.runtime.cache.resource_scores import UNKNOWN
 from mooring.runtime.cycle.choice import ChoiceColumns
 
+MAX_FEW = 512
+"""Nodes of which a ranking wouldn't find the leaders sooner."""
+
 CHECKED = 256
 """Pods between two checks whether the caller still waits."""
 

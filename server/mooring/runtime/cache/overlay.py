@@ -16,7 +16,7 @@ from mooring.framework.view import NodesChangedError
 from mooring.runtime.cache.change_tracker import ChangeTracker
 from mooring.runtime.cache.consistency import check_labels, check_may_decide, check_rules_decide, held
 from mooring.runtime.cache.evaluation_cache import EvaluationCache, Template
-from mooring.runtime.cache.few_nodes import CHECKED, FewNodes
+from mooring.runtime.cache.few_nodes import CHECKED, MAX_FEW, FewNodes
 from mooring.runtime.cache.outcome import Bypass, NotCachedError
 from mooring.runtime.cache.ranking import OUT, Ranking
 from mooring.runtime.cache.resource_scores import UNKNOWN
@@ -200,7 +200,8 @@ class Overlay:
     ) -> None:
         self.guesses = guesses
         self._some = within is not None or gone is not None
-        self._few = within if len(branches) == 1 else None
+        few = within is not None and len(within) <= MAX_FEW and len(branches) == 1
+        self._few = within if few else None
         self._cluster = cluster
         self._tracker = tracker
         self._branches = branches
