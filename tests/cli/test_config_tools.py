@@ -95,3 +95,12 @@ def test_stanzas_of_extenders(
     if code:
         assert re.search(rf"{theirs}:\d+: extenders\[0\]", result.err)
         assert str(ours) not in result.err
+
+
+def test_each_of_several_files_is_checked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    good, bad = write_config(tmp_path / "good.yaml"), tmp_path / "bad.yaml"
+    bad.write_text("kind: Nope")
+    found = call(capsys, "config", "check", bad, tmp_path / "none.yaml", good)
+    assert (found.code, found.out) == (1, f"{good}: ok\n")
+    assert found.complaints[0].startswith(f"mooring: {bad}:1: ")
+    assert found.complaints[-1].startswith(f"mooring: {tmp_path}/none.yaml: can't be read")

@@ -92,7 +92,7 @@ def test_a_server_says_what_the_manifests_say(
 def test_a_pod_that_the_server_does_not_know(server: Started, capsys: pytest.CaptureFixture[str]) -> None:
     result = call(capsys, "explain", "ns/none", "--server", server.address("grpc"))
     assert result.code == 1
-    assert "NOT_FOUND: pod ns/none is not known" in result.err
+    assert "no pod ns/none is known; pending there: default/test, " in result.err
 
 
 def test_a_pod_that_runs_already_is_asked_about_as_if_it_did_not(

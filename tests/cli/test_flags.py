@@ -104,7 +104,7 @@ def test_verbosity(words: list[str], level: int) -> None:
 def test_a_switch_never_takes_the_next_word(words: list[str], value: bool, after: bool) -> None:
     given = ["config", "check", *(["file.yaml", *words] if after else [*words, "file.yaml"])]
     args = _parser().parse_args(given)
-    assert (args.strict, args.file) == (value, "file.yaml")
+    assert (args.strict, args.files) == (value, ["file.yaml"])
 
 
 @pytest.mark.parametrize(("parser", "action", "name"), every_flag())
@@ -156,13 +156,23 @@ def test_what_is_no_time(text: str) -> None:
 @pytest.mark.parametrize(
     ("argv", "said"),
     [
-        pytest.param([], "required: COMMAND", id="no command"),
         pytest.param(["nope"], "invalid choice: 'nope'", id="unknown command"),
         pytest.param(["plugins", "--nope"], "unrecognized arguments: --nope", id="unknown flag"),
         pytest.param(["serve", "--plug", "a:b"], "unrecognized arguments", id="abbreviated flag"),
         pytest.param(["plugins", "-v", "11"], "'11' is not a number from 0 to 10", id="verbosity"),
         pytest.param(["plugins", "-o", "xml"], "'xml' is none of table, json, yaml", id="output"),
-        pytest.param(["schedule"], "required: --manifests", id="no manifests"),
+        pytest.param(["schedule"], "give --manifests PATH..., --kubeconfig FILE or", id="no manifests"),
+        pytest.param(["schedule", "--cluster", "server:a:1"], "is none of files:", id="no server"),
+        pytest.param(["explain"], "name a POD, or select some", id="no pod"),
+        pytest.param(
+            ["explain", "web", "-l", "a=b", "--manifests", "f"],
+            "give either a POD, or",
+            id="a pod and labels",
+        ),
+        pytest.param(
+            ["explain", "-A", "--node", "a", "--manifests", "f"], "are about one POD", id="labels and a node"
+        ),
+        pytest.param(["explain", "-l", "a=(", "--manifests", "f"], "is none of KEY=VALUE", id="selector"),
         pytest.param(["explain", "web", "--manifests", "f", "--server", "a:1"], "either", id="two to ask"),
         pytest.param(["explain", "web", "--cluster", "push"], "'push' is none of server:", id="no cluster"),
         pytest.param(["explain", "web", "--seed", "-1"], "'-1' is not a whole number", id="negative seed"),

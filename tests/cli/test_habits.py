@@ -34,7 +34,13 @@ def test_what_was_meant(argv: list[str], meant: str, capsys: pytest.CaptureFixtu
 
 def test_wrong_usage_is_two_lines(capsys: pytest.CaptureFixture[str]) -> None:
     said = call(capsys, "explain", "web", "--zzzz").err
-    assert said == "mooring: error: unrecognized arguments: --zzzz\nsee `mooring --help`\n"
+    assert said == "mooring explain: error: unrecognized arguments: --zzzz\nsee `mooring explain --help`\n"
+
+
+def test_without_a_command_the_commands_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    result = call(capsys)
+    assert result.code == 0
+    assert "why-pending" in result.out
 
 
 @pytest.mark.parametrize("argv", [["version"], ["--version"]])

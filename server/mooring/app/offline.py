@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import gc
 import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -168,12 +169,29 @@ def pod_named(wanted: str, pods: Sequence[Pod]) -> Pod:
     for pod in pods:
         if pod.key == key:
             return pod
-    pending = [pod.key for pod in pods if not pod.spec.node_name and not pod.finished]
+    meant = meant_pods(key, [pod.key for pod in pods], [pod.key for pod in pods if pod.pending])
+    raise NotFoundError(f"no pod {key} in the manifests{meant}", reason="POD_NOT_FOUND", pod=key)
+
+
+def meant_pods(wanted: str, known: Sequence[str], pending: Sequence[str]) -> str:
+    """Return what a pod that isn't there may have been meant to be, else which pods are pending.
+
+    Args:
+        wanted: NAMESPACE/NAME, as was asked for.
+        known: All pods.
+        pending: Those without a node, which are the ones that people ask about.
+    """
+    name = wanted.partition("/")[2]
+    by_name: dict[str, list[str]] = {}
+    for key in pending:
+        by_name.setdefault(key.partition("/")[2], []).append(key)
+    near = difflib.get_close_matches(name, by_name, 1)
+    meant = [key for key in known if key.partition("/")[2] == name] or (by_name[near[0]] if near else [])
+    if meant:
+        return f"; did you mean {' or '.join(meant[:LISTED_PODS])}?"
     more = len(pending) - LISTED_PODS
-    known = ", ".join(pending[:LISTED_PODS]) + (f" and {more} more" if more > 0 else "")
-    raise NotFoundError(
-        f"no pod {key} in the manifests; pending there: {known or 'none'}", reason="POD_NOT_FOUND", pod=key
-    )
+    listed = ", ".join(pending[:LISTED_PODS]) + (f" and {more} more" if more > 0 else "")
+    return f"; pending there: {listed or 'none'}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,7 +219,13 @@ class Outcome:
 
 
 def place_pending(
-    options: EngineOptions, paths: Objects, shown: Shown, *, profile: str = "", seed: int = 0
+    options: EngineOptions,
+    paths: Objects,
+    shown: Shown,
+    *,
+    profile: str = "",
+    seed: int = 0,
+    wanted: Callable[[Pod], bool] = lambda _: True,
 ) -> list[Outcome]:
     """Place the pending pods of manifests, in the order of their queue.
 
@@ -211,13 +235,14 @@ def place_pending(
         shown: Shows the progress.
         profile: The profile of every pod; "" = the one that each names.
         seed: Decides between nodes of equal totals.
+        wanted: Whether a pod is placed; others stay pending.
 
     Raises:
         ConfigError, RegistryError, InvalidArgumentError: As ``engine_over``.
         NotFoundError: There is no such profile.
     """
     engine, manifests = engine_over(options, paths)
-    return place_in(engine, manifests.pods, shown, profile=profile, seed=seed)
+    return place_in(engine, filter(wanted, manifests.pods), shown, profile=profile, seed=seed)
 
 
 def place_in(
@@ -226,7 +251,7 @@ def place_in(
     """As ``place_pending``, by an engine that is there already; in its state the pods are placed then."""
     if profile:
         engine.profile(profile)
-    queue = _queued(engine, [pod for pod in pods if not pod.spec.node_name and not pod.finished])
+    queue = _queued(engine, [pod for pod in pods if pod.pending])
     simulation = Simulation(engine, partial(engine.profile, profile), seed=seed)
     for _ in shown(simulation.place(queue), len(queue)):
         pass

@@ -18,21 +18,27 @@ if TYPE_CHECKING:
 ANSWER_SECONDS = 0.5
 """How long the server at the default address has to take a connection."""
 
-SOURCES = "server:ADDRESS, files:PATH,..., recording:DIR[@TIME] or kubernetes[:KUBECONFIG]"
+_READ = "files:PATH,..., recording:DIR[@TIME] or kubernetes[:KUBECONFIG]"
+SOURCES = f"server:ADDRESS, {_READ}"
 
-_WAYS = "--manifests PATH..., --server ADDRESS, --kubeconfig FILE or --cluster SOURCE"
 
+def add_cluster(flags: Flags, *, server: bool = True) -> None:
+    """Add the flags that name the cluster; ``choose_cluster`` brings them together.
 
-def add_cluster(flags: Flags) -> None:
-    """Add the flags that name the cluster; ``choose_cluster`` brings them together."""
+    Args:
+        flags: What they are added to.
+        server: Whether a running server may be asked.
+    """
     flags = flags.group(CLUSTER)
-    text = f"{SOURCES}; default a server at {remote.DEFAULT_SERVER} if one answers, in a pod kubernetes"
+    default = f"a server at {remote.DEFAULT_SERVER} if one answers, " if server else ""
+    text = f"{SOURCES if server else _READ}; default {default}in a pod kubernetes"
     flags.add("cluster", "SOURCE", "", text)
-    add_manifests(flags, required=False)
+    add_manifests(flags)
     flags.add(
         "kubeconfig", "FILE", "", "read the live cluster of this file once, as --cluster kubernetes:FILE"
     )
-    remote.add_server(flags)
+    if server:
+        remote.add_server(flags)
 
 
 def choose_cluster(args: argparse.Namespace) -> str:
@@ -44,18 +50,21 @@ def choose_cluster(args: argparse.Namespace) -> str:
     Raises:
         InvalidArgumentError: The kubeconfig can't be used.
     """
-    given = [args.cluster, args.manifests, args.server, args.kubeconfig]
+    asks = hasattr(args, "server")
+    ways = f"--manifests PATH..., {'--server ADDRESS, ' if asks else ''}--kubeconfig FILE or --cluster SOURCE"
+    given = [args.cluster, args.manifests, args.kubeconfig, asks and args.server]
     if sum(map(bool, given)) > 1:
-        return f"give either one or the other of {_WAYS}"
+        return f"give either one or the other of {ways}"
     source = args.cluster
     if args.kubeconfig:
         source = f"kubernetes:{args.kubeconfig}"
     if not any(given):
-        source = _default()
+        source = _default(asks=asks)
         if not source:
-            return f"no mooring server answers at {remote.DEFAULT_SERVER}: give {_WAYS}"
+            why = f"no mooring server answers at {remote.DEFAULT_SERVER}: " if asks else ""
+            return f"{why}give {ways}"
     kind, _, rest = source.partition(":")
-    if kind == "server" and rest:
+    if asks and kind == "server" and rest:
         args.server = rest
     elif kind == "files" and rest:
         args.manifests = rest.split(",")
@@ -66,7 +75,7 @@ def choose_cluster(args: argparse.Namespace) -> str:
 
         args.manifests = api_server_to_read(rest)
     elif source:
-        return f"--cluster: {source!r} is none of {SOURCES}"
+        return f"--cluster: {source!r} is none of {SOURCES if asks else _READ}"
     return ""
 
 
@@ -90,12 +99,14 @@ def _moment(text: str) -> Moment:
     return Moment(Path(directory), (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp())
 
 
-def _default() -> str:
+def _default(*, asks: bool) -> str:
+    from mooring.app.sources import default_source
+
+    if not asks:
+        return default_source()
     host, _, port = remote.DEFAULT_SERVER.rpartition(":")
     try:
         socket.create_connection((host, int(port)), ANSWER_SECONDS).close()
     except OSError:
-        from mooring.app.sources import default_source
-
         return default_source()
     return f"server:{remote.DEFAULT_SERVER}"

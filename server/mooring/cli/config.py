@@ -17,8 +17,9 @@ from mooring.cli.flags import (
     add_verbosity,
     engine_options,
 )
-from mooring.cli.output import EXIT_INVALID, EXIT_OK, print_json
+from mooring.cli.output import EXIT_INVALID, EXIT_OK, complain, print_json
 from mooring.framework import FieldError
+from mooring.framework.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
     from mooring import config
@@ -30,7 +31,8 @@ def add(commands: Commands) -> None:
     parser = commands.add_parser("config", help=text, description=text, allow_abbrev=False)
     verbs: Commands = parser.add_subparsers(dest="verb", required=True, metavar="VERB")
     file = "the configuration; - for standard input"
-    check = _verb(verbs, "check", "report every fault, each with its field path", file=file)
+    check = _verb(verbs, "check", "report every fault of files, each with its field path")
+    check.parser.add_argument("files", metavar="FILE", nargs="+", help=file)
     check.switch("strict", "reject what a current kube-scheduler rejects")
     text = "kube-scheduler's configuration, whose extenders call these profiles"
     check.add("extenders", "FILE", "", text)
@@ -75,18 +77,37 @@ def run(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
     if args.verb == "schema":
         print_json(config.schema(catalog))
         return EXIT_OK
+    if args.verb == "check":
+        return _check(args, catalog)
     file = args.file
     loaded = _load(args, file, catalog)
     if args.verb == "diff":
         return _diff(args, file, loaded, _load(args, args.other, catalog))
-    if args.verb == "check" and args.extenders:
-        _check_calls(args, loaded, catalog)
     _warn(args, loaded)
-    if args.verb == "check":
-        print("ok")
-    else:
-        print(config.resolved(loaded) if args.resolved else config.show(loaded), end="")
+    print(config.resolved(loaded) if args.resolved else config.show(loaded), end="")
     return EXIT_OK
+
+
+def _check(args: argparse.Namespace, catalog: config.Catalog) -> int:
+    """Check each file, and go on after one that has faults."""
+    from mooring import config
+
+    code = EXIT_OK
+    for file in args.files:
+        try:
+            loaded = _load(args, file, catalog)
+            if args.extenders:
+                _check_calls(args, loaded, catalog)
+        except config.ConfigError as error:
+            complain(error.text(args.file))
+            code = EXIT_INVALID
+        except InvalidArgumentError as error:
+            complain("\n".join(map(str, error.violations)))
+            code = EXIT_INVALID
+        else:
+            _warn(args, loaded)
+            print(f"{file}: ok" if len(args.files) > 1 else "ok")
+    return code
 
 
 def _text(file: str) -> str:

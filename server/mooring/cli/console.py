@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TypeVar
 
@@ -75,7 +75,6 @@ def table_of(columns: Sequence[str], rows: Iterable[Sequence[str | Text]]) -> Ta
             Text(column.removeprefix("#")),
             justify="right" if numeric else "left",
             overflow="fold",
-            vertical="bottom" if numeric else "top",
             no_wrap=not numeric and all(_is_word(row[at], WORD_WIDTH if at else NAME_WIDTH) for row in cells),
         )
     for row in cells:
@@ -94,10 +93,12 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[str | Text]]) ->
 
 
 @contextmanager
-def status_line(doing: str) -> Iterator[None]:
-    """Say on a terminal what takes longer than a second, for as long as it goes on."""
+def status_line(doing: str) -> Iterator[Callable[[], None]]:
+    """Say on a terminal what takes longer than a second, for as long as it goes on, or until what is yielded
+    is called.
+    """
     if not sys.stderr.isatty():
-        yield
+        yield lambda: None
         return
     done = threading.Event()
 
@@ -107,12 +108,30 @@ def status_line(doing: str) -> Iterator[None]:
                 done.wait()
 
     shower = threading.Thread(target=show, daemon=True)
-    shower.start()
-    try:
-        yield
-    finally:
+
+    def end() -> None:
         done.set()
         shower.join()
+
+    shower.start()
+    try:
+        yield end
+    finally:
+        end()
+
+
+@contextmanager
+def read_and_shown(doing: str, *, many: int) -> Iterator[Callable[[Iterable[T], int], Iterable[T]]]:
+    """Say that the cluster is read, and yield what shows the progress of the steps that follow; see
+    ``with_bar``.
+    """
+    with status_line("reading the cluster") as end:
+
+        def shown(steps: Iterable[T], count: int) -> Iterable[T]:
+            end()
+            return with_bar(steps, count, doing, many=many)
+
+        yield shown
 
 
 def with_bar(steps: Iterable[T], count: int, doing: str, *, many: int) -> Iterable[T]:

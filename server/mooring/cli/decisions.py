@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from mooring.app.embedding import Option
 from mooring.cli import remote
-from mooring.cli.flags import SERVER, Commands, Flags, add_namespace, add_output, add_verbosity, pod_key
+from mooring.cli.flags import SERVER, Commands, Flags, add_output, add_verbosity, pod_key
 from mooring.cli.output import EXIT_OK, print_document
-from mooring.cli.values import one_of, positive
+from mooring.cli.selection import add_selection, selection_of
+from mooring.cli.values import count, one_of, positive
 
 if TYPE_CHECKING:
     from mooring.v1 import decision_service_pb2 as pb
@@ -43,7 +44,7 @@ def add(commands: Commands) -> None:
 
 
 def _add_filter(flags: Flags) -> None:
-    add_namespace(flags)
+    add_selection(flags, labels=False)
     flags.add("pod", "POD", "", "only decisions about this pod: NAME, pod/NAME or NAMESPACE/NAME")
     flags.add("node", "NODE", "", "only decisions that selected or nominated this node")
     flags.add("profile", "NAME", "", "only decisions of this profile")
@@ -51,6 +52,8 @@ def _add_filter(flags: Flags) -> None:
         "result", "RESULT", "", f"only decisions that ended so: {', '.join(RESULTS)}", one_of("", *RESULTS)
     )
     flags.add("plugin", "NAME", "", "only decisions in which this plugin rejected something")
+    text = "only close decisions: another node's total is known to be at most so far below; 0 = tied"
+    flags.optional("margin", "POINTS", text, count)
 
 
 def run(args: argparse.Namespace, _options: tuple[Option, ...]) -> int:
@@ -130,7 +133,7 @@ def result_of(decision: pb.Decision) -> str:
 def _filter(args: argparse.Namespace) -> pb.DecisionFilter:
     from mooring.v1 import decision_service_pb2 as pb
 
-    namespace, name = args.namespace, ""
+    namespace, name = selection_of(args).namespace, ""
     if args.pod:
         namespace, _, name = pod_key(args.pod, args.namespace).rpartition("/")
     results = [pb.DecisionResult.Value(f"DECISION_RESULT_{args.result.upper()}")] if args.result else []
@@ -141,6 +144,7 @@ def _filter(args: argparse.Namespace) -> pb.DecisionFilter:
         profile=args.profile,
         results=results,
         rejecting_plugin=args.plugin,
+        max_margin=args.margin,
     )
 
 

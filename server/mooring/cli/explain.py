@@ -16,7 +16,6 @@ from mooring.cli.flags import (
     Commands,
     Flags,
     add_deciding,
-    add_namespace,
     add_output,
     add_unknown_plugins,
     engine_options,
@@ -30,13 +29,16 @@ from mooring.cli.output import (
     complain,
     print_document,
 )
+from mooring.cli.selection import add_selection, selection_of
 from mooring.cli.tables import SHOWN_NODES, View, print_explanation, print_verdict
 from mooring.cli.tables.one_node import is_rejected, print_comparison, print_node, print_what_it_takes
+from mooring.cli.tables.pods import PodRow, print_pods
 from mooring.cli.values import one_of, positive, seed, words
 from mooring.framework import Code
 from mooring.framework.errors import NotFoundError
 
 if TYPE_CHECKING:
+    from mooring.runtime.cycle.cycle import CycleOptions
     from mooring.runtime.cycle.explain import Document, Explanation
 
 
@@ -46,6 +48,7 @@ _EXAMPLES = """examples:
   mooring explain web -n prod                            the server at its default address
   mooring explain web --kubeconfig ~/.kube/config        a live cluster, read once
   kubectl get nodes,pods -A -o json | mooring explain prod/web --manifests -
+  mooring explain -n prod -l app=web                     a row for each pod without a node
   mooring explain web --node worker-1                    why there, or why not
   mooring explain web --what-would-it-take worker-1      what would have to change"""
 
@@ -61,9 +64,10 @@ def add(commands: Commands) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    parser.add_argument("pod", metavar="POD", help="NAME, pod/NAME or NAMESPACE/NAME")
+    text = "NAME, pod/NAME or NAMESPACE/NAME; without one the pods without a node that -n, -A and -l select"
+    parser.add_argument("pod", metavar="POD", nargs="?", default="", help=text)
     flags = Flags(parser)
-    add_namespace(flags)
+    add_selection(flags.group("Selection flags"))
     add_cluster(flags)
     flags.add("profile", "NAME", "", "the profile; default that of the pod's schedulerName")
     flags.add("seed", "NUMBER", "0", "decides between nodes of equal totals", seed)
@@ -102,20 +106,34 @@ def run(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
     if said := choose_cluster(args):
         complain(said)
         return EXIT_USAGE
-    if args.attempt and not args.server:
-        complain("--attempt needs --server ADDRESS: a process remembers its own decisions")
+    if said := _fault(args):
+        complain(said)
         return EXIT_USAGE
     last = None
     while True:
         with status_line("reading the cluster"):
-            answer = _ask(args, options)
-        if answer != last:
-            _show(args, answer, options)
+            answers = [_ask(args, options)] if args.pod else _ask_all(args, options)
+        if answers != last:
+            _show_all(args, answers, options)
         if not args.watch:
-            return _exit_code(answer)
-        last = answer
+            return max(map(_exit_code, answers), default=EXIT_OK)
+        last = answers
         sys.stdout.flush()
         time.sleep(WATCH_SECONDS)
+
+
+def _fault(args: argparse.Namespace) -> str:
+    """Return what is wrong with the flags together; "" = nothing."""
+    if args.attempt and not args.server:
+        return "--attempt needs --server ADDRESS: a process remembers its own decisions"
+    if args.pod:
+        several = args.all_namespaces or args.selector
+        return "give either a POD, or -A and -l to select some" if several else ""
+    if not (args.namespace or args.all_namespaces or args.selector):
+        return "name a POD, or select some with -n, -A and -l"
+    if args.attempt or _asked_nodes(args):
+        return "--attempt, --node, --compare and --what-would-it-take are about one POD"
+    return ""
 
 
 def _ask(args: argparse.Namespace, options: tuple[Option, ...]) -> Document:
@@ -135,6 +153,23 @@ def _ask(args: argparse.Namespace, options: tuple[Option, ...]) -> Document:
     return document
 
 
+def _ask_all(args: argparse.Namespace, options: tuple[Option, ...]) -> list[Document]:
+    """Return the explanations of all selected pods that have no node."""
+    selection = selection_of(args, namespace="default")
+    if args.server:
+        pods = remote.pending_pods(args, selection)
+        return [_remote(args, pod, args.all_rejections).document() for pod in pods]
+    from mooring.app.offline import engine_over, explain_in
+
+    engine, manifests = engine_over(engine_options(args, options), args.manifests)
+    pods = [pod.key for pod in manifests.pods if pod.pending and selection.wants(pod)]
+    cycle = _cycle(args, args.all_rejections)
+    return [
+        explain_in(engine, manifests.pods, pod, profile=args.profile, seed=args.seed, cycle=cycle).document()
+        for pod in pods
+    ]
+
+
 def _remote(args: argparse.Namespace, pod: str, every: bool) -> Explanation:
     from mooring.v1 import scheduling_service_pb2 as pb
 
@@ -152,7 +187,6 @@ def _remote(args: argparse.Namespace, pod: str, every: bool) -> Explanation:
 
 def _offline(args: argparse.Namespace, options: tuple[Option, ...], pod: str, every: bool) -> Explanation:
     from mooring.app.offline import explain_pod
-    from mooring.runtime.cycle.cycle import CycleOptions
 
     return explain_pod(
         engine_options(args, options),
@@ -160,8 +194,37 @@ def _offline(args: argparse.Namespace, options: tuple[Option, ...], pod: str, ev
         pod,
         profile=args.profile,
         seed=args.seed,
-        cycle=CycleOptions(always_score=args.always_score, all_rejections=every, beyond_nominated=True),
+        cycle=_cycle(args, every),
     )
+
+
+def _cycle(args: argparse.Namespace, every: bool) -> CycleOptions:
+    from mooring.runtime.cycle.cycle import CycleOptions
+
+    return CycleOptions(always_score=args.always_score, all_rejections=every, beyond_nominated=True)
+
+
+def _show_all(args: argparse.Namespace, documents: list[Document], options: tuple[Option, ...]) -> None:
+    """Print one explanation whole, and of the pods of a selection a row each unless more is asked for."""
+    if args.pod:
+        _show(args, documents[0], options)
+    elif args.output in ("json", "yaml"):
+        print_document(args.output, documents)
+    elif not documents and args.output != "name":
+        print_line("no pod without a node is selected")
+    elif args.output == "table":
+        print_pods([_row(document) for document in documents])
+    else:
+        for document in documents:
+            _show(args, document, options)
+
+
+def _row(document: Document) -> PodRow:
+    status, node = document["status"], document["selected"]
+    failed = status["code"] == Code.ERROR.label
+    total = document["nodes"][node]["total"] if node is not None else None
+    said = "" if node is not None else status["message"] or ", ".join(status["reasons"])
+    return PodRow(document["pod"], node, total, said, failed)
 
 
 def _show(args: argparse.Namespace, document: Document, options: tuple[Option, ...]) -> None:

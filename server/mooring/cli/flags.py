@@ -124,9 +124,9 @@ class Flags:
             help=f"{text}; can be repeated",
         )
 
-    def switch(self, name: str, text: str) -> None:
+    def switch(self, name: str, text: str, *, short: str = "") -> None:
         """Add a flag that is on or off: ``--name``, ``--name=true``, ``--name=false``."""
-        self.add(name, SWITCH, "false", text, boolean)
+        self.add(name, SWITCH, "false", text, boolean, short=short)
 
 
 def add_self_check(flags: Flags) -> None:
@@ -269,16 +269,14 @@ def add_output(flags: Flags, *more: str) -> None:
     flags.add("output", "FORM", "table", f"one of {', '.join(forms)}", one_of(*forms), short="o")
 
 
-def add_manifests(flags: Flags, *, required: bool) -> None:
+def add_manifests(flags: Flags) -> None:
     """``--manifests``; its twin separates the paths by commas."""
-    given = words(twin("manifests"))
     flags.parser.add_argument(
         "--manifests",
         nargs="+",
-        default=given,
-        required=required and not given,
+        default=words(twin("manifests")),
         metavar="PATH",
-        help="files or directories",
+        help="files or directories; - = the standard input",
     )
 
 

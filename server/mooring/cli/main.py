@@ -54,7 +54,7 @@ def main(*options: Option, argv: Sequence[str] | None = None) -> int:
         0; 1 for invalid input, or when a plugin failed; 3 when a pod stayed unschedulable. Wrong usage exits
         with 2.
     """
-    words = sys.argv[1:] if argv is None else argv
+    words = (sys.argv[1:] if argv is None else argv) or ["--help"]
     args = _parser(words[:1]).parse_args(words)
     logs.configure(getattr(args, "v", 0), getattr(args, "logging_format", "text"))
     try:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mooring.cli.flags import Flags
+from mooring.cli.selection import PodSelection
 from mooring.framework.errors import PluginFailureError
 
 if TYPE_CHECKING:
@@ -118,6 +119,46 @@ def explain_attempt(args: argparse.Namespace, pod: str, attempt: int) -> Explana
     return from_response(again.explanation)
 
 
+def pending_pods(args: argparse.Namespace, selection: PodSelection) -> list[str]:
+    """Return the pods of a selection that have no node, NAMESPACE/NAME each, as that server knows them.
+
+    Raises:
+        CallError: As ``calling``.
+    """
+    with calling(args) as channel:
+        return _pending(channel, namespace=selection.namespace, label_selector=selection.selector)
+
+
+def nothing_known(args: argparse.Namespace, pod: str) -> str:
+    """Return what can be said of a pod of which that server remembers no decision.
+
+    Raises:
+        CallError: As ``calling``.
+    """
+    with calling(args) as channel:
+        known = _pending(channel)
+    if pod in known:
+        return f"pod {pod} has no node, and no decision of this process says why; mooring explain {pod} asks"
+    return f"nothing is remembered of pod {pod}{_meant(pod, known)}"
+
+
+def _pending(channel: grpc.Channel, **wanted: str) -> list[str]:
+    """Return the wanted pods without a node that a server knows."""
+    from mooring.v1.cluster_service_pb2 import ListPendingPodsRequest
+    from mooring.v1.cluster_service_pb2_grpc import ClusterServiceStub
+
+    request = ListPendingPodsRequest(**wanted)
+    found = ClusterServiceStub(channel).ListPendingPods(request, timeout=TIMEOUT_SECONDS)
+    return [f"{each.pod.namespace}/{each.pod.name}" for each in found.pods]
+
+
+def _meant(pod: str, known: list[str]) -> str:
+    """Return what a pod that nobody knows may have been meant to be, or which pods have no node."""
+    from mooring.app.offline import meant_pods
+
+    return meant_pods(pod, known, known)
+
+
 def _ask(channel: grpc.Channel, address: str, request: pb.ExplainRequest) -> Explanation:
     import grpc
 
@@ -133,6 +174,9 @@ def _ask(channel: grpc.Channel, address: str, request: pb.ExplainRequest) -> Exp
         if info.reason == "PLUGIN_FAILED":
             failure = PluginFailureError(error.details() or "", **info.metadata)
             return Explanation.of_failure(pod.namespace, pod.name, request.profile, request.seed, failure)
+        if info.reason == "POD_NOT_FOUND":
+            key = f"{pod.namespace}/{pod.name}"
+            raise CallError(f"{address}: no pod {key} is known{_meant(key, _pending(channel))}") from None
         raise CallError(_rejection(address, error.code(), error.details())) from None
     return from_response(response)
 

@@ -1,41 +1,52 @@
-"""``mooring schedule --manifests``: place the pending pods, offline."""
+"""``mooring schedule``: place the pending pods of manifests or of a live cluster, offline."""
 
 from __future__ import annotations
 
 import argparse
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from rich.text import Text
-
 from mooring.app.embedding import Option
-from mooring.cli.console import FAILED_STYLE, print_line, print_table, with_bar
+from mooring.cli.clusters import add_cluster, choose_cluster
+from mooring.cli.console import print_line, read_and_shown
 from mooring.cli.flags import (
     Commands,
     Flags,
     add_deciding,
-    add_manifests,
     add_output,
     add_unknown_plugins,
     engine_options,
 )
-from mooring.cli.output import EXIT_FAILED, EXIT_OK, EXIT_UNSCHEDULED, print_document
+from mooring.cli.output import EXIT_FAILED, EXIT_OK, EXIT_UNSCHEDULED, EXIT_USAGE, complain, print_document
+from mooring.cli.selection import add_selection, selection_of
+from mooring.cli.tables.pods import PodRow, print_pods
 from mooring.cli.values import seed
-from mooring.serving.logs import printable
 
 if TYPE_CHECKING:
     from mooring.app.offline import Outcome
 
+_EXAMPLES = """examples:
+  mooring schedule --manifests cluster.yaml              all pods without a node, in the order of the queue
+  kubectl get nodes,pods -A -o json | mooring schedule --manifests - -n prod
+  mooring schedule --kubeconfig ~/.kube/config -l app=web --config new.yaml"""
+
 
 def add(commands: Commands) -> None:
     """Declare the command."""
-    text = "place the pending pods of the manifests, offline"
-    parser = commands.add_parser("schedule", help=text, description=text, allow_abbrev=False)
+    text = "place the pending pods of manifests or of a live cluster, offline: nothing in it changes"
+    parser = commands.add_parser(
+        "schedule",
+        help=text,
+        description=text,
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
     flags = Flags(parser)
-    add_manifests(flags, required=True)
+    add_cluster(flags, server=False)
+    add_selection(flags.group("Selection flags"))
     flags.add("profile", "NAME", "", "the profile of every pod; default that of each pod's schedulerName")
     flags.add("seed", "NUMBER", "0", "decides between nodes of equal totals", seed)
-    add_output(flags)
+    add_output(flags, "wide")
     add_deciding(flags)
     add_unknown_plugins(flags)
     parser.set_defaults(run=run)
@@ -47,19 +58,25 @@ MANY_PODS = 200
 
 def run(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
     """Carry it out."""
+    if said := choose_cluster(args):
+        complain(said)
+        return EXIT_USAGE
     from mooring.app.offline import place_pending
 
-    outcomes = place_pending(
-        engine_options(args, options),
-        args.manifests,
-        partial(with_bar, doing="placing", many=MANY_PODS),
-        profile=args.profile,
-        seed=args.seed,
-    )
-    if args.output != "table":
+    selection = selection_of(args)
+    with read_and_shown("placing", many=MANY_PODS) as shown:
+        outcomes = place_pending(
+            engine_options(args, options),
+            args.manifests,
+            shown,
+            profile=args.profile,
+            seed=args.seed,
+            wanted=selection.wants,
+        )
+    if args.output in ("json", "yaml"):
         print_document(args.output, [_document(outcome) for outcome in outcomes])
     else:
-        _print(outcomes)
+        _print(outcomes, wide=args.output == "wide")
     if any(outcome.failed for outcome in outcomes):
         return EXIT_FAILED
     return EXIT_OK if all(outcome.node for outcome in outcomes) else EXIT_UNSCHEDULED
@@ -76,26 +93,9 @@ def _document(outcome: Outcome) -> dict[str, Any]:
     }
 
 
-def _print(outcomes: list[Outcome]) -> None:
-    rows = [
-        (
-            outcome.pod,
-            Text(outcome.node or "-", style=_style(outcome)),
-            "" if outcome.total is None else str(outcome.total),
-            Text(f"failed: {printable(outcome.message)}", FAILED_STYLE)
-            if outcome.failed
-            else outcome.message,
-        )
-        for outcome in outcomes
-    ]
-    if rows:
-        print_table(("POD", "NODE", "#TOTAL", "REASON"), rows)
+def _print(outcomes: list[Outcome], *, wide: bool) -> None:
+    rows = [PodRow(each.pod, each.node, each.total, each.message, each.failed) for each in outcomes]
+    print_pods(rows, wide=wide)
     placed = sum(outcome.node is not None for outcome in outcomes)
     failed = sum(outcome.failed for outcome in outcomes)
     print_line(f"{placed} of {len(outcomes)} pending pods placed" + (f", {failed} failed" if failed else ""))
-
-
-def _style(outcome: Outcome) -> str:
-    if outcome.failed:
-        return FAILED_STYLE
-    return "green" if outcome.node else "red"

@@ -52,7 +52,7 @@ def add(commands: Commands) -> None:
     cluster = flags.group(CLUSTER)
     text = "without --server: files:PATH,... or kubernetes[:KUBECONFIG]; a server of its own reads it"
     cluster.add("cluster", "SOURCE", "", text)
-    add_manifests(cluster, required=False)
+    add_manifests(cluster)
     server = flags.group(SERVER)
     text = f"look at this process: HOST:PORT or unix:PATH; default {remote.DEFAULT_SERVER}"
     server.many("server", "[NAME=]ADDRESS", text)

@@ -1,81 +1,218 @@
-"""``mooring why-pending``: which pods have no node, and what is in the way."""
+"""``mooring why-pending``: which pods have no node, and what is in the way.
+
+A server says what it remembers of its decisions. The pods of manifests or of a live cluster are each asked
+about in the cluster as it is.
+"""
 
 from __future__ import annotations
 
 import argparse
 import time
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from mooring.app.embedding import Option
 from mooring.cli import remote
+from mooring.cli.clusters import add_cluster, choose_cluster
+from mooring.cli.console import read_and_shown
 from mooring.cli.decisions import document_of
-from mooring.cli.flags import SERVER, Commands, Flags, add_namespace, add_output, add_verbosity, pod_key
-from mooring.cli.output import EXIT_OK, EXIT_UNSCHEDULED, print_document
+from mooring.cli.flags import (
+    Commands,
+    Flags,
+    add_deciding,
+    add_output,
+    add_unknown_plugins,
+    engine_options,
+    pod_key,
+)
+from mooring.cli.output import EXIT_OK, EXIT_UNSCHEDULED, EXIT_USAGE, complain, print_document
+from mooring.cli.selection import PodSelection, add_selection, selection_of
 from mooring.cli.values import seconds
 
 if TYPE_CHECKING:
+    from mooring.app.pending import PendingPod
+    from mooring.framework import Pod
     from mooring.v1 import decision_service_pb2 as pb
 
-COLUMNS = ("PODS", "NAMESPACE", "OWNER", "REASON", "NODES", "SINCE", "SUCH AS")
+_EXAMPLES = """examples:
+  mooring why-pending                                    what the server at its default address remembers
+  mooring why-pending web-3 -n prod                      one pod, with its attempts
+  mooring why-pending -l app=web -A --kubeconfig ~/.kube/config
+  kubectl get nodes,pods -A -o json | mooring why-pending --manifests -"""
+
+EXAMPLES = 3
+"""The pods that are named of each group."""
+
+COLUMNS = ("#PODS", "NAMESPACE", "OWNER", "REASON", "#NODES", "SINCE", "SUCH AS")
 
 
 def add(commands: Commands) -> None:
     """Declare the command."""
     text = "say which pods have no node, and why"
-    parser = commands.add_parser("why-pending", help=text, description=text, allow_abbrev=False)
+    parser = commands.add_parser(
+        "why-pending",
+        help=text,
+        description=text,
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
     parser.add_argument("pod", metavar="POD", nargs="?", default="", help="only this pod, with its attempts")
     flags = Flags(parser)
-    remote.add_server(flags.group(SERVER), remote.DEFAULT_SERVER)
-    add_namespace(flags)
-    flags.add("profile", "NAME", "", "only decisions of this profile")
-    flags.add("window", "TIME", "0", "look at the decisions of so long; 0 = all that are remembered", seconds)
+    add_cluster(flags)
+    add_selection(flags.group("Selection flags"))
+    flags.add("profile", "NAME", "", "only decisions of this profile; of a cluster, the profile of each pod")
+    text = "look at a server's decisions of so long; 0 = all that are remembered"
+    flags.add("window", "TIME", "0", text, seconds)
     add_output(flags)
-    add_verbosity(flags)
+    add_deciding(flags)
+    add_unknown_plugins(flags)
     parser.set_defaults(run=run)
 
 
-def run(args: argparse.Namespace, _options: tuple[Option, ...]) -> int:
+MANY_PODS = 200
+"""From here on a progress bar is shown."""
+
+
+def run(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
     """Carry it out."""
-    return _run_pod(args) if args.pod else _run_groups(args)
+    if said := choose_cluster(args):
+        complain(said)
+        return EXIT_USAGE
+    selection = selection_of(args)
+    if not args.server:
+        return _run_offline(args, options, selection)
+    return _run_pod(args) if args.pod else _run_groups(args, selection)
 
 
-def _run_groups(args: argparse.Namespace) -> int:
+def _run_groups(args: argparse.Namespace, selection: PodSelection) -> int:
     from mooring.v1 import decision_service_pb2 as pb
 
-    request = pb.SummarizeReasonsRequest(namespace=args.namespace, profile=args.profile)
+    request = pb.SummarizeReasonsRequest(
+        namespace=selection.namespace, profile=args.profile, label_selector=selection.selector
+    )
     request.window.FromNanoseconds(int(args.window * 1e9))
     found = remote.decide(args, "SummarizeReasons", request)
+    undecided = _undecided(args, selection, found.pod_count)
     if args.output == "table":
-        _print_groups(found)
+        if found.groups or not undecided:
+            _print_groups([_group(each) for each in found.groups], found.group_count)
+        _print_undecided(undecided)
     else:
         print_document(args.output, [_group(each) for each in found.groups])
-    return EXIT_UNSCHEDULED if found.groups else EXIT_OK
+    return EXIT_UNSCHEDULED if found.groups or undecided else EXIT_OK
 
 
-def _print_groups(found: pb.SummarizeReasonsResponse) -> None:
+def _undecided(args: argparse.Namespace, selection: PodSelection, known: int) -> list[str]:
+    """Return some of the pods without a node about which nothing is remembered, and "" for each other one.
+
+    Only numbers are compared: which pods the groups have, the server doesn't say.
+    """
+    if args.profile or args.window:
+        return []
+    pending = remote.pending_pods(args, selection)
+    count = max(0, len(pending) - known)
+    return (pending if count == len(pending) else [""] * count)[:count]
+
+
+def _print_undecided(pods: list[str]) -> None:
+    from mooring.cli.console import print_line
+
+    if not pods:
+        return
+    have = "1 pod has" if len(pods) == 1 else f"{len(pods)} pods have"
+    ask = f"; ask about one: mooring explain {pods[0]}" if pods[0] else ""
+    print_line(f"{have} no node, and no decision of this process says why{ask}")
+
+
+def _run_offline(args: argparse.Namespace, options: tuple[Option, ...], selection: PodSelection) -> int:
+    """Ask about each pod in the cluster as it is."""
+    from mooring.app.pending import pending_pods
+
+    key = pod_key(args.pod, args.namespace) if args.pod else ""
+
+    def wanted(pod: Pod) -> bool:
+        return pod.key == key if key else selection.wants(pod)
+
+    with read_and_shown("asking", many=MANY_PODS) as shown:
+        found = pending_pods(
+            engine_options(args, options), args.manifests, wanted, shown, profile=args.profile
+        )
+    groups = _grouped(found)
+    if args.output == "table":
+        _print_groups(groups, len(groups))
+    else:
+        print_document(args.output, groups)
+    return EXIT_UNSCHEDULED if found else EXIT_OK
+
+
+def _grouped(pods: list[PendingPod]) -> list[dict[str, Any]]:
+    """Return the pods by who made them and the dominant reason, as ``_group`` does."""
+    groups: dict[tuple[str, str, str], dict[str, Any]] = {}
+    for each in pods:
+        metadata, dominant = each.pod.metadata, each.dominant
+        owner = next((owner for owner in metadata.owner_references if owner.controller), None)
+        name = f"{owner.kind}/{owner.name}" if owner else ""
+        reason = f"{dominant.plugin}: {dominant.reason}"
+        group = groups.setdefault(
+            (metadata.namespace, name, reason),
+            {
+                "namespace": metadata.namespace,
+                "controller": name or None,
+                "plugin": dominant.plugin,
+                "reason": dominant.reason,
+                "nodes": dominant.count,
+                "pods": 0,
+                "examples": [],
+                "oldest": None,
+                "newest": None,
+                "lastSeq": None,
+                "trend": [],
+                "message": each.why.message if each.why else "",
+            },
+        )
+        group["pods"] += 1
+        group["examples"] = [*group["examples"], each.pod.key][:EXAMPLES]
+        created = metadata.creation_timestamp
+        group["oldest"] = min(filter(None, (group["oldest"], created)), default=None)
+        group["newest"] = max(filter(None, (group["newest"], created)), default=None)
+    return sorted(groups.values(), key=lambda group: -group["pods"])
+
+
+def _print_groups(groups: list[dict[str, Any]], count: int) -> None:
     from mooring.cli.console import print_line, put, table_of
 
-    if not found.groups:
-        print_line("no pod waits for a node, by what is remembered of decisions")
+    if not groups:
+        print_line("no pod waits for a node, as far as is known")
         return
-    put(table_of(COLUMNS, map(_row, found.groups)))
-    if found.group_count > len(found.groups):
-        print_line(f"... and {found.group_count - len(found.groups)} more groups")
+    put(table_of(COLUMNS, map(_row, groups)))
+    if count > len(groups):
+        print_line(f"... and {count - len(groups)} more groups")
 
 
-def _row(group: pb.ReasonGroup) -> tuple[str, ...]:
-    seconds_ago = time.time() - group.oldest_time.ToNanoseconds() / 1e9
-    owner = f"{group.controller_kind}/{group.controller_name}" if group.controller_kind else ""
-    plugin = f"{group.reason.plugin}: " if group.reason.plugin else ""
+def _row(group: dict[str, Any]) -> tuple[str, ...]:
+    plugin = f"{group['plugin']}: " if group["plugin"] else ""
     return (
-        str(group.pod_count),
-        group.namespace,
-        owner,
-        f"{plugin}{group.reason.reason}",
-        str(group.reason.node_count or ""),
-        f"{max(0.0, seconds_ago):.0f}s",
-        group.examples[0].name if group.examples else "",
+        str(group["pods"]),
+        group["namespace"],
+        group["controller"] or "",
+        f"{plugin}{group['reason']}",
+        str(group["nodes"] or ""),
+        _ago(group["oldest"]),
+        group["examples"][0].rpartition("/")[2] if group["examples"] else "",
     )
+
+
+def _ago(moment: str | None) -> str:
+    """Return how long ago a time was, as kubectl's AGE; "" for what is none."""
+    try:
+        passed = time.time() - datetime.fromisoformat(moment or "").timestamp()
+    except ValueError:
+        return ""
+    for unit, seconds_each in (("d", 86_400), ("h", 3_600), ("m", 60)):
+        if passed >= 2 * seconds_each:
+            return f"{passed / seconds_each:.0f}{unit}"
+    return f"{max(0.0, passed):.0f}s"
 
 
 def _group(group: pb.ReasonGroup) -> dict[str, Any]:
@@ -96,7 +233,6 @@ def _group(group: pb.ReasonGroup) -> dict[str, Any]:
 
 
 def _run_pod(args: argparse.Namespace) -> int:
-    from mooring.cli.console import print_line
     from mooring.v1 import decision_service_pb2 as pb
 
     namespace, _, name = pod_key(args.pod, args.namespace).rpartition("/")
@@ -105,7 +241,7 @@ def _run_pod(args: argparse.Namespace) -> int:
     if args.output != "table":
         print_document(args.output, [document_of(each) for each in found])
     elif not found:
-        print_line(f"nothing is remembered of pod {namespace}/{name}")
+        raise remote.CallError(remote.nothing_known(args, f"{namespace}/{name}"))
     else:
         _print_attempts(f"{namespace}/{name}", found)
     waits = not found or found[-1].result != pb.DECISION_RESULT_SCHEDULED

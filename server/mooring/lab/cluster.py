@@ -102,7 +102,7 @@ class Cluster:
     @property
     def pending(self) -> list[str]:
         """The pods that have no node yet."""
-        return [pod.key for pod in self._pods() if not pod.spec.node_name and not pod.finished]
+        return [pod.key for pod in self._pods() if pod.pending]
 
     def explain(self, pod: str, *, profile: str = "", seed: int = 0) -> Decision:
         """Return why a pod would go where; a running one as if it were pending.

@@ -34,6 +34,13 @@ class SwitchParser(argparse.ArgumentParser):
         given = [f"{word}=true" if word in switches else word for word in words]
         return super().parse_known_args(given, namespace)
 
+    def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Parse all; what is left over is told by the command that was given, with its own flags."""
+        found, unknown = self.parse_known_args(args, namespace)
+        if unknown:
+            _command_of(self, found).error(f"{_UNRECOGNIZED}{' '.join(unknown)}")
+        return found
+
     def error(self, message: str) -> NoReturn:
         """End with the one line that matters, and what may have been meant."""
         self.exit(2, f"{self.prog}: error: {message}{self._meant(message)}\nsee `{self.prog} --help`\n")
@@ -58,6 +65,15 @@ class SwitchParser(argparse.ArgumentParser):
         # argparse puts a blank between a flag and its value; the texts behind stay in their column.
         text = super().format_help().replace(f" {SWITCH}  ", f"{SWITCH}   ")
         return text.replace(f" {SWITCH}", SWITCH)
+
+
+def _command_of(parser: SwitchParser, found: argparse.Namespace) -> SwitchParser:
+    """Return the parser of the command that was given."""
+    for action in parser._actions:  # noqa: SLF001 - argparse has no other way to list them
+        if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001 - it has no public name
+            below: SwitchParser | None = action.choices.get(getattr(found, action.dest))
+            return _command_of(below, found) if below else parser
+    return parser
 
 
 def _options(parser: argparse.ArgumentParser) -> list[str]:

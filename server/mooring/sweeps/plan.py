@@ -70,7 +70,7 @@ def place(sweep: SweepPlan, run: Run) -> Figures:
     """
     options = replace(sweep.options, config=sweep.configs[run.config])
     core, manifests = core_over(options, sweep.workloads[run.workload])
-    pending = [pod for pod in manifests.pods if not pod.spec.node_name and not pod.finished]
+    pending = [pod for pod in manifests.pods if pod.pending]
     table = core.state.snapshot.nodes
     coming = sweep.arrivals.of(pending, table, run.seed)
     outcomes = place_in(core.engine, coming, lambda pods, _: pods, seed=run.seed)

@@ -22,7 +22,7 @@ class ShortNames:
     def of(cls, names: Iterable[str], *, whole: bool = False) -> ShortNames:
         """Return the short names of all nodes; whole ones if asked for, if none is long, or for a pipe."""
         known = list(names)
-        if whole or not is_width_known() or len(known) < 2 or max(map(len, known)) <= NAME_WIDTH:
+        if whole or not is_width_known() or not known or max(map(len, known)) <= NAME_WIDTH:
             return cls()
         ending: list[str] = []
         # What stands before the first dot always stays.

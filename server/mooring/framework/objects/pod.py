@@ -266,3 +266,8 @@ class Pod(Object, frozen=True):
     def finished(self) -> bool:
         """True when the pod has ended and holds nothing of its node any more."""
         return self.status.phase in ("Succeeded", "Failed")
+
+    @property
+    def pending(self) -> bool:
+        """True when the pod has no node yet, and has not ended."""
+        return not self.spec.node_name and not self.finished
