@@ -70,7 +70,7 @@ SHOWN = """() => new Promise((done) =>
   requestAnimationFrame(() => setTimeout(() => done(performance.now()))))"""
 
 
-@pytest.mark.parametrize("nodes", [5_000, 20_000])
+@pytest.mark.parametrize("nodes", [5_000, 20_000, 50_000])
 def test_only_what_is_in_sight_is_in_the_document(page: Page, nodes: int) -> None:
     answer = explanation(nodes)
     columns = encode(answer, {"made": "kept"})

@@ -42,9 +42,21 @@ def test_nodes_are_sorted_and_filtered(page: Page, live: Live) -> None:
     expect(grid.get_by_role("columnheader", name="Node", exact=False).first).to_have_attribute(
         "aria-sort", "ascending"
     )
-    page.get_by_label("Filter nodes by name or reason").fill("untolerated")
+    page.get_by_label("Filter nodes by name, reason or labels").fill("untolerated")
     expect(grid).to_have_attribute("aria-rowcount", "2")
     expect(grid.get_by_role("row").nth(1)).to_contain_text("worker-gpu")
+
+
+def test_nodes_with_labels_are_filtered(page: Page, live: Live) -> None:
+    page.goto(f"#/decisions/{live.decision('web-0').seq}")
+    words = page.get_by_label("Filter nodes by name, reason or labels")
+    words.fill("topology.kubernetes.io/zone=b")
+    grid = page.get_by_role("grid", name="Nodes and what each plugin says")
+    expect(grid).to_have_attribute("aria-rowcount", "3")
+    words.fill("zone=-")
+    expect(page.get_by_text("'-' is not a label value")).to_be_visible()
+    words.fill("")
+    expect(grid).to_have_attribute("aria-rowcount", "7")
 
 
 def test_a_reason_of_the_funnel_filters(page: Page, live: Live) -> None:
@@ -98,7 +110,7 @@ def test_a_rejected_node_says_what_it_would_take(page: Page, live: Live) -> None
     asked = page.get_by_role("region", name="worker-gpu")
     expect(asked).to_contain_text("Rejected. What it would take")
     expect(asked).to_contain_text("Add the toleration to the pod")
-    page.get_by_label("Filter nodes by name or reason").fill("worker-a1")
+    page.get_by_label("Filter nodes by name, reason or labels").fill("worker-a1")
     grid.get_by_role("row").nth(1).click()
     expect(page.get_by_role("region", name="worker-a1")).to_contain_text(
         re.compile(r"needs 64, has [\d.]+ left: [\d.]+ short")

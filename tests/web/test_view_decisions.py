@@ -52,6 +52,13 @@ def test_a_link_has_its_filter(page: Page) -> None:
     expect(rows.nth(1)).to_contain_text("default/picky")
 
 
+def test_close_decisions(page: Page) -> None:
+    page.goto("#/decisions?margin=0")
+    rows = page.get_by_role("grid", name=GRID).get_by_role("row")
+    expect(rows.nth(1)).to_contain_text("tied")
+    expect(rows.filter(has_text="default/big-")).to_have_count(0)
+
+
 def test_keys_move_and_open(page: Page) -> None:
     page.goto("#/decisions?pod=web-0")
     grid = page.get_by_role("grid", name=GRID)

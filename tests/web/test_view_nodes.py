@@ -14,9 +14,18 @@ def test_all_nodes_with_what_selected_them(page: Page) -> None:
     expect(grid).to_have_attribute("aria-rowcount", "7")
     grid.get_by_role("button", name="Selected").click()
     expect(grid.get_by_role("row").nth(1)).to_contain_text("default/web-")
-    page.get_by_label("Filter by name").fill("gpu")
+    page.get_by_label("Filter by name or labels").fill("gpu")
     expect(grid).to_have_attribute("aria-rowcount", "2")
     expect(page).to_have_url(re.compile(r"#/nodes\?name=gpu$"))
+
+
+def test_nodes_with_labels(page: Page) -> None:
+    page.goto("#/nodes")
+    page.get_by_label("Filter by name or labels").fill("topology.kubernetes.io/zone in (a)")
+    grid = page.get_by_role("grid", name="Nodes")
+    expect(grid).to_have_attribute("aria-rowcount", "3")
+    page.get_by_label("Filter by name or labels").fill("zone=-")
+    expect(page.get_by_role("alert")).to_contain_text("'-' is not a label value")
 
 
 def test_why_nothing_lands_there(page: Page) -> None:

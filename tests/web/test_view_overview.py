@@ -29,3 +29,13 @@ def test_whether_it_is_well(page: Page) -> None:
     expect(page.get_by_text("✓ synced")).to_be_visible()
     expect(page.get_by_role("definition").filter(has_text="Kubernetes 1.")).to_be_visible()
     expect(page.get_by_text("Pending pods")).to_be_visible()
+    expect(page.get_by_role("link", name="in force for")).to_be_visible()
+
+
+def test_a_replica_that_does_not_lead_says_who_does(page: Page) -> None:
+    page.route(
+        "**/ClusterService/GetClusterInfo*",
+        lambda route: route.fulfill(json={"synced": True, "leader": "other-pod", "kubeVersion": "1.37"}),
+    )
+    page.goto("#/")
+    expect(page.get_by_text("⚠ waits: other-pod leads")).to_be_visible()

@@ -1,7 +1,11 @@
 """Profiles and plugins: what is in force, where, in which order and with which weight."""
 
+import json
+
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
+
+from tests.web.live import Live
 
 pytestmark = pytest.mark.browser
 
@@ -26,3 +30,33 @@ def test_a_plugin_has_its_arguments_and_rejections(page: Page) -> None:
 def test_one_that_nobody_knows(page: Page) -> None:
     page.goto("#/plugins/Nothing")
     expect(page.get_by_text("The process knows no such plugin.")).to_be_visible()
+
+
+def test_two_configurations_are_compared(page: Page) -> None:
+    """The scheduler has one; what an earlier one differs in is told by the process, which is played here."""
+
+    def fulfill(route: Route) -> None:
+        asked = route.request.post_data_json or {}
+        weight = 1 if asked.get("configurationHash") == "before" else 5
+        document = json.dumps({"plugins": {"score": {"enabled": [{"name": "Fit", "weight": weight}]}}})
+        periods = [{"hash": "before", "beginTime": "2026-11-25T10:00:00Z"}, {"hash": "after"}]
+        profiles = [{"name": "mine", "configurationJson": document}]
+        route.fulfill(json={"profiles": profiles, "configurationHash": "after", "configurations": periods})
+
+    page.route("**/PluginService/ListProfiles*", fulfill)
+    page.goto("#/profiles")
+    page.get_by_role("link", name="what it changed").click()
+    row = page.get_by_role("row").filter(has_text="mine.plugins.score.enabled[Fit].weight")
+    expect(row.get_by_role("cell").first).to_have_text("1")
+    expect(row.get_by_role("cell").last).to_have_text("5")
+
+
+def test_a_decisions_configuration_is_compared_with_that_of_now(page: Page, live: Live) -> None:
+    page.goto(f"#/decisions/{live.decision('web-0').seq}")
+    page.get_by_title("What differs today").click()
+    expect(page.get_by_text("✓ Nothing differs.")).to_be_visible()
+
+
+def test_a_configuration_that_is_forgotten(page: Page) -> None:
+    page.goto("#/profiles?from=abc")
+    expect(page.get_by_role("alert")).to_contain_text("no configuration 'abc' has been in force")

@@ -72,6 +72,22 @@ def test_a_pending_pod_is_taken(page: Page) -> None:
     expect(page.get_by_label("Manifest of a pod or workload")).to_have_value(re.compile("disk: nvme"))
 
 
+def test_what_would_make_a_pod_fit(page: Page) -> None:
+    page.goto("#/pods/default/picky")
+    page.get_by_role("button", name="Find the fewest changes").click()
+    found = page.get_by_role("region", name="What would make it fit?")
+    expect(found.get_by_text(re.compile("worker-.. gets the label disk=nvme"))).to_be_visible()
+
+
+def test_what_would_make_a_pasted_pod_fit(page: Page) -> None:
+    page.goto("#/what-if")
+    ask(page, NVME.replace('"3"', '"7950m"'), "What would make it fit?")
+    found = page.get_by_role("region", name="What would make it fit?")
+    expect(found.get_by_text(re.compile(r"the pod requests [\d.]+ cpu in place of 8"))).to_be_visible()
+    ask(page, NVME, "What would make it fit?")
+    expect(found).to_contain_text("✓ It fits as it is.")
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [

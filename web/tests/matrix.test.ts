@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 
 import { closestNode, nextStep, requirements } from "../src/matrix/advice";
+import { configurationDifferences } from "../src/matrix/configuration";
 import { decodeColumns } from "../src/matrix/columns";
 import { decodeMatrix } from "../src/matrix/decode";
 import { differences } from "../src/matrix/differences";
@@ -8,7 +9,7 @@ import { funnel } from "../src/matrix/funnel";
 import { isEven, rejectionsOf } from "../src/matrix/matrix";
 import { commonSuffix } from "../src/matrix/names";
 import { rank, weightsOf } from "../src/matrix/ranking";
-import { rowsOf } from "../src/matrix/rows";
+import { isSelector, rowsOf } from "../src/matrix/rows";
 import { sentence } from "../src/matrix/sentence";
 import { weightsYaml } from "../src/matrix/weights_yaml";
 import { bytesOf, matrixOf, SUCCESS, TAINTED, TOO_SMALL } from "./samples";
@@ -208,5 +209,51 @@ profiles:
       - name: Fit
 `,
     );
+  });
+});
+
+describe("configurations", () => {
+  const fit = (weight: number) => ({ name: "NodeResourcesFit", weight });
+  const document = (...enabled: unknown[]) => ({ mine: { plugins: { score: { enabled } } } });
+
+  test("fields that differ are named, entries of lists by their names", () => {
+    expect(configurationDifferences(document(fit(1)), document(fit(5), { name: "Mine" }))).toEqual([
+      { path: "mine.plugins.score.enabled[NodeResourcesFit].weight", before: "1", after: "5" },
+      { path: "mine.plugins.score.enabled[Mine]", before: undefined, after: '{"name":"Mine"}' },
+    ]);
+    expect(configurationDifferences({ a: [1] }, { b: 2 })).toEqual([
+      { path: "a", before: "[1]", after: undefined },
+      { path: "b", before: undefined, after: "2" },
+    ]);
+  });
+
+  test("another order is a difference", () => {
+    expect(configurationDifferences(document(fit(1), { name: "Mine" }), document({ name: "Mine" }, fit(1)))).toEqual([
+      { path: "mine.plugins.score.enabled (order)", before: "[NodeResourcesFit] [Mine]", after: "[Mine] [NodeResourcesFit]" },
+    ]);
+  });
+
+  test("equal ones have none", () => {
+    expect(configurationDifferences(document(fit(1)), document(fit(1)))).toEqual([]);
+  });
+});
+
+describe("the filter of nodes", () => {
+  test.each([
+    ["zone=a", true],
+    ["zone!=a", true],
+    ["!gpu", true],
+    ["zone in (a, b)", true],
+    ["zone in (a", false],
+    ["worker-a1", false],
+    ["Insufficient cpu", false],
+  ])("%s", (words, selector) => {
+    expect(isSelector(words)).toBe(selector);
+  });
+
+  test("may be a set of names", () => {
+    const matrix = matrixOf();
+    const rows = rowsOf(matrix, rank(matrix, [1, 2]), { column: "total", descending: true }, "weighted", new Set([matrix.nodes[1]!]));
+    expect(rows).toEqual([1]);
   });
 });

@@ -8,7 +8,7 @@ import { differences } from "../matrix/differences";
 import { funnel, type Stage } from "../matrix/funnel";
 import { isEven, type Matrix, type Plugin, scoredIndex, shortName } from "../matrix/matrix";
 import { rank, type Ranking, weightsOf } from "../matrix/ranking";
-import { type Points, rowsOf } from "../matrix/rows";
+import { isSelector, type Points, rowsOf } from "../matrix/rows";
 import { sentence } from "../matrix/sentence";
 import { weightsYaml } from "../matrix/weights_yaml";
 import { shared, tokens } from "../styles";
@@ -32,6 +32,8 @@ const PINS = 2;
 export class DecisionElement extends LitElement {
   @property({ attribute: false }) columns: ArrayBuffer | undefined;
   @property() src = "";
+  /** Names the nodes with such labels, given as kubectl takes them; without it nodes are filtered by name and reason alone. */
+  @property({ attribute: false }) nodesWith: ((selector: string) => Promise<string[]>) | undefined;
 
   @state() private matrix: Matrix | undefined;
   @state() private problem = "";
@@ -39,6 +41,9 @@ export class DecisionElement extends LitElement {
   @state() private points: Points = "weighted";
   @state() private sorting: Sorting = { column: "total", descending: true };
   @state() private filter = "";
+  /** The nodes with the labels that the filter asks for; undefined where it asks for none. */
+  @state() private labelled: ReadonlySet<string> | undefined;
+  @state() private filterProblem = "";
   @state() private pins: number[] = [];
   @state() private node: number | undefined;
   @query("mooring-grid") private readonly grid?: Grid<number>;
@@ -91,7 +96,7 @@ export class DecisionElement extends LitElement {
     const state = changed as Map<string, unknown>;
     if (state.has("matrix") || state.has("weights")) this.ranking = rank(this.matrix, this.weights);
     if (state.has("matrix")) [this.stages, this.shownColumns] = [funnel(this.matrix), this.gridColumns(this.matrix)];
-    this.rows = rowsOf(this.matrix, this.ranking, this.sorting, this.points, this.filter);
+    this.rows = rowsOf(this.matrix, this.ranking, this.sorting, this.points, this.labelled ?? this.filter);
   }
 
   protected override render(): TemplateResult {
@@ -112,7 +117,7 @@ export class DecisionElement extends LitElement {
           <mooring-funnel
             .stages=${this.stages}
             .total=${matrix.nodes.length}
-            @mooring-filter=${(event: CustomEvent<string>) => (this.filter = event.detail)}
+            @mooring-filter=${(event: CustomEvent<string>) => void this.narrow(event.detail)}
           ></mooring-funnel>
         </section>
         ${matrix.plugins.length ? this.weighing(matrix) : nothing} ${matrix.scored.length ? nothing : this.details(matrix)}
@@ -156,7 +161,7 @@ export class DecisionElement extends LitElement {
     try {
       this.matrix = decodeMatrix(columns);
       this.weights = weightsOf(this.matrix);
-      [this.problem, this.pins, this.filter] = ["", [], ""];
+      [this.problem, this.pins, this.filter, this.labelled, this.filterProblem] = ["", [], "", undefined, ""];
       this.node = this.nearest = this.matrix.feasible ? undefined : closestNode(this.matrix);
     } catch (error) {
       this.problem = (error as Error).message;
@@ -195,17 +200,34 @@ export class DecisionElement extends LitElement {
   }
 
   private toolbar(matrix: Matrix): TemplateResult {
+    const by = this.nodesWith ? "name, reason or labels" : "name or reason";
     return html`<div class="row between">
-      <h2 id="nodes">${matrix.plugins.length ? "Nodes × plugins" : "Nodes"}</h2>
-      <input
-        type="search"
-        aria-label="Filter nodes by name or reason"
-        placeholder="Filter by name or reason"
-        .value=${this.filter}
-        @input=${(event: InputEvent) => (this.filter = (event.target as HTMLInputElement).value)}
-      />
-      ${matrix.scored.length ? this.pointsChoice() : nothing}
-    </div>`;
+        <h2 id="nodes">${matrix.plugins.length ? "Nodes × plugins" : "Nodes"}</h2>
+        <input
+          type="search"
+          aria-label="Filter nodes by ${by}"
+          placeholder="Filter by ${by}"
+          .value=${this.filter}
+          @input=${(event: InputEvent) => void this.narrow((event.target as HTMLInputElement).value)}
+        />
+        ${matrix.scored.length ? this.pointsChoice() : nothing}
+      </div>
+      ${this.filterProblem ? html`<p class="warn" role="status">⚠ ${this.filterProblem}</p>` : nothing}`;
+  }
+
+  /** Shows the nodes with these words, or with these labels as they are now; an answer to what is no longer typed is dropped. */
+  private async narrow(words: string): Promise<void> {
+    [this.filter, this.filterProblem] = [words, ""];
+    if (!this.nodesWith || !isSelector(words)) {
+      this.labelled = undefined;
+      return;
+    }
+    try {
+      const names = await this.nodesWith(words);
+      if (this.filter === words) this.labelled = new Set(names);
+    } catch (error) {
+      if (this.filter === words) this.filterProblem = (error as Error).message;
+    }
   }
 
   /** What all nodes have alike decides nothing: a line says it once in place of columns. */

@@ -16,9 +16,18 @@ type Compare = (a: number, b: number) => number;
 
 const COLLATOR = new Intl.Collator("en", { numeric: true });
 
-/** Returns the positions of nodes whose name or reason has the words; ties are in the order of the ranking. */
-export function rowsOf(matrix: Matrix, ranking: Ranking, order: Order, points: Points, words: string): number[] {
-  const rows = Array.from(ranking.order).filter(matcher(matrix, words));
+/** Whether words are conditions on labels, as kubectl takes them: app=web, !gpu, zone in (a, b). */
+export function isSelector(words: string): boolean {
+  return /=|^\s*!|\b(not)?in\s*\([^)]*\)/.test(words);
+}
+
+/**
+ * Returns the positions of the nodes that are wanted, by words in their name or reason or by a set of names; ties are in the order of
+ * the ranking.
+ */
+export function rowsOf(matrix: Matrix, ranking: Ranking, order: Order, points: Points, wanted: string | ReadonlySet<string>): number[] {
+  const matches = typeof wanted === "string" ? matcher(matrix, wanted) : (node: number) => wanted.has(matrix.nodes[node]!);
+  const rows = Array.from(ranking.order).filter(matches);
   if (order.column === "total" && order.descending) return rows;
   const compare = comparer(matrix, ranking, order.column, points);
   return rows.sort(order.descending ? (a, b) => compare(b, a) : compare);

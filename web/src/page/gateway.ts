@@ -20,6 +20,7 @@ export interface Methods {
   "PluginService/ListProfiles": [plugin.ListProfilesRequestJson, plugin.ListProfilesResponseJson];
   "SchedulingService/Explain": [scheduling.ExplainRequestJson, scheduling.ExplainResponseJson];
   "SimulationService/Capacity": [simulation.CapacityRequestJson, simulation.CapacityResponseJson];
+  "SimulationService/Change": [simulation.ChangeRequestJson, simulation.ChangeResponseJson];
   "SimulationService/ChangeSession": [simulation.ChangeSessionRequestJson, simulation.ChangeSessionResponseJson];
   "SimulationService/CloseSession": [simulation.CloseSessionRequestJson, simulation.CloseSessionResponseJson];
   "SimulationService/MarkSession": [simulation.MarkSessionRequestJson, simulation.MarkSessionResponseJson];
@@ -80,6 +81,11 @@ export function address(path: string): string {
   const process = parseRoute(location.hash).query.get("process");
   if (process) url.searchParams.set("process", process);
   return url.href;
+}
+
+/** Returns the names of the nodes with such labels, given as kubectl takes them. */
+export async function nodesWith(selector: string, signal?: AbortSignal): Promise<string[]> {
+  return (await call("ClusterService/ListNodes", { labelSelector: selector }, signal)).nodes?.names?.names ?? [];
 }
 
 function post(request: unknown): RequestInit {

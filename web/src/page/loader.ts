@@ -88,6 +88,7 @@ export class Loader<Value, Key = string> implements ReactiveController {
 const NEXT: Record<string, string> = {
   DECISION_NOT_FOUND: "The journal is bounded: the decision is forgotten, or the process was restarted since.",
   DECISION_NOT_REPEATABLE: "Explain the pod as of now instead.",
+  CONFIGURATION_NOT_FOUND: "Only the last configurations since the start are remembered: compare with another one.",
   NOT_IMPLEMENTED: "This process does not answer that: look at another one, or turn the journal on.",
   POD_NOT_FOUND: "The pod is gone, or not known yet.",
   SESSION_EXPIRED: "The copy of the cluster is too old: start over.",

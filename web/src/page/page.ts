@@ -31,7 +31,7 @@ const VIEWS: Record<string, View> = {
   pods: { title: "Pods", render: pods },
   nodes: { title: "Nodes", render: nodes },
   queue: { title: "Queue", render: ({ query }) => html`<mooring-queue .query=${query}></mooring-queue>` },
-  profiles: { title: "Profiles", render: () => html`<mooring-profiles></mooring-profiles>` },
+  profiles: { title: "Profiles", render: ({ query }) => html`<mooring-profiles .query=${query}></mooring-profiles>` },
   "what-if": { title: "What if", render: ({ query }) => html`<mooring-what-if .query=${query}></mooring-what-if>` },
   plugins: { title: "", render: ({ path: [, name = ""] }) => html`<mooring-plugin .name=${name}></mooring-plugin>` },
 };

@@ -5,7 +5,7 @@ import type { DecisionJson } from "../contract/mooring/v1/decision_service_pb";
 import "../elements/copy";
 import "../elements/decision";
 import { age, amount, duration } from "../matrix/amounts";
-import { address, call, decisionColumns } from "../page/gateway";
+import { address, call, decisionColumns, nodesWith } from "../page/gateway";
 import { Loader } from "../page/loader";
 import { link } from "../page/route";
 import { outcome, podName, quoted, word } from "../page/words";
@@ -82,7 +82,7 @@ export class DecisionView extends LitElement {
         </div>
       </div>
       ${this.record.show((decision) => (decision ? this.facts(decision) : nothing))}
-      ${this.columns.show((columns) => html`<mooring-decision .columns=${columns}></mooring-decision>`)}
+      ${this.columns.show((columns) => html`<mooring-decision .columns=${columns} .nodesWith=${nodesWith}></mooring-decision>`)}
       ${this.attempts.value && this.attempts.value.length > 1 ? this.timeline(this.attempts.value) : nothing}
       ${this.record.value ? manifest(this.record.value) : nothing}
     </div>`;
@@ -99,7 +99,7 @@ export class DecisionView extends LitElement {
       ["Waited", queueWait ? duration(queueWait) : ""],
       ["Took", duration(decision.duration)],
       ["Profile", html`<a href=${link(["profiles"])}>${provenance?.profile ?? ""}</a>`],
-      ["Configuration", html`<span class="mono">${(provenance?.configurationHash ?? "").slice(0, 8)}</span>`],
+      ["Configuration", configurationLink(provenance?.configurationHash ?? "")],
       ["State", `version ${provenance?.stateVersion ?? 0}`],
       ["Trace", decision.traceId ?? ""],
     ];
@@ -121,7 +121,8 @@ export class DecisionView extends LitElement {
     return html`<section class="card stack tight" aria-labelledby="attempts">
       <h2 id="attempts">All decisions about this pod</h2>
       <ol>
-        ${attempts.map((decision) => {
+        ${attempts.map((decision, at) => {
+          const [hash, before] = [decision, attempts[at - 1]].map((one) => one?.provenance?.configurationHash ?? "");
           const { mark, text, tone } = outcome(decision);
           const now = decision.seq === this.seq;
           return html`<li class=${now ? "now" : ""}>
@@ -129,6 +130,7 @@ export class DecisionView extends LitElement {
               <span class=${tone}>${mark}</span> ${text}</a
             >
             <span class="quiet">${word(decision.kind, "DECISION_KIND_")}, ${age(decision.time)} ago</span>
+            ${before && before !== hash ? configurationLink(before, hash) : nothing}
           </li>`;
         })}
       </ol>
@@ -141,6 +143,13 @@ export class DecisionView extends LitElement {
     const filter = { namespace: pod.namespace ?? "", pod: pod.name ?? "" };
     return (await call("DecisionService/ListDecisions", { filter, limit: 50 }, signal)).decisions ?? [];
   }
+}
+
+/** Leads to what is different in the configuration of now, or in that of a later decision. */
+function configurationLink(hash: string, later = ""): TemplateResult | typeof nothing {
+  if (!hash) return nothing;
+  const words = later ? "another configuration" : html`<span class="mono">${hash.slice(0, 8)}</span>`;
+  return html`<a href=${link(["profiles"], { from: hash, to: later })} title="What differs ${later ? "between them" : "today"}">${words}</a>`;
 }
 
 /** Returns the journal's record without the explanation, which is large as JSON. */

@@ -38,6 +38,7 @@ const FACETS = [
   ["node", "Node"],
   ["profile", "Profile"],
   ["plugin", "Rejected by"],
+  ["margin", "Margin at most"],
 ] as const;
 
 /** Decisions as they are made, the newest first. New ones wait while the list is paused. */
@@ -58,6 +59,10 @@ export class Decisions extends LitElement {
   static override styles = [
     shared,
     css`
+      .facets {
+        display: grid;
+        grid-template-columns: repeat(auto-fill, minmax(8rem, 1fr));
+      }
       .facets > label {
         display: grid;
         font-size: 0.8125rem;
@@ -65,7 +70,7 @@ export class Decisions extends LitElement {
       }
       .facets input,
       .facets select {
-        width: 9.5rem;
+        width: 100%;
         color: var(--text);
       }
       mooring-grid {
@@ -131,6 +136,7 @@ export class Decisions extends LitElement {
     const filter: DecisionFilterJson = {};
     const { query } = this;
     for (const name of ["namespace", "pod", "node", "profile"] as const) if (query.get(name)) filter[name] = query.get(name)!;
+    if (/^\d+$/.test(query.get("margin") ?? "")) filter.maxMargin = query.get("margin")!;
     if (query.get("plugin")) filter.rejectingPlugin = query.get("plugin")!;
     const result = RESULTS.find((one) => word(one, "DECISION_RESULT_") === query.get("result"));
     if (result) filter.results = [result];
@@ -220,10 +226,9 @@ const COLUMNS: GridColumn<DecisionJson>[] = [
   {
     id: "pod",
     title: "Pod",
-    width: "min(16rem, 45vw)",
+    width: "min(16rem, 42vw)",
     cell: ({ pod, seq }) => html`<a tabindex="-1" href=${link(["decisions", seq!])} title=${podName(pod)}>${podName(pod)}</a>`,
   },
-  { id: "time", title: "Time", width: "6rem", cell: ({ time }) => html`<time datetime=${time!} title=${`${age(time)} ago`}>${clock(time)}</time>` },
   {
     id: "outcome",
     title: "Outcome",
@@ -233,13 +238,17 @@ const COLUMNS: GridColumn<DecisionJson>[] = [
       return html`<span class=${tone} title=${text}>${mark} ${text}</span>`;
     },
   },
+  { id: "time", title: "Time", width: "6rem", cell: ({ time }) => html`<time datetime=${time!} title=${`${age(time)} ago`}>${clock(time)}</time>` },
   { id: "kind", title: "Kind", width: "5.5rem", cell: ({ kind }) => word(kind, "DECISION_KIND_") },
   {
     id: "margin",
     title: "Margin",
     width: "5rem",
     numeric: true,
-    cell: ({ runnerUpNode, total = "0", runnerUpTotal = "0" }) => (runnerUpNode ? amount(Number(total) - Number(runnerUpTotal)) : ""),
+    cell: ({ node, tieCount = 0, runnerUpNode, total = "0", runnerUpTotal = "0" }) => {
+      if (node && tieCount > 1) return html`<span title="${counted(tieCount, "node")} had the highest total">tied</span>`;
+      return runnerUpNode ? amount(Number(total) - Number(runnerUpTotal)) : "";
+    },
   },
   {
     id: "feasible",

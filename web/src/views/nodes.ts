@@ -6,11 +6,12 @@ import "../elements/copy";
 import "../elements/grid";
 import type { GridColumn, Sorting } from "../elements/grid";
 import { age, amount, counted } from "../matrix/amounts";
+import { isSelector } from "../matrix/rows";
 import { copiesOf } from "../page/copies";
-import { call } from "../page/gateway";
+import { call, nodesWith } from "../page/gateway";
 import { Loader } from "../page/loader";
 import { link, refine } from "../page/route";
-import { podName } from "../page/words";
+import { podName, quoted } from "../page/words";
 import { shared } from "../styles";
 
 const LOOKED_AT = 1_000;
@@ -26,7 +27,10 @@ interface Row {
 export class Nodes extends LitElement {
   @property({ attribute: false }) query = new URLSearchParams();
   @state() private sorting: Sorting = { column: "name", descending: false };
-  private readonly nodes = new Loader<{ rows: Row[]; decisions: number }>(this, listNodes, { every: 10_000 });
+  private readonly nodes = new Loader<{ rows: Row[]; decisions: number }>(this, (signal) => listNodes(this.selector(), signal), {
+    every: 10_000,
+    key: () => this.selector(),
+  });
 
   static override styles = [
     shared,
@@ -35,25 +39,26 @@ export class Nodes extends LitElement {
         --grid-height: calc(100vh - 13rem);
       }
       input {
-        width: min(20rem, 100%);
+        width: 20rem;
       }
     `,
   ];
 
   protected override render(): TemplateResult {
-    const wanted = (this.query.get("name") ?? "").toLowerCase();
+    const given = this.query.get("name") ?? "";
+    const wanted = this.selector() ? "" : given.toLowerCase();
     return html`<div class="stack">
       <div class="row between">
         <h1>Nodes</h1>
         <div class="row">
           <input
             type="search"
-            aria-label="Filter by name"
-            placeholder="Filter by name"
-            .value=${wanted}
+            aria-label="Filter by name or labels"
+            placeholder="Filter by name or labels, such as zone=a"
+            .value=${given}
             @input=${(event: InputEvent) => refine({ name: (event.target as HTMLInputElement).value })}
           />
-          <mooring-copy .copies=${copiesOf("kubectl get nodes", "ClusterService/ListNodes", {}, this.nodes.value?.rows ?? [])}></mooring-copy>
+          <mooring-copy .copies=${this.copies()}></mooring-copy>
         </div>
       </div>
       ${this.nodes.show(({ rows, decisions }) => {
@@ -71,6 +76,18 @@ export class Nodes extends LitElement {
           ></mooring-grid>`;
       })}
     </div>`;
+  }
+
+  private copies(): ReturnType<typeof copiesOf> {
+    const labelSelector = this.selector();
+    const command = `kubectl get nodes${labelSelector ? ` -l ${quoted(labelSelector)}` : ""}`;
+    return copiesOf(command, "ClusterService/ListNodes", { labelSelector }, this.nodes.value?.rows ?? []);
+  }
+
+  /** What is typed, where it is about labels. */
+  private selector(): string {
+    const given = this.query.get("name") ?? "";
+    return isSelector(given) ? given : "";
   }
 
   private sort(column: string): void {
@@ -108,9 +125,9 @@ const COLUMNS: GridColumn<Row>[] = [
   },
 ];
 
-async function listNodes(signal: AbortSignal): Promise<{ rows: Row[]; decisions: number }> {
-  const [{ nodes }, decisions] = await Promise.all([call("ClusterService/ListNodes", {}, signal), recent(signal)]);
-  const rows = new Map((nodes?.names?.names ?? []).map((name): [string, Row] => [name, { name, selected: 0, last: undefined }]));
+async function listNodes(selector: string, signal: AbortSignal): Promise<{ rows: Row[]; decisions: number }> {
+  const [names, decisions] = await Promise.all([nodesWith(selector, signal), recent(signal)]);
+  const rows = new Map(names.map((name): [string, Row] => [name, { name, selected: 0, last: undefined }]));
   for (const decision of decisions) {
     const row = rows.get(decision.node ?? "");
     if (row) [row.selected, row.last] = [row.selected + 1, decision];

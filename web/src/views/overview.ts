@@ -35,7 +35,7 @@ export class Overview extends LitElement {
     css`
       .tiles {
         display: grid;
-        grid-template-columns: repeat(auto-fit, minmax(11rem, 1fr));
+        grid-template-columns: repeat(auto-fit, minmax(min(11rem, 40vw), 1fr));
         gap: var(--s3);
       }
       .tile {
@@ -120,12 +120,13 @@ export class Overview extends LitElement {
         ${tile("Cluster state", html`<span class=${info.synced ? "good" : "warn"}>${info.synced ? "✓ synced" : "… reading"}</span>`, [
           staleness > STALE_SECONDS ? html`<span class="warn">⚠ ${seconds(staleness)} old</span>` : this.source(info),
         ])}
-        ${tile("Decisions", html`${this.rate()}`, [html`<a href=${link(["decisions"])}>as they are made</a>`])}
+        ${tile("Decisions", html`${this.rate()}`, [leadership(info)])}
         ${tile("Pending pods", html`<span class=${pending ? "warn" : "good"}>${pending ? "" : "✓ "}${amount(pending)}</span>`, [
           html`of ${counted(info.podCount ?? 0, "pod")}`,
         ])}
         ${tile("Nodes", html`${amount(info.nodeCount ?? 0)}`, [html`Kubernetes ${info.kubeVersion} rules`])}
         ${tile("Configuration", html`<span class="mono" title=${hash}>${hash.slice(0, 8)}</span>`, [
+          html`<a href=${link(["profiles"])}>in force for ${age(info.configurationTime)}</a>`,
           html`mooring ${info.serverVersion}, up ${age(info.startTime)}`,
         ])}
       </dl>
@@ -144,6 +145,12 @@ export class Overview extends LitElement {
     const rate = found.length / Math.max(1, passed);
     return rate >= 0.1 ? `${amount(rate)}/s` : `last ${age(found.at(-1)!.time)} ago`;
   }
+}
+
+/** Says whether this replica decides, where there are several. */
+function leadership({ leads = false, leader = "" }: GetClusterInfoResponseJson): TemplateResult {
+  if (!leads) return html`<span class="warn" title=${leader}>⚠ waits: ${leader || "nobody"} leads</span>`;
+  return html`${leader ? "✓ leads, " : nothing}<a href=${link(["decisions"])}>as they are made</a>`;
 }
 
 async function latest(signal: AbortSignal): Promise<DecisionJson[]> {

@@ -1,16 +1,18 @@
 import { html, LitElement, nothing, type TemplateResult } from "lit";
 import { customElement, property } from "lit/decorators.js";
+import { keyed } from "lit/directives/keyed.js";
 
 import type { DecisionJson, QueuedPodJson } from "../contract/mooring/v1/decision_service_pb";
 import "../elements/copy";
 import "../elements/decision";
 import { age, amount } from "../matrix/amounts";
 import { copiesOf } from "../page/copies";
-import { call, explainColumns } from "../page/gateway";
+import { call, explainColumns, nodesWith } from "../page/gateway";
 import { Loader } from "../page/loader";
 import { link } from "../page/route";
 import { quoted, word } from "../page/words";
 import { shared } from "../styles";
+import "./changes";
 import { decisionGrid } from "./decisions";
 import "./manifest";
 import { wakes } from "./queue";
@@ -60,10 +62,15 @@ export class Pod extends LitElement {
             <a href=${link(["what-if"], { pod: this.key() })}>What if …</a>
           </span>
         </div>
-        ${this.now.show((columns) => html`<mooring-decision .columns=${columns}></mooring-decision>`)}
+        ${this.now.show((columns) => html`<mooring-decision .columns=${columns} .nodesWith=${nodesWith}></mooring-decision>`)}
       </section>
+      ${this.now.value ? this.changes() : nothing}
       <mooring-manifest .namespace=${this.namespace} .name=${this.name}></mooring-manifest>
     </div>`;
+  }
+
+  private changes(): unknown {
+    return keyed(this.key(), html`<mooring-changes .pod=${this.question().pod}></mooring-changes>`);
   }
 
   private place(queued: QueuedPodJson): TemplateResult {

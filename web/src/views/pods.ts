@@ -36,7 +36,7 @@ export class Pods extends LitElement {
         --grid-height: calc(100vh - 13rem);
       }
       input {
-        width: min(20rem, 100%);
+        width: 20rem;
       }
     `,
   ];

@@ -1,9 +1,10 @@
 import { css, html, LitElement, nothing, type TemplateResult } from "lit";
-import { customElement } from "lit/decorators.js";
+import { customElement, property } from "lit/decorators.js";
 
-import type { ListProfilesResponseJson, PluginInfoJson, ProfileJson } from "../contract/mooring/v1/plugin_service_pb";
+import type { ConfigurationPeriodJson, ListProfilesResponseJson, PluginInfoJson, ProfileJson } from "../contract/mooring/v1/plugin_service_pb";
 import "../elements/copy";
-import { amount } from "../matrix/amounts";
+import { age, amount } from "../matrix/amounts";
+import { type ConfigurationDifference, configurationDifferences } from "../matrix/configuration";
 import { copiesOf } from "../page/copies";
 import { call } from "../page/gateway";
 import { Loader } from "../page/loader";
@@ -14,6 +15,12 @@ import { shared } from "../styles";
 /** The profiles: which plugin is in force at which extension point, in which order, and with which weight. */
 @customElement("mooring-profiles")
 export class Profiles extends LitElement {
+  /** `from` and `to` are the hashes of two configurations that are compared; without `to` with the one in force. */
+  @property({ attribute: false }) query = new URLSearchParams();
+
+  private readonly compared = new Loader<ConfigurationDifference[] | undefined>(this, (signal) => compare(this.query, signal), {
+    key: () => this.query.toString(),
+  });
   private readonly profiles = new Loader<ListProfilesResponseJson>(
     this,
     (signal) => call("PluginService/ListProfiles", {}, signal),
@@ -58,6 +65,9 @@ export class Profiles extends LitElement {
       .list thead th:nth-child(n + 2) {
         text-align: start;
       }
+      .periods {
+        padding-inline-start: var(--s4);
+      }
       .weight {
         font-weight: 600;
       }
@@ -73,9 +83,10 @@ export class Profiles extends LitElement {
         ></mooring-copy>
       </div>
       ${this.profiles.show(
-        ({ profiles = [], configurationHash = "" }) =>
+        ({ profiles = [], configurationHash = "", configurations = [] }) =>
           html`<p class="quiet">Configuration <span class="mono">${configurationHash}</span></p>
-            ${profiles.map(profile)}`,
+            ${this.query.get("from") ? this.comparison() : nothing}
+            ${configurations.length > 1 ? periods(configurations) : nothing} ${profiles.map(profile)}`,
       )}
       <section class="card stack tight" aria-labelledby="plugins">
         <h2 id="plugins">All plugins that the process knows</h2>
@@ -83,10 +94,74 @@ export class Profiles extends LitElement {
       </section>
     </div>`;
   }
+
+  private comparison(): TemplateResult {
+    const [from, to] = [this.query.get("from") ?? "", this.query.get("to") ?? ""];
+    return html`<section class="card stack tight" aria-labelledby="compared">
+      <div class="row between">
+        <h2 id="compared">From <span class="mono">${from.slice(0, 8)}</span> to ${to ? html`<span class="mono">${to.slice(0, 8)}</span>` : "now"}</h2>
+        <a href=${link(["profiles"])}>Close</a>
+      </div>
+      ${this.compared.show((found) => (found?.length ? differenceTable(found) : html`<p class="good">✓ Nothing differs.</p>`))}
+    </section>`;
+  }
+}
+
+/** Returns in what two configurations differ; undefined where none is to be compared. */
+async function compare(query: URLSearchParams, signal: AbortSignal): Promise<ConfigurationDifference[] | undefined> {
+  const [from, to] = [query.get("from"), query.get("to") ?? ""];
+  if (!from) return undefined;
+  const [before, after] = await Promise.all([documentOf(from, signal), documentOf(to, signal)]);
+  return configurationDifferences(before, after);
+}
+
+async function documentOf(configurationHash: string, signal: AbortSignal): Promise<Record<string, unknown>> {
+  const { profiles = [] } = await call("PluginService/ListProfiles", { configurationHash }, signal);
+  return Object.fromEntries(profiles.map(({ name = "", configurationJson = "{}" }) => [name, JSON.parse(configurationJson) as unknown]));
+}
+
+/** Returns the configurations since the start, each with what it changed. */
+function periods(found: ConfigurationPeriodJson[]): TemplateResult {
+  return html`<section class="card stack tight" aria-labelledby="periods">
+    <h2 id="periods">Since the start</h2>
+    <ol class="periods">
+      ${found.map(({ hash = "", beginTime }, at) => {
+        const before = found[at - 1]?.hash;
+        return html`<li>
+          <span class="mono">${hash.slice(0, 8)}</span> ${age(beginTime)} ago
+          ${before && before !== hash ? html`<a href=${link(["profiles"], { from: before, to: hash })}>what it changed</a>` : nothing}
+        </li>`;
+      })}
+    </ol>
+  </section>`;
 }
 
 export async function listPlugins(signal: AbortSignal): Promise<PluginInfoJson[]> {
   return (await call("PluginService/ListPlugins", {}, signal)).plugins ?? [];
+}
+
+function differenceTable(found: ConfigurationDifference[]): TemplateResult {
+  return html`<div class="scroll" tabindex="0" role="group" aria-label="Differences">
+    <table class="list">
+      <thead>
+        <tr>
+          <th scope="col">Field</th>
+          <th scope="col">Before</th>
+          <th scope="col">After</th>
+        </tr>
+      </thead>
+      <tbody>
+        ${found.map(
+          ({ path, before, after }) =>
+            html`<tr>
+              <th scope="row">${path}</th>
+              <td class="mono">${before ?? html`<span class="quiet">absent</span>`}</td>
+              <td class="mono">${after ?? html`<span class="quiet">absent</span>`}</td>
+            </tr>`,
+        )}
+      </tbody>
+    </table>
+  </div>`;
 }
 
 function profile({ name = "", extensionPoints = [], weightSum = "0", unsupportedPlugins = [] }: ProfileJson): TemplateResult {

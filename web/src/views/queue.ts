@@ -38,7 +38,7 @@ export class Queue extends LitElement {
     css`
       .places {
         display: grid;
-        grid-template-columns: repeat(auto-fit, minmax(11rem, 1fr));
+        grid-template-columns: repeat(auto-fit, minmax(9rem, 1fr));
         gap: var(--s3);
       }
       .place {

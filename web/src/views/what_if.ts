@@ -12,12 +12,14 @@ import { link } from "../page/route";
 import { Sandbox } from "../page/sandbox";
 import { podName } from "../page/words";
 import { shared } from "../styles";
+import "./changes";
 import { podLink } from "./pods";
 
 type Answer =
   | { kind: "explanation"; columns: ArrayBuffer }
   | { kind: "capacity"; found: CapacityResponseJson }
-  | { kind: "removal"; nodes: NodeRemovalJson[] };
+  | { kind: "removal"; nodes: NodeRemovalJson[] }
+  | { kind: "changes"; pod: PodSourceJson };
 
 const SUGGESTED = 200;
 const SAMPLE = `apiVersion: v1
@@ -183,11 +185,13 @@ export class WhatIf extends LitElement {
       <div class="row">
         <button class="primary" @click=${() => void this.askPlace()}>Where would it go?</button>
         <button @click=${() => void this.askCapacity()}>How many would fit?</button>
+        <button @click=${() => void this.askChanges()}>What would make it fit?</button>
       </div>`;
   }
 
   private shown(answer: Answer): TemplateResult {
     if (answer.kind === "explanation") return html`<mooring-decision .columns=${answer.columns}></mooring-decision>`;
+    if (answer.kind === "changes") return html`<mooring-changes .pod=${answer.pod} .session=${this.sandbox.session} asked></mooring-changes>`;
     if (answer.kind === "capacity") return capacity(answer.found);
     return html`<div class="stack">${answer.nodes.map(removal)}</div>`;
   }
@@ -214,6 +218,12 @@ export class WhatIf extends LitElement {
     return this.attempt("Counting", async () => {
       const shapes = [await this.pod()];
       this.answer = { kind: "capacity", found: await call("SimulationService/Capacity", { session: this.sandbox.session, shapes, includeNodes: true }) };
+    });
+  }
+
+  private askChanges(): Promise<void> {
+    return this.attempt("Reading the pod", async () => {
+      this.answer = { kind: "changes", pod: await this.pod() };
     });
   }
 

@@ -233,8 +233,8 @@ var e=globalThis,t=e.ShadowRoot&&(e.ShadyCSS===void 0||e.ShadyCSS.nativeShadow)&
       <span class="quiet" aria-hidden="true">Copy as</span>
       ${this.copies.map(e=>_`<button title=${e.text} @click=${()=>void this.copy(e)}>${this.done===e.name?`✓ `:``}${e.name}</button>`)}
       <span class="hidden" role="status">${this.done&&`${this.done} copied`}</span>
-    </span>`}async copy({name:e,text:t}){await tt(t),this.done=e,setTimeout(()=>this.done=``,2e3)}};O([T({attribute:!1})],et.prototype,`copies`,void 0),O([E()],et.prototype,`done`,void 0),et=O([w(`mooring-copy`)],et);async function tt(e){if(navigator.clipboard)return navigator.clipboard.writeText(e);let t=document.createElement(`textarea`);t.value=e,document.body.append(t),t.select(),document.execCommand(`copy`),t.remove()}var nt=new Intl.NumberFormat(`en-US`,{maximumFractionDigits:1}),rt=[``,`Ki`,`Mi`,`Gi`,`Ti`,`Pi`];function k(e){return nt.format(e)}function A(e,t){return`${k(e)} ${t}${e===1?``:`s`}`}function j(e,t){return e===`cpu`?k(t/1e3):ot(e)?st(t):k(t)}var it={n:1e-9,u:1e-6,m:.001,"":1,k:1e3,M:1e6,G:1e9,T:0xe8d4a51000,P:0x38d7ea4c68000,E:0xde0b6b3a7640000,Ki:1024,Mi:2**20,Gi:2**30,Ti:2**40,Pi:2**50,Ei:2**60};function at(e,t){let[,n=``,r=``]=/^([-+.\deE]*\d)([a-zA-Z]*)$/.exec(t)??[];return Number(n)*(it[r]??NaN)*(e===`cpu`?1e3:1)}function ot(e){return/^(memory|ephemeral-storage|hugepages-)/.test(e)}function st(e){let t=Math.min(rt.length-1,Math.max(0,Math.floor(Math.log2(Math.abs(e)||1)/10)));return`${k(e/1024**t)}${rt[t]}`}function ct(e){return e===void 0?``:lt(parseFloat(e))}function lt(e){return e<.001?`${k(Math.round(e*1e6))} µs`:e<1?`${k(e*1e3)} ms`:e<120?`${k(Math.round(e*10)/10)} s`:e<7200?`${k(Math.floor(e/60))} min`:e<172800?`${k(Math.floor(e/3600))} h`:`${k(Math.floor(e/86400))} d`}function M(e,t=Date.now()){if(!e)return``;let n=(t-Date.parse(e))/1e3;return n<1?`now`:lt(Math.floor(n))}function N(e,t){let n=e.nodes[t];return n.slice(0,n.length-e.suffix.length)}function ut({raw:e,normalized:t}){return e.every(t=>t===e[0])&&t.every(e=>e===t[0])}function dt(e,t){let n=e.verdicts[t]??0,r=new Set(n?[n]:[]),{nodes:i,statuses:a}=e.rejections;for(let e=ft(i,t);i[e]===t;e++)r.add(a[e]);return Array.from(r,t=>e.statuses[t])}function P(e,t){let n=ft(e.scored,t);return e.scored[n]===t?n:-1}function ft(e,t){let n=0,r=e.length;for(;n<r;){let i=n+r>>1;e[i]<t?n=i+1:r=i}return n}var pt={NodeResourcesFit:[[/Too many pods/,`Nodes are at their limit of pods: add a node, or raise maxPods of the kubelet.`],[/Insufficient (\S+)/,`Add a node with enough $1, lower the request, or see what holds $1 now.`]],NodeAffinity:[[/./,`Label a node as the pod's nodeSelector or node affinity asks, or correct the pod.`]],TaintToleration:[[/not-ready|unreachable|disk-pressure|memory-pressure/,`Repair the nodes: their taint says that they are not healthy.`],[/./,`Add the toleration to the pod, or remove the taint from a node.`]],NodeUnschedulable:[[/./,`Uncordon a node: kubectl uncordon NODE.`]],NodePorts:[[/./,`The host port is taken: drop hostPort, or add a node where it is free.`]],NodeName:[[/./,`spec.nodeName names another node: remove it from the pod.`]],InterPodAffinity:[[/existing pods/,`A running pod's anti-affinity keeps this pod away: look at pods with anti-affinity to its labels.`],[/anti-affinity/,`More replicas than places: add a node or zone, or make the anti-affinity preferred.`],[/./,`No pod matches the affinity on a node with room: check its labels and topologyKey.`]],PodTopologySpread:[[/missing/,`Label the nodes with the constraint's topologyKey.`],[/./,`Add room in the emptiest zone, raise maxSkew, or use whenUnsatisfiable: ScheduleAnyway.`]],VolumeBinding:[[/unbound immediate/,`Bind the PersistentVolumeClaim, or use a StorageClass with WaitForFirstConsumer.`],[/not found|non-existent/,`Create the PersistentVolumeClaim or volume that the pod names.`],[/./,`Add a node where the claim's volume can be: its zone or host is fixed by the volume.`]],VolumeZone:[[/./,`Add a node in the volume's zone.`]],NodeVolumeLimits:[[/./,`Nodes have as many volumes attached as they take: add a node.`]],VolumeRestrictions:[[/./,`Another pod uses the volume exclusively: wait for it, or use ReadWriteMany.`]],DynamicResources:[[/./,`No free device satisfies the claim: add devices, or relax the claim's selectors.`]],SchedulingGates:[[/./,`Whoever set the pod's schedulingGates has to remove them.`]],DefaultPreemption:[[/./,`Raise the pod's priority, or make room by hand.`]]},mt=`See the plugin's reason; what it needs is in its documentation.`;function ht(e,t){for(let[n,r]of pt[e??``]??[]){let e=n.exec(t??``);if(e)return r.replaceAll(`$1`,e[1]??``)}return mt}function gt(e,t){return dt(e,t).flatMap(({plugin:n=``,reasons:r=[``]})=>r.map(r=>({plugin:n,reason:r,figures:yt(e,t,r),step:ht(n,r)})))}function _t(e){let t,[n,r]=[1/0,1/0];for(let i=0;i<e.nodes.length;i++){let a=dt(e,i).length,o=a&&a<=n?vt(e,i):1/0;a&&(a<n||a===n&&o<r)&&([t,n,r]=[i,a,o])}return t}function vt(e,t){return e.resources.map(({requested:e,free:n})=>e?Math.max(0,e-n[t])/e:0).reduce((e,t)=>e+t,0)}function yt(e,t,n){let r=/^Too many pods/.test(n)?`pods`:/^Insufficient (\S+)/.exec(n)?.[1],i=e.resources.find(e=>e.name===r);if(!i)return``;let a=i.free[t];return`${`needs ${j(i.name,i.requested)}, has ${j(i.name,Math.max(0,a))} left`}: ${j(i.name,i.requested-a)} short`}var bt=4,xt=8,St={int8:(e,t,n)=>new Int8Array(e,t,n),uint8:(e,t,n)=>new Uint8Array(e,t,n),int16:(e,t,n)=>new Int16Array(e,t,n),uint16:(e,t,n)=>new Uint16Array(e,t,n),int32:(e,t,n)=>new Int32Array(e,t,n),uint32:(e,t,n)=>new Uint32Array(e,t,n),float64:(e,t,n)=>new Float64Array(e,t,n)};function Ct(e){if(e.byteLength<bt)throw Error(`columns: ${e.byteLength} bytes are too few for a header`);let t=new DataView(e).getUint32(0,!0),n=bt+t;if(n>e.byteLength)throw Error(`columns: the header of ${t} bytes is cut off`);let r=JSON.parse(new TextDecoder().decode(new Uint8Array(e,bt,t))),i=Math.ceil(n/xt)*xt,a=new Map;for(let{name:t,dtype:n,shape:o,offset:s}of r.arrays){let r=St[n];if(!r)throw Error(`columns: array ${t} has the unknown type ${n}`);let c=o.reduce((e,t)=>e*t,1);try{a.set(t,r(e,i+s,c))}catch{throw Error(`columns: array ${t} of ${c} ${n} at ${s} lies outside the answer`)}}return{header:r,arrays:a}}function wt(e){let t=e.length>1?e[0]:``;for(let n of e)for(;!n.endsWith(t)||n===t;){let e=t.indexOf(`.`,1);if(e<0)return``;t=t.slice(e)}return t}var Tt=new Uint32Array;function Et(e){let{header:t,arrays:n}=Ct(e),r=e=>n.get(e)??Tt;return{made:t.made,decision:t.decision,differences:t.differences??[],pod:t.pod,assigned:t.assigned,provenance:t.provenance,status:t.status,seed:BigInt(t.seed),nodes:t.nodes,suffix:wt(t.nodes),statuses:t.statuses,verdicts:r(`verdicts`),scored:r(`scored`),plugins:t.plugins.map(({name:e,weight:t},n)=>({name:e,weight:t,raw:r(`raw.${n}`),normalized:r(`normalized.${n}`)})),selected:t.selected,ties:r(`ties`),rejections:{nodes:r(`rejections.nodes`),statuses:r(`rejections.statuses`)},resources:t.resources.map(({name:e,requested:t},n)=>({name:e,requested:t,free:r(`free.${n}`)})),warnings:t.warnings,evaluated:t.evaluated,feasible:t.feasible}}function Dt(e,t,n,r){let i=P(e,n),a=P(e,r);return i<0||a<0?[]:e.plugins.map(({name:e,normalized:n},r)=>{let o=t[r],[s,c]=[n[i]*o,n[a]*o];return{plugin:e,first:s,second:c,lead:s-c}}).sort((e,t)=>Math.abs(t.lead)-Math.abs(e.lead))}var Ot=3;function kt(e){let t=At(e),n=[...(e.decision?.rejectingPlugins??[]).filter(e=>t.has(e)),...t.keys()],r=e.nodes.length;return[...new Set(n)].map(e=>{let n=[...t.get(e).values()].sort((e,t)=>t.count-e.count),i=n.reduce((e,t)=>e+t.count,0);return r-=i,{plugin:e,rejected:i,left:r,reasons:n}})}function At(e){let t=new Map;return e.verdicts.forEach((n,r)=>{if(!n)return;let{plugin:i=``,reasons:a=[]}=e.statuses[n],o=a.join(`, `),s=t.get(i)??new Map;t.set(i,s);let c=s.get(o)??{text:o,count:0,examples:[]};s.set(o,c),c.count++,c.examples.length<Ot&&c.examples.push(r)}),t}var F=(1n<<64n)-1n,I=128,jt=[7640891576956012808n,13503953896175478587n,4354685564936845355n,11912009170470909681n,5840696475078001361n,11170449401992604703n,2270897969802886507n,6620516959819538809n],Mt=[`0123456789abcdef`,`ea489fd61c02b753`,`b8c052fdae367194`,`7931dcbe265a40f8`,`905724afe1bc683d`,`2c6a0b834d75fe19`,`c51fed4a0763928b`,`db7ec13950f4862a`,`6fe9b308c2d714a5`,`a2847615fb9e3cd0`,`0123456789abcdef`,`ea489fd61c02b753`].map(e=>Array.from(e,e=>parseInt(e,16))),Nt=[[0,4,8,12],[1,5,9,13],[2,6,10,14],[3,7,11,15],[0,5,10,15],[1,6,11,12],[2,7,8,13],[3,4,9,14]];function Pt(e,t,n){return n>1?Number(Ft(e,t)%BigInt(n)):0}function Ft(e,t){let n=new TextEncoder().encode(t),r=new Uint8Array(I*(1+Math.ceil(n.length/I)));new DataView(r.buffer).setBigUint64(0,e&F,!0),r.set(n,I);let i=[...jt];i[0]^=BigInt(16844808);let a=I+n.length;for(let e=0;e<r.length;e+=I)It(i,new DataView(r.buffer,e,I),Math.min(e+I,a),e+I>=a);return i[0]}function It(e,t,n,r){let i=[...e,...jt];i[12]^=BigInt(n),r&&(i[14]^=F);for(let e of Mt)Nt.forEach(([n,r,a,o],s)=>{let c=n=>t.getBigUint64(8*e[n],!0);Lt(i,n,r,a,o,c(2*s),c(2*s+1))});for(let t=0;t<8;t++)e[t]^=i[t]^i[t+8]}function Lt(e,t,n,r,i,a,o){let s=(a,o,s)=>{e[t]=e[t]+e[n]+a&F,e[i]=Rt(e[i]^e[t],o),e[r]=e[r]+e[i]&F,e[n]=Rt(e[n]^e[r],s)};s(a,32n,24n),s(o,16n,63n)}function Rt(e,t){return(e>>t|e<<64n-t)&F}var zt=NaN;function Bt(e,t){let n=new Float64Array(e.nodes.length).fill(zt),r=Ht(e,t);e.scored.forEach((e,t)=>n[e]=r[t]);let i=Uint32Array.from(e.scored).sort((e,t)=>n[t]-n[e]||e-t),a=n[i[0]??-1],o=0;for(;o<i.length&&n[i[o]]===a;)o++;let s=Array.from(i.subarray(0,o)),c=Ut(e,s);return i.set([...s].sort((e,t)=>Number(t===c)-Number(e===c))),{totals:n,order:Wt(i,n),ties:s,selected:c,runnerUp:i[o]}}function Vt(e){return e.plugins.map(e=>e.weight)}function Ht(e,t){let n=new Float64Array(e.scored.length);return e.plugins.forEach(({normalized:e},r)=>{let i=t[r];for(let t=0;t<n.length;t++)n[t]+=e[t]*i}),n}function Ut(e,t){return t.length?t[Pt(e.seed,e.pod.uid??``,t.length)]:e.selected}function Wt(e,t){let n=new Uint32Array(t.length);n.set(e);let r=e.length;for(let e=0;e<t.length;e++)Number.isNaN(t[e])&&(n[r++]=e);return n}var Gt=new Intl.Collator(`en`,{numeric:!0});function Kt(e,t,n,r,i){let a=Array.from(t.order).filter(Yt(e,i));if(n.column===`total`&&n.descending)return a;let o=qt(e,t,n.column,r);return a.sort(n.descending?(e,t)=>o(t,e):o)}function qt(e,{totals:t},n,r){if(n===`node`)return(t,n)=>Gt.compare(e.nodes[t],e.nodes[n]);if(n===`verdict`)return(t,n)=>e.verdicts[t]-e.verdicts[n];if(n===`total`)return Jt(e=>t[e]);let i=e.plugins[Number(n.slice(7))],a=r===`raw`?i.raw:i.normalized;return Jt(t=>a[P(e,t)]??NaN)}function Jt(e){let t=t=>Number.isNaN(e(t))?-1/0:e(t);return(e,n)=>t(e)-t(n)||0}function Yt(e,t){let n=t.trim().toLowerCase();if(!n)return()=>!0;let r=e=>e.toLowerCase().includes(n),i=new Set(e.statuses.filter(({plugin:e=``,reasons:t=[]})=>r(`${e}: ${t.join(`, `)}`)));return t=>r(e.nodes[t])||dt(e,t).some(e=>i.has(e))}function Xt(e,t,n){let{assigned:r}=e,i=t.selected===void 0?$t(e):Zt(e,t,t.selected,n);return r?`is on ${r}; today it ${i}`:i}function Zt(e,t,n,r){let i=`${r.some((t,n)=>t!==e.plugins[n].weight)?`would go`:`goes`} to ${N(e,n)}${e.nodes[n]===e.assigned?` too`:``}`;if(!e.plugins.length||!e.scored.length)return`${i}: ${e.feasible===1?`the only feasible node, so nothing was scored`:`no plugin scores`}.`;let a=100*r.reduce((e,t)=>e+t,0),o=[`${k(t.totals[n])} of ${k(a)} points`];return t.ties.length>1&&o.push(`${k(t.ties.length)} nodes tied, seed ${e.seed} decided`),`${i}: ${o.join(`, `)}${Qt(e,t,r)}.`}function Qt(e,{selected:t,runnerUp:n,totals:r},i){if(t===void 0||n===void 0)return``;let a=r[t]-r[n],o=Dt(e,i,t,n).find(e=>e.lead>0);return`; ${N(e,n)} is ${k(a)} behind${o?` (${o.plugin})`:``}`}function $t(e){let t=e.decision?.nominatedNode,n=t?` Room is being made for it on ${t}.`:``;return`has no node: ${e.status.message||(e.status.reasons??[]).join(`, `)||`no node is feasible`}${n}`}function en(e,t){let n=e.plugins.flatMap(({name:e,weight:n},r)=>t[r]===n?[]:[{name:e,weight:t[r]}]),r=n.filter(({weight:e})=>!e),i=n.filter(({weight:e})=>e);return[`apiVersion: kubescheduler.config.k8s.io/v1`,`kind: KubeSchedulerConfiguration`,`profiles:`,`- schedulerName: ${JSON.stringify(e.provenance.profile??`default-scheduler`)}`,`  plugins:`,`    score:${n.length?``:` {}`}`,...i.length?[`      enabled:`,...i.flatMap(({name:e,weight:t})=>[`      - name: ${e}`,`        weight: ${t}`])]:[],...r.length?[`      disabled:`,...r.map(({name:e})=>`      - name: ${e}`)]:[],``].join(`
-`)}var L=class extends C{constructor(...e){super(...e),this.first=``,this.second=``,this.differences=[]}static{this.styles=[D,o`
+    </span>`}async copy({name:e,text:t}){await tt(t),this.done=e,setTimeout(()=>this.done=``,2e3)}};O([T({attribute:!1})],et.prototype,`copies`,void 0),O([E()],et.prototype,`done`,void 0),et=O([w(`mooring-copy`)],et);async function tt(e){if(navigator.clipboard)return navigator.clipboard.writeText(e);let t=document.createElement(`textarea`);t.value=e,document.body.append(t),t.select(),document.execCommand(`copy`),t.remove()}var nt=new Intl.NumberFormat(`en-US`,{maximumFractionDigits:1}),rt=[``,`Ki`,`Mi`,`Gi`,`Ti`,`Pi`];function k(e){return nt.format(e)}function A(e,t){return`${k(e)} ${t}${e===1?``:`s`}`}function j(e,t){return e===`cpu`?k(t/1e3):ot(e)?st(t):k(t)}var it={n:1e-9,u:1e-6,m:.001,"":1,k:1e3,M:1e6,G:1e9,T:0xe8d4a51000,P:0x38d7ea4c68000,E:0xde0b6b3a7640000,Ki:1024,Mi:2**20,Gi:2**30,Ti:2**40,Pi:2**50,Ei:2**60};function at(e,t){let[,n=``,r=``]=/^([-+.\deE]*\d)([a-zA-Z]*)$/.exec(t)??[];return Number(n)*(it[r]??NaN)*(e===`cpu`?1e3:1)}function ot(e){return/^(memory|ephemeral-storage|hugepages-)/.test(e)}function st(e){let t=Math.min(rt.length-1,Math.max(0,Math.floor(Math.log2(Math.abs(e)||1)/10)));return`${k(e/1024**t)}${rt[t]}`}function ct(e){return e===void 0?``:lt(parseFloat(e))}function lt(e){return e<.001?`${k(Math.round(e*1e6))} µs`:e<1?`${k(e*1e3)} ms`:e<120?`${k(Math.round(e*10)/10)} s`:e<7200?`${k(Math.floor(e/60))} min`:e<172800?`${k(Math.floor(e/3600))} h`:`${k(Math.floor(e/86400))} d`}function M(e,t=Date.now()){if(!e)return``;let n=(t-Date.parse(e))/1e3;return n<1?`now`:lt(Math.floor(n))}function N(e,t){let n=e.nodes[t];return n.slice(0,n.length-e.suffix.length)}function ut({raw:e,normalized:t}){return e.every(t=>t===e[0])&&t.every(e=>e===t[0])}function dt(e,t){let n=e.verdicts[t]??0,r=new Set(n?[n]:[]),{nodes:i,statuses:a}=e.rejections;for(let e=pt(i,t);i[e]===t;e++)r.add(a[e]);return Array.from(r,t=>e.statuses[t])}function ft(e,t){let n=pt(e.scored,t);return e.scored[n]===t?n:-1}function pt(e,t){let n=0,r=e.length;for(;n<r;){let i=n+r>>1;e[i]<t?n=i+1:r=i}return n}var mt={NodeResourcesFit:[[/Too many pods/,`Nodes are at their limit of pods: add a node, or raise maxPods of the kubelet.`],[/Insufficient (\S+)/,`Add a node with enough $1, lower the request, or see what holds $1 now.`]],NodeAffinity:[[/./,`Label a node as the pod's nodeSelector or node affinity asks, or correct the pod.`]],TaintToleration:[[/not-ready|unreachable|disk-pressure|memory-pressure/,`Repair the nodes: their taint says that they are not healthy.`],[/./,`Add the toleration to the pod, or remove the taint from a node.`]],NodeUnschedulable:[[/./,`Uncordon a node: kubectl uncordon NODE.`]],NodePorts:[[/./,`The host port is taken: drop hostPort, or add a node where it is free.`]],NodeName:[[/./,`spec.nodeName names another node: remove it from the pod.`]],InterPodAffinity:[[/existing pods/,`A running pod's anti-affinity keeps this pod away: look at pods with anti-affinity to its labels.`],[/anti-affinity/,`More replicas than places: add a node or zone, or make the anti-affinity preferred.`],[/./,`No pod matches the affinity on a node with room: check its labels and topologyKey.`]],PodTopologySpread:[[/missing/,`Label the nodes with the constraint's topologyKey.`],[/./,`Add room in the emptiest zone, raise maxSkew, or use whenUnsatisfiable: ScheduleAnyway.`]],VolumeBinding:[[/unbound immediate/,`Bind the PersistentVolumeClaim, or use a StorageClass with WaitForFirstConsumer.`],[/not found|non-existent/,`Create the PersistentVolumeClaim or volume that the pod names.`],[/./,`Add a node where the claim's volume can be: its zone or host is fixed by the volume.`]],VolumeZone:[[/./,`Add a node in the volume's zone.`]],NodeVolumeLimits:[[/./,`Nodes have as many volumes attached as they take: add a node.`]],VolumeRestrictions:[[/./,`Another pod uses the volume exclusively: wait for it, or use ReadWriteMany.`]],DynamicResources:[[/./,`No free device satisfies the claim: add devices, or relax the claim's selectors.`]],SchedulingGates:[[/./,`Whoever set the pod's schedulingGates has to remove them.`]],DefaultPreemption:[[/./,`Raise the pod's priority, or make room by hand.`]]},ht=`See the plugin's reason; what it needs is in its documentation.`;function gt(e,t){for(let[n,r]of mt[e??``]??[]){let e=n.exec(t??``);if(e)return r.replaceAll(`$1`,e[1]??``)}return ht}function _t(e,t){return dt(e,t).flatMap(({plugin:n=``,reasons:r=[``]})=>r.map(r=>({plugin:n,reason:r,figures:bt(e,t,r),step:gt(n,r)})))}function vt(e){let t,[n,r]=[1/0,1/0];for(let i=0;i<e.nodes.length;i++){let a=dt(e,i).length,o=a&&a<=n?yt(e,i):1/0;a&&(a<n||a===n&&o<r)&&([t,n,r]=[i,a,o])}return t}function yt(e,t){return e.resources.map(({requested:e,free:n})=>e?Math.max(0,e-n[t])/e:0).reduce((e,t)=>e+t,0)}function bt(e,t,n){let r=/^Too many pods/.test(n)?`pods`:/^Insufficient (\S+)/.exec(n)?.[1],i=e.resources.find(e=>e.name===r);if(!i)return``;let a=i.free[t];return`${`needs ${j(i.name,i.requested)}, has ${j(i.name,Math.max(0,a))} left`}: ${j(i.name,i.requested-a)} short`}var xt=4,St=8,Ct={int8:(e,t,n)=>new Int8Array(e,t,n),uint8:(e,t,n)=>new Uint8Array(e,t,n),int16:(e,t,n)=>new Int16Array(e,t,n),uint16:(e,t,n)=>new Uint16Array(e,t,n),int32:(e,t,n)=>new Int32Array(e,t,n),uint32:(e,t,n)=>new Uint32Array(e,t,n),float64:(e,t,n)=>new Float64Array(e,t,n)};function wt(e){if(e.byteLength<xt)throw Error(`columns: ${e.byteLength} bytes are too few for a header`);let t=new DataView(e).getUint32(0,!0),n=xt+t;if(n>e.byteLength)throw Error(`columns: the header of ${t} bytes is cut off`);let r=JSON.parse(new TextDecoder().decode(new Uint8Array(e,xt,t))),i=Math.ceil(n/St)*St,a=new Map;for(let{name:t,dtype:n,shape:o,offset:s}of r.arrays){let r=Ct[n];if(!r)throw Error(`columns: array ${t} has the unknown type ${n}`);let c=o.reduce((e,t)=>e*t,1);try{a.set(t,r(e,i+s,c))}catch{throw Error(`columns: array ${t} of ${c} ${n} at ${s} lies outside the answer`)}}return{header:r,arrays:a}}function Tt(e){let t=e.length>1?e[0]:``;for(let n of e)for(;!n.endsWith(t)||n===t;){let e=t.indexOf(`.`,1);if(e<0)return``;t=t.slice(e)}return t}var Et=new Uint32Array;function Dt(e){let{header:t,arrays:n}=wt(e),r=e=>n.get(e)??Et;return{made:t.made,decision:t.decision,differences:t.differences??[],pod:t.pod,assigned:t.assigned,provenance:t.provenance,status:t.status,seed:BigInt(t.seed),nodes:t.nodes,suffix:Tt(t.nodes),statuses:t.statuses,verdicts:r(`verdicts`),scored:r(`scored`),plugins:t.plugins.map(({name:e,weight:t},n)=>({name:e,weight:t,raw:r(`raw.${n}`),normalized:r(`normalized.${n}`)})),selected:t.selected,ties:r(`ties`),rejections:{nodes:r(`rejections.nodes`),statuses:r(`rejections.statuses`)},resources:t.resources.map(({name:e,requested:t},n)=>({name:e,requested:t,free:r(`free.${n}`)})),warnings:t.warnings,evaluated:t.evaluated,feasible:t.feasible}}function Ot(e,t,n,r){let i=ft(e,n),a=ft(e,r);return i<0||a<0?[]:e.plugins.map(({name:e,normalized:n},r)=>{let o=t[r],[s,c]=[n[i]*o,n[a]*o];return{plugin:e,first:s,second:c,lead:s-c}}).sort((e,t)=>Math.abs(t.lead)-Math.abs(e.lead))}var kt=3;function At(e){let t=jt(e),n=[...(e.decision?.rejectingPlugins??[]).filter(e=>t.has(e)),...t.keys()],r=e.nodes.length;return[...new Set(n)].map(e=>{let n=[...t.get(e).values()].sort((e,t)=>t.count-e.count),i=n.reduce((e,t)=>e+t.count,0);return r-=i,{plugin:e,rejected:i,left:r,reasons:n}})}function jt(e){let t=new Map;return e.verdicts.forEach((n,r)=>{if(!n)return;let{plugin:i=``,reasons:a=[]}=e.statuses[n],o=a.join(`, `),s=t.get(i)??new Map;t.set(i,s);let c=s.get(o)??{text:o,count:0,examples:[]};s.set(o,c),c.count++,c.examples.length<kt&&c.examples.push(r)}),t}var Mt=(1n<<64n)-1n,P=128,Nt=[7640891576956012808n,13503953896175478587n,4354685564936845355n,11912009170470909681n,5840696475078001361n,11170449401992604703n,2270897969802886507n,6620516959819538809n],Pt=[`0123456789abcdef`,`ea489fd61c02b753`,`b8c052fdae367194`,`7931dcbe265a40f8`,`905724afe1bc683d`,`2c6a0b834d75fe19`,`c51fed4a0763928b`,`db7ec13950f4862a`,`6fe9b308c2d714a5`,`a2847615fb9e3cd0`,`0123456789abcdef`,`ea489fd61c02b753`].map(e=>Array.from(e,e=>parseInt(e,16))),Ft=[[0,4,8,12],[1,5,9,13],[2,6,10,14],[3,7,11,15],[0,5,10,15],[1,6,11,12],[2,7,8,13],[3,4,9,14]];function It(e,t,n){return n>1?Number(Lt(e,t)%BigInt(n)):0}function Lt(e,t){let n=new TextEncoder().encode(t),r=new Uint8Array(P*(1+Math.ceil(n.length/P)));new DataView(r.buffer).setBigUint64(0,e&Mt,!0),r.set(n,P);let i=[...Nt];i[0]^=BigInt(16844808);let a=P+n.length;for(let e=0;e<r.length;e+=P)Rt(i,new DataView(r.buffer,e,P),Math.min(e+P,a),e+P>=a);return i[0]}function Rt(e,t,n,r){let i=[...e,...Nt];i[12]^=BigInt(n),r&&(i[14]^=Mt);for(let e of Pt)Ft.forEach(([n,r,a,o],s)=>{let c=n=>t.getBigUint64(8*e[n],!0);zt(i,n,r,a,o,c(2*s),c(2*s+1))});for(let t=0;t<8;t++)e[t]^=i[t]^i[t+8]}function zt(e,t,n,r,i,a,o){let s=(a,o,s)=>{e[t]=e[t]+e[n]+a&Mt,e[i]=Bt(e[i]^e[t],o),e[r]=e[r]+e[i]&Mt,e[n]=Bt(e[n]^e[r],s)};s(a,32n,24n),s(o,16n,63n)}function Bt(e,t){return(e>>t|e<<64n-t)&Mt}var Vt=NaN;function Ht(e,t){let n=new Float64Array(e.nodes.length).fill(Vt),r=Wt(e,t);e.scored.forEach((e,t)=>n[e]=r[t]);let i=Uint32Array.from(e.scored).sort((e,t)=>n[t]-n[e]||e-t),a=n[i[0]??-1],o=0;for(;o<i.length&&n[i[o]]===a;)o++;let s=Array.from(i.subarray(0,o)),c=Gt(e,s);return i.set([...s].sort((e,t)=>Number(t===c)-Number(e===c))),{totals:n,order:Kt(i,n),ties:s,selected:c,runnerUp:i[o]}}function Ut(e){return e.plugins.map(e=>e.weight)}function Wt(e,t){let n=new Float64Array(e.scored.length);return e.plugins.forEach(({normalized:e},r)=>{let i=t[r];for(let t=0;t<n.length;t++)n[t]+=e[t]*i}),n}function Gt(e,t){return t.length?t[It(e.seed,e.pod.uid??``,t.length)]:e.selected}function Kt(e,t){let n=new Uint32Array(t.length);n.set(e);let r=e.length;for(let e=0;e<t.length;e++)Number.isNaN(t[e])&&(n[r++]=e);return n}var qt=new Intl.Collator(`en`,{numeric:!0});function Jt(e){return/=|^\s*!|\b(not)?in\s*\([^)]*\)/.test(e)}function Yt(e,t,n,r,i){let a=typeof i==`string`?Qt(e,i):t=>i.has(e.nodes[t]),o=Array.from(t.order).filter(a);if(n.column===`total`&&n.descending)return o;let s=Xt(e,t,n.column,r);return o.sort(n.descending?(e,t)=>s(t,e):s)}function Xt(e,{totals:t},n,r){if(n===`node`)return(t,n)=>qt.compare(e.nodes[t],e.nodes[n]);if(n===`verdict`)return(t,n)=>e.verdicts[t]-e.verdicts[n];if(n===`total`)return Zt(e=>t[e]);let i=e.plugins[Number(n.slice(7))],a=r===`raw`?i.raw:i.normalized;return Zt(t=>a[ft(e,t)]??NaN)}function Zt(e){let t=t=>Number.isNaN(e(t))?-1/0:e(t);return(e,n)=>t(e)-t(n)||0}function Qt(e,t){let n=t.trim().toLowerCase();if(!n)return()=>!0;let r=e=>e.toLowerCase().includes(n),i=new Set(e.statuses.filter(({plugin:e=``,reasons:t=[]})=>r(`${e}: ${t.join(`, `)}`)));return t=>r(e.nodes[t])||dt(e,t).some(e=>i.has(e))}function $t(e,t,n){let{assigned:r}=e,i=t.selected===void 0?nn(e):en(e,t,t.selected,n);return r?`is on ${r}; today it ${i}`:i}function en(e,t,n,r){let i=`${r.some((t,n)=>t!==e.plugins[n].weight)?`would go`:`goes`} to ${N(e,n)}${e.nodes[n]===e.assigned?` too`:``}`;if(!e.plugins.length||!e.scored.length)return`${i}: ${e.feasible===1?`the only feasible node, so nothing was scored`:`no plugin scores`}.`;let a=100*r.reduce((e,t)=>e+t,0),o=[`${k(t.totals[n])} of ${k(a)} points`];return t.ties.length>1&&o.push(`${k(t.ties.length)} nodes tied, seed ${e.seed} decided`),`${i}: ${o.join(`, `)}${tn(e,t,r)}.`}function tn(e,{selected:t,runnerUp:n,totals:r},i){if(t===void 0||n===void 0)return``;let a=r[t]-r[n],o=Ot(e,i,t,n).find(e=>e.lead>0);return`; ${N(e,n)} is ${k(a)} behind${o?` (${o.plugin})`:``}`}function nn(e){let t=e.decision?.nominatedNode,n=t?` Room is being made for it on ${t}.`:``;return`has no node: ${e.status.message||(e.status.reasons??[]).join(`, `)||`no node is feasible`}${n}`}function rn(e,t){let n=e.plugins.flatMap(({name:e,weight:n},r)=>t[r]===n?[]:[{name:e,weight:t[r]}]),r=n.filter(({weight:e})=>!e),i=n.filter(({weight:e})=>e);return[`apiVersion: kubescheduler.config.k8s.io/v1`,`kind: KubeSchedulerConfiguration`,`profiles:`,`- schedulerName: ${JSON.stringify(e.provenance.profile??`default-scheduler`)}`,`  plugins:`,`    score:${n.length?``:` {}`}`,...i.length?[`      enabled:`,...i.flatMap(({name:e,weight:t})=>[`      - name: ${e}`,`        weight: ${t}`])]:[],...r.length?[`      disabled:`,...r.map(({name:e})=>`      - name: ${e}`)]:[],``].join(`
+`)}var F=class extends C{constructor(...e){super(...e),this.first=``,this.second=``,this.differences=[]}static{this.styles=[D,o`
       table {
         width: 100%;
         border-collapse: collapse;
@@ -310,9 +310,9 @@ var e=globalThis,t=e.ShadowRoot&&(e.ShadyCSS===void 0||e.ShadyCSS.nativeShadow)&
           ${this.differences.map(e=>_`<tr>
                 <th scope="row">${e.plugin}</th>
                 <td>${k(e.first)}</td>
-                <td class="bar">${tn(e.lead/n)}</td>
+                <td class="bar">${an(e.lead/n)}</td>
                 <td>${k(e.second)}</td>
-                <td>${nn(e.lead)}</td>
+                <td>${on(e.lead)}</td>
               </tr>`)}
         </tbody>
         <tfoot>
@@ -321,11 +321,11 @@ var e=globalThis,t=e.ShadowRoot&&(e.ShadyCSS===void 0||e.ShadyCSS.nativeShadow)&
             <td>${k(e(e=>e.first))}</td>
             <td class="bar"></td>
             <td>${k(e(e=>e.second))}</td>
-            <td>${nn(t)}</td>
+            <td>${on(t)}</td>
           </tr>
         </tfoot>
       </table>
-    </div>`}verdict(e){if(!e)return _`<strong>${this.first}</strong> and <strong>${this.second}</strong> are tied.`;let[t,n]=e>0?[this.first,this.second]:[this.second,this.first];return _`<strong>${t}</strong> is ${k(Math.abs(e))} ahead of <strong>${n}</strong>.`}};O([T()],L.prototype,`first`,void 0),O([T()],L.prototype,`second`,void 0),O([T({attribute:!1})],L.prototype,`differences`,void 0),L=O([w(`mooring-comparison`)],L);function tn(e){let t=`width: ${100*Math.abs(e)}%`;return _`<span class="axis" aria-hidden="true"><span class=${e>0?`ahead`:`behind`} .style=${t}></span></span>`}function nn(e){return e>0?`+${k(e)}`:e<0?`−${k(-e)}`:`0`}var rn=class extends C{constructor(...e){super(...e),this.stages=[],this.total=0}static{this.styles=[D,o`
+    </div>`}verdict(e){if(!e)return _`<strong>${this.first}</strong> and <strong>${this.second}</strong> are tied.`;let[t,n]=e>0?[this.first,this.second]:[this.second,this.first];return _`<strong>${t}</strong> is ${k(Math.abs(e))} ahead of <strong>${n}</strong>.`}};O([T()],F.prototype,`first`,void 0),O([T()],F.prototype,`second`,void 0),O([T({attribute:!1})],F.prototype,`differences`,void 0),F=O([w(`mooring-comparison`)],F);function an(e){let t=`width: ${100*Math.abs(e)}%`;return _`<span class="axis" aria-hidden="true"><span class=${e>0?`ahead`:`behind`} .style=${t}></span></span>`}function on(e){return e>0?`+${k(e)}`:e<0?`−${k(-e)}`:`0`}var sn=class extends C{constructor(...e){super(...e),this.stages=[],this.total=0}static{this.styles=[D,o`
       ol {
         list-style: none;
         display: grid;
@@ -400,7 +400,7 @@ var e=globalThis,t=e.ShadowRoot&&(e.ShadyCSS===void 0||e.ShadyCSS.nativeShadow)&
       </ul>
     </li>`}track(e,t){let n=e=>`width: ${100*e/Math.max(1,this.total)}%`;return _`<span class="track" aria-hidden="true"
       ><span class="left" .style=${n(e)}></span><span class="rejected" .style=${n(t)}></span
-    ></span>`}show(e){this.dispatchEvent(new CustomEvent(`mooring-filter`,{detail:e}))}};O([T({attribute:!1})],rn.prototype,`stages`,void 0),O([T({type:Number})],rn.prototype,`total`,void 0),rn=O([w(`mooring-funnel`)],rn);var R=30,an=4,z=class extends C{constructor(...e){super(...e),this.columns=[],this.rows=[],this.keyOf=e=>String(e),this.marksOf=()=>``,this.restOf=()=>void 0,this.label=``,this.empty=`Nothing here.`,this.first=0,this.shown=40,this.from=1,this.to=1/0,this.sized=new ResizeObserver(()=>this.measure()),this.measure=()=>{let{scrollTop:e,clientHeight:t}=this.scroller;this.shown=Math.ceil(t/R)+8,this.first=Math.max(0,Math.min(Math.floor(e/R)-an,this.rows.length-this.shown)),this.measureColumns()}}static{this.styles=[D,o`
+    ></span>`}show(e){this.dispatchEvent(new CustomEvent(`mooring-filter`,{detail:e}))}};O([T({attribute:!1})],sn.prototype,`stages`,void 0),O([T({type:Number})],sn.prototype,`total`,void 0),sn=O([w(`mooring-funnel`)],sn);var I=30,cn=4,L=class extends C{constructor(...e){super(...e),this.columns=[],this.rows=[],this.keyOf=e=>String(e),this.marksOf=()=>``,this.restOf=()=>void 0,this.label=``,this.empty=`Nothing here.`,this.first=0,this.shown=40,this.from=1,this.to=1/0,this.sized=new ResizeObserver(()=>this.measure()),this.measure=()=>{let{scrollTop:e,clientHeight:t}=this.scroller;this.shown=Math.ceil(t/I)+8,this.first=Math.max(0,Math.min(Math.floor(e/I)-cn,this.rows.length-this.shown)),this.measureColumns()}}static{this.styles=[D,o`
       .scroller {
         overflow: auto;
         max-height: var(--grid-height, 70vh);
@@ -525,14 +525,14 @@ var e=globalThis,t=e.ShadowRoot&&(e.ShadyCSS===void 0||e.ShadyCSS.nativeShadow)&
         <div class="titles line" role="row" aria-rowindex="1" .style=${`grid-template-columns: ${e}`}>
           ${this.columns.map(e=>this.heading(e))}
         </div>
-        <div class="body" role="presentation" .style=${`height: ${this.rows.length*R}px`}>
-          <div class="window" role="presentation" .style=${`top: ${(this.first+1)*R}px`}>
+        <div class="body" role="presentation" .style=${`height: ${this.rows.length*I}px`}>
+          <div class="window" role="presentation" .style=${`top: ${(this.first+1)*I}px`}>
             ${Array.from({length:Math.max(0,t-this.first)},(t,r)=>this.line(this.first+r,e,n))}
           </div>
         </div>
       </div>
       ${this.rows.length?y:_`<p class="empty">${this.empty}</p>`}
-    </div>`}reveal(e){let t=this.rows[e];if(t===void 0)return;this.activeKey=this.keyOf(t);let n=e*R,r=this.scroller.clientHeight-60;n<this.scroller.scrollTop?this.scroller.scrollTop=n:n>this.scroller.scrollTop+r&&(this.scroller.scrollTop=n-r),this.measure()}heading(e){let t=this.sorting?.column===e.id?this.sorting:void 0,n=t&&(t.descending?`descending`:`ascending`),r=t?t.descending?` ↓`:` ↑`:``;return _`<div role="columnheader" aria-colindex=${this.columns.indexOf(e)+1} class=${e.numeric?`numeric`:``} aria-sort=${n??y} title=${e.title}>
+    </div>`}reveal(e){let t=this.rows[e];if(t===void 0)return;this.activeKey=this.keyOf(t);let n=e*I,r=this.scroller.clientHeight-60;n<this.scroller.scrollTop?this.scroller.scrollTop=n:n>this.scroller.scrollTop+r&&(this.scroller.scrollTop=n-r),this.measure()}heading(e){let t=this.sorting?.column===e.id?this.sorting:void 0,n=t&&(t.descending?`descending`:`ascending`),r=t?t.descending?` ↓`:` ↑`:``;return _`<div role="columnheader" aria-colindex=${this.columns.indexOf(e)+1} class=${e.numeric?`numeric`:``} aria-sort=${n??y} title=${e.title}>
       ${e.sortable?_`<button @click=${()=>this.tell(`mooring-sort`,e.id)}>${e.title}${r}</button>`:e.title}
     </div>`}line(e,t,n){let r=this.rows[e];return _`<div
       class="line ${this.marksOf(r)} ${e===n?`active`:``}"
@@ -543,15 +543,15 @@ var e=globalThis,t=e.ShadowRoot&&(e.ShadyCSS===void 0||e.ShadyCSS.nativeShadow)&
       .style=${`grid-template-columns: ${t}`}
       @click=${e=>this.onClick(e,r)}
     >
-      ${this.columns.slice(0,1).map(e=>on(e,r,0))} ${this.rest(r)}
-    </div>`}rest(e){let t=this.restOf(e);return t?_`<div role="gridcell" class="cell rest" aria-colindex="2" aria-colspan=${this.columns.length-1}>${t}</div>`:this.columns.slice(this.from,this.to).map((t,n)=>on(t,e,this.from+n))}activeIndex(e=0,t=this.rows.length){if(this.activeKey===void 0)return-1;for(let n=e;n<t;n++)if(this.keyOf(this.rows[n])===this.activeKey)return n;return-1}measureColumns(){let{scrollLeft:e,clientWidth:t}=this.scroller,n=Array.from(this.scroller.querySelectorAll(`[role="columnheader"]`)),r=n=>n.offsetLeft<e+t&&n.offsetLeft+n.offsetWidth>e,i=n.flatMap((e,t)=>t&&r(e)?[t]:[]);[this.from,this.to]=[i[0]??1,(i.at(-1)??n.length)+1]}onClick(e,t){e.composedPath().some(e=>e instanceof HTMLAnchorElement)||(this.activeKey=this.keyOf(t),this.tell(`mooring-open`,t))}onKey(e){if(e.target!==this.scroller)return;let t=Math.max(1,Math.floor(this.scroller.clientHeight/R)-2),n={ArrowDown:1,ArrowUp:-1,PageDown:t,PageUp:-t,Home:-1/0,End:1/0}[e.key],r=this.activeIndex(),i=this.rows[r];if(n!==void 0)this.reveal(Math.max(0,Math.min(this.rows.length-1,r+n)));else if(e.key===`Enter`&&i!==void 0)this.tell(`mooring-open`,i);else if(e.key===` `&&i!==void 0)this.tell(`mooring-pick`,i);else return;e.preventDefault()}tell(e,t){this.dispatchEvent(new CustomEvent(e,{detail:t}))}};O([T({attribute:!1})],z.prototype,`columns`,void 0),O([T({attribute:!1})],z.prototype,`rows`,void 0),O([T({attribute:!1})],z.prototype,`keyOf`,void 0),O([T({attribute:!1})],z.prototype,`marksOf`,void 0),O([T({attribute:!1})],z.prototype,`restOf`,void 0),O([T({attribute:!1})],z.prototype,`sorting`,void 0),O([T()],z.prototype,`label`,void 0),O([T()],z.prototype,`empty`,void 0),O([E()],z.prototype,`activeKey`,void 0),O([E()],z.prototype,`first`,void 0),O([E()],z.prototype,`shown`,void 0),O([E()],z.prototype,`from`,void 0),O([E()],z.prototype,`to`,void 0),O([Ke(`.scroller`)],z.prototype,`scroller`,void 0),z=O([w(`mooring-grid`)],z);function on(e,t,n){return _`<div
+      ${this.columns.slice(0,1).map(e=>ln(e,r,0))} ${this.rest(r)}
+    </div>`}rest(e){let t=this.restOf(e);return t?_`<div role="gridcell" class="cell rest" aria-colindex="2" aria-colspan=${this.columns.length-1}>${t}</div>`:this.columns.slice(this.from,this.to).map((t,n)=>ln(t,e,this.from+n))}activeIndex(e=0,t=this.rows.length){if(this.activeKey===void 0)return-1;for(let n=e;n<t;n++)if(this.keyOf(this.rows[n])===this.activeKey)return n;return-1}measureColumns(){let{scrollLeft:e,clientWidth:t}=this.scroller,n=Array.from(this.scroller.querySelectorAll(`[role="columnheader"]`)),r=n=>n.offsetLeft<e+t&&n.offsetLeft+n.offsetWidth>e,i=n.flatMap((e,t)=>t&&r(e)?[t]:[]);[this.from,this.to]=[i[0]??1,(i.at(-1)??n.length)+1]}onClick(e,t){e.composedPath().some(e=>e instanceof HTMLAnchorElement)||(this.activeKey=this.keyOf(t),this.tell(`mooring-open`,t))}onKey(e){if(e.target!==this.scroller)return;let t=Math.max(1,Math.floor(this.scroller.clientHeight/I)-2),n={ArrowDown:1,ArrowUp:-1,PageDown:t,PageUp:-t,Home:-1/0,End:1/0}[e.key],r=this.activeIndex(),i=this.rows[r];if(n!==void 0)this.reveal(Math.max(0,Math.min(this.rows.length-1,r+n)));else if(e.key===`Enter`&&i!==void 0)this.tell(`mooring-open`,i);else if(e.key===` `&&i!==void 0)this.tell(`mooring-pick`,i);else return;e.preventDefault()}tell(e,t){this.dispatchEvent(new CustomEvent(e,{detail:t}))}};O([T({attribute:!1})],L.prototype,`columns`,void 0),O([T({attribute:!1})],L.prototype,`rows`,void 0),O([T({attribute:!1})],L.prototype,`keyOf`,void 0),O([T({attribute:!1})],L.prototype,`marksOf`,void 0),O([T({attribute:!1})],L.prototype,`restOf`,void 0),O([T({attribute:!1})],L.prototype,`sorting`,void 0),O([T()],L.prototype,`label`,void 0),O([T()],L.prototype,`empty`,void 0),O([E()],L.prototype,`activeKey`,void 0),O([E()],L.prototype,`first`,void 0),O([E()],L.prototype,`shown`,void 0),O([E()],L.prototype,`from`,void 0),O([E()],L.prototype,`to`,void 0),O([Ke(`.scroller`)],L.prototype,`scroller`,void 0),L=O([w(`mooring-grid`)],L);function ln(e,t,n){return _`<div
     role="gridcell"
     class=${e.numeric?`cell numeric`:`cell`}
     aria-colindex=${n+1}
     .style=${`grid-column: ${n+1}`}
   >
     ${e.cell(t)}
-  </div>`}var B=class extends C{constructor(...e){super(...e),this.totals=new Float64Array,this.sized=new ResizeObserver(()=>this.paint()),this.scheme=matchMedia(`(prefers-color-scheme: dark)`),this.repaint=()=>this.requestUpdate()}static{this.styles=[D,o`
+  </div>`}var R=class extends C{constructor(...e){super(...e),this.totals=new Float64Array,this.sized=new ResizeObserver(()=>this.paint()),this.scheme=matchMedia(`(prefers-color-scheme: dark)`),this.repaint=()=>this.requestUpdate()}static{this.styles=[D,o`
       canvas {
         display: block;
         width: 100%;
@@ -562,7 +562,7 @@ var e=globalThis,t=e.ShadowRoot&&(e.ShadyCSS===void 0||e.ShadyCSS.nativeShadow)&
         --low: var(--heat);
         --high: var(--accent);
       }
-    `]}connectedCallback(){super.connectedCallback(),this.scheme.addEventListener(`change`,this.repaint),this.updateComplete.then(()=>this.sized.observe(this.canvas))}disconnectedCallback(){super.disconnectedCallback(),this.scheme.removeEventListener(`change`,this.repaint),this.sized.disconnect()}render(){return _`<canvas role="img" aria-label=${this.words()} @click=${this.onClick} height="1"></canvas>`}updated(){this.paint()}words(){let{low:e,high:t,scored:n}=this.range(),r=n?`totals from ${k(e)} to ${k(t)}`:`no totals`;return`${A(this.totals.length,`node`)}, ${k(n)} of them scored, ${r}; the table below has each`}range(){let[e,t,n]=[1/0,-1/0,0];for(let r of this.totals)Number.isNaN(r)||(n++,r<e&&(e=r),r>t&&(t=r));return{low:e,high:t,scored:n}}paint(){let e=Math.max(1,Math.min(this.totals.length,Math.round(this.canvas.clientWidth))),t=new Float64Array(e).fill(NaN);this.totals.forEach((n,r)=>{let i=Math.floor(r*e/this.totals.length);!(t[i]>=n)&&!Number.isNaN(n)&&(t[i]=n)});let{low:n,high:r}=this.range(),[i,a]=this.colours(),o=new ImageData(e,1);t.forEach((e,t)=>{if(Number.isNaN(e))return;let s=r>n?(e-n)/(r-n):1;for(let e=0;e<3;e++)o.data[4*t+e]=i[e]+s*(a[e]-i[e]);o.data[4*t+3]=255}),this.canvas.width=e,this.canvas.getContext(`2d`).putImageData(o,0,0)}colours(){let e=getComputedStyle(this.canvas);return[sn(this.canvas,e,`--low`),sn(this.canvas,e,`--high`)]}onClick(e){let t=Math.floor(e.offsetX/this.canvas.clientWidth*this.totals.length);this.dispatchEvent(new CustomEvent(`mooring-open`,{detail:t}))}};O([T({attribute:!1})],B.prototype,`totals`,void 0),O([T({attribute:!1})],B.prototype,`selected`,void 0),O([Ke(`canvas`)],B.prototype,`canvas`,void 0),B=O([w(`mooring-strip`)],B);function sn(e,t,n){e.style.color=`var(${n})`;let[r=0,i=0,a=0]=(t.color.match(/[\d.]+/g)??[]).map(Number);return e.style.color=``,[r,i,a]}var cn=10,ln=class extends C{constructor(...e){super(...e),this.plugins=[],this.weights=[]}static{this.styles=[D,o`
+    `]}connectedCallback(){super.connectedCallback(),this.scheme.addEventListener(`change`,this.repaint),this.updateComplete.then(()=>this.sized.observe(this.canvas))}disconnectedCallback(){super.disconnectedCallback(),this.scheme.removeEventListener(`change`,this.repaint),this.sized.disconnect()}render(){return _`<canvas role="img" aria-label=${this.words()} @click=${this.onClick} height="1"></canvas>`}updated(){this.paint()}words(){let{low:e,high:t,scored:n}=this.range(),r=n?`totals from ${k(e)} to ${k(t)}`:`no totals`;return`${A(this.totals.length,`node`)}, ${k(n)} of them scored, ${r}; the table below has each`}range(){let[e,t,n]=[1/0,-1/0,0];for(let r of this.totals)Number.isNaN(r)||(n++,r<e&&(e=r),r>t&&(t=r));return{low:e,high:t,scored:n}}paint(){let e=Math.max(1,Math.min(this.totals.length,Math.round(this.canvas.clientWidth))),t=new Float64Array(e).fill(NaN);this.totals.forEach((n,r)=>{let i=Math.floor(r*e/this.totals.length);!(t[i]>=n)&&!Number.isNaN(n)&&(t[i]=n)});let{low:n,high:r}=this.range(),[i,a]=this.colours(),o=new ImageData(e,1);t.forEach((e,t)=>{if(Number.isNaN(e))return;let s=r>n?(e-n)/(r-n):1;for(let e=0;e<3;e++)o.data[4*t+e]=i[e]+s*(a[e]-i[e]);o.data[4*t+3]=255}),this.canvas.width=e,this.canvas.getContext(`2d`).putImageData(o,0,0)}colours(){let e=getComputedStyle(this.canvas);return[un(this.canvas,e,`--low`),un(this.canvas,e,`--high`)]}onClick(e){let t=Math.floor(e.offsetX/this.canvas.clientWidth*this.totals.length);this.dispatchEvent(new CustomEvent(`mooring-open`,{detail:t}))}};O([T({attribute:!1})],R.prototype,`totals`,void 0),O([T({attribute:!1})],R.prototype,`selected`,void 0),O([Ke(`canvas`)],R.prototype,`canvas`,void 0),R=O([w(`mooring-strip`)],R);function un(e,t,n){e.style.color=`var(${n})`;let[r=0,i=0,a=0]=(t.color.match(/[\d.]+/g)??[]).map(Number);return e.style.color=``,[r,i,a]}var dn=10,fn=class extends C{constructor(...e){super(...e),this.plugins=[],this.weights=[]}static{this.styles=[D,o`
       .sliders {
         display: grid;
         grid-template-columns: minmax(5rem, max-content) minmax(5rem, 1fr) minmax(3rem, auto);
@@ -593,12 +593,12 @@ var e=globalThis,t=e.ShadowRoot&&(e.ShadyCSS===void 0||e.ShadyCSS.nativeShadow)&
             id="weight-${n}"
             type="range"
             min="0"
-            max=${Math.max(cn,2*t)}
+            max=${Math.max(dn,2*t)}
             .valueAsNumber=${r}
             @input=${e=>this.change(n,e.target.valueAsNumber)}
           />
           <output for="weight-${n}">${i}${r===0?`off`:`× ${r}`}</output>`})}
-    </div>`}change(e,t){let n=this.weights.map((n,r)=>r===e?t:n);this.dispatchEvent(new CustomEvent(`mooring-weights`,{detail:n}))}};O([T({attribute:!1})],ln.prototype,`plugins`,void 0),O([T({attribute:!1})],ln.prototype,`weights`,void 0),ln=O([w(`mooring-weights`)],ln);var un=[`raw`,`normalized`,`weighted`],V=class extends C{constructor(...e){super(...e),this.src=``,this.problem=``,this.weights=[],this.points=`weighted`,this.sorting={column:`total`,descending:!0},this.filter=``,this.pins=[],this.stages=[],this.shownColumns=[],this.rows=[]}static{this.styles=[$e,D,o`
+    </div>`}change(e,t){let n=this.weights.map((n,r)=>r===e?t:n);this.dispatchEvent(new CustomEvent(`mooring-weights`,{detail:n}))}};O([T({attribute:!1})],fn.prototype,`plugins`,void 0),O([T({attribute:!1})],fn.prototype,`weights`,void 0),fn=O([w(`mooring-weights`)],fn);var pn=[`raw`,`normalized`,`weighted`],z=class extends C{constructor(...e){super(...e),this.src=``,this.problem=``,this.weights=[],this.points=`weighted`,this.sorting={column:`total`,descending:!0},this.filter=``,this.filterProblem=``,this.pins=[],this.stages=[],this.shownColumns=[],this.rows=[]}static{this.styles=[$e,D,o`
       :host {
         background: none;
       }
@@ -626,7 +626,7 @@ var e=globalThis,t=e.ShadowRoot&&(e.ShadyCSS===void 0||e.ShadyCSS.nativeShadow)&
       .needs p {
         overflow-wrap: anywhere;
       }
-    `]}willUpdate(e){if(e.has(`src`)&&this.src&&this.fetch(),e.has(`columns`)&&this.columns&&this.decode(this.columns),!this.matrix)return;let t=e;(t.has(`matrix`)||t.has(`weights`))&&(this.ranking=Bt(this.matrix,this.weights)),t.has(`matrix`)&&([this.stages,this.shownColumns]=[kt(this.matrix),this.gridColumns(this.matrix)]),this.rows=Kt(this.matrix,this.ranking,this.sorting,this.points,this.filter)}render(){if(this.problem)return _`<p class="failure" role="alert">${this.problem}</p>`;let{matrix:e}=this;return e?_`<div class="stack">
+    `]}willUpdate(e){if(e.has(`src`)&&this.src&&this.fetch(),e.has(`columns`)&&this.columns&&this.decode(this.columns),!this.matrix)return;let t=e;(t.has(`matrix`)||t.has(`weights`))&&(this.ranking=Ht(this.matrix,this.weights)),t.has(`matrix`)&&([this.stages,this.shownColumns]=[At(this.matrix),this.gridColumns(this.matrix)]),this.rows=Yt(this.matrix,this.ranking,this.sorting,this.points,this.labelled??this.filter)}render(){if(this.problem)return _`<p class="failure" role="alert">${this.problem}</p>`;let{matrix:e}=this;return e?_`<div class="stack">
       <div class="stack tight">
         <p class="sentence">${this.verdict(e)}</p>
         ${e.differences.length?_`<p class="warn">⚠ Made again, it differs from what was decided: ${e.differences.join(`; `)}</p>`:y}
@@ -638,7 +638,7 @@ var e=globalThis,t=e.ShadowRoot&&(e.ShadyCSS===void 0||e.ShadyCSS.nativeShadow)&
           <mooring-funnel
             .stages=${this.stages}
             .total=${e.nodes.length}
-            @mooring-filter=${e=>this.filter=e.detail}
+            @mooring-filter=${e=>void this.narrow(e.detail)}
           ></mooring-funnel>
         </section>
         ${e.plugins.length?this.weighing(e):y} ${e.scored.length?y:this.details(e)}
@@ -665,10 +665,10 @@ var e=globalThis,t=e.ShadowRoot&&(e.ShadyCSS===void 0||e.ShadyCSS.nativeShadow)&
         </p>
       </section>
       ${e.scored.length?_`<div class="columns">${this.details(e)}</div>`:y}
-    </div>`:_`<p class="quiet" role="status">Loading …</p>`}async fetch(){try{let e=await fetch(this.src);if(!e.ok)throw Error(`${this.src}: HTTP ${e.status}`);this.columns=await e.arrayBuffer()}catch(e){this.problem=e.message}}decode(e){try{this.matrix=Et(e),this.weights=Vt(this.matrix),[this.problem,this.pins,this.filter]=[``,[],``],this.node=this.nearest=this.matrix.feasible?void 0:_t(this.matrix)}catch(e){this.problem=e.message}}verdict(e){let{namespace:t=``,name:n=``}=e.pod;return _`${this.ranking.selected===void 0?_`<span class="bad">✕</span>`:_`<span class="good">✓</span>`} <strong>${t}/${n}</strong> ${Xt(e,this.ranking,this.weights)}`}weighing(e){let t=this.weights.some((t,n)=>t!==e.plugins[n].weight),{selected:n}=this.ranking,r=n===e.selected?`still selects`:`would select`;return _`<section class="card stack tight" aria-labelledby="weights">
+    </div>`:_`<p class="quiet" role="status">Loading …</p>`}async fetch(){try{let e=await fetch(this.src);if(!e.ok)throw Error(`${this.src}: HTTP ${e.status}`);this.columns=await e.arrayBuffer()}catch(e){this.problem=e.message}}decode(e){try{this.matrix=Dt(e),this.weights=Ut(this.matrix),[this.problem,this.pins,this.filter,this.labelled,this.filterProblem]=[``,[],``,void 0,``],this.node=this.nearest=this.matrix.feasible?void 0:vt(this.matrix)}catch(e){this.problem=e.message}}verdict(e){let{namespace:t=``,name:n=``}=e.pod;return _`${this.ranking.selected===void 0?_`<span class="bad">✕</span>`:_`<span class="good">✓</span>`} <strong>${t}/${n}</strong> ${$t(e,this.ranking,this.weights)}`}weighing(e){let t=this.weights.some((t,n)=>t!==e.plugins[n].weight),{selected:n}=this.ranking,r=n===e.selected?`still selects`:`would select`;return _`<section class="card stack tight" aria-labelledby="weights">
       <div class="row between">
         <h2 id="weights">What if the weights were others?</h2>
-        <button ?disabled=${!t} @click=${()=>this.weights=Vt(e)}>Reset</button>
+        <button ?disabled=${!t} @click=${()=>this.weights=Ut(e)}>Reset</button>
       </div>
       <mooring-weights
         .plugins=${e.plugins}
@@ -679,28 +679,29 @@ var e=globalThis,t=e.ShadowRoot&&(e.ShadyCSS===void 0||e.ShadyCSS.nativeShadow)&
         <p role="status">
           ${t&&n!==void 0?_`<strong>${r} ${N(e,n)}</strong>`:_`<span class="quiet">The weights in force</span>`}
         </p>
-        ${t?_`<mooring-copy .copies=${[{name:`YAML`,text:en(e,this.weights)}]}></mooring-copy>`:y}
+        ${t?_`<mooring-copy .copies=${[{name:`YAML`,text:rn(e,this.weights)}]}></mooring-copy>`:y}
       </div>
-    </section>`}toolbar(e){return _`<div class="row between">
-      <h2 id="nodes">${e.plugins.length?`Nodes × plugins`:`Nodes`}</h2>
-      <input
-        type="search"
-        aria-label="Filter nodes by name or reason"
-        placeholder="Filter by name or reason"
-        .value=${this.filter}
-        @input=${e=>this.filter=e.target.value}
-      />
-      ${e.scored.length?this.pointsChoice():y}
-    </div>`}overview(e){let t=e.plugins.flatMap((e,t)=>ut(e)&&e.raw.length?[`${e.name} ${k(this.pointsOf(e,t,0))}`]:[]);return _`${t.length?_`<p class="quiet legend">Equal on all scored nodes: ${t.join(`, `)}</p>`:y}
+    </section>`}toolbar(e){let t=this.nodesWith?`name, reason or labels`:`name or reason`;return _`<div class="row between">
+        <h2 id="nodes">${e.plugins.length?`Nodes × plugins`:`Nodes`}</h2>
+        <input
+          type="search"
+          aria-label="Filter nodes by ${t}"
+          placeholder="Filter by ${t}"
+          .value=${this.filter}
+          @input=${e=>void this.narrow(e.target.value)}
+        />
+        ${e.scored.length?this.pointsChoice():y}
+      </div>
+      ${this.filterProblem?_`<p class="warn" role="status">⚠ ${this.filterProblem}</p>`:y}`}async narrow(e){if([this.filter,this.filterProblem]=[e,``],!this.nodesWith||!Jt(e))this.labelled=void 0;else try{let t=await this.nodesWith(e);this.filter===e&&(this.labelled=new Set(t))}catch(t){this.filter===e&&(this.filterProblem=t.message)}}overview(e){let t=e.plugins.flatMap((e,t)=>ut(e)&&e.raw.length?[`${e.name} ${k(this.pointsOf(e,t,0))}`]:[]);return _`${t.length?_`<p class="quiet legend">Equal on all scored nodes: ${t.join(`, `)}</p>`:y}
       <mooring-strip
         .totals=${this.ranking.totals}
         @mooring-open=${e=>this.reveal(e.detail)}
       ></mooring-strip>`}pointsOf({raw:e,normalized:t},n,r){return this.points===`raw`?e[r]:t[r]*(this.points===`weighted`?this.weights[n]:1)}pointsChoice(){return _`<span class="segments" role="group" aria-label="Which scores">
-      ${un.map(e=>_`<button aria-pressed=${this.points===e} @click=${()=>this.points=e}>
+      ${pn.map(e=>_`<button aria-pressed=${this.points===e} @click=${()=>this.points=e}>
             ${e[0].toUpperCase()+e.slice(1)}
           </button>`)}
-    </span>`}gridColumns(e){let t=e.plugins.flatMap((t,n)=>ut(t)?[]:[{id:`plugin-${n}`,title:t.name,width:`9rem`,numeric:!0,sortable:!0,cell:t=>this.score(e,t,n)}]),n={id:`node`,title:`Node`,width:`min(14rem, 40vw)`,sortable:!0,cell:t=>this.name(e,t)},r={id:`verdict`,title:`Verdict`,width:e.scored.length?`7.5rem`:`minmax(16rem, 1fr)`,sortable:!0,cell:e=>this.verdictOf(e)};return e.scored.length?[n,{id:`total`,title:`Total`,width:`5.5rem`,numeric:!0,sortable:!0,cell:e=>this.total(e)},r,...t]:[n,r]}name(e,t){return _`${this.pins.includes(t)?_`<span class="good" title="pinned">● </span>`:y}<span title=${e.nodes[t]}>${N(e,t)}</span>`}total(e){let t=this.ranking.totals[e];return Number.isNaN(t)?``:k(t)}score(e,t,n){let r=P(e,t);if(r<0)return y;let i=e.plugins[n],a=this.pointsOf(i,n,r);return _`<span class="heat" .style=${`--share: ${i.normalized[r]}%`}>${k(a)}</span>`}rejection(e,t){let n=e.verdicts[t];if(!n)return;let{plugin:r,reasons:i}=e.statuses[n],a=`${r?`${r}: `:``}${(i??[]).join(`, `)}`;return _`<span class="bad" title=${a}>✕ ${a}</span>`}verdictOf(e){return e===this.ranking.selected?_`<span class="good">✓ selected</span>`:this.ranking.ties.includes(e)?_`✓ tied`:_`<span class="quiet">✓ feasible</span>`}marks(e,t){let n=[];return t===this.ranking.selected&&n.push(`selected`),this.pins.includes(t)&&n.push(`picked`),e.verdicts[t]&&n.push(`rejected`),n.join(` `)}details(e){let[t,n]=this.pins,r=t!==void 0&&n!==void 0;return _`${this.node===void 0?y:this.detail(e,this.node)}
-    ${r?this.comparison(e,t,n):y}`}detail(e,t){let n=this.pins.includes(t),r=gt(e,t);return _`<section class="card stack tight" aria-labelledby="node">
+    </span>`}gridColumns(e){let t=e.plugins.flatMap((t,n)=>ut(t)?[]:[{id:`plugin-${n}`,title:t.name,width:`9rem`,numeric:!0,sortable:!0,cell:t=>this.score(e,t,n)}]),n={id:`node`,title:`Node`,width:`min(14rem, 40vw)`,sortable:!0,cell:t=>this.name(e,t)},r={id:`verdict`,title:`Verdict`,width:e.scored.length?`7.5rem`:`minmax(16rem, 1fr)`,sortable:!0,cell:e=>this.verdictOf(e)};return e.scored.length?[n,{id:`total`,title:`Total`,width:`5.5rem`,numeric:!0,sortable:!0,cell:e=>this.total(e)},r,...t]:[n,r]}name(e,t){return _`${this.pins.includes(t)?_`<span class="good" title="pinned">● </span>`:y}<span title=${e.nodes[t]}>${N(e,t)}</span>`}total(e){let t=this.ranking.totals[e];return Number.isNaN(t)?``:k(t)}score(e,t,n){let r=ft(e,t);if(r<0)return y;let i=e.plugins[n],a=this.pointsOf(i,n,r);return _`<span class="heat" .style=${`--share: ${i.normalized[r]}%`}>${k(a)}</span>`}rejection(e,t){let n=e.verdicts[t];if(!n)return;let{plugin:r,reasons:i}=e.statuses[n],a=`${r?`${r}: `:``}${(i??[]).join(`, `)}`;return _`<span class="bad" title=${a}>✕ ${a}</span>`}verdictOf(e){return e===this.ranking.selected?_`<span class="good">✓ selected</span>`:this.ranking.ties.includes(e)?_`✓ tied`:_`<span class="quiet">✓ feasible</span>`}marks(e,t){let n=[];return t===this.ranking.selected&&n.push(`selected`),this.pins.includes(t)&&n.push(`picked`),e.verdicts[t]&&n.push(`rejected`),n.join(` `)}details(e){let[t,n]=this.pins,r=t!==void 0&&n!==void 0;return _`${this.node===void 0?y:this.detail(e,this.node)}
+    ${r?this.comparison(e,t,n):y}`}detail(e,t){let n=this.pins.includes(t),r=_t(e,t);return _`<section class="card stack tight" aria-labelledby="node">
       <div class="row between">
         <h2 id="node">${t===this.nearest?`The closest: `:y}${e.nodes[t]}</h2>
         <button aria-pressed=${n} @click=${()=>this.pin(t)}>${n?`Pinned`:`Pin to compare`}</button>
@@ -713,7 +714,7 @@ var e=globalThis,t=e.ShadowRoot&&(e.ShadyCSS===void 0||e.ShadyCSS.nativeShadow)&
               ${n?_`<p>${n}</p>`:y}
               <p class="quiet">${r}</p>
             </li>`)}
-      </ul>`}place(e,t){let{selected:n,totals:r,order:i}=this.ranking;if(t===n)return _`<p class="good">✓ Selected.</p>`;if(P(e,t)<0||n===void 0)return _`<p>✓ Feasible; it was not scored.</p>`;let a=r[n]-r[t],o=i.indexOf(t)+1,s=_`<button @click=${()=>this.pins=[n,t]}>Compare with ${N(e,n)}</button>`;return _`<p>✓ Feasible: place ${k(o)}, ${a?`${k(a)} behind ${N(e,n)}`:`tied`}.</p>
+      </ul>`}place(e,t){let{selected:n,totals:r,order:i}=this.ranking;if(t===n)return _`<p class="good">✓ Selected.</p>`;if(ft(e,t)<0||n===void 0)return _`<p>✓ Feasible; it was not scored.</p>`;let a=r[n]-r[t],o=i.indexOf(t)+1,s=_`<button @click=${()=>this.pins=[n,t]}>Compare with ${N(e,n)}</button>`;return _`<p>✓ Feasible: place ${k(o)}, ${a?`${k(a)} behind ${N(e,n)}`:`tied`}.</p>
       <p>${s}</p>`}left(e,t){return _`<dl class="facts">
       ${e.resources.map(({name:e,requested:n,free:r})=>_`<div>
             <dt>${e}</dt>
@@ -721,20 +722,20 @@ var e=globalThis,t=e.ShadowRoot&&(e.ShadyCSS===void 0||e.ShadyCSS.nativeShadow)&
               requests ${j(e,n)}, ${j(e,Math.max(0,r[t]))} left
             </dd>
           </div>`)}
-    </dl>`}comparison(e,t,n){let r=Dt(e,this.weights,t,n),i=[N(e,t),N(e,n)];return _`<section class="card stack tight" aria-labelledby="comparison">
+    </dl>`}comparison(e,t,n){let r=Ot(e,this.weights,t,n),i=[N(e,t),N(e,n)];return _`<section class="card stack tight" aria-labelledby="comparison">
       <div class="row between">
         <h2 id="comparison">Two nodes compared</h2>
         <button @click=${()=>this.pins=[]}>Unpin both</button>
       </div>
       ${r.length?_`<mooring-comparison .first=${i[0]} .second=${i[1]} .differences=${r}></mooring-comparison>`:[t,n].map(t=>_`<p><strong>${e.nodes[t]}</strong> ${this.rejection(e,t)??this.verdictOf(t)}</p>`)}
-    </section>`}pin(e){this.pins=this.pins.includes(e)?this.pins.filter(t=>t!==e):[...this.pins,e].slice(-2)}reveal(e){this.node=e,this.grid?.reveal(this.rows.indexOf(e))}sort(e){let t=this.sorting.column===e?!this.sorting.descending:e!==`node`&&e!==`verdict`;this.sorting={column:e,descending:t}}};O([T({attribute:!1})],V.prototype,`columns`,void 0),O([T()],V.prototype,`src`,void 0),O([E()],V.prototype,`matrix`,void 0),O([E()],V.prototype,`problem`,void 0),O([E()],V.prototype,`weights`,void 0),O([E()],V.prototype,`points`,void 0),O([E()],V.prototype,`sorting`,void 0),O([E()],V.prototype,`filter`,void 0),O([E()],V.prototype,`pins`,void 0),O([E()],V.prototype,`node`,void 0),O([Ke(`mooring-grid`)],V.prototype,`grid`,void 0),V=O([w(`mooring-decision`)],V);function H(e){let[t=``,n=``]=e.replace(/^#\/?/,``).split(/\?(.*)/s);return{path:t.split(`/`).filter(Boolean).map(dn),query:new URLSearchParams(n)}}function U(e,t={}){let n=H(location.hash).query.get(`process`)??void 0,r=new URLSearchParams;for(let[e,i]of Object.entries({process:n,...t}))i&&r.set(e,i);let i=r.toString();return`#/${e.map(e=>encodeURIComponent(e)).join(`/`)}${i&&`?${i}`}`}function W(e){let{path:t,query:n}=H(location.hash),r=U(t,{...Object.fromEntries(n),...e});history.replaceState(null,``,r),dispatchEvent(new HashChangeEvent(`hashchange`))}function dn(e){try{return decodeURIComponent(e)}catch{return e}}var fn=class extends Error{constructor(e,t,n){super(e),this.code=t,this.reason=n}};async function G(e,t,n){return await(await vn(e,_n(t),n)).json()}async function pn(e,t,n){return(await vn(`decisions/${encodeURIComponent(e)}/columns${t?`?again=1`:``}`,{},n)).arrayBuffer()}async function mn(e,t){return(await vn(`explain/columns`,_n(e),t)).arrayBuffer()}async function hn(e){let{processes:t}=await(await vn(`processes`,{},e)).json();return t}function gn(e){let t=new URL(`api/v1/${e}`,document.baseURI),n=H(location.hash).query.get(`process`);return n&&t.searchParams.set(`process`,n),t.href}function _n(e){return{method:`POST`,headers:{"content-type":`application/json`},body:JSON.stringify(e)}}async function vn(e,t,n){let r;try{r=await fetch(gn(e),{...t,signal:n??null})}catch(e){throw n?.throwIfAborted(),new fn(`mooring web does not answer: ${e.message}`,`UNAVAILABLE`,``)}if(r.ok)return r;let i=await r.json().catch(()=>({}));throw new fn(i.message??`HTTP ${r.status}`,i.code??``,i.reason??``)}var K=class{constructor(e,t,n={}){this.host=e,this.load=t,this.options=n,this.loading=!1,this.answered=!1,this.begun=!1,this.abort=new AbortController,this.timer=0,this.whenVisible=()=>{!document.hidden&&this.options.every&&!this.loading&&this.run()},e.addController(this)}hostConnected(){document.addEventListener(`visibilitychange`,this.whenVisible)}hostUpdate(){let e=this.options.key?.();this.begun&&e===this.loadedKey||(this.value=this.error=void 0,this.answered=!1,[this.begun,this.loadedKey]=[!0,e],this.run())}hostDisconnected(){document.removeEventListener(`visibilitychange`,this.whenVisible),this.begun=!1,this.stop()}async run(){this.stop();let{signal:e}=this.abort=new AbortController;this.loading=!0;try{let t=await this.load(e);if(e.aborted)return;[this.value,this.error,this.answered]=[t,void 0,!0]}catch(t){if(e.aborted)return;this.error=t}this.loading=!1,this.host.requestUpdate(),this.options.every&&(this.timer=window.setTimeout(this.whenVisible,this.options.every))}show(e){return!this.answered&&!this.error?_`<p class="quiet" role="status">Loading …</p>`:_`${this.error?bn(this.error,()=>void this.run()):y}${this.answered?e(this.value):y}`}stop(){this.abort.abort(),this.loading=!1,clearTimeout(this.timer)}},yn={DECISION_NOT_FOUND:`The journal is bounded: the decision is forgotten, or the process was restarted since.`,DECISION_NOT_REPEATABLE:`Explain the pod as of now instead.`,NOT_IMPLEMENTED:`This process does not answer that: look at another one, or turn the journal on.`,POD_NOT_FOUND:`The pod is gone, or not known yet.`,SESSION_EXPIRED:`The copy of the cluster is too old: start over.`,SESSION_NOT_FOUND:`The copy of the cluster ended, as nothing was asked for ten minutes: start over.`,NOT_SYNCED:`The process is still reading the cluster.`,UNAVAILABLE:`The process can't be reached: is it running, and is its address right?`,RESOURCE_EXHAUSTED:`It has too much to do: wait a moment.`};function bn(e,t,n=`Try again`){let{code:r=``,reason:i=``}=e instanceof fn?e:{};return _`<div class="failure" role="alert">
+    </section>`}pin(e){this.pins=this.pins.includes(e)?this.pins.filter(t=>t!==e):[...this.pins,e].slice(-2)}reveal(e){this.node=e,this.grid?.reveal(this.rows.indexOf(e))}sort(e){let t=this.sorting.column===e?!this.sorting.descending:e!==`node`&&e!==`verdict`;this.sorting={column:e,descending:t}}};O([T({attribute:!1})],z.prototype,`columns`,void 0),O([T()],z.prototype,`src`,void 0),O([T({attribute:!1})],z.prototype,`nodesWith`,void 0),O([E()],z.prototype,`matrix`,void 0),O([E()],z.prototype,`problem`,void 0),O([E()],z.prototype,`weights`,void 0),O([E()],z.prototype,`points`,void 0),O([E()],z.prototype,`sorting`,void 0),O([E()],z.prototype,`filter`,void 0),O([E()],z.prototype,`labelled`,void 0),O([E()],z.prototype,`filterProblem`,void 0),O([E()],z.prototype,`pins`,void 0),O([E()],z.prototype,`node`,void 0),O([Ke(`mooring-grid`)],z.prototype,`grid`,void 0),z=O([w(`mooring-decision`)],z);function B(e){let[t=``,n=``]=e.replace(/^#\/?/,``).split(/\?(.*)/s);return{path:t.split(`/`).filter(Boolean).map(mn),query:new URLSearchParams(n)}}function V(e,t={}){let n=B(location.hash).query.get(`process`)??void 0,r=new URLSearchParams;for(let[e,i]of Object.entries({process:n,...t}))i&&r.set(e,i);let i=r.toString();return`#/${e.map(e=>encodeURIComponent(e)).join(`/`)}${i&&`?${i}`}`}function H(e){let{path:t,query:n}=B(location.hash),r=V(t,{...Object.fromEntries(n),...e});history.replaceState(null,``,r),dispatchEvent(new HashChangeEvent(`hashchange`))}function mn(e){try{return decodeURIComponent(e)}catch{return e}}var hn=class extends Error{constructor(e,t,n){super(e),this.code=t,this.reason=n}};async function U(e,t,n){return await(await Sn(e,xn(t),n)).json()}async function gn(e,t,n){return(await Sn(`decisions/${encodeURIComponent(e)}/columns${t?`?again=1`:``}`,{},n)).arrayBuffer()}async function _n(e,t){return(await Sn(`explain/columns`,xn(e),t)).arrayBuffer()}async function vn(e){let{processes:t}=await(await Sn(`processes`,{},e)).json();return t}function yn(e){let t=new URL(`api/v1/${e}`,document.baseURI),n=B(location.hash).query.get(`process`);return n&&t.searchParams.set(`process`,n),t.href}async function bn(e,t){return(await U(`ClusterService/ListNodes`,{labelSelector:e},t)).nodes?.names?.names??[]}function xn(e){return{method:`POST`,headers:{"content-type":`application/json`},body:JSON.stringify(e)}}async function Sn(e,t,n){let r;try{r=await fetch(yn(e),{...t,signal:n??null})}catch(e){throw n?.throwIfAborted(),new hn(`mooring web does not answer: ${e.message}`,`UNAVAILABLE`,``)}if(r.ok)return r;let i=await r.json().catch(()=>({}));throw new hn(i.message??`HTTP ${r.status}`,i.code??``,i.reason??``)}var W=class{constructor(e,t,n={}){this.host=e,this.load=t,this.options=n,this.loading=!1,this.answered=!1,this.begun=!1,this.abort=new AbortController,this.timer=0,this.whenVisible=()=>{!document.hidden&&this.options.every&&!this.loading&&this.run()},e.addController(this)}hostConnected(){document.addEventListener(`visibilitychange`,this.whenVisible)}hostUpdate(){let e=this.options.key?.();this.begun&&e===this.loadedKey||(this.value=this.error=void 0,this.answered=!1,[this.begun,this.loadedKey]=[!0,e],this.run())}hostDisconnected(){document.removeEventListener(`visibilitychange`,this.whenVisible),this.begun=!1,this.stop()}async run(){this.stop();let{signal:e}=this.abort=new AbortController;this.loading=!0;try{let t=await this.load(e);if(e.aborted)return;[this.value,this.error,this.answered]=[t,void 0,!0]}catch(t){if(e.aborted)return;this.error=t}this.loading=!1,this.host.requestUpdate(),this.options.every&&(this.timer=window.setTimeout(this.whenVisible,this.options.every))}show(e){return!this.answered&&!this.error?_`<p class="quiet" role="status">Loading …</p>`:_`${this.error?wn(this.error,()=>void this.run()):y}${this.answered?e(this.value):y}`}stop(){this.abort.abort(),this.loading=!1,clearTimeout(this.timer)}},Cn={DECISION_NOT_FOUND:`The journal is bounded: the decision is forgotten, or the process was restarted since.`,DECISION_NOT_REPEATABLE:`Explain the pod as of now instead.`,CONFIGURATION_NOT_FOUND:`Only the last configurations since the start are remembered: compare with another one.`,NOT_IMPLEMENTED:`This process does not answer that: look at another one, or turn the journal on.`,POD_NOT_FOUND:`The pod is gone, or not known yet.`,SESSION_EXPIRED:`The copy of the cluster is too old: start over.`,SESSION_NOT_FOUND:`The copy of the cluster ended, as nothing was asked for ten minutes: start over.`,NOT_SYNCED:`The process is still reading the cluster.`,UNAVAILABLE:`The process can't be reached: is it running, and is its address right?`,RESOURCE_EXHAUSTED:`It has too much to do: wait a moment.`};function wn(e,t,n=`Try again`){let{code:r=``,reason:i=``}=e instanceof hn?e:{};return _`<div class="failure" role="alert">
     <p><strong>${e.message}</strong></p>
-    <p>${yn[i]??yn[r]??y}</p>
+    <p>${Cn[i]??Cn[r]??y}</p>
     <button @click=${t}>${n}</button>
-  </div>`}function q(e,t){return(e??``).replace(t,``).replaceAll(`_`,` `).toLowerCase()}function xn(e){return q(e,`EXTENSION_POINT_`).replace(/(?:^| )(\w)/g,(e,t)=>t.toUpperCase())}function J(e){return`${e?.namespace??``}/${e?.name??``}`}function Sn(e){return e?.reason?`${e.plugin?`${e.plugin}: `:``}${e.reason}`:``}function Cn(e){if(e.result===`DECISION_RESULT_SCHEDULED`)return{mark:`✓`,text:e.node||`feasible`,tone:`good`};let t=Sn(e.dominant)||e.status?.message||(e.status?.reasons??[]).join(`, `);return e.result===`DECISION_RESULT_UNSCHEDULABLE`?{mark:`✕`,text:t,tone:`bad`}:{mark:`⚠`,text:t||q(e.result,`DECISION_RESULT_`),tone:`warn`}}function Y(e){return/^[\w./:=@%+,-]+$/.test(e)?e:`'${e.replaceAll(`'`,`'\\''`)}'`}var wn=(function(){let e=typeof document<`u`&&document.createElement(`link`).relList;return e&&e.supports&&e.supports(`modulepreload`)?`modulepreload`:`preload`})(),Tn=function(e,t){return new URL(e,t).href},En={},Dn=function(e){return e.pathname.endsWith(`.css`)},On=function(e,t,n){if(t in e)return e[t];let r=n();if(!r){e[t]=void 0;return}let i=r.then(()=>{e[t]=void 0},n=>{throw e[t]=void 0,n});return e[t]=i,i},kn=function(e,t,n){let r=Promise.resolve();if(t&&t.length>0){let e,i=document.querySelector(`meta[property=csp-nonce]`),a=i?.nonce||i?.getAttribute(`nonce`);function o(e){return Promise.all(e.map(e=>Promise.resolve(e).then(e=>({status:`fulfilled`,value:e}),e=>({status:`rejected`,reason:e}))))}function s(e){return import.meta.resolve?new URL(import.meta.resolve(e)):new URL(e,import.meta.url)}r=o(t.map(t=>{t=Tn(t,n);let r=s(t),i=Dn(r);return On(En,r.href,()=>{if(e===void 0){e={all:new Set,styles:new Set};let t=document.getElementsByTagName(`link`);for(let n=t.length-1;n>=0;n--){let r=t[n];e.all.add(r.href),r.rel===`stylesheet`&&e.styles.add(r.href)}}if((i?e.styles:e.all).has(r.href))return;let t=document.createElement(`link`);if(t.rel=i?`stylesheet`:wn,i||(t.as=`script`),t.crossOrigin=``,t.href=r.href,a&&t.setAttribute(`nonce`,a),document.head.appendChild(t),i)return new Promise((e,n)=>{let i=a=>{t.removeEventListener(`load`,i),t.removeEventListener(`error`,i),a.type===`error`?n(Error(`Unable to preload CSS for ${r}`)):e(a)};t.addEventListener(`load`,i),t.addEventListener(`error`,i)})})}).filter(e=>e!==void 0))}function i(e){let t=new Event(`vite:preloadError`,{cancelable:!0});if(t.payload=e,window.dispatchEvent(t),!t.defaultPrevented)throw e}return r.then(t=>{for(let e of t||[])e.status===`rejected`&&i(e.reason);return e().catch(i)})};async function An(e){let{load:t}=await kn(async()=>{let{load:e}=await import(`./js-yaml.js`);return{load:e}},[],import.meta.url),n=t(e);if(typeof n!=`object`||!n)throw Error(`A manifest is expected: a Pod, or what makes pods.`);if(n.kind===`Pod`)return n;let r=n.spec?.template??(n.spec?.jobTemplate)?.spec?.template;if(!r?.spec)throw Error(`A Pod, or what makes pods, is expected, not ${n.kind??`this`}.`);let{name:i=`pod`,namespace:a=`default`}=n.metadata??{};return{apiVersion:`v1`,kind:`Pod`,metadata:{...r.metadata,name:`${i}-what-if`,namespace:a},spec:r.spec}}async function jn(e){let{dump:t}=await kn(async()=>{let{dump:e}=await import(`./js-yaml.js`);return{dump:e}},[],import.meta.url);return t(e)}function Mn(e){let t=new TextEncoder().encode(JSON.stringify(e));return{json:btoa(Array.from(t,e=>String.fromCharCode(e)).join(``))}}async function Nn(e,t,n,r){let{object:i}=await G(`ClusterService/GetObject`,{kind:e,namespace:t,name:n},r),a=Uint8Array.from(atob(i?.json??``),e=>e.charCodeAt(0));return JSON.parse(new TextDecoder().decode(a))}var Pn=class extends C{constructor(...e){super(...e),this.namespace=``,this.name=``,this.open=!1,this.text=new K(this,e=>this.read(e),{key:()=>`${this.namespace}/${this.name} ${this.open}`})}static{this.styles=[D]}render(){return _`<details class="card" @toggle=${e=>this.open=e.target.open}>
+  </div>`}function G(e,t){return(e??``).replace(t,``).replaceAll(`_`,` `).toLowerCase()}function Tn(e){return G(e,`EXTENSION_POINT_`).replace(/(?:^| )(\w)/g,(e,t)=>t.toUpperCase())}function K(e){return`${e?.namespace??``}/${e?.name??``}`}function En(e){return e?.reason?`${e.plugin?`${e.plugin}: `:``}${e.reason}`:``}function Dn(e){if(e.result===`DECISION_RESULT_SCHEDULED`)return{mark:`✓`,text:e.node||`feasible`,tone:`good`};let t=En(e.dominant)||e.status?.message||(e.status?.reasons??[]).join(`, `);return e.result===`DECISION_RESULT_UNSCHEDULABLE`?{mark:`✕`,text:t,tone:`bad`}:{mark:`⚠`,text:t||G(e.result,`DECISION_RESULT_`),tone:`warn`}}function q(e){return/^[\w./:=@%+,-]+$/.test(e)?e:`'${e.replaceAll(`'`,`'\\''`)}'`}var On=(function(){let e=typeof document<`u`&&document.createElement(`link`).relList;return e&&e.supports&&e.supports(`modulepreload`)?`modulepreload`:`preload`})(),kn=function(e,t){return new URL(e,t).href},An={},jn=function(e){return e.pathname.endsWith(`.css`)},Mn=function(e,t,n){if(t in e)return e[t];let r=n();if(!r){e[t]=void 0;return}let i=r.then(()=>{e[t]=void 0},n=>{throw e[t]=void 0,n});return e[t]=i,i},Nn=function(e,t,n){let r=Promise.resolve();if(t&&t.length>0){let e,i=document.querySelector(`meta[property=csp-nonce]`),a=i?.nonce||i?.getAttribute(`nonce`);function o(e){return Promise.all(e.map(e=>Promise.resolve(e).then(e=>({status:`fulfilled`,value:e}),e=>({status:`rejected`,reason:e}))))}function s(e){return import.meta.resolve?new URL(import.meta.resolve(e)):new URL(e,import.meta.url)}r=o(t.map(t=>{t=kn(t,n);let r=s(t),i=jn(r);return Mn(An,r.href,()=>{if(e===void 0){e={all:new Set,styles:new Set};let t=document.getElementsByTagName(`link`);for(let n=t.length-1;n>=0;n--){let r=t[n];e.all.add(r.href),r.rel===`stylesheet`&&e.styles.add(r.href)}}if((i?e.styles:e.all).has(r.href))return;let t=document.createElement(`link`);if(t.rel=i?`stylesheet`:On,i||(t.as=`script`),t.crossOrigin=``,t.href=r.href,a&&t.setAttribute(`nonce`,a),document.head.appendChild(t),i)return new Promise((e,n)=>{let i=a=>{t.removeEventListener(`load`,i),t.removeEventListener(`error`,i),a.type===`error`?n(Error(`Unable to preload CSS for ${r}`)):e(a)};t.addEventListener(`load`,i),t.addEventListener(`error`,i)})})}).filter(e=>e!==void 0))}function i(e){let t=new Event(`vite:preloadError`,{cancelable:!0});if(t.payload=e,window.dispatchEvent(t),!t.defaultPrevented)throw e}return r.then(t=>{for(let e of t||[])e.status===`rejected`&&i(e.reason);return e().catch(i)})};async function Pn(e){let{load:t}=await Nn(async()=>{let{load:e}=await import(`./js-yaml.js`);return{load:e}},[],import.meta.url),n=t(e);if(typeof n!=`object`||!n)throw Error(`A manifest is expected: a Pod, or what makes pods.`);if(n.kind===`Pod`)return n;let r=n.spec?.template??(n.spec?.jobTemplate)?.spec?.template;if(!r?.spec)throw Error(`A Pod, or what makes pods, is expected, not ${n.kind??`this`}.`);let{name:i=`pod`,namespace:a=`default`}=n.metadata??{};return{apiVersion:`v1`,kind:`Pod`,metadata:{...r.metadata,name:`${i}-what-if`,namespace:a},spec:r.spec}}async function Fn(e){let{dump:t}=await Nn(async()=>{let{dump:e}=await import(`./js-yaml.js`);return{dump:e}},[],import.meta.url);return t(e)}function In(e){let t=new TextEncoder().encode(JSON.stringify(e));return{json:btoa(Array.from(t,e=>String.fromCharCode(e)).join(``))}}async function J(e,t,n,r){let{object:i}=await U(`ClusterService/GetObject`,{kind:e,namespace:t,name:n},r),a=Uint8Array.from(atob(i?.json??``),e=>e.charCodeAt(0));return JSON.parse(new TextDecoder().decode(a))}var Ln=class extends C{constructor(...e){super(...e),this.namespace=``,this.name=``,this.open=!1,this.text=new W(this,e=>this.read(e),{key:()=>`${this.namespace}/${this.name} ${this.open}`})}static{this.styles=[D]}render(){return _`<details class="card" @toggle=${e=>this.open=e.target.open}>
       <summary>Manifest, as far as scheduling reads it</summary>
       ${this.text.show(e=>_`<pre tabindex="0" aria-label="Manifest">${e}</pre>`)}
-    </details>`}async read(e){return this.open?jn(await Nn(`Pod`,this.namespace,this.name,e)):``}};O([T()],Pn.prototype,`namespace`,void 0),O([T()],Pn.prototype,`name`,void 0),O([E()],Pn.prototype,`open`,void 0),Pn=O([w(`mooring-manifest`)],Pn);var Fn=class extends C{constructor(...e){super(...e),this.seq=``,this.again=!1,this.record=new K(this,e=>In(this.seq,e),{key:()=>this.seq}),this.columns=new K(this,e=>pn(this.seq,this.again,e),{key:()=>`${this.seq} ${this.again}`}),this.attempts=new K(this,e=>this.listAttempts(e),{key:()=>J(this.record.value?.pod)})}static{this.styles=[D,o`
+    </details>`}async read(e){return this.open?Fn(await J(`Pod`,this.namespace,this.name,e)):``}};O([T()],Ln.prototype,`namespace`,void 0),O([T()],Ln.prototype,`name`,void 0),O([E()],Ln.prototype,`open`,void 0),Ln=O([w(`mooring-manifest`)],Ln);var Rn=class extends C{constructor(...e){super(...e),this.seq=``,this.again=!1,this.record=new W(this,e=>Bn(this.seq,e),{key:()=>this.seq}),this.columns=new W(this,e=>gn(this.seq,this.again,e),{key:()=>`${this.seq} ${this.again}`}),this.attempts=new W(this,e=>this.listAttempts(e),{key:()=>K(this.record.value?.pod)})}static{this.styles=[D,o`
       ol {
         list-style: none;
         display: flex;
@@ -779,22 +780,27 @@ var e=globalThis,t=e.ShadowRoot&&(e.ShadyCSS===void 0||e.ShadyCSS.nativeShadow)&
         </div>
       </div>
       ${this.record.show(e=>e?this.facts(e):y)}
-      ${this.columns.show(e=>_`<mooring-decision .columns=${e}></mooring-decision>`)}
+      ${this.columns.show(e=>_`<mooring-decision .columns=${e} .nodesWith=${bn}></mooring-decision>`)}
       ${this.attempts.value&&this.attempts.value.length>1?this.timeline(this.attempts.value):y}
-      ${this.record.value?Ln(this.record.value):y}
+      ${this.record.value?Vn(this.record.value):y}
     </div>`}facts(e){let{pod:t,provenance:n,node:r,queueWait:i}=e;return _`<dl class="facts">
-      ${[[`Pod`,_`<a href=${U([`pods`,t?.namespace??``,t?.name??``])}>${J(t)}</a>`],[`Made`,_`<time datetime=${e.time} title=${e.time}>${M(e.time)} ago</time>`],[`Kind`,q(e.kind,`DECISION_KIND_`)],[`Node`,r?_`<a href=${U([`nodes`,r])}>${r}</a>`:``],[`Attempt`,e.attempt?k(e.attempt):``],[`Waited`,i?ct(i):``],[`Took`,ct(e.duration)],[`Profile`,_`<a href=${U([`profiles`])}>${n?.profile??``}</a>`],[`Configuration`,_`<span class="mono">${(n?.configurationHash??``).slice(0,8)}</span>`],[`State`,`version ${n?.stateVersion??0}`],[`Trace`,e.traceId??``]].map(([e,t])=>t?_`<div><dt>${e}</dt><dd>${t}</dd></div>`:y)}
-    </dl>`}copies(e){let t=e.attempt?` --attempt ${e.attempt}`:``;return[{name:`CLI`,text:`mooring explain ${Y(J(e.pod))}${t}`},{name:`JSON`,text:JSON.stringify(e,void 0,2)},{name:`curl`,text:`curl -s ${Y(gn(`decisions/${this.seq}/columns`))}`}]}timeline(e){return _`<section class="card stack tight" aria-labelledby="attempts">
+      ${[[`Pod`,_`<a href=${V([`pods`,t?.namespace??``,t?.name??``])}>${K(t)}</a>`],[`Made`,_`<time datetime=${e.time} title=${e.time}>${M(e.time)} ago</time>`],[`Kind`,G(e.kind,`DECISION_KIND_`)],[`Node`,r?_`<a href=${V([`nodes`,r])}>${r}</a>`:``],[`Attempt`,e.attempt?k(e.attempt):``],[`Waited`,i?ct(i):``],[`Took`,ct(e.duration)],[`Profile`,_`<a href=${V([`profiles`])}>${n?.profile??``}</a>`],[`Configuration`,zn(n?.configurationHash??``)],[`State`,`version ${n?.stateVersion??0}`],[`Trace`,e.traceId??``]].map(([e,t])=>t?_`<div><dt>${e}</dt><dd>${t}</dd></div>`:y)}
+    </dl>`}copies(e){let t=e.attempt?` --attempt ${e.attempt}`:``;return[{name:`CLI`,text:`mooring explain ${q(K(e.pod))}${t}`},{name:`JSON`,text:JSON.stringify(e,void 0,2)},{name:`curl`,text:`curl -s ${q(yn(`decisions/${this.seq}/columns`))}`}]}timeline(e){return _`<section class="card stack tight" aria-labelledby="attempts">
       <h2 id="attempts">All decisions about this pod</h2>
       <ol>
-        ${e.map(e=>{let{mark:t,text:n,tone:r}=Cn(e),i=e.seq===this.seq;return _`<li class=${i?`now`:``}>
-            <a href=${U([`decisions`,e.seq])} aria-current=${i?`true`:y} title=${n}>
-              <span class=${r}>${t}</span> ${n}</a
+        ${e.map((t,n)=>{let[r,i]=[t,e[n-1]].map(e=>e?.provenance?.configurationHash??``),{mark:a,text:o,tone:s}=Dn(t),c=t.seq===this.seq;return _`<li class=${c?`now`:``}>
+            <a href=${V([`decisions`,t.seq])} aria-current=${c?`true`:y} title=${o}>
+              <span class=${s}>${a}</span> ${o}</a
             >
-            <span class="quiet">${q(e.kind,`DECISION_KIND_`)}, ${M(e.time)} ago</span>
+            <span class="quiet">${G(t.kind,`DECISION_KIND_`)}, ${M(t.time)} ago</span>
+            ${i&&i!==r?zn(i,r):y}
           </li>`})}
       </ol>
-    </section>`}async listAttempts(e){let t=this.record.value?.pod;return t?(await G(`DecisionService/ListDecisions`,{filter:{namespace:t.namespace??``,pod:t.name??``},limit:50},e)).decisions??[]:[]}};O([T()],Fn.prototype,`seq`,void 0),O([E()],Fn.prototype,`again`,void 0),Fn=O([w(`mooring-decision-view`)],Fn);async function In(e,t){return(await G(`DecisionService/ListDecisions`,{afterSeq:String(Number(e)-1),limit:1},t)).decisions?.find(t=>t.seq===e)}function Ln({pod:e}){return _`<mooring-manifest .namespace=${e?.namespace??``} .name=${e?.name??``}></mooring-manifest>`}function X(e,t,n,r){let i=`curl -s ${Y(gn(t))} -H 'content-type: application/json' -d ${Y(JSON.stringify(n))}`;return[{name:`CLI`,text:e},{name:`JSON`,text:JSON.stringify(r,void 0,2)},{name:`curl`,text:i}]}var Rn=500,zn=`15s`,Bn=500,Vn=2e3,Hn=[`DECISION_RESULT_SCHEDULED`,`DECISION_RESULT_UNSCHEDULABLE`,`DECISION_RESULT_ERROR`,`DECISION_RESULT_FAILED`],Un=[[`namespace`,`Namespace`],[`pod`,`Pod`],[`node`,`Node`],[`profile`,`Profile`],[`plugin`,`Rejected by`]],Z=class extends C{constructor(...e){super(...e),this.query=new URLSearchParams,this.shown=[],this.waiting=[],this.paused=!1,this.missed=0,this.loaded=!1,this.abort=new AbortController,this.take=()=>{this.shown=[...this.waiting,...this.shown].slice(0,Rn),this.waiting=[]},this.pause=()=>{this.paused=!this.paused,this.paused||this.take()},this.onFacet=e=>{let{name:t,value:n}=e.target;W({[t]:n.trim()})}}static{this.styles=[D,o`
+    </section>`}async listAttempts(e){let t=this.record.value?.pod;return t?(await U(`DecisionService/ListDecisions`,{filter:{namespace:t.namespace??``,pod:t.name??``},limit:50},e)).decisions??[]:[]}};O([T()],Rn.prototype,`seq`,void 0),O([E()],Rn.prototype,`again`,void 0),Rn=O([w(`mooring-decision-view`)],Rn);function zn(e,t=``){if(!e)return y;let n=t?`another configuration`:_`<span class="mono">${e.slice(0,8)}</span>`;return _`<a href=${V([`profiles`],{from:e,to:t})} title="What differs ${t?`between them`:`today`}">${n}</a>`}async function Bn(e,t){return(await U(`DecisionService/ListDecisions`,{afterSeq:String(Number(e)-1),limit:1},t)).decisions?.find(t=>t.seq===e)}function Vn({pod:e}){return _`<mooring-manifest .namespace=${e?.namespace??``} .name=${e?.name??``}></mooring-manifest>`}function Y(e,t,n,r){let i=`curl -s ${q(yn(t))} -H 'content-type: application/json' -d ${q(JSON.stringify(n))}`;return[{name:`CLI`,text:e},{name:`JSON`,text:JSON.stringify(r,void 0,2)},{name:`curl`,text:i}]}var Hn=500,Un=`15s`,Wn=500,Gn=2e3,Kn=[`DECISION_RESULT_SCHEDULED`,`DECISION_RESULT_UNSCHEDULABLE`,`DECISION_RESULT_ERROR`,`DECISION_RESULT_FAILED`],qn=[[`namespace`,`Namespace`],[`pod`,`Pod`],[`node`,`Node`],[`profile`,`Profile`],[`plugin`,`Rejected by`],[`margin`,`Margin at most`]],X=class extends C{constructor(...e){super(...e),this.query=new URLSearchParams,this.shown=[],this.waiting=[],this.paused=!1,this.missed=0,this.loaded=!1,this.abort=new AbortController,this.take=()=>{this.shown=[...this.waiting,...this.shown].slice(0,Hn),this.waiting=[]},this.pause=()=>{this.paused=!this.paused,this.paused||this.take()},this.onFacet=e=>{let{name:t,value:n}=e.target;H({[t]:n.trim()})}}static{this.styles=[D,o`
+      .facets {
+        display: grid;
+        grid-template-columns: repeat(auto-fill, minmax(8rem, 1fr));
+      }
       .facets > label {
         display: grid;
         font-size: 0.8125rem;
@@ -802,7 +808,7 @@ var e=globalThis,t=e.ShadowRoot&&(e.ShadyCSS===void 0||e.ShadyCSS.nativeShadow)&
       }
       .facets input,
       .facets select {
-        width: 9.5rem;
+        width: 100%;
         color: var(--text);
       }
       mooring-grid {
@@ -819,58 +825,58 @@ var e=globalThis,t=e.ShadowRoot&&(e.ShadyCSS===void 0||e.ShadyCSS.nativeShadow)&
         </div>
       </div>
       <form class="row facets" @submit=${e=>e.preventDefault()} @change=${this.onFacet}>
-        ${Un.map(([e,t])=>_`<label>${t}<input name=${e} autocomplete="off" spellcheck="false" .value=${this.query.get(e)??``} /></label>`)}
+        ${qn.map(([e,t])=>_`<label>${t}<input name=${e} autocomplete="off" spellcheck="false" .value=${this.query.get(e)??``} /></label>`)}
         <label
           >Result<select name="result">
             <option value="">all</option>
-            ${Hn.map(e=>{let t=q(e,`DECISION_RESULT_`);return _`<option value=${t} ?selected=${this.query.get(`result`)===t}>${t}</option>`})}
+            ${Kn.map(e=>{let t=G(e,`DECISION_RESULT_`);return _`<option value=${t} ?selected=${this.query.get(`result`)===t}>${t}</option>`})}
           </select></label
         >
       </form>
-      ${this.error?bn(this.error,()=>this.begin()):y}
-      ${Gn(`Decisions, the newest first`,this.shown,this.loaded?`No decision yet, or none that matches.`:`Loading …`)}
-    </div>`}progress(){let e=this.missed?` · ${k(this.missed)} passed over`:``;return`${k(this.shown.length)} shown${e}`}copies(){let e=[...this.query].filter(([e,t])=>e!==`process`&&t).map(([e,t])=>`--${e} ${Y(t)}`),t={filter:this.filter()};return X([`mooring decisions`,...e].join(` `),`DecisionService/ListDecisions`,t,this.shown)}filter(){let e={},{query:t}=this;for(let n of[`namespace`,`pod`,`node`,`profile`])t.get(n)&&(e[n]=t.get(n));t.get(`plugin`)&&(e.rejectingPlugin=t.get(`plugin`));let n=Hn.find(e=>q(e,`DECISION_RESULT_`)===t.get(`result`));return n&&(e.results=[n]),e}begin(){this.abort.abort(),this.abort=new AbortController,this.asked=this.query.toString(),[this.shown,this.waiting,this.missed,this.error,this.loaded]=[[],[],0,void 0,!1],this.follow(this.abort.signal)}async follow(e){let t;for(;!e.aborted;){try{let n=await this.ask(t,e);if(t&&n.journalId!==t.journalId)return this.begin();t={...n,nextAfterSeq:this.goOn(n)},this.add(n.decisions??[])}catch(t){e.aborted||(this.error=t)}await Wn(this.error||t?.waitRefused?Vn:Bn)}}ask(e,t){let n={filter:this.filter(),limit:Rn};return e&&Object.assign(n,{afterSeq:e.nextAfterSeq??`0`,wait:zn}),G(`DecisionService/ListDecisions`,n,t)}goOn({nextAfterSeq:e=`0`,lastSeq:t=`0`,missedCount:n=`0`}){let r=Math.max(0,Number(t)-Number(e)-Rn);return this.missed+=Number(n)+r,String(Number(e)+r)}add(e){if(this.loaded=!0,this.error=void 0,!e.length)return;let t=[...e].reverse();this.paused?this.waiting=[...t,...this.waiting].slice(0,Rn):this.shown=[...t,...this.shown].slice(0,Rn)}};O([T({attribute:!1})],Z.prototype,`query`,void 0),O([E()],Z.prototype,`shown`,void 0),O([E()],Z.prototype,`waiting`,void 0),O([E()],Z.prototype,`paused`,void 0),O([E()],Z.prototype,`missed`,void 0),O([E()],Z.prototype,`loaded`,void 0),O([E()],Z.prototype,`error`,void 0),Z=O([w(`mooring-decisions`)],Z);function Wn(e){return new Promise(t=>setTimeout(t,e))}function Gn(e,t,n=`None is remembered.`){return _`<mooring-grid
+      ${this.error?wn(this.error,()=>this.begin()):y}
+      ${Yn(`Decisions, the newest first`,this.shown,this.loaded?`No decision yet, or none that matches.`:`Loading …`)}
+    </div>`}progress(){let e=this.missed?` · ${k(this.missed)} passed over`:``;return`${k(this.shown.length)} shown${e}`}copies(){let e=[...this.query].filter(([e,t])=>e!==`process`&&t).map(([e,t])=>`--${e} ${q(t)}`),t={filter:this.filter()};return Y([`mooring decisions`,...e].join(` `),`DecisionService/ListDecisions`,t,this.shown)}filter(){let e={},{query:t}=this;for(let n of[`namespace`,`pod`,`node`,`profile`])t.get(n)&&(e[n]=t.get(n));/^\d+$/.test(t.get(`margin`)??``)&&(e.maxMargin=t.get(`margin`)),t.get(`plugin`)&&(e.rejectingPlugin=t.get(`plugin`));let n=Kn.find(e=>G(e,`DECISION_RESULT_`)===t.get(`result`));return n&&(e.results=[n]),e}begin(){this.abort.abort(),this.abort=new AbortController,this.asked=this.query.toString(),[this.shown,this.waiting,this.missed,this.error,this.loaded]=[[],[],0,void 0,!1],this.follow(this.abort.signal)}async follow(e){let t;for(;!e.aborted;){try{let n=await this.ask(t,e);if(t&&n.journalId!==t.journalId)return this.begin();t={...n,nextAfterSeq:this.goOn(n)},this.add(n.decisions??[])}catch(t){e.aborted||(this.error=t)}await Jn(this.error||t?.waitRefused?Gn:Wn)}}ask(e,t){let n={filter:this.filter(),limit:Hn};return e&&Object.assign(n,{afterSeq:e.nextAfterSeq??`0`,wait:Un}),U(`DecisionService/ListDecisions`,n,t)}goOn({nextAfterSeq:e=`0`,lastSeq:t=`0`,missedCount:n=`0`}){let r=Math.max(0,Number(t)-Number(e)-Hn);return this.missed+=Number(n)+r,String(Number(e)+r)}add(e){if(this.loaded=!0,this.error=void 0,!e.length)return;let t=[...e].reverse();this.paused?this.waiting=[...t,...this.waiting].slice(0,Hn):this.shown=[...t,...this.shown].slice(0,Hn)}};O([T({attribute:!1})],X.prototype,`query`,void 0),O([E()],X.prototype,`shown`,void 0),O([E()],X.prototype,`waiting`,void 0),O([E()],X.prototype,`paused`,void 0),O([E()],X.prototype,`missed`,void 0),O([E()],X.prototype,`loaded`,void 0),O([E()],X.prototype,`error`,void 0),X=O([w(`mooring-decisions`)],X);function Jn(e){return new Promise(t=>setTimeout(t,e))}function Yn(e,t,n=`None is remembered.`){return _`<mooring-grid
     label=${e}
-    .columns=${Kn}
+    .columns=${Xn}
     .rows=${t}
     .keyOf=${e=>e.seq}
     empty=${n}
-    @mooring-open=${e=>location.hash=U([`decisions`,e.detail.seq])}
-  ></mooring-grid>`}var Kn=[{id:`pod`,title:`Pod`,width:`min(16rem, 45vw)`,cell:({pod:e,seq:t})=>_`<a tabindex="-1" href=${U([`decisions`,t])} title=${J(e)}>${J(e)}</a>`},{id:`time`,title:`Time`,width:`6rem`,cell:({time:e})=>_`<time datetime=${e} title=${`${M(e)} ago`}>${qn(e)}</time>`},{id:`outcome`,title:`Outcome`,width:`minmax(14rem, 1fr)`,cell:e=>{let{mark:t,text:n,tone:r}=Cn(e);return _`<span class=${r} title=${n}>${t} ${n}</span>`}},{id:`kind`,title:`Kind`,width:`5.5rem`,cell:({kind:e})=>q(e,`DECISION_KIND_`)},{id:`margin`,title:`Margin`,width:`5rem`,numeric:!0,cell:({runnerUpNode:e,total:t=`0`,runnerUpTotal:n=`0`})=>e?k(Number(t)-Number(n)):``},{id:`feasible`,title:`Feasible`,width:`7.5rem`,numeric:!0,cell:({feasibleCount:e=0,evaluatedCount:t=0})=>t?`${k(e)} of ${k(t)}`:k(e)},{id:`attempt`,title:`Attempt`,width:`5rem`,numeric:!0,cell:({attempt:e})=>e?k(e):``},{id:`duration`,title:`Took`,width:`6rem`,numeric:!0,cell:e=>ct(e.duration)},{id:`profile`,title:`Profile`,width:`8rem`,cell:({provenance:e})=>e?.profile??``}];function qn(e){return e?new Date(e).toLocaleTimeString(`en-GB`):``}var Jn=1e3,Yn=class extends C{constructor(...e){super(...e),this.query=new URLSearchParams,this.pods=new K(this,Zn,{every:5e3})}static{this.styles=[D,o`
+    @mooring-open=${e=>location.hash=V([`decisions`,e.detail.seq])}
+  ></mooring-grid>`}var Xn=[{id:`pod`,title:`Pod`,width:`min(16rem, 42vw)`,cell:({pod:e,seq:t})=>_`<a tabindex="-1" href=${V([`decisions`,t])} title=${K(e)}>${K(e)}</a>`},{id:`outcome`,title:`Outcome`,width:`minmax(14rem, 1fr)`,cell:e=>{let{mark:t,text:n,tone:r}=Dn(e);return _`<span class=${r} title=${n}>${t} ${n}</span>`}},{id:`time`,title:`Time`,width:`6rem`,cell:({time:e})=>_`<time datetime=${e} title=${`${M(e)} ago`}>${Zn(e)}</time>`},{id:`kind`,title:`Kind`,width:`5.5rem`,cell:({kind:e})=>G(e,`DECISION_KIND_`)},{id:`margin`,title:`Margin`,width:`5rem`,numeric:!0,cell:({node:e,tieCount:t=0,runnerUpNode:n,total:r=`0`,runnerUpTotal:i=`0`})=>e&&t>1?_`<span title="${A(t,`node`)} had the highest total">tied</span>`:n?k(Number(r)-Number(i)):``},{id:`feasible`,title:`Feasible`,width:`7.5rem`,numeric:!0,cell:({feasibleCount:e=0,evaluatedCount:t=0})=>t?`${k(e)} of ${k(t)}`:k(e)},{id:`attempt`,title:`Attempt`,width:`5rem`,numeric:!0,cell:({attempt:e})=>e?k(e):``},{id:`duration`,title:`Took`,width:`6rem`,numeric:!0,cell:e=>ct(e.duration)},{id:`profile`,title:`Profile`,width:`8rem`,cell:({provenance:e})=>e?.profile??``}];function Zn(e){return e?new Date(e).toLocaleTimeString(`en-GB`):``}var Qn=1e3,$n=class extends C{constructor(...e){super(...e),this.query=new URLSearchParams,this.pods=new W(this,tr,{every:5e3})}static{this.styles=[D,o`
       mooring-grid {
         --grid-height: calc(100vh - 13rem);
       }
       input {
-        width: min(20rem, 100%);
+        width: 20rem;
       }
     `]}render(){let e=(this.query.get(`name`)??``).toLowerCase(),t=this.query.get(`show`)??``;return _`<div class="stack">
       <div class="row between">
         <h1>Pods</h1>
         <div class="row">
           <span class="segments" role="group" aria-label="Which pods">
-            ${[[``,`All`],[`pending`,`Pending`]].map(([e,n])=>_`<button aria-pressed=${t===e} @click=${()=>W({show:e})}>${n}</button>`)}
+            ${[[``,`All`],[`pending`,`Pending`]].map(([e,n])=>_`<button aria-pressed=${t===e} @click=${()=>H({show:e})}>${n}</button>`)}
           </span>
           <input
             type="search"
             aria-label="Filter by namespace or name"
             placeholder="Filter by namespace or name"
             .value=${e}
-            @input=${e=>W({name:e.target.value})}
+            @input=${e=>H({name:e.target.value})}
           />
           <mooring-copy
-            .copies=${X(`mooring why-pending`,`ClusterService/ListPendingPods`,{},this.pods.value??[])}
+            .copies=${Y(`mooring why-pending`,`ClusterService/ListPendingPods`,{},this.pods.value??[])}
           ></mooring-copy>
         </div>
       </div>
       ${this.pods.show(n=>_`<mooring-grid
           label="Pods"
-          .columns=${Xn}
-          .rows=${n.filter(({pod:n,pending:r})=>(!t||r)&&J(n).toLowerCase().includes(e))}
-          .keyOf=${e=>J(e.pod)}
+          .columns=${er}
+          .rows=${n.filter(({pod:n,pending:r})=>(!t||r)&&K(n).toLowerCase().includes(e))}
+          .keyOf=${e=>K(e.pod)}
           empty=${n.length?`No pod matches.`:`No pod is pending, and none was decided about.`}
-          @mooring-open=${e=>location.hash=Q(e.detail.pod)}
+          @mooring-open=${e=>location.hash=Z(e.detail.pod)}
         ></mooring-grid>`)}
-    </div>`}};O([T({attribute:!1})],Yn.prototype,`query`,void 0),Yn=O([w(`mooring-pods`)],Yn);function Q(e){return U([`pods`,e?.namespace??``,e?.name??``])}var Xn=[{id:`pod`,title:`Pod`,width:`min(18rem, 45vw)`,cell:({pod:e})=>_`<a tabindex="-1" href=${Q(e)} title=${J(e)}>${J(e)}</a>`},{id:`state`,title:`State`,width:`7rem`,cell:({pending:e})=>e?_`<span class="warn">… pending</span>`:_`<span class="good">✓ placed</span>`},{id:`outcome`,title:`Last decision`,width:`minmax(16rem, 1fr)`,cell:({decision:e})=>{if(!e)return _`<span class="quiet">none remembered</span>`;let{mark:t,text:n,tone:r}=Cn(e);return _`<span class=${r} title=${n}>${t} ${n}</span>`}},{id:`decided`,title:`Decided`,width:`6rem`,numeric:!0,cell:({decision:e})=>M(e?.time)},{id:`attempt`,title:`Attempts`,width:`6rem`,numeric:!0,cell:({decision:e})=>e?.attempt?k(e.attempt):y},{id:`owner`,title:`Owner`,width:`14rem`,cell:({pending:e,decision:t})=>{let{controllerKind:n,controllerName:r}=e??t??{};return n?`${n} ${r}`:``}}];async function Zn(e){let[{pods:t=[]},n]=await Promise.all([G(`ClusterService/ListPendingPods`,{},e),Qn(e)]),r=new Map;for(let e of n.reverse()){let t=J(e.pod);r.has(t)||r.set(t,e)}let i=t.map(e=>({pod:e.pod,pending:e,decision:r.get(J(e.pod))})),a=new Set(i.map(({pod:e})=>J(e))),o=[...r].filter(([e,{result:t}])=>!a.has(e)&&t===`DECISION_RESULT_SCHEDULED`);return[...i,...o.map(([,e])=>({pod:e.pod,pending:void 0,decision:e}))]}async function Qn(e){try{return(await G(`DecisionService/ListDecisions`,{limit:Jn},e)).decisions??[]}catch{return e.throwIfAborted(),[]}}var $n=12,er=class extends C{constructor(...e){super(...e),this.name=``,this.facts=new K(this,e=>rr(this.name,e),{key:()=>this.name}),this.verdicts=new K(this,e=>ir(this.name,e),{key:()=>this.name}),this.selections=new K(this,e=>this.listSelections(e),{key:()=>this.name,every:1e4})}static{this.styles=[D,o`
+    </div>`}};O([T({attribute:!1})],$n.prototype,`query`,void 0),$n=O([w(`mooring-pods`)],$n);function Z(e){return V([`pods`,e?.namespace??``,e?.name??``])}var er=[{id:`pod`,title:`Pod`,width:`min(18rem, 45vw)`,cell:({pod:e})=>_`<a tabindex="-1" href=${Z(e)} title=${K(e)}>${K(e)}</a>`},{id:`state`,title:`State`,width:`7rem`,cell:({pending:e})=>e?_`<span class="warn">… pending</span>`:_`<span class="good">✓ placed</span>`},{id:`outcome`,title:`Last decision`,width:`minmax(16rem, 1fr)`,cell:({decision:e})=>{if(!e)return _`<span class="quiet">none remembered</span>`;let{mark:t,text:n,tone:r}=Dn(e);return _`<span class=${r} title=${n}>${t} ${n}</span>`}},{id:`decided`,title:`Decided`,width:`6rem`,numeric:!0,cell:({decision:e})=>M(e?.time)},{id:`attempt`,title:`Attempts`,width:`6rem`,numeric:!0,cell:({decision:e})=>e?.attempt?k(e.attempt):y},{id:`owner`,title:`Owner`,width:`14rem`,cell:({pending:e,decision:t})=>{let{controllerKind:n,controllerName:r}=e??t??{};return n?`${n} ${r}`:``}}];async function tr(e){let[{pods:t=[]},n]=await Promise.all([U(`ClusterService/ListPendingPods`,{},e),nr(e)]),r=new Map;for(let e of n.reverse()){let t=K(e.pod);r.has(t)||r.set(t,e)}let i=t.map(e=>({pod:e.pod,pending:e,decision:r.get(K(e.pod))})),a=new Set(i.map(({pod:e})=>K(e))),o=[...r].filter(([e,{result:t}])=>!a.has(e)&&t===`DECISION_RESULT_SCHEDULED`);return[...i,...o.map(([,e])=>({pod:e.pod,pending:void 0,decision:e}))]}async function nr(e){try{return(await U(`DecisionService/ListDecisions`,{limit:Qn},e)).decisions??[]}catch{return e.throwIfAborted(),[]}}var rr=12,ir=class extends C{constructor(...e){super(...e),this.name=``,this.facts=new W(this,e=>sr(this.name,e),{key:()=>this.name}),this.verdicts=new W(this,e=>cr(this.name,e),{key:()=>this.name}),this.selections=new W(this,e=>this.listSelections(e),{key:()=>this.name,every:1e4})}static{this.styles=[D,o`
       .usage {
         display: grid;
         grid-template-columns: minmax(4rem, max-content) minmax(5rem, 1fr) max-content;
@@ -908,27 +914,27 @@ var e=globalThis,t=e.ShadowRoot&&(e.ShadyCSS===void 0||e.ShadyCSS.nativeShadow)&
       <div class="row between">
         <h1>${this.name}</h1>
         <div class="row">
-          <a href=${U([`what-if`],{node:this.name})}>What if it goes?</a>
+          <a href=${V([`what-if`],{node:this.name})}>What if it goes?</a>
           <mooring-copy
-            .copies=${[{name:`CLI`,text:`mooring decisions --node ${Y(this.name)}`},{name:`JSON`,text:JSON.stringify(this.facts.value?.node??{},void 0,2)},{name:`kubectl`,text:`kubectl describe node ${Y(this.name)}`}]}
+            .copies=${[{name:`CLI`,text:`mooring decisions --node ${q(this.name)}`},{name:`JSON`,text:JSON.stringify(this.facts.value?.node??{},void 0,2)},{name:`kubectl`,text:`kubectl describe node ${q(this.name)}`}]}
           ></mooring-copy>
         </div>
       </div>
       <div class="columns">
         <section class="card stack tight" aria-labelledby="room">
           <h2 id="room">What its pods request</h2>
-          ${this.facts.show(e=>tr(e))}
+          ${this.facts.show(e=>ar(e))}
         </section>
         <section class="card stack tight" aria-labelledby="why">
           <h2 id="why">Why does nothing land here?</h2>
-          ${this.verdicts.show(e=>nr(e))}
+          ${this.verdicts.show(e=>or(e))}
         </section>
       </div>
       <section class="stack tight" aria-labelledby="selections">
         <h2 id="selections">Decisions that selected it</h2>
-        ${this.selections.show(e=>Gn(`Decisions that selected this node, the newest first`,e))}
+        ${this.selections.show(e=>Yn(`Decisions that selected this node, the newest first`,e))}
       </section>
-    </div>`}async listSelections(e){return((await G(`DecisionService/ListDecisions`,{filter:{node:this.name},limit:200},e)).decisions??[]).reverse()}};O([T()],er.prototype,`name`,void 0),er=O([w(`mooring-node`)],er);function tr({node:e,usages:t}){let n=e.spec?.taints??[];return _`${e.spec?.unschedulable?_`<p class="warn">⚠ Cordoned: it takes no new pods.</p>`:y}
+    </div>`}async listSelections(e){return((await U(`DecisionService/ListDecisions`,{filter:{node:this.name},limit:200},e)).decisions??[]).reverse()}};O([T()],ir.prototype,`name`,void 0),ir=O([w(`mooring-node`)],ir);function ar({node:e,usages:t}){let n=e.spec?.taints??[];return _`${e.spec?.unschedulable?_`<p class="warn">⚠ Cordoned: it takes no new pods.</p>`:y}
     ${n.map(({key:e,value:t,effect:n})=>_`<p class="warn">⚠ Taint <span class="mono">${e}${t?`=${t}`:``}:${n}</span></p>`)}
     <div class="usage">
       ${t.map(({resource:e,used:t,all:n})=>_`<span>${e}</span>
@@ -937,51 +943,51 @@ var e=globalThis,t=e.ShadowRoot&&(e.ShadyCSS===void 0||e.ShadyCSS.nativeShadow)&
     </div>
     <ul class="labels mono" aria-label="Labels">
       ${Object.entries(e.metadata?.labels??{}).map(([e,t])=>_`<li>${e}=${t}</li>`)}
-    </ul>`}function nr(e){return e.length?_`<ul class="verdicts">
+    </ul>`}function or(e){return e.length?_`<ul class="verdicts">
     ${e.map(({pod:e,count:t,rejections:n})=>_`<li class="stack tight">
           <p>
-            <a href=${Q(e)}>${J(e)}</a>${t>1?_` <span class="quiet">and ${k(t-1)} more</span>`:y}
+            <a href=${Z(e)}>${K(e)}</a>${t>1?_` <span class="quiet">and ${k(t-1)} more</span>`:y}
             ${n.length?y:_`<span class="good">✓ would be taken</span>`}
           </p>
           ${n.map(({plugin:e,reasons:t=[]})=>_`<p><span class="bad">✕</span> <strong>${e}</strong>: ${t.join(`, `)}</p>
-                <p class="quiet">${ht(e,t[0])}</p>`)}
+                <p class="quiet">${gt(e,t[0])}</p>`)}
         </li>`)}
-  </ul>`:_`<p class="empty">✓ No pod waits for a node, so nothing could land here.</p>`}async function rr(e,t){let n=await Nn(`Node`,``,e,t),r=n.status?.allocatable??{},i=Object.fromEntries(Object.keys(r).filter(e=>e!==`pods`).map(e=>[e,e===`cpu`?`1m`:`1`])),{resources:a=[]}=await or(e,{object:Mn({apiVersion:`v1`,kind:`Pod`,metadata:{name:`probe`,namespace:`default`},spec:{containers:[{name:`probe`,resources:{requests:i,limits:i}}]}})},t);return{node:n,usages:a.map(({name:e=``,free:t=[]})=>{let n=at(e,r[e]??`0`);return{resource:e,all:n,used:n-Number(t[0]??0)}})}}async function ir(e,t){let{groups:n=[]}=await G(`DecisionService/SummarizeReasons`,{limit:$n},t),r=n.flatMap(e=>e.examples?.[0]?[[e,e.examples[0]]]:[]);return Promise.all(r.map(async([{podCount:n=1},r])=>({pod:r,count:n,rejections:ar(await or(e,{reference:r},t))})))}function ar({verdicts:e,rejections:t}){let n=t?.statuses??e?.nodeStatuses??[];return[...new Set(n)].filter(Boolean).map(t=>e.statuses[t])}function or(e,t,n){return G(`SchedulingService/Explain`,{pod:t,nodes:{names:{names:[e]}},allRejections:!0},n)}var sr=1e3,cr=class extends C{constructor(...e){super(...e),this.query=new URLSearchParams,this.sorting={column:`name`,descending:!1},this.nodes=new K(this,dr,{every:1e4})}static{this.styles=[D,o`
+  </ul>`:_`<p class="empty">✓ No pod waits for a node, so nothing could land here.</p>`}async function sr(e,t){let n=await J(`Node`,``,e,t),r=n.status?.allocatable??{},i=Object.fromEntries(Object.keys(r).filter(e=>e!==`pods`).map(e=>[e,e===`cpu`?`1m`:`1`])),{resources:a=[]}=await ur(e,{object:In({apiVersion:`v1`,kind:`Pod`,metadata:{name:`probe`,namespace:`default`},spec:{containers:[{name:`probe`,resources:{requests:i,limits:i}}]}})},t);return{node:n,usages:a.map(({name:e=``,free:t=[]})=>{let n=at(e,r[e]??`0`);return{resource:e,all:n,used:n-Number(t[0]??0)}})}}async function cr(e,t){let{groups:n=[]}=await U(`DecisionService/SummarizeReasons`,{limit:rr},t),r=n.flatMap(e=>e.examples?.[0]?[[e,e.examples[0]]]:[]);return Promise.all(r.map(async([{podCount:n=1},r])=>({pod:r,count:n,rejections:lr(await ur(e,{reference:r},t))})))}function lr({verdicts:e,rejections:t}){let n=t?.statuses??e?.nodeStatuses??[];return[...new Set(n)].filter(Boolean).map(t=>e.statuses[t])}function ur(e,t,n){return U(`SchedulingService/Explain`,{pod:t,nodes:{names:{names:[e]}},allRejections:!0},n)}var dr=1e3,fr=class extends C{constructor(...e){super(...e),this.query=new URLSearchParams,this.sorting={column:`name`,descending:!1},this.nodes=new W(this,e=>hr(this.selector(),e),{every:1e4,key:()=>this.selector()})}static{this.styles=[D,o`
       mooring-grid {
         --grid-height: calc(100vh - 13rem);
       }
       input {
-        width: min(20rem, 100%);
+        width: 20rem;
       }
-    `]}render(){let e=(this.query.get(`name`)??``).toLowerCase();return _`<div class="stack">
+    `]}render(){let e=this.query.get(`name`)??``,t=this.selector()?``:e.toLowerCase();return _`<div class="stack">
       <div class="row between">
         <h1>Nodes</h1>
         <div class="row">
           <input
             type="search"
-            aria-label="Filter by name"
-            placeholder="Filter by name"
+            aria-label="Filter by name or labels"
+            placeholder="Filter by name or labels, such as zone=a"
             .value=${e}
-            @input=${e=>W({name:e.target.value})}
+            @input=${e=>H({name:e.target.value})}
           />
-          <mooring-copy .copies=${X(`kubectl get nodes`,`ClusterService/ListNodes`,{},this.nodes.value?.rows??[])}></mooring-copy>
+          <mooring-copy .copies=${this.copies()}></mooring-copy>
         </div>
       </div>
-      ${this.nodes.show(({rows:t,decisions:n})=>{let r=t.filter(({name:t})=>t.toLowerCase().includes(e)).sort(this.compare());return _`<p class="quiet">${A(r.length,`node`)}; selections are those of the last ${A(n,`decision`)}</p>
+      ${this.nodes.show(({rows:e,decisions:n})=>{let r=e.filter(({name:e})=>e.toLowerCase().includes(t)).sort(this.compare());return _`<p class="quiet">${A(r.length,`node`)}; selections are those of the last ${A(n,`decision`)}</p>
           <mooring-grid
             label="Nodes"
-            .columns=${ur}
+            .columns=${mr}
             .rows=${r}
             .keyOf=${e=>e.name}
             .sorting=${this.sorting}
             empty="No node matches."
             @mooring-sort=${e=>this.sort(e.detail)}
-            @mooring-open=${e=>location.hash=U([`nodes`,e.detail.name])}
+            @mooring-open=${e=>location.hash=V([`nodes`,e.detail.name])}
           ></mooring-grid>`})}
-    </div>`}sort(e){let t=this.sorting.column===e?!this.sorting.descending:e===`selected`;this.sorting={column:e,descending:t}}compare(){let e=this.sorting.descending?-1:1;return this.sorting.column===`selected`?(t,n)=>e*(t.selected-n.selected):(t,n)=>e*lr.compare(t.name,n.name)}};O([T({attribute:!1})],cr.prototype,`query`,void 0),O([E()],cr.prototype,`sorting`,void 0),cr=O([w(`mooring-nodes`)],cr);var lr=new Intl.Collator(`en`,{numeric:!0}),ur=[{id:`name`,title:`Node`,width:`min(26rem, 60vw)`,sortable:!0,cell:({name:e})=>_`<a tabindex="-1" href=${U([`nodes`,e])} title=${e}>${e}</a>`},{id:`selected`,title:`Selected`,width:`7rem`,numeric:!0,sortable:!0,cell:({selected:e})=>k(e)},{id:`last`,title:`Last selected for`,width:`minmax(16rem, 1fr)`,cell:({last:e})=>e?_`<a tabindex="-1" href=${U([`decisions`,e.seq])}>${J(e.pod)}</a> <span class="quiet">${M(e.time)} ago</span>`:_`<span class="quiet">–</span>`}];async function dr(e){let[{nodes:t},n]=await Promise.all([G(`ClusterService/ListNodes`,{},e),fr(e)]),r=new Map((t?.names?.names??[]).map(e=>[e,{name:e,selected:0,last:void 0}]));for(let e of n){let t=r.get(e.node??``);t&&([t.selected,t.last]=[t.selected+1,e])}return{rows:[...r.values()],decisions:n.length}}async function fr(e){try{return(await G(`DecisionService/ListDecisions`,{limit:sr},e)).decisions??[]}catch{return e.throwIfAborted(),[]}}var pr=5e3,mr=30,hr=1e3,gr=class extends C{constructor(...e){super(...e),this.info=new K(this,e=>G(`ClusterService/GetClusterInfo`,{},e),{every:pr}),this.reasons=new K(this,e=>G(`DecisionService/SummarizeReasons`,{},e),{every:pr}),this.latest=new K(this,_r,{every:pr})}static{this.styles=[D,o`
+    </div>`}copies(){let e=this.selector();return Y(`kubectl get nodes${e?` -l ${q(e)}`:``}`,`ClusterService/ListNodes`,{labelSelector:e},this.nodes.value?.rows??[])}selector(){let e=this.query.get(`name`)??``;return Jt(e)?e:``}sort(e){let t=this.sorting.column===e?!this.sorting.descending:e===`selected`;this.sorting={column:e,descending:t}}compare(){let e=this.sorting.descending?-1:1;return this.sorting.column===`selected`?(t,n)=>e*(t.selected-n.selected):(t,n)=>e*pr.compare(t.name,n.name)}};O([T({attribute:!1})],fr.prototype,`query`,void 0),O([E()],fr.prototype,`sorting`,void 0),fr=O([w(`mooring-nodes`)],fr);var pr=new Intl.Collator(`en`,{numeric:!0}),mr=[{id:`name`,title:`Node`,width:`min(26rem, 60vw)`,sortable:!0,cell:({name:e})=>_`<a tabindex="-1" href=${V([`nodes`,e])} title=${e}>${e}</a>`},{id:`selected`,title:`Selected`,width:`7rem`,numeric:!0,sortable:!0,cell:({selected:e})=>k(e)},{id:`last`,title:`Last selected for`,width:`minmax(16rem, 1fr)`,cell:({last:e})=>e?_`<a tabindex="-1" href=${V([`decisions`,e.seq])}>${K(e.pod)}</a> <span class="quiet">${M(e.time)} ago</span>`:_`<span class="quiet">–</span>`}];async function hr(e,t){let[n,r]=await Promise.all([bn(e,t),gr(t)]),i=new Map(n.map(e=>[e,{name:e,selected:0,last:void 0}]));for(let e of r){let t=i.get(e.node??``);t&&([t.selected,t.last]=[t.selected+1,e])}return{rows:[...i.values()],decisions:r.length}}async function gr(e){try{return(await U(`DecisionService/ListDecisions`,{limit:dr},e)).decisions??[]}catch{return e.throwIfAborted(),[]}}var _r=5e3,vr=30,yr=1e3,br=class extends C{constructor(...e){super(...e),this.info=new W(this,e=>U(`ClusterService/GetClusterInfo`,{},e),{every:_r}),this.reasons=new W(this,e=>U(`DecisionService/SummarizeReasons`,{},e),{every:_r}),this.latest=new W(this,Sr,{every:_r})}static{this.styles=[D,o`
       .tiles {
         display: grid;
-        grid-template-columns: repeat(auto-fit, minmax(11rem, 1fr));
+        grid-template-columns: repeat(auto-fit, minmax(min(11rem, 40vw), 1fr));
         gap: var(--s3);
       }
       .tile {
@@ -1043,49 +1049,49 @@ var e=globalThis,t=e.ShadowRoot&&(e.ShadyCSS===void 0||e.ShadyCSS.nativeShadow)&
         <div class="row between">
           <h2 id="attention">Needs attention</h2>
           ${this.reasons.value?_`<mooring-copy
-                .copies=${X(`mooring why-pending`,`DecisionService/SummarizeReasons`,{},this.reasons.value)}
+                .copies=${Y(`mooring why-pending`,`DecisionService/SummarizeReasons`,{},this.reasons.value)}
               ></mooring-copy>`:y}
         </div>
-        ${this.reasons.show(e=>yr(e,this.info.value?.pendingPodCount??0))}
+        ${this.reasons.show(e=>wr(e,this.info.value?.pendingPodCount??0))}
       </section>
     </div>`}tiles(e){let t=e.provenance?.configurationHash??``,n=Math.max(0,...(e.sources??[]).map(e=>Number(e.stalenessSeconds??0))),r=(e.sources??[]).flatMap(e=>e.error?[`${e.name}: ${e.error}`]:[]),i=e.pendingPodCount??0;return _`<dl class="tiles">
-        ${vr(`Cluster state`,_`<span class=${e.synced?`good`:`warn`}>${e.synced?`✓ synced`:`… reading`}</span>`,[n>mr?_`<span class="warn">⚠ ${lt(n)} old</span>`:this.source(e)])}
-        ${vr(`Decisions`,_`${this.rate()}`,[_`<a href=${U([`decisions`])}>as they are made</a>`])}
-        ${vr(`Pending pods`,_`<span class=${i?`warn`:`good`}>${i?``:`✓ `}${k(i)}</span>`,[_`of ${A(e.podCount??0,`pod`)}`])}
-        ${vr(`Nodes`,_`${k(e.nodeCount??0)}`,[_`Kubernetes ${e.kubeVersion} rules`])}
-        ${vr(`Configuration`,_`<span class="mono" title=${t}>${t.slice(0,8)}</span>`,[_`mooring ${e.serverVersion}, up ${M(e.startTime)}`])}
+        ${Cr(`Cluster state`,_`<span class=${e.synced?`good`:`warn`}>${e.synced?`✓ synced`:`… reading`}</span>`,[n>vr?_`<span class="warn">⚠ ${lt(n)} old</span>`:this.source(e)])}
+        ${Cr(`Decisions`,_`${this.rate()}`,[xr(e)])}
+        ${Cr(`Pending pods`,_`<span class=${i?`warn`:`good`}>${i?``:`✓ `}${k(i)}</span>`,[_`of ${A(e.podCount??0,`pod`)}`])}
+        ${Cr(`Nodes`,_`${k(e.nodeCount??0)}`,[_`Kubernetes ${e.kubeVersion} rules`])}
+        ${Cr(`Configuration`,_`<span class="mono" title=${t}>${t.slice(0,8)}</span>`,[_`<a href=${V([`profiles`])}>in force for ${M(e.configurationTime)}</a>`,_`mooring ${e.serverVersion}, up ${M(e.startTime)}`])}
       </dl>
-      ${r.map(e=>_`<p class="failure" role="alert">${e}</p>`)}`}source(e){let t=(e.sources??[]).map(e=>e.name).join(`, `);return _`<span title=${t}>${t}</span>`}rate(){let e=this.latest.value;if(!e?.length)return e?`none yet`:`–`;let t=(Date.now()-Date.parse(e[0].time??``))/1e3,n=e.length/Math.max(1,t);return n>=.1?`${k(n)}/s`:`last ${M(e.at(-1).time)} ago`}};gr=O([w(`mooring-overview`)],gr);async function _r(e){return(await G(`DecisionService/ListDecisions`,{limit:hr},e)).decisions??[]}function vr(e,t,n){return _`<div class="card tile">
+      ${r.map(e=>_`<p class="failure" role="alert">${e}</p>`)}`}source(e){let t=(e.sources??[]).map(e=>e.name).join(`, `);return _`<span title=${t}>${t}</span>`}rate(){let e=this.latest.value;if(!e?.length)return e?`none yet`:`–`;let t=(Date.now()-Date.parse(e[0].time??``))/1e3,n=e.length/Math.max(1,t);return n>=.1?`${k(n)}/s`:`last ${M(e.at(-1).time)} ago`}};br=O([w(`mooring-overview`)],br);function xr({leads:e=!1,leader:t=``}){return e?_`${t?`✓ leads, `:y}<a href=${V([`decisions`])}>as they are made</a>`:_`<span class="warn" title=${t}>⚠ waits: ${t||`nobody`} leads</span>`}async function Sr(e){return(await U(`DecisionService/ListDecisions`,{limit:yr},e)).decisions??[]}function Cr(e,t,n){return _`<div class="card tile">
     <dt>${e}</dt>
     <dd>${t}</dd>
     ${n.map(e=>_`<dd class="quiet">${e}</dd>`)}
-  </div>`}function yr({groups:e=[],groupCount:t=0},n){return e.length?_`<ul class="groups">
-      ${e.map(xr)}
+  </div>`}function wr({groups:e=[],groupCount:t=0},n){return e.length?_`<ul class="groups">
+      ${e.map(Er)}
     </ul>
-    ${t>e.length?_`<p class="quiet">… and ${A(t-e.length,`more group`)}</p>`:y}`:br(n)}function br(e){return e?_`<p class="card">
+    ${t>e.length?_`<p class="quiet">… and ${A(t-e.length,`more group`)}</p>`:y}`:Tr(n)}function Tr(e){return e?_`<p class="card">
     ${A(e,`pod`)} ${e===1?`has`:`have`} no node, and no decision of this process says why.
-    <a href=${U([`pods`],{show:`pending`})}>Ask about them</a>
-  </p>`:_`<p class="card">✓ No pod waits for a node.</p>`}function xr(e){let t=e.podCount??0,n=e.controllerKind?`${e.controllerKind} ${e.namespace}/${e.controllerName}`:`pods of ${e.namespace}`,r=e.reason?.nodeCount?` on ${A(e.reason.nodeCount,`node`)}`:``;return _`<li class="card group">
+    <a href=${V([`pods`],{show:`pending`})}>Ask about them</a>
+  </p>`:_`<p class="card">✓ No pod waits for a node.</p>`}function Er(e){let t=e.podCount??0,n=e.controllerKind?`${e.controllerKind} ${e.namespace}/${e.controllerName}`:`pods of ${e.namespace}`,r=e.reason?.nodeCount?` on ${A(e.reason.nodeCount,`node`)}`:``;return _`<li class="card group">
     <div>
       <div class="count">${k(t)}</div>
       <div class="quiet">${t===1?`pod`:`pods`}</div>
     </div>
     <div class="stack tight">
       <p><strong>${n}</strong> <span class="quiet">· oldest ${M(e.oldestTime)}</span></p>
-      <p><span class="bad">✕</span> ${Sn(e.reason)||e.message}${r}</p>
-      <p>→ ${ht(e.reason?.plugin,e.reason?.reason)}</p>
+      <p><span class="bad">✕</span> ${En(e.reason)||e.message}${r}</p>
+      <p>→ ${gt(e.reason?.plugin,e.reason?.reason)}</p>
       <p class="row">
-        <a href=${U([`decisions`,e.lastSeq??``])}>Newest decision</a>
-        ${(e.examples??[]).map(e=>_`<a href=${U([`pods`,e.namespace??``,e.name??``])}>${J(e)}</a>`)}
+        <a href=${V([`decisions`,e.lastSeq??``])}>Newest decision</a>
+        ${(e.examples??[]).map(e=>_`<a href=${V([`pods`,e.namespace??``,e.name??``])}>${K(e)}</a>`)}
       </p>
     </div>
-    ${Sr(e.trend??[])}
-  </li>`}function Sr(e){let t=Math.max(1,...e),n=e.map((e,n)=>`${n},${1-e/t}`).join(` `);return _`<figure class="trend">
+    ${Dr(e.trend??[])}
+  </li>`}function Dr(e){let t=Math.max(1,...e),n=e.map((e,n)=>`${n},${1-e/t}`).join(` `);return _`<figure class="trend">
     <svg viewBox="0 -0.05 ${Math.max(1,e.length-1)} 1.1" preserveAspectRatio="none" aria-hidden="true">
       <polyline points=${n} fill="none" stroke="currentColor" stroke-width="1.5" vector-effect="non-scaling-stroke" />
     </svg>
     <figcaption class="quiet">${k(e[0]??0)} → ${k(e.at(-1)??0)}</figcaption>
-  </figure>`}var Cr=class extends C{constructor(...e){super(...e),this.profiles=new K(this,e=>G(`PluginService/ListProfiles`,{},e),{every:15e3}),this.plugins=new K(this,wr)}static{this.styles=[D,o`
+  </figure>`}function Or(e,t,n=``){if(JSON.stringify(e)===JSON.stringify(t))return[];let[r,i]=[kr(e),kr(t)];if(!r||!i)return[{path:n,before:jr(e),after:jr(t)}];let a=[...new Set([...r.keys(),...i.keys()])].flatMap(e=>Or(r.get(e),i.get(e),e.startsWith(`[`)||!n?n+e:`${n}.${e}`));return a.length?a:[{path:`${n} (order)`,before:[...r.keys()].join(` `),after:[...i.keys()].join(` `)}]}function kr(e){return Array.isArray(e)?new Map(e.map((e,t)=>[`[${Ar(e)??t}]`,e])):typeof e==`object`&&e?new Map(Object.entries(e)):void 0}function Ar(e){if(typeof e!=`object`||!e)return;let{name:t,schedulerName:n}=e;return t??n}function jr(e){return e===void 0?void 0:JSON.stringify(e)}var Mr=class extends C{constructor(...e){super(...e),this.query=new URLSearchParams,this.compared=new W(this,e=>Nr(this.query,e),{key:()=>this.query.toString()}),this.profiles=new W(this,e=>U(`PluginService/ListProfiles`,{},e),{every:15e3}),this.plugins=new W(this,Ir)}static{this.styles=[D,o`
       .scroll {
         overflow-x: auto;
       }
@@ -1120,6 +1126,9 @@ var e=globalThis,t=e.ShadowRoot&&(e.ShadyCSS===void 0||e.ShadyCSS.nativeShadow)&
       .list thead th:nth-child(n + 2) {
         text-align: start;
       }
+      .periods {
+        padding-inline-start: var(--s4);
+      }
       .weight {
         font-weight: 600;
       }
@@ -1127,16 +1136,48 @@ var e=globalThis,t=e.ShadowRoot&&(e.ShadyCSS===void 0||e.ShadyCSS.nativeShadow)&
       <div class="row between">
         <h1>Profiles</h1>
         <mooring-copy
-          .copies=${X(`mooring config show --resolved`,`PluginService/ListProfiles`,{},this.profiles.value??{})}
+          .copies=${Y(`mooring config show --resolved`,`PluginService/ListProfiles`,{},this.profiles.value??{})}
         ></mooring-copy>
       </div>
-      ${this.profiles.show(({profiles:e=[],configurationHash:t=``})=>_`<p class="quiet">Configuration <span class="mono">${t}</span></p>
-            ${e.map(Tr)}`)}
+      ${this.profiles.show(({profiles:e=[],configurationHash:t=``,configurations:n=[]})=>_`<p class="quiet">Configuration <span class="mono">${t}</span></p>
+            ${this.query.get(`from`)?this.comparison():y}
+            ${n.length>1?Fr(n):y} ${e.map(Rr)}`)}
       <section class="card stack tight" aria-labelledby="plugins">
         <h2 id="plugins">All plugins that the process knows</h2>
-        ${this.plugins.show(e=>Er(e))}
+        ${this.plugins.show(e=>zr(e))}
       </section>
-    </div>`}};Cr=O([w(`mooring-profiles`)],Cr);async function wr(e){return(await G(`PluginService/ListPlugins`,{},e)).plugins??[]}function Tr({name:e=``,extensionPoints:t=[],weightSum:n=`0`,unsupportedPlugins:r=[]}){let i=t.map(({extensionPoint:e,plugins:t=[]})=>({point:xn(e??``),plugins:t})),a=[...new Set(i.flatMap(({plugins:e})=>e.map(e=>e.name??``)))];return _`<section class="card stack tight" aria-label="Profile ${e}">
+    </div>`}comparison(){let[e,t]=[this.query.get(`from`)??``,this.query.get(`to`)??``];return _`<section class="card stack tight" aria-labelledby="compared">
+      <div class="row between">
+        <h2 id="compared">From <span class="mono">${e.slice(0,8)}</span> to ${t?_`<span class="mono">${t.slice(0,8)}</span>`:`now`}</h2>
+        <a href=${V([`profiles`])}>Close</a>
+      </div>
+      ${this.compared.show(e=>e?.length?Lr(e):_`<p class="good">✓ Nothing differs.</p>`)}
+    </section>`}};O([T({attribute:!1})],Mr.prototype,`query`,void 0),Mr=O([w(`mooring-profiles`)],Mr);async function Nr(e,t){let[n,r]=[e.get(`from`),e.get(`to`)??``];if(!n)return;let[i,a]=await Promise.all([Pr(n,t),Pr(r,t)]);return Or(i,a)}async function Pr(e,t){let{profiles:n=[]}=await U(`PluginService/ListProfiles`,{configurationHash:e},t);return Object.fromEntries(n.map(({name:e=``,configurationJson:t=`{}`})=>[e,JSON.parse(t)]))}function Fr(e){return _`<section class="card stack tight" aria-labelledby="periods">
+    <h2 id="periods">Since the start</h2>
+    <ol class="periods">
+      ${e.map(({hash:t=``,beginTime:n},r)=>{let i=e[r-1]?.hash;return _`<li>
+          <span class="mono">${t.slice(0,8)}</span> ${M(n)} ago
+          ${i&&i!==t?_`<a href=${V([`profiles`],{from:i,to:t})}>what it changed</a>`:y}
+        </li>`})}
+    </ol>
+  </section>`}async function Ir(e){return(await U(`PluginService/ListPlugins`,{},e)).plugins??[]}function Lr(e){return _`<div class="scroll" tabindex="0" role="group" aria-label="Differences">
+    <table class="list">
+      <thead>
+        <tr>
+          <th scope="col">Field</th>
+          <th scope="col">Before</th>
+          <th scope="col">After</th>
+        </tr>
+      </thead>
+      <tbody>
+        ${e.map(({path:e,before:t,after:n})=>_`<tr>
+              <th scope="row">${e}</th>
+              <td class="mono">${t??_`<span class="quiet">absent</span>`}</td>
+              <td class="mono">${n??_`<span class="quiet">absent</span>`}</td>
+            </tr>`)}
+      </tbody>
+    </table>
+  </div>`}function Rr({name:e=``,extensionPoints:t=[],weightSum:n=`0`,unsupportedPlugins:r=[]}){let i=t.map(({extensionPoint:e,plugins:t=[]})=>({point:Tn(e??``),plugins:t})),a=[...new Set(i.flatMap(({plugins:e})=>e.map(e=>e.name??``)))];return _`<section class="card stack tight" aria-label="Profile ${e}">
     <div class="row between">
       <h2>${e}</h2>
       <p class="quiet">Numbers are the order of calls; a total is at most ${k(100*Number(n))}</p>
@@ -1152,13 +1193,13 @@ var e=globalThis,t=e.ShadowRoot&&(e.ShadyCSS===void 0||e.ShadyCSS.nativeShadow)&
         </thead>
         <tbody>
           ${a.map(e=>_`<tr>
-                <th scope="row"><a href=${U([`plugins`,e])}>${e}</a></th>
+                <th scope="row"><a href=${V([`plugins`,e])}>${e}</a></th>
                 ${i.map(({plugins:t})=>{let n=t.findIndex(t=>t.name===e),r=Number(t[n]?.weight??0);return _`<td>${n<0?y:n+1}${r?_` <span class="weight">× ${r}</span>`:y}</td>`})}
               </tr>`)}
         </tbody>
       </table>
     </div>
-  </section>`}function Er(e){return _`<div class="scroll" tabindex="0" role="group" aria-label="All plugins">
+  </section>`}function zr(e){return _`<div class="scroll" tabindex="0" role="group" aria-label="All plugins">
     <table class="list">
       <thead>
         <tr>
@@ -1171,38 +1212,65 @@ var e=globalThis,t=e.ShadowRoot&&(e.ShadyCSS===void 0||e.ShadyCSS.nativeShadow)&
       </thead>
       <tbody>
         ${e.map(({name:e=``,state:t,source:n,profiles:r=[],extensionPoints:i=[]})=>_`<tr>
-              <th scope="row"><a href=${U([`plugins`,e])}>${e}</a></th>
-              <td>${Dr(t)}</td>
+              <th scope="row"><a href=${V([`plugins`,e])}>${e}</a></th>
+              <td>${Br(t)}</td>
               <td>${n}</td>
               <td>${r.join(`, `)||_`<span class="quiet">none</span>`}</td>
-              <td>${i.map(xn).join(`, `)}</td>
+              <td>${i.map(Tn).join(`, `)}</td>
             </tr>`)}
       </tbody>
     </table>
-  </div>`}function Dr(e){let t=q(e,`PLUGIN_STATE_`);return t===`available`?_`<span class="good">✓ ${t}</span>`:_`<span class=${t===`failed`?`bad`:`warn`}>${t===`failed`?`✕`:`⚠`} ${t}</span>`}var Or=class extends C{constructor(...e){super(...e),this.name=``,this.info=new K(this,async e=>(await wr(e)).find(({name:e})=>e===this.name),{key:()=>this.name}),this.profiles=new K(this,async e=>(await G(`PluginService/ListProfiles`,{},e)).profiles??[]),this.rejections=new K(this,e=>this.listRejections(e),{key:()=>this.name})}static{this.styles=[D]}render(){return _`<div class="stack">
+  </div>`}function Br(e){let t=G(e,`PLUGIN_STATE_`);return t===`available`?_`<span class="good">✓ ${t}</span>`:_`<span class=${t===`failed`?`bad`:`warn`}>${t===`failed`?`✕`:`⚠`} ${t}</span>`}var Vr=class extends C{constructor(...e){super(...e),this.name=``,this.info=new W(this,async e=>(await Ir(e)).find(({name:e})=>e===this.name),{key:()=>this.name}),this.profiles=new W(this,async e=>(await U(`PluginService/ListProfiles`,{},e)).profiles??[]),this.rejections=new W(this,e=>this.listRejections(e),{key:()=>this.name})}static{this.styles=[D]}render(){return _`<div class="stack">
       <h1>${this.name}</h1>
-      ${this.info.show(e=>e?kr(e):_`<p class="failure" role="alert">The process knows no such plugin.</p>`)}
+      ${this.info.show(e=>e?Hr(e):_`<p class="failure" role="alert">The process knows no such plugin.</p>`)}
       ${this.profiles.show(e=>e.map(e=>this.configured(e)))}
       <section class="stack tight" aria-labelledby="rejections">
         <h2 id="rejections">Decisions in which it rejected something</h2>
-        ${this.rejections.show(e=>Gn(`Decisions in which the plugin rejected something, the newest first`,e))}
+        ${this.rejections.show(e=>Yn(`Decisions in which the plugin rejected something, the newest first`,e))}
       </section>
     </div>`}configured({name:e,extensionPoints:t=[],configurationJson:n=`{}`}){let r=t.filter(({plugins:e=[]})=>e.some(({name:e})=>e===this.name));if(!r.length)return y;let i=r.flatMap(({plugins:e=[]})=>e.filter(({name:e})=>e===this.name)).find(e=>e.weight)?.weight,{pluginConfig:a=[]}=JSON.parse(n),o=a.find(({name:e})=>e===this.name)?.args;return _`<section class="card stack tight" aria-label="In profile ${e}">
       <h2>In profile ${e}</h2>
       <dl class="facts">
-        <div><dt>Extension points</dt><dd>${r.map(({extensionPoint:e})=>xn(e??``)).join(`, `)}</dd></div>
+        <div><dt>Extension points</dt><dd>${r.map(({extensionPoint:e})=>Tn(e??``)).join(`, `)}</dd></div>
         ${i?_`<div><dt>Weight</dt><dd>${i}</dd></div>`:y}
       </dl>
       ${o?_`<pre tabindex="0" aria-label="Arguments">${JSON.stringify(o,void 0,2)}</pre>`:_`<p class="quiet">No arguments.</p>`}
-    </section>`}async listRejections(e){return((await G(`DecisionService/ListDecisions`,{filter:{rejectingPlugin:this.name},limit:100},e)).decisions??[]).reverse()}};O([T()],Or.prototype,`name`,void 0),Or=O([w(`mooring-plugin`)],Or);function kr({state:e,source:t,profiles:n=[],loadError:r}){return _`<dl class="facts">
-      <div><dt>State</dt><dd>${Dr(e)}</dd></div>
+    </section>`}async listRejections(e){return((await U(`DecisionService/ListDecisions`,{filter:{rejectingPlugin:this.name},limit:100},e)).decisions??[]).reverse()}};O([T()],Vr.prototype,`name`,void 0),Vr=O([w(`mooring-plugin`)],Vr);function Hr({state:e,source:t,profiles:n=[],loadError:r}){return _`<dl class="facts">
+      <div><dt>State</dt><dd>${Br(e)}</dd></div>
       <div><dt>From</dt><dd>${t}</dd></div>
       <div><dt>In profiles</dt><dd>${n.join(`, `)||`none`}</dd></div>
     </dl>
-    ${r?_`<pre tabindex="0">${r}</pre>`:y}`}var Ar=`QUEUE_PLACE_`,jr={in_flight:`being tried right now`,active:`tried when their turn comes`,backoff:`held back for a while after a failure`,unschedulable:`wait for a change that may help`,gated:`not let in by a PreEnqueue plugin`},Mr=class extends C{constructor(...e){super(...e),this.query=new URLSearchParams,this.queue=new K(this,e=>G(`DecisionService/ListQueue`,{},e),{every:2e3})}static{this.styles=[D,o`
+    ${r?_`<pre tabindex="0">${r}</pre>`:y}`}var Q=class extends C{constructor(...e){super(...e),this.session=``,this.asked=!1,this.asking=!1}static{this.styles=[D,o`
+      ol {
+        list-style: none;
+      }
+      ol > li {
+        border-top: 1px solid var(--line);
+        padding: var(--s2) 0;
+        overflow-wrap: anywhere;
+      }
+      ul {
+        padding-inline-start: var(--s4);
+      }
+    `]}updated(e){e.has(`pod`)&&this.asked&&this.ask()}render(){return _`<section class="card stack tight" aria-labelledby="changes">
+      <div class="row between">
+        <h2 id="changes">What would make it fit?</h2>
+        <button ?disabled=${this.asking||!this.pod} @click=${()=>void this.ask()}>Find the fewest changes</button>
+      </div>
+      <div role="status" class="quiet">${this.asking?`Trying on a copy of the cluster …`:y}</div>
+      ${this.error?wn(this.error,()=>void this.ask()):y} ${this.found?Ur(this.found):y}
+    </section>`}async ask(){[this.asking,this.error,this.found]=[!0,void 0,void 0];try{this.found=await U(`SimulationService/Change`,{session:this.session,pod:this.pod})}catch(e){this.error=e}this.asking=!1}};O([T({attribute:!1})],Q.prototype,`pod`,void 0),O([T()],Q.prototype,`session`,void 0),O([T({type:Boolean})],Q.prototype,`asked`,void 0),O([E()],Q.prototype,`found`,void 0),O([E()],Q.prototype,`asking`,void 0),O([E()],Q.prototype,`error`,void 0),Q=O([w(`mooring-changes`)],Q);function Ur({status:e,options:t=[],complete:n=!1}){if(e?.code===`CODE_SUCCESS`)return _`<p class="good">✓ It fits as it is.</p>`;if(!t.length)return _`<p>No set of changes was found with which it fits.</p>`;let r=n?y:_`<p class="quiet">The cluster is large: not everything was tried that might be less.</p>`;return _`<ol>
+      ${t.map(({steps:e=[],node:t})=>_`<li>
+            <p>${A(e.length,`change`)}, then <a href=${V([`nodes`,t??``])}>${t}</a> takes it:</p>
+            <ul>
+              ${e.map(e=>_`<li>${Wr(e)}</li>`)}
+            </ul>
+          </li>`)}
+    </ol>
+    ${r}`}function Wr({toleration:e,label:t,request:n,move:r,node:i}){if(e)return`the pod tolerates ${e.key??``}${e.value?`=${e.value}`:``}:${e.effect??``}`;if(t)return t.value===void 0?`${t.node} loses the label ${t.key}`:`${t.node} gets the label ${t.key}=${t.value}`;if(n){let[e,t]=[n.before,n.after].map(e=>j(n.resource??``,Number(e??0)));return`the pod requests ${t} ${n.resource} in place of ${e}`}return r?`${K(r.pod)} goes to ${r.node}`:`there is one more node like ${i?.like??``}`}var Gr=`QUEUE_PLACE_`,Kr={in_flight:`being tried right now`,active:`tried when their turn comes`,backoff:`held back for a while after a failure`,unschedulable:`wait for a change that may help`,gated:`not let in by a PreEnqueue plugin`},qr=class extends C{constructor(...e){super(...e),this.query=new URLSearchParams,this.queue=new W(this,e=>U(`DecisionService/ListQueue`,{},e),{every:2e3})}static{this.styles=[D,o`
       .places {
         display: grid;
-        grid-template-columns: repeat(auto-fit, minmax(11rem, 1fr));
+        grid-template-columns: repeat(auto-fit, minmax(9rem, 1fr));
         gap: var(--s3);
       }
       .place {
@@ -1229,52 +1297,53 @@ var e=globalThis,t=e.ShadowRoot&&(e.ShadyCSS===void 0||e.ShadyCSS.nativeShadow)&
       <div class="row between">
         <h1>Queue</h1>
         <mooring-copy
-          .copies=${X(`mooring why-pending`,`DecisionService/ListQueue`,{},this.queue.value??{}).slice(1)}
+          .copies=${Y(`mooring why-pending`,`DecisionService/ListQueue`,{},this.queue.value??{}).slice(1)}
         ></mooring-copy>
       </div>
       ${this.queue.show(e=>this.places(e))}
-    </div>`}places({pods:e=[],counts:t=[]}){let n=this.query.get(`place`)??``,r=e=>t.find(t=>t.place===Ar+e.toUpperCase())?.podCount??0,i=n?e.filter(({place:e})=>e===Ar+n.toUpperCase()):e;return _`<div class="places" role="group" aria-label="Places">
-        ${Object.entries(jr).map(([e,t])=>_`<button class="place" aria-pressed=${n===e} @click=${()=>W({place:n===e?``:e})}>
-              <span>${q(e,``)}</span><span class="count">${k(r(e))}</span><span class="quiet">${t}</span>
+    </div>`}places({pods:e=[],counts:t=[]}){let n=this.query.get(`place`)??``,r=e=>t.find(t=>t.place===Gr+e.toUpperCase())?.podCount??0,i=n?e.filter(({place:e})=>e===Gr+n.toUpperCase()):e;return _`<div class="places" role="group" aria-label="Places">
+        ${Object.entries(Kr).map(([e,t])=>_`<button class="place" aria-pressed=${n===e} @click=${()=>H({place:n===e?``:e})}>
+              <span>${G(e,``)}</span><span class="count">${k(r(e))}</span><span class="quiet">${t}</span>
             </button>`)}
       </div>
       <mooring-grid
         label="Pods in the queue, in the order in which they are tried or have waited"
-        .columns=${Pr}
+        .columns=${Yr}
         .rows=${i}
-        .keyOf=${e=>J(e.pod)}
+        .keyOf=${e=>K(e.pod)}
         empty="No pod waits here."
-        @mooring-open=${e=>location.hash=Q(e.detail.pod)}
-      ></mooring-grid>`}};O([T({attribute:!1})],Mr.prototype,`query`,void 0),Mr=O([w(`mooring-queue`)],Mr);function Nr(e){return(e.wakes??[]).map(({plugin:e,events:t=[]})=>`${e} on ${t.join(`, `)}`).join(`; `)}var Pr=[{id:`pod`,title:`Pod`,width:`min(18rem, 45vw)`,cell:({pod:e})=>_`<a tabindex="-1" href=${Q(e)} title=${J(e)}>${J(e)}</a>`},{id:`place`,title:`Place`,width:`8rem`,cell:({place:e})=>q(e,Ar)},{id:`waits`,title:`There for`,width:`6rem`,numeric:!0,cell:({placeTime:e})=>M(e)},{id:`age`,title:`In queue`,width:`6rem`,numeric:!0,cell:({addedTime:e})=>M(e)},{id:`priority`,title:`Priority`,width:`6rem`,numeric:!0,cell:({priority:e=0})=>k(e)},{id:`attempts`,title:`Attempts`,width:`6rem`,numeric:!0,cell:({attempts:e=0})=>k(e)},{id:`wakes`,title:`Would wake it`,width:`minmax(18rem, 1fr)`,cell:e=>_`<span title=${Nr(e)}>${Nr(e)||_`<span class="quiet">its turn</span>`}</span>`}],Fr=class extends C{constructor(...e){super(...e),this.namespace=``,this.name=``,this.key=()=>`${this.namespace}/${this.name}`,this.queued=new K(this,e=>this.findQueued(e),{key:this.key,every:5e3}),this.attempts=new K(this,e=>this.listAttempts(e),{key:this.key,every:5e3}),this.now=new K(this,e=>mn(this.question(),e),{key:this.key})}static{this.styles=[D]}render(){let e=Y(this.key()),t=this.question();return _`<div class="stack">
+        @mooring-open=${e=>location.hash=Z(e.detail.pod)}
+      ></mooring-grid>`}};O([T({attribute:!1})],qr.prototype,`query`,void 0),qr=O([w(`mooring-queue`)],qr);function Jr(e){return(e.wakes??[]).map(({plugin:e,events:t=[]})=>`${e} on ${t.join(`, `)}`).join(`; `)}var Yr=[{id:`pod`,title:`Pod`,width:`min(18rem, 45vw)`,cell:({pod:e})=>_`<a tabindex="-1" href=${Z(e)} title=${K(e)}>${K(e)}</a>`},{id:`place`,title:`Place`,width:`8rem`,cell:({place:e})=>G(e,Gr)},{id:`waits`,title:`There for`,width:`6rem`,numeric:!0,cell:({placeTime:e})=>M(e)},{id:`age`,title:`In queue`,width:`6rem`,numeric:!0,cell:({addedTime:e})=>M(e)},{id:`priority`,title:`Priority`,width:`6rem`,numeric:!0,cell:({priority:e=0})=>k(e)},{id:`attempts`,title:`Attempts`,width:`6rem`,numeric:!0,cell:({attempts:e=0})=>k(e)},{id:`wakes`,title:`Would wake it`,width:`minmax(18rem, 1fr)`,cell:e=>_`<span title=${Jr(e)}>${Jr(e)||_`<span class="quiet">its turn</span>`}</span>`}],Xr=class extends C{constructor(...e){super(...e),this.namespace=``,this.name=``,this.key=()=>`${this.namespace}/${this.name}`,this.queued=new W(this,e=>this.findQueued(e),{key:this.key,every:5e3}),this.attempts=new W(this,e=>this.listAttempts(e),{key:this.key,every:5e3}),this.now=new W(this,e=>_n(this.question(),e),{key:this.key})}static{this.styles=[D]}render(){let e=q(this.key()),t=this.question();return _`<div class="stack">
       <div class="row between">
         <h1>${this.key()}</h1>
         <mooring-copy
-          .copies=${[...X(`mooring explain ${e}`,`SchedulingService/Explain`,t,this.attempts.value??[]),{name:`kubectl`,text:`kubectl get pod ${Y(this.name)} -n ${Y(this.namespace)} -o yaml`}]}
+          .copies=${[...Y(`mooring explain ${e}`,`SchedulingService/Explain`,t,this.attempts.value??[]),{name:`kubectl`,text:`kubectl get pod ${q(this.name)} -n ${q(this.namespace)} -o yaml`}]}
         ></mooring-copy>
       </div>
       ${this.queued.value?this.place(this.queued.value):y}
       <section class="stack tight" aria-labelledby="attempts">
         <h2 id="attempts">Decisions about it</h2>
-        ${this.attempts.show(e=>Gn(`Decisions about this pod, the newest first`,e))}
+        ${this.attempts.show(e=>Yn(`Decisions about this pod, the newest first`,e))}
       </section>
       <section class="stack tight" aria-labelledby="now">
         <div class="row between">
           <h2 id="now">Where it would go now</h2>
           <span class="row">
             <button @click=${()=>void this.now.run()}>Explain again</button>
-            <a href=${U([`what-if`],{pod:this.key()})}>What if …</a>
+            <a href=${V([`what-if`],{pod:this.key()})}>What if …</a>
           </span>
         </div>
-        ${this.now.show(e=>_`<mooring-decision .columns=${e}></mooring-decision>`)}
+        ${this.now.show(e=>_`<mooring-decision .columns=${e} .nodesWith=${bn}></mooring-decision>`)}
       </section>
+      ${this.now.value?this.changes():y}
       <mooring-manifest .namespace=${this.namespace} .name=${this.name}></mooring-manifest>
-    </div>`}place(e){let t=e.readyTime?_`<div><dt>Ready</dt><dd>${new Date(e.readyTime).toLocaleTimeString(`en-GB`)}</dd></div>`:y;return _`<dl class="facts card">
-      <div><dt>Waits in</dt><dd>${q(e.place,`QUEUE_PLACE_`)} for ${M(e.placeTime)}</dd></div>
+    </div>`}changes(){return Qe(this.key(),_`<mooring-changes .pod=${this.question().pod}></mooring-changes>`)}place(e){let t=e.readyTime?_`<div><dt>Ready</dt><dd>${new Date(e.readyTime).toLocaleTimeString(`en-GB`)}</dd></div>`:y;return _`<dl class="facts card">
+      <div><dt>Waits in</dt><dd>${G(e.place,`QUEUE_PLACE_`)} for ${M(e.placeTime)}</dd></div>
       <div><dt>Priority</dt><dd>${k(e.priority??0)}</dd></div>
       <div><dt>Attempts</dt><dd>${k(e.attempts??0)}</dd></div>
       ${t}
-      <div><dt>Would wake it</dt><dd>${Nr(e)||`its turn`}</dd></div>
-    </dl>`}question(){return{pod:{reference:{namespace:this.namespace,name:this.name}},allRejections:!0}}async findQueued(e){try{let{pods:t=[]}=await G(`DecisionService/ListQueue`,{namespace:this.namespace,limit:1e4},e);return t.find(({pod:e})=>e?.name===this.name)}catch{e.throwIfAborted();return}}async listAttempts(e){return((await G(`DecisionService/ListDecisions`,{filter:{namespace:this.namespace,pod:this.name},limit:100},e)).decisions??[]).reverse()}};O([T()],Fr.prototype,`namespace`,void 0),O([T()],Fr.prototype,`name`,void 0),Fr=O([w(`mooring-pod`)],Fr);var Ir=`600s`,Lr=`kubernetes.io/hostname`,Rr=class{constructor(){this.session=``,this.steps=[]}async cordon(e){let t=await Nn(`Node`,``,e);await this.change(`cordon ${e}`,[zr({...t,spec:{...t.spec,unschedulable:!0}})])}async remove(e){await this.change(`remove ${e}`,[{remove:{kind:`Node`,name:e}}])}async addLike(e,t){let n=await Nn(`Node`,``,e),r=Array.from({length:t},(t,r)=>zr(Br(n,`${e}-copy-${this.steps.length+1}-${r+1}`)));await this.change(`add ${t} like ${e}`,r)}async undo(){let e=this.steps.at(-1);e&&(await G(`SimulationService/RevertSession`,{session:this.session,mark:e.mark}),this.steps=this.steps.slice(0,-1))}close(){let{session:e}=this;[this.session,this.steps]=[``,[]],e&&G(`SimulationService/CloseSession`,{session:e}).catch(()=>void 0)}async change(e,t){if(!this.session){let{session:e}=await G(`SimulationService/OpenSession`,{lease:Ir});this.session=e?.id??``}let{session:n}=this,{mark:r=0}=await G(`SimulationService/MarkSession`,{session:n});await G(`SimulationService/ChangeSession`,{session:n,changes:t}),this.steps=[...this.steps,{words:e,mark:r}]}};function zr(e){return{put:{objects:[Mn(e)]}}}function Br(e,t){let n={...e.metadata?.labels,[Lr]:t};return{...e,metadata:{...e.metadata,name:t,uid:t,labels:n}}}var Vr=200,Hr=`apiVersion: v1
+      <div><dt>Would wake it</dt><dd>${Jr(e)||`its turn`}</dd></div>
+    </dl>`}question(){return{pod:{reference:{namespace:this.namespace,name:this.name}},allRejections:!0}}async findQueued(e){try{let{pods:t=[]}=await U(`DecisionService/ListQueue`,{namespace:this.namespace,limit:1e4},e);return t.find(({pod:e})=>e?.name===this.name)}catch{e.throwIfAborted();return}}async listAttempts(e){return((await U(`DecisionService/ListDecisions`,{filter:{namespace:this.namespace,pod:this.name},limit:100},e)).decisions??[]).reverse()}};O([T()],Xr.prototype,`namespace`,void 0),O([T()],Xr.prototype,`name`,void 0),Xr=O([w(`mooring-pod`)],Xr);var Zr=`600s`,Qr=`kubernetes.io/hostname`,$r=class{constructor(){this.session=``,this.steps=[]}async cordon(e){let t=await J(`Node`,``,e);await this.change(`cordon ${e}`,[ei({...t,spec:{...t.spec,unschedulable:!0}})])}async remove(e){await this.change(`remove ${e}`,[{remove:{kind:`Node`,name:e}}])}async addLike(e,t){let n=await J(`Node`,``,e),r=Array.from({length:t},(t,r)=>ei(ti(n,`${e}-copy-${this.steps.length+1}-${r+1}`)));await this.change(`add ${t} like ${e}`,r)}async undo(){let e=this.steps.at(-1);e&&(await U(`SimulationService/RevertSession`,{session:this.session,mark:e.mark}),this.steps=this.steps.slice(0,-1))}close(){let{session:e}=this;[this.session,this.steps]=[``,[]],e&&U(`SimulationService/CloseSession`,{session:e}).catch(()=>void 0)}async change(e,t){if(!this.session){let{session:e}=await U(`SimulationService/OpenSession`,{lease:Zr});this.session=e?.id??``}let{session:n}=this,{mark:r=0}=await U(`SimulationService/MarkSession`,{session:n});await U(`SimulationService/ChangeSession`,{session:n,changes:t}),this.steps=[...this.steps,{words:e,mark:r}]}};function ei(e){return{put:{objects:[In(e)]}}}function ti(e,t){let n={...e.metadata?.labels,[Qr]:t};return{...e,metadata:{...e.metadata,name:t,uid:t,labels:n}}}var ni=200,ri=`apiVersion: v1
 kind: Pod
 metadata:
   name: web
@@ -1284,7 +1353,7 @@ spec:
   - name: web
     resources:
       requests: {cpu: 500m, memory: 512Mi}
-`,$=class extends C{constructor(...e){super(...e),this.query=new URLSearchParams,this.node=``,this.text=Hr,this.busy=``,this.count=1,this.sandbox=new Rr,this.nodes=new K(this,Gr),this.pods=new K(this,Kr),this.startOver=()=>{this.sandbox.close(),this.answer=void 0,this.requestUpdate()}}static{this.styles=[D,o`
+`,$=class extends C{constructor(...e){super(...e),this.query=new URLSearchParams,this.node=``,this.text=ri,this.busy=``,this.count=1,this.sandbox=new $r,this.nodes=new W(this,oi),this.pods=new W(this,si),this.startOver=()=>{this.sandbox.close(),this.answer=void 0,this.requestUpdate()}}static{this.styles=[D,o`
       textarea {
         width: 100%;
         min-height: 15rem;
@@ -1330,8 +1399,8 @@ spec:
         </section>
       </div>
       <div role="status" class="quiet">${this.busy&&`${this.busy} …`}</div>
-      ${this.error?bn(this.error,()=>this.error=void 0,`Dismiss`):y} ${this.answer?this.shown(this.answer):y}
-    </div>`}changing(){let{sandbox:e,node:t}=this,n=(this.nodes.value??[]).filter(e=>e.includes(t)).slice(0,Vr),r=(e,t)=>()=>void this.attempt(e,t);return _`<div class="row">
+      ${this.error?wn(this.error,()=>this.error=void 0,`Dismiss`):y} ${this.answer?this.shown(this.answer):y}
+    </div>`}changing(){let{sandbox:e,node:t}=this,n=(this.nodes.value??[]).filter(e=>e.includes(t)).slice(0,ni),r=(e,t)=>()=>void this.attempt(e,t);return _`<div class="row">
         <input
           class="name"
           list="nodes"
@@ -1385,11 +1454,12 @@ spec:
       <div class="row">
         <button class="primary" @click=${()=>void this.askPlace()}>Where would it go?</button>
         <button @click=${()=>void this.askCapacity()}>How many would fit?</button>
-      </div>`}shown(e){return e.kind===`explanation`?_`<mooring-decision .columns=${e.columns}></mooring-decision>`:e.kind===`capacity`?Ur(e.found):_`<div class="stack">${e.nodes.map(Wr)}</div>`}async takePod(e){let[t=``,n=``]=e.split(`/`);n&&(this.text=await jn(await Nn(`Pod`,t,n)))}askPlace(){return this.attempt(`Placing`,async()=>{let e=await mn({pod:await this.pod(),allRejections:!0,session:this.sandbox.session});this.answer={kind:`explanation`,columns:e}})}askCapacity(){return this.attempt(`Counting`,async()=>{let e=[await this.pod()];this.answer={kind:`capacity`,found:await G(`SimulationService/Capacity`,{session:this.sandbox.session,shapes:e,includeNodes:!0})}})}askRemoval(){return this.attempt(`Placing its pods`,async()=>{let{nodes:e=[]}=await G(`SimulationService/Removal`,{session:this.sandbox.session,nodes:[this.node]});this.answer={kind:`removal`,nodes:e}})}async pod(){return{object:Mn(await An(this.text))}}async attempt(e,t){if(!this.busy){[this.busy,this.error]=[e,void 0];try{await t()}catch(e){this.error=e}this.busy=``}}};O([T({attribute:!1})],$.prototype,`query`,void 0),O([E()],$.prototype,`node`,void 0),O([E()],$.prototype,`text`,void 0),O([E()],$.prototype,`busy`,void 0),O([E()],$.prototype,`answer`,void 0),O([E()],$.prototype,`error`,void 0),O([E()],$.prototype,`count`,void 0),$=O([w(`mooring-what-if`)],$);function Ur({shapes:e=[]}){let[t]=e;if(!t)return _``;let{count:n=0,limited:r=!1,end:i,nodes:a=[]}=t,o=[...a].sort((e,t)=>(t.count??0)-(e.count??0)).slice(0,20);return _`<section class="card stack tight" aria-labelledby="room">
+        <button @click=${()=>void this.askChanges()}>What would make it fit?</button>
+      </div>`}shown(e){return e.kind===`explanation`?_`<mooring-decision .columns=${e.columns}></mooring-decision>`:e.kind===`changes`?_`<mooring-changes .pod=${e.pod} .session=${this.sandbox.session} asked></mooring-changes>`:e.kind===`capacity`?ii(e.found):_`<div class="stack">${e.nodes.map(ai)}</div>`}async takePod(e){let[t=``,n=``]=e.split(`/`);n&&(this.text=await Fn(await J(`Pod`,t,n)))}askPlace(){return this.attempt(`Placing`,async()=>{let e=await _n({pod:await this.pod(),allRejections:!0,session:this.sandbox.session});this.answer={kind:`explanation`,columns:e}})}askCapacity(){return this.attempt(`Counting`,async()=>{let e=[await this.pod()];this.answer={kind:`capacity`,found:await U(`SimulationService/Capacity`,{session:this.sandbox.session,shapes:e,includeNodes:!0})}})}askChanges(){return this.attempt(`Reading the pod`,async()=>{this.answer={kind:`changes`,pod:await this.pod()}})}askRemoval(){return this.attempt(`Placing its pods`,async()=>{let{nodes:e=[]}=await U(`SimulationService/Removal`,{session:this.sandbox.session,nodes:[this.node]});this.answer={kind:`removal`,nodes:e}})}async pod(){return{object:In(await Pn(this.text))}}async attempt(e,t){if(!this.busy){[this.busy,this.error]=[e,void 0];try{await t()}catch(e){this.error=e}this.busy=``}}};O([T({attribute:!1})],$.prototype,`query`,void 0),O([E()],$.prototype,`node`,void 0),O([E()],$.prototype,`text`,void 0),O([E()],$.prototype,`busy`,void 0),O([E()],$.prototype,`answer`,void 0),O([E()],$.prototype,`error`,void 0),O([E()],$.prototype,`count`,void 0),$=O([w(`mooring-what-if`)],$);function ii({shapes:e=[]}){let[t]=e;if(!t)return _``;let{count:n=0,limited:r=!1,end:i,nodes:a=[]}=t,o=[...a].sort((e,t)=>(t.count??0)-(e.count??0)).slice(0,20);return _`<section class="card stack tight" aria-labelledby="room">
     <h2 id="room">${r?`At least `:``}${A(n,`more pod`)} would fit</h2>
     ${i?.message?_`<p>Then: ${i.message}</p>`:y}
     ${o.length?_`<p class="quiet">Most on ${o.map(e=>`${e.node} (${k(e.count??0)})`).join(`, `)}</p>`:y}
-  </section>`}function Wr({node:e,removable:t,landings:n=[],endingPodCount:r=0}){return _`<section class="card stack tight" aria-label="If ${e} goes">
+  </section>`}function ai({node:e,removable:t,landings:n=[],endingPodCount:r=0}){return _`<section class="card stack tight" aria-label="If ${e} goes">
     <h2>If ${e} goes</h2>
     <p>
       ${t?_`<span class="good">✓ It can go:</span> ${n.length?`each of its pods finds another node.`:`no pod has to move.`}`:_`<span class="bad">✕ It can't go:</span> not every pod finds another node.`}
@@ -1397,11 +1467,11 @@ spec:
     </p>
     <ul class="landings">
       ${n.map(({pod:e,node:t,status:n})=>_`<li>
-            <a href=${Q(e)}>${J(e)}</a>
-            ${t?_`→ <a href=${U([`nodes`,t])}>${t}</a>`:_`<span class="bad">✕ ${n?.message||(n?.reasons??[]).join(`, `)}</span>`}
+            <a href=${Z(e)}>${K(e)}</a>
+            ${t?_`→ <a href=${V([`nodes`,t])}>${t}</a>`:_`<span class="bad">✕ ${n?.message||(n?.reasons??[]).join(`, `)}</span>`}
           </li>`)}
     </ul>
-  </section>`}async function Gr(e){return(await G(`ClusterService/ListNodes`,{},e)).nodes?.names?.names??[]}async function Kr(e){return((await G(`ClusterService/ListPendingPods`,{},e)).pods??[]).map(({pod:e})=>J(e)).slice(0,Vr)}var qr={"":{title:`Overview`,render:()=>_`<mooring-overview></mooring-overview>`},decisions:{title:`Decisions`,render:Yr},pods:{title:`Pods`,render:Xr},nodes:{title:`Nodes`,render:Zr},queue:{title:`Queue`,render:({query:e})=>_`<mooring-queue .query=${e}></mooring-queue>`},profiles:{title:`Profiles`,render:()=>_`<mooring-profiles></mooring-profiles>`},"what-if":{title:`What if`,render:({query:e})=>_`<mooring-what-if .query=${e}></mooring-what-if>`},plugins:{title:``,render:({path:[,e=``]})=>_`<mooring-plugin .name=${e}></mooring-plugin>`}},Jr=class extends C{constructor(...e){super(...e),this.route=H(location.hash),this.processes=new K(this,hn,{every:15e3}),this.onHash=()=>{this.route=H(location.hash)}}static{this.styles=[$e,D,o`
+  </section>`}async function oi(e){return(await U(`ClusterService/ListNodes`,{},e)).nodes?.names?.names??[]}async function si(e){return((await U(`ClusterService/ListPendingPods`,{},e)).pods??[]).map(({pod:e})=>K(e)).slice(0,ni)}var ci={"":{title:`Overview`,render:()=>_`<mooring-overview></mooring-overview>`},decisions:{title:`Decisions`,render:ui},pods:{title:`Pods`,render:di},nodes:{title:`Nodes`,render:fi},queue:{title:`Queue`,render:({query:e})=>_`<mooring-queue .query=${e}></mooring-queue>`},profiles:{title:`Profiles`,render:({query:e})=>_`<mooring-profiles .query=${e}></mooring-profiles>`},"what-if":{title:`What if`,render:({query:e})=>_`<mooring-what-if .query=${e}></mooring-what-if>`},plugins:{title:``,render:({path:[,e=``]})=>_`<mooring-plugin .name=${e}></mooring-plugin>`}},li=class extends C{constructor(...e){super(...e),this.route=B(location.hash),this.processes=new W(this,vn,{every:15e3}),this.onHash=()=>{this.route=B(location.hash)}}static{this.styles=[$e,D,o`
       :host {
         min-height: 100vh;
       }
@@ -1478,19 +1548,19 @@ spec:
           padding: var(--s4);
         }
       }
-    `]}connectedCallback(){super.connectedCallback(),addEventListener(`hashchange`,this.onHash)}disconnectedCallback(){super.disconnectedCallback(),removeEventListener(`hashchange`,this.onHash)}updated(e){if(!e.has(`route`))return;let t=this.renderRoot.querySelector(`nav`),n=t?.querySelector(`[aria-current]`);t&&n&&(t.scrollLeft=n.offsetLeft-t.offsetLeft-(t.clientWidth-n.offsetWidth)/2)}render(){let[e=``]=this.route.path,t=qr[e];return document.title=[...this.route.path.slice().reverse(),`mooring`].join(` · `),_`<button class="skip" @click=${()=>this.renderRoot.querySelector(`main`)?.focus()}>Skip to the content</button>
+    `]}connectedCallback(){super.connectedCallback(),addEventListener(`hashchange`,this.onHash)}disconnectedCallback(){super.disconnectedCallback(),removeEventListener(`hashchange`,this.onHash)}updated(e){if(!e.has(`route`))return;let t=this.renderRoot.querySelector(`nav`),n=t?.querySelector(`[aria-current]`);t&&n&&(t.scrollLeft=n.offsetLeft-t.offsetLeft-(t.clientWidth-n.offsetWidth)/2)}render(){let[e=``]=this.route.path,t=ci[e];return document.title=[...this.route.path.slice().reverse(),`mooring`].join(` · `),_`<button class="skip" @click=${()=>this.renderRoot.querySelector(`main`)?.focus()}>Skip to the content</button>
       <header>
-        <a class="brand" href=${U([])}>mooring</a>
+        <a class="brand" href=${V([])}>mooring</a>
         <nav aria-label="Views">
           <ul>
-            ${Object.entries(qr).filter(([,{title:e}])=>e).map(([t,{title:n}])=>_`<li><a href=${U(t?[t]:[])} aria-current=${t===e?`page`:y}>${n}</a></li>`)}
+            ${Object.entries(ci).filter(([,{title:e}])=>e).map(([t,{title:n}])=>_`<li><a href=${V(t?[t]:[])} aria-current=${t===e?`page`:y}>${n}</a></li>`)}
           </ul>
         </nav>
         <div class="process">${this.picker()}</div>
       </header>
       <main tabindex="-1">
-        ${t?Qe(this.route.query.get(`process`),t.render(this.route)):_`<h1>There is no such view</h1><p><a href=${U([])}>To the overview</a></p>`}
+        ${t?Qe(this.route.query.get(`process`),t.render(this.route)):_`<h1>There is no such view</h1><p><a href=${V([])}>To the overview</a></p>`}
       </main>`}picker(){let{value:e=[],error:t}=this.processes;if(t)return _`<span class="bad" role="alert">✕ mooring web does not answer</span>`;let n=e.find(e=>e.name===this.route.query.get(`process`))??e[0];if(!n)return y;let r=n.state===`ok`?y:_`<span class="bad" role="alert" title=${n.message??``}>✕ unreachable</span>`;return e.length===1?_`${r} <span class="quiet" title=${n.address}>${n.name}</span>`:_`${r}
-      <select aria-label="Process" @change=${e=>W({process:e.target.value})}>
+      <select aria-label="Process" @change=${e=>H({process:e.target.value})}>
         ${e.map(e=>_`<option value=${e.name} ?selected=${e===n}>${e.name}</option>`)}
-      </select>`}};O([E()],Jr.prototype,`route`,void 0),Jr=O([w(`mooring-page`)],Jr);function Yr({path:[,e],query:t}){return e?_`<mooring-decision-view .seq=${e}></mooring-decision-view>`:_`<mooring-decisions .query=${t}></mooring-decisions>`}function Xr({path:[,e,t],query:n}){return e&&t?_`<mooring-pod .namespace=${e} .name=${t}></mooring-pod>`:_`<mooring-pods .query=${n}></mooring-pods>`}function Zr({path:[,e],query:t}){return e?_`<mooring-node .name=${e}></mooring-node>`:_`<mooring-nodes .query=${t}></mooring-nodes>`}
+      </select>`}};O([E()],li.prototype,`route`,void 0),li=O([w(`mooring-page`)],li);function ui({path:[,e],query:t}){return e?_`<mooring-decision-view .seq=${e}></mooring-decision-view>`:_`<mooring-decisions .query=${t}></mooring-decisions>`}function di({path:[,e,t],query:n}){return e&&t?_`<mooring-pod .namespace=${e} .name=${t}></mooring-pod>`:_`<mooring-pods .query=${n}></mooring-pods>`}function fi({path:[,e],query:t}){return e?_`<mooring-node .name=${e}></mooring-node>`:_`<mooring-nodes .query=${t}></mooring-nodes>`}
