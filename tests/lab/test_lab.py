@@ -16,6 +16,8 @@ from mooring.app.options import EngineOptions
 from mooring.framework import NodeInfo, Pod
 from mooring.framework.errors import FailedPreconditionError, InvalidArgumentError, NotFoundError
 from mooring.testing.builders import node_manifest, pod_manifest
+from tests.fake_api_server import FakeApiServer
+from tests.recordings.recorded import record_churn
 
 PACK = {
     "apiVersion": "kubescheduler.config.k8s.io/v1",
@@ -264,3 +266,26 @@ def test_without_pandas_the_columns_are_there(monkeypatch: pytest.MonkeyPatch) -
     assert len(found.columns["node"]) == len(found.columns["reason"]) > 0
     with pytest.raises(FailedPreconditionError, match=r"pandas is not installed: pip install"):
         _ = found.frame
+
+
+def test_a_live_cluster_is_read_once(tmp_path: Path) -> None:
+    with FakeApiServer() as api:
+        api.add(node_manifest("a"), pod_manifest("web"))
+        cluster = lab.load(kubeconfig=api.kubeconfig(tmp_path / "kubeconfig"))
+    assert cluster.explain("web").node == "a"
+
+
+def test_a_recorded_cluster_at_some_time(tmp_path: Path) -> None:
+    record_churn(tmp_path, 3, seed=1)
+    assert len(lab.load(recording=tmp_path).nodes) > 1
+    assert lab.load(recording=tmp_path, at="2020-01-01").nodes == []
+    with pytest.raises(InvalidArgumentError, match="'yesterday' is not a time"):
+        lab.load(recording=tmp_path, at="yesterday")
+
+
+def test_the_view_of_the_page_has_all_and_loads_nothing() -> None:
+    decision = lab.load(objects=[node_manifest("<script>"), pod_manifest("web")]).explain("web")
+    html = decision.show().html
+    assert html.count("</script>") == 2
+    assert "http://" not in html.replace("http://www.w3.org", "")
+    assert decision.show()._repr_html_().startswith('<iframe sandbox="allow-scripts" ')

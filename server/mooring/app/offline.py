@@ -20,6 +20,7 @@ from mooring.cluster.live_objects import read_live
 from mooring.cluster.manifests import Manifests, load_manifests
 from mooring.framework import Code, Pod
 from mooring.framework.errors import MooringError, NotFoundError, PluginFailureError
+from mooring.framework.releases import Gates
 from mooring.framework.state import ClusterState
 from mooring.recordings.playback import Moment
 from mooring.runtime.cycle.candidates import ALL_NODES
@@ -60,17 +61,26 @@ def core_over(options: EngineOptions, paths: Objects) -> tuple[Core, Manifests]:
     configuration = configuration_of(options, registry)
     core = build_core(options, registry, configuration)
     with _collector_paused():
-        if isinstance(paths, ApiServer):
-            manifests = Manifests(tuple(read_live(paths)), {})
-        elif isinstance(paths, Moment):
-            manifests = Manifests(tuple(paths.objects()), {})
-        else:
-            manifests = load_manifests(paths, options.gates)
+        manifests = manifests_of(paths, options.gates)
         core.state.replace("manifests", manifests.objects)
     if manifests.skipped:
         kinds = ", ".join(f"{kind} ({count})" for kind, count in sorted(manifests.skipped.items()))
         log.warning("objects of these kinds are ignored: %s", kinds)
     return core, manifests
+
+
+def manifests_of(paths: Objects, gates: Gates) -> Manifests:
+    """Read the objects of manifests, of a live cluster or of a recording.
+
+    Raises:
+        InvalidArgumentError: A manifest can't be used; every fault is named.
+        MooringError: The API server doesn't say what there is, or the recording can't be read.
+    """
+    if isinstance(paths, ApiServer):
+        return Manifests(tuple(read_live(paths)), {})
+    if isinstance(paths, Moment):
+        return Manifests(tuple(paths.objects()), {})
+    return load_manifests(paths, gates)
 
 
 @contextmanager

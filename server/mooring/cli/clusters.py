@@ -4,16 +4,10 @@ from __future__ import annotations
 
 import argparse
 import socket
-from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from mooring.cli import remote
 from mooring.cli.flags import CLUSTER, Flags, add_manifests
-from mooring.framework.errors import InvalidArgumentError
-
-if TYPE_CHECKING:
-    from mooring.recordings.playback import Moment
 
 ANSWER_SECONDS = 0.5
 """How long the server at the default address has to take a connection."""
@@ -69,7 +63,10 @@ def choose_cluster(args: argparse.Namespace) -> str:
     elif kind == "files" and rest:
         args.manifests = rest.split(",")
     elif kind == "recording" and rest:
-        args.manifests = _moment(rest)
+        from mooring.recordings.playback import Moment
+
+        directory, _, time = rest.partition("@")
+        args.manifests = Moment.at(Path(directory), time)
     elif kind == "kubernetes":
         from mooring.app.sources import api_server_to_read
 
@@ -77,26 +74,6 @@ def choose_cluster(args: argparse.Namespace) -> str:
     elif source:
         return f"--cluster: {source!r} is none of {SOURCES if asks else _READ}"
     return ""
-
-
-def _moment(text: str) -> Moment:
-    """Return the recorded cluster that ``DIR`` or ``DIR@TIME`` names.
-
-    Raises:
-        InvalidArgumentError: The time is none.
-    """
-    from mooring.recordings.playback import Moment
-
-    directory, _, time = text.partition("@")
-    if not time:
-        return Moment(Path(directory))
-    try:
-        moment = datetime.fromisoformat(time)
-    except ValueError:
-        raise InvalidArgumentError.at(
-            "--cluster", f"{time!r} is not a time; write for example 2026-11-24T12:00:00Z"
-        ) from None
-    return Moment(Path(directory), (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp())
 
 
 def _default(*, asks: bool) -> str:

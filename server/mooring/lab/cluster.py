@@ -16,10 +16,11 @@ from rich.progress import track
 
 from mooring.app.embedding import with_plugin
 from mooring.app.engine import Core, build_core, read_text, registry_of
-from mooring.app.offline import explain_in, place_in
+from mooring.app.offline import explain_in, manifests_of, place_in
 from mooring.app.options import EngineOptions
+from mooring.app.sources import api_server_to_read
 from mooring.cluster.kinds import ClusterObject
-from mooring.cluster.manifests import load_manifests, objects_from
+from mooring.cluster.manifests import objects_from
 from mooring.config import from_document
 from mooring.config.documents import read_configuration
 from mooring.framework import Node, Pod
@@ -31,6 +32,7 @@ from mooring.lab.measures import USUAL, Measure
 from mooring.lab.placing import Comparison, Placed, Sweep
 from mooring.lab.profiles import enabling, weighted
 from mooring.lab.rules import Rule
+from mooring.recordings.playback import Moment
 from mooring.runtime.cycle.cycle import CycleOptions
 
 Config = str | Path | Mapping[str, Any] | None
@@ -42,27 +44,41 @@ _EMPTY = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeScheduler
 def load(
     *paths: str | Path,
     objects: Iterable[Mapping[str, Any]] = (),
+    kubeconfig: str | Path | None = None,
+    recording: str | Path | None = None,
+    at: str = "",
     config: Config = None,
     kube_version: str = DEFAULT_KUBE_VERSION,
     feature_gates: Mapping[str, bool] | None = None,
 ) -> Cluster:
-    """Load a cluster.
+    """Load a cluster: of files, live or recorded, and whatever of these is given together.
 
     Args:
         paths: Files and folders of manifests, YAML or JSON, such as
             ``kubectl get nodes,pods,pv,pvc,storageclasses -A -o json`` writes.
         objects: Manifests that are dicts already, beside them.
+        kubeconfig: The live cluster of this file, which is read once; "" = that of the pod that this runs in,
+            else of kubectl's own file.
+        recording: The folder of a recording.
+        at: The moment of the recording, such as ``2026-11-24T12:00:00Z``; "" = its end.
         config: The configuration that decides.
         kube_version: The release that is followed.
         feature_gates: Gates that differ from its defaults.
 
     Raises:
-        InvalidArgumentError: A manifest can't be used; every fault is named.
+        InvalidArgumentError: A manifest can't be used, with every fault, or a kubeconfig, or a time.
+        MooringError: The API server doesn't say what there is, or the recording can't be read.
     """
     options = EngineOptions(kube_version=kube_version, feature_gates=feature_gates or {})
-    loaded = load_manifests(paths, options.gates).objects if paths else ()
-    made = objects_from(objects, options.gates).objects
-    return Cluster((*loaded, *made), options, config)
+    loaded: list[ClusterObject] = []
+    if paths:
+        loaded += manifests_of(paths, options.gates).objects
+    if kubeconfig is not None:
+        loaded += manifests_of(api_server_to_read(str(kubeconfig)), options.gates).objects
+    if recording is not None:
+        loaded += manifests_of(Moment.at(Path(recording), at), options.gates).objects
+    loaded += objects_from(objects, options.gates).objects
+    return Cluster(loaded, options, config)
 
 
 class Cluster:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from mooring.framework import Code
 from mooring.framework.errors import NotFoundError
+from mooring.lab.component import DecisionView
 from mooring.lab.frames import Columns, frame_of
 from mooring.runtime.cycle.explain import Explanation
 
@@ -92,6 +93,10 @@ class Decision:
             for plugin, entry in first["scores"].items()
         }
         return {**difference, "total": first["total"] - second["total"]}
+
+    def show(self) -> DecisionView:
+        """Return all nodes and plugins as the page shows them: to sort, to compare, to weigh differently."""
+        return DecisionView.of(self._explanation)
 
     def _scored(self, name: str) -> dict[str, Any]:
         node = self._node(name)

@@ -6,12 +6,14 @@ import math
 from collections import deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from heapq import heappop, heappush
 from pathlib import Path
 
 from mooring.cluster.journal import Entry, NodeEntry, ObjectEntry, PodEntry
 from mooring.cluster.kinds import ClusterObject
 from mooring.cluster.state import State
+from mooring.framework.errors import InvalidArgumentError
 from mooring.framework.resources import ResourceError
 from mooring.recordings.decoding import Began, Changed, Decided, Happening, Missing, read_recording
 from mooring.recordings.segments import RecordingError
@@ -48,6 +50,23 @@ class Moment:
 
     directory: Path
     time: float = math.inf
+
+    @classmethod
+    def at(cls, directory: Path, time: str = "") -> Moment:
+        """Return the moment that a time in ISO 8601 names, in UTC where it says no zone; "" = the end.
+
+        Raises:
+            InvalidArgumentError: The time is none.
+        """
+        if not time:
+            return cls(directory)
+        try:
+            moment = datetime.fromisoformat(time)
+        except ValueError:
+            raise InvalidArgumentError.at(
+                str(directory), f"{time!r} is not a time, such as 2026-11-24T12:00:00Z"
+            ) from None
+        return cls(directory, (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp())
 
     def objects(self) -> list[ClusterObject]:
         """Return what there was; pods are on their nodes, also where that was only assumed.
