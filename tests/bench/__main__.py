@@ -11,6 +11,7 @@ from tests.bench import (
     first_list,
     groups,
     in_process,
+    lives,
     memory,
     remote,
     report,
@@ -25,7 +26,7 @@ REPORT = report.FOLDER / "bench"
 
 def workloads(size: Size) -> list[Workload]:
     """All there are, in the order of the report."""
-    kinds = (in_process, variety, scheduler_perf, groups, remote, extender, memory, first_list)
+    kinds = (in_process, variety, scheduler_perf, groups, remote, extender, memory, first_list, lives)
     return [workload for kind in kinds for workload in kind.workloads(size)]
 
 
