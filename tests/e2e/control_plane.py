@@ -261,8 +261,10 @@ class OlderControlPlane(ControlPlane):
     release = SKEWED_RELEASE
 
 
-GROUP_GATES = "--feature-gates=GenericWorkload=true,TopologyAwareWorkloadScheduling=true"
-"""What programs of 1.37 need to know pod groups, and groups that share a topology domain."""
+GROUP_GATES = (
+    "--feature-gates=GenericWorkload=true,TopologyAwareWorkloadScheduling=true,DRAWorkloadResourceClaims=true"
+)
+"""What programs of 1.37 need to know pod groups, groups that share a topology domain, and their claims."""
 
 
 class ControlPlaneWithGroups(ControlPlane):

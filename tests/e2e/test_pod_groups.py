@@ -23,6 +23,7 @@ from . import objects
 from .api import Api
 from .control_plane import GROUP_GATES, ControlPlaneWithGroups
 from .processes import MooringScheduler
+from .test_claims import CLAIMS, CLASSES, SLICES, release
 
 pytestmark = pytest.mark.e2e
 
@@ -269,6 +270,38 @@ def whole_kube_scheduler(plane: ControlPlaneWithGroups, _: Path) -> AbstractCont
 def whole_mooring(plane: ControlPlaneWithGroups, folder: Path) -> AbstractContextManager[Any]:
     config = {**ALONE, "profiles": [{"schedulerName": "default-scheduler"}]}
     return MooringScheduler(folder, plane.kubeconfig("mooring"), config, GROUP_GATES)
+
+
+@pytest.mark.parametrize("start", [whole_kube_scheduler, whole_mooring], ids=["kube-scheduler", "mooring"])
+def test_pods_share_the_claim_of_their_group(
+    control_plane: ControlPlaneWithGroups,
+    api: Api,
+    tmp_path: Path,
+    start: Callable[[ControlPlaneWithGroups, Path], AbstractContextManager[Any]],
+) -> None:
+    """Whoever schedules them; with kube-scheduler those that write the claim too late are tried again."""
+    resource = {"apiVersion": "resource.k8s.io/v1"}
+    api.create(objects.node("a"))
+    pool = {"name": "a", "generation": 1, "resourceSliceCount": 1}
+    spec = {"driver": "gpu.example.com", "nodeName": "a", "pool": pool, "devices": [{"name": "d0"}]}
+    asked = {"devices": {"requests": [{"name": "r", "exactly": {"deviceClassName": "gpu"}}]}}
+    for path, kind, name, body in (
+        (CLASSES, "DeviceClass", "gpu", {}),
+        (SLICES, "ResourceSlice", "s", spec),
+        (CLAIMS, "ResourceClaim", "shared", asked),
+    ):
+        api.call("POST", path, {**resource, "kind": kind, "metadata": {"name": name}, "spec": body})
+    entry = {"name": "gpu", "resourceClaimName": "shared"}
+    with start(control_plane, tmp_path):
+        make(api, group("share", 3, resourceClaims=[entry]), "1", "1", "1", resourceClaims=[entry])
+        assert {api.wait_bound(f"share-{number}") for number in range(3)} == {"a"}
+    uid = api.call("GET", f"{GROUPS}/share")["metadata"]["uid"]
+    user = {"apiGroup": "scheduling.k8s.io", "resource": "podgroups", "name": "share", "uid": uid}
+    status = api.call("GET", f"{CLAIMS}/shared")["status"]
+    assert status["reservedFor"] == [user]
+    assert [result["device"] for result in status["allocation"]["devices"]["results"]] == ["d0"]
+    for path in (f"{CLAIMS}/shared", f"{SLICES}/s", f"{CLASSES}/gpu"):
+        release(api, path)
 
 
 def fits(api: Api) -> None:

@@ -8,7 +8,18 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from mooring.framework import Pod, PreEnqueuePlugin, ReservePlugin, Status
+from mooring.framework import (
+    ClusterApi,
+    GroupPreemption,
+    GroupWhatIf,
+    Pod,
+    PodGroupInfo,
+    PodGroupPostFilterPlugin,
+    PreEnqueuePlugin,
+    Remedy,
+    ReservePlugin,
+    Status,
+)
 from mooring.framework.cycle_state import CycleState
 from mooring.framework.errors import FailedPreconditionError, UnavailableError
 from mooring.framework.objects import (
@@ -278,6 +289,47 @@ class TestRejectedByName:
         made.add(gang(2), member("m0"), member("m1", spec={"schedulerName": "another"}))
         assert bound(made) == set()
         assert "the same .spec.schedulerName set" in condition(made)[2]
+
+
+class TestRemedies:
+    """What PodGroupPostFilter would change for a group that fits nowhere is changed by the scheduler."""
+
+    @pytest.mark.parametrize(
+        ("error", "ended"),
+        [
+            pytest.param(None, ("Unschedulable", "preemptionPolicy=Never., changed"), id="done"),
+            pytest.param(
+                UnavailableError("no answer", reason="API_SERVER_UNAVAILABLE"),
+                ("SchedulerError", "no answer"),
+                id="failed",
+            ),
+        ],
+    )
+    def test_it_is_carried_out(self, error: Exception | None, ended: tuple[str, str]) -> None:
+        asked: list[ClusterApi] = []
+
+        def change(cluster: ClusterApi) -> None:
+            asked.append(cluster)
+            if error is not None:
+                raise error
+
+        class Proposing(PodGroupPostFilterPlugin[None]):
+            name = "Proposing"
+
+            def post_filter_group(
+                self, state: CycleState, group: PodGroupInfo, what_if: GroupWhatIf
+            ) -> GroupPreemption:
+                remedy = Remedy("may change", "changed", change)
+                return GroupPreemption(Status.unschedulable("changed"), remedies=(remedy,))
+
+        made = world(1, plugins=(Proposing,))
+        # Preemption, which is asked first, leaves those to the next plugin that make nobody go.
+        made.add(gang(2), *members(2, spec={"preemptionPolicy": "Never"}))
+        assert bound(made) == set()
+        assert asked == [made.cluster]
+        _, reason, message = condition(made)
+        assert (reason, ended[1] in message) == (ended[0], True), message
+        assert waits(made) == {"backoff": 2}
 
 
 class RejectsAll(ReservePlugin[None]):
