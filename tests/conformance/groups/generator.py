@@ -19,11 +19,13 @@ from tests.conformance.families import (
     resources,
     spread,
     taints,
+    volume_binding,
     volumes,
 )
 from tests.conformance.families.draft import Draft, Family, Manifest, base
 from tests.conformance.families.neighbours import HOSTNAME, RACK, ZONE
 from tests.conformance.families.profile import configuration
+from tests.conformance.groups import claims
 from tests.conformance.program import NEWEST
 
 FAMILIES: list[Family] = [
@@ -41,6 +43,9 @@ FAMILIES: list[Family] = [
     pod_affinity.others_terms,
     nominations.nominations,
     volumes.volume_restrictions,
+    volumes.node_volume_limits,
+    volumes.volume_zone,
+    volume_binding.bound_claims,
 ]
 
 
@@ -73,7 +78,6 @@ PLUGINS = ["GangScheduling", "TopologyPlacementGenerator", "PodGroupPodsCount"]
 BETA_MODES: list[Manifest] = [{"single": {}}, {"all": {}}, {"all": {}}]
 ALPHA_MODES = ["Pod", "PodGroup", "PodGroup"]
 PRIORITIES = [0, 5, 10, 100, 1000]
-GROUP_CLAIMS = "DRAWorkloadResourceClaims"
 ONE_GATE_SINCE = "1.37"
 """Since this release one gate switches groups, gangs and preemption for them, and groups are of v1beta1."""
 
@@ -89,15 +93,16 @@ def scenario(seed: int, index: int, version: str = NEWEST) -> Manifest:
     if draft.chance(0.15):
         rng.choice(DEVICES)(draft)
         if draft.version >= ONE_GATE_SINCE and draft.chance(0.6):
-            draft.gates[GROUP_CLAIMS] = True
+            draft.gates[claims.GATE] = True
         # Rules reach kube-scheduler through informers, which don't run.
         draft.gates["DRADeviceTaintRules"] = False
     _divide(draft)
     _group_others(draft)
     itself = draft.pod["metadata"]["uid"]
     draft.nominated = [pod for pod in draft.nominated if pod["metadata"]["uid"] != itself]
+    bound = claims.bound_claims(draft)
     for pod in draft.pods():
-        _without_claims(pod)
+        claims.with_bound_claims(pod, bound)
     for pod in draft.nominated:
         pod["spec"].pop("schedulingGates", None)
         pod["metadata"].pop("deletionTimestamp", None)
@@ -142,17 +147,6 @@ def _group_others(draft: Draft) -> None:
         for pod in draft.assigned:
             if draft.chance(0.5):
                 pod["spec"]["schedulingGroup"] = {"podGroupName": draft.rng.choice(names)}
-
-
-def _without_claims(pod: Manifest) -> None:
-    """Claims on volumes are bound through the API server, and there is none."""
-    kept = [
-        each
-        for each in pod["spec"].get("volumes", [])
-        if not {"persistentVolumeClaim", "ephemeral"} & set(each)
-    ]
-    if "volumes" in pod["spec"]:
-        pod["spec"]["volumes"] = kept
 
 
 def _part_ports(draft: Draft) -> None:
@@ -254,7 +248,7 @@ def _member(draft: Draft, group: Manifest, name: str) -> Manifest:
     spec.pop("nodeName", None)
     spec["schedulingGroup"] = {"podGroupName": group["metadata"]["name"]}
     _agree(draft, group, spec)
-    _take_claims(draft, group, pod)
+    claims.take_claims(draft, group, pod)
     if draft.version < ONE_GATE_SINCE:
         # There the pods of a group that is tried don't know of each other's affinity.
         for kind in ("podAffinity", "podAntiAffinity"):
@@ -271,77 +265,6 @@ def _member(draft: Draft, group: Manifest, name: str) -> Manifest:
     if draft.chance(0.01) and "nominatedNodeName" not in pod.get("status", {}):
         spec["schedulingGates"] = [{"name": "example.com/wait"}]
     return pod
-
-
-def _take_claims(draft: Draft, group: Manifest, pod: Manifest) -> None:
-    """Each pod of a group has claims of its own, or shares those of the others."""
-    entries = []
-    for entry in pod["spec"].get("resourceClaims", []):
-        known = [each for each in draft.objects if each["kind"] == "ResourceClaim"]
-        for claim in [each for each in known if each["metadata"]["name"] == entry["name"]]:
-            named = entry["name"]
-            # Before 1.37 a pod may land where what another one is about to get for both can't be used.
-            unsafe = draft.version < ONE_GATE_SINCE and "allocation" not in claim.get("status", {})
-            if draft.chance(0.5 if draft.gates.get(GROUP_CLAIMS) else 0.8) or unsafe:
-                named = f"{pod['metadata']['name']}-{named}"
-                _like_claim(draft, claim, pod, named)
-            elif draft.version < ONE_GATE_SINCE:
-                claim["metadata"].pop("ownerReferences", None)
-            elif _of_group(draft, group, pod, entry["name"], claim):
-                entries.append({"name": entry["name"], "resourceClaimTemplateName": "t"})
-                continue
-            else:
-                claim["metadata"].pop("ownerReferences", None)
-            entries.append({"name": entry["name"], "resourceClaimName": named})
-    if "resourceClaims" in pod["spec"]:
-        pod["spec"]["resourceClaims"] = entries
-
-
-def _like_claim(draft: Draft, claim: Manifest, pod: Manifest, name: str) -> None:
-    """Add a claim like another one, for this pod; many have no devices yet."""
-    namespace = pod["metadata"]["namespace"]
-    metadata = {**claim["metadata"], "name": name, "namespace": namespace, "uid": f"uid-{name}"}
-    metadata.pop("ownerReferences", None)
-    own = {**copy.deepcopy(claim), "metadata": metadata}
-    if draft.version >= ONE_GATE_SINCE and "status" in own and draft.chance(0.5):
-        own["status"]["reservedFor"] = _users(draft, pod["metadata"]["name"], pod["metadata"]["uid"])
-    else:
-        own.pop("status", None)
-    draft.objects.append(own)
-
-
-def _of_group(draft: Draft, group: Manifest, pod: Manifest, name: str, claim: Manifest) -> bool:
-    """Whether a claim that pods share is made from a template of their group; else the group may name it."""
-    meta, spec = group["metadata"], group["spec"]
-    known = {each["name"]: each for each in spec.get("resourceClaims", [])}
-    if name not in known and draft.chance(0.6):
-        known[name] = {"name": name, "resourceClaimName": claim["metadata"]["name"]}
-        if draft.chance(0.4):
-            known[name] = {"name": name, "resourceClaimTemplateName": "t"}
-            owner = {"apiVersion": "scheduling.k8s.io/v1beta1", "kind": "PodGroup", "controller": True}
-            owner |= {"name": meta["name"], "uid": meta["uid"]}
-            if draft.chance(0.1):
-                owner["name"] = "another"
-            claim["metadata"]["ownerReferences"] = [owner]
-            made = {"name": name, "resourceClaimName": claim["metadata"]["name"]}
-            group.setdefault("status", {}).setdefault("resourceClaimStatuses", []).append(made)
-        spec["resourceClaims"] = list(known.values())
-        if "status" in claim:
-            claim["status"]["reservedFor"] = _users(draft, meta["name"], meta["uid"], "podgroups")
-    if "resourceClaimTemplateName" not in known.get(name, {}):
-        return False
-    made = {"name": name, "resourceClaimName": claim["metadata"]["name"]}
-    pod.setdefault("status", {}).setdefault("resourceClaimStatuses", []).append(made)
-    return True
-
-
-def _users(draft: Draft, name: str, uid: str, resource: str = "pods") -> list[Manifest]:
-    """Nobody, this one, and others."""
-    user = {"resource": resource, "name": name, "uid": uid}
-    if resource == "podgroups":
-        user["apiGroup"] = "scheduling.k8s.io"
-    other = {"resource": "pods", "name": "someone", "uid": "uid-someone"}
-    return draft.rng.choice([[], [user], [user], [user, other], [other]])
 
 
 def _agree(draft: Draft, group: Manifest, spec: Manifest) -> None:
