@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import grpc
 import pytest
 
-from tests.cli.commands import call
+from mooring.client.session import ClientSession
+from tests.cli.commands import call, serving
 from tests.replay.test_lives import pod, small, write
 
 
@@ -26,6 +28,25 @@ def test_explain_at_a_time(
     answer = call(capsys, "explain", "p", "--cluster", f"recording:{tmp_path}{time}", "-o", "json")
     assert answer.code == 0, answer.err
     assert set(json.loads(answer.out)["nodes"]) == nodes
+
+
+def test_a_time_before_the_recording(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write(tmp_path, (0, small("a")), (1, pod("p")))
+    answer = call(capsys, "explain", "p", "--cluster", f"recording:{tmp_path}@2026-09-01T00:00:00Z")
+    assert answer.code == 1
+    assert "begins at 2026-09-21T14:13:20Z; nothing is known of 2026-09-01T00:00:00Z" in answer.err
+
+
+def test_a_server_over_a_recording_has_sessions_of_it(tmp_path: Path) -> None:
+    recording = tmp_path / "recording"
+    recording.mkdir()
+    write(recording, (0, small("a")), (1, pod("p")), (10, small("b")))
+    flags = "--source", f"recording:{recording}@2026-09-21T14:13:25Z"
+    with serving(tmp_path, *flags) as server:
+        assert f"source=recording:{recording} synced=True nodes=1 pods=1 " in server.log.read_text()
+        with grpc.insecure_channel(server.address("grpc")) as channel, ClientSession(channel) as session:
+            (removal,) = session.removal()
+            assert removal.node == "a"
 
 
 def test_a_time_that_is_none(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from mooring.app.embedding import Option
     from mooring.service.server import Options
 
-SOURCES: Final = "sample, files:PATH,..., push and kubernetes[:KUBECONFIG]"
+SOURCES: Final = "sample, files:PATH,..., recording:DIR[@TIME], push and kubernetes[:KUBECONFIG]"
 """What ``ServerOptions.source`` can name."""
 
 PROBES: Final = ("/healthz", "/readyz", "/livez")

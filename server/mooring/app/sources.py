@@ -14,6 +14,8 @@ from mooring.cluster.sources import FilesSource, KubernetesSource, PushSource, S
 from mooring.cluster.state import State
 from mooring.framework.errors import InvalidArgumentError
 from mooring.framework.releases import Gates
+from mooring.recordings.playback import Moment
+from mooring.recordings.source import RecordingSource
 from mooring.runtime.profiles.profile import Profile
 from mooring.telemetry.process_metrics import RequestMetrics
 
@@ -29,7 +31,8 @@ def source_of_the_pod() -> str:
     raise InvalidArgumentError.at(
         "--source",
         "say where the cluster comes from: kubernetes:KUBECONFIG (a live cluster), files:PATH,... "
-        "(manifests), push (over gRPC), or sample (six made-up nodes to try it out with)",
+        "(manifests), recording:DIR[@TIME] (what was recorded), push (over gRPC), or sample (six made-up "
+        "nodes to try it out with)",
     )
 
 
@@ -88,6 +91,8 @@ def source_of(
         return PushSource(state)
     if kind == "files" and rest:
         return FilesSource(state, rest.split(","), gates)
+    if kind == "recording" and rest:
+        return RecordingSource(state, Moment.named(rest))
     if kind == "kubernetes" and api is not None:
         return KubernetesSource(state, api, readers_of(profiles))
     raise InvalidArgumentError.at("--source", f"{text!r} is none of {SOURCES}")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import socket
-from pathlib import Path
 
 from mooring.cli import remote
 from mooring.cli.flags import CLUSTER, Flags, add_manifests
@@ -65,8 +64,7 @@ def choose_cluster(args: argparse.Namespace) -> str:
     elif kind == "recording" and rest:
         from mooring.recordings.playback import Moment
 
-        directory, _, time = rest.partition("@")
-        args.manifests = Moment.at(Path(directory), time)
+        args.manifests = Moment.named(rest)
     elif kind == "kubernetes":
         from mooring.app.sources import api_server_to_read
 

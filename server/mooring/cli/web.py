@@ -50,7 +50,7 @@ def add(commands: Commands) -> None:
     )
     flags = Flags(parser)
     cluster = flags.group(CLUSTER)
-    text = "without --server: files:PATH,... or kubernetes[:KUBECONFIG]; a server of its own reads it"
+    text = "files:PATH,..., recording:DIR[@TIME] or kubernetes[:KUBECONFIG], read by a server of its own"
     cluster.add("cluster", "SOURCE", "", text)
     add_manifests(cluster)
     server = flags.group(SERVER)

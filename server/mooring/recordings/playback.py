@@ -69,21 +69,39 @@ class Moment:
             ) from None
         return cls(directory, (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp())
 
+    @classmethod
+    def named(cls, text: str) -> Moment:
+        """Return the moment that ``DIR`` or ``DIR@TIME`` names; errors as of ``at``."""
+        directory, _, time = text.partition("@")
+        return cls.at(Path(directory), time)
+
     def objects(self) -> list[ClusterObject]:
         """Return what there was; pods are on their nodes, also where that was only assumed.
 
         Raises:
-            RecordingError: The recording can't be read so far.
+            RecordingError: The recording begins later, or can't be read so far.
         """
-        state = State()
+        state, begun = State(), False
         for happening in play(self.directory, state):
-            if isinstance(happening, Changed | Decided | Missing) and happening.time / 1e6 > self.time:
-                break
+            if isinstance(happening, Changed | Decided | Missing):
+                if happening.time / 1e6 > self.time:
+                    if not begun:
+                        raise self._too_early(happening.time)
+                    break
+                begun = True
         tables = state.snapshot
         nodes = [node for row in tables.nodes.rows().tolist() if (node := tables.nodes.nodes[row])]
         others = [item for found in tables.objects.kinds.values() for item in found.by_key.values()]
         pods = [record.pod for record in tables.pods.records.values()]
         return [*nodes, *others, *pods]
+
+    def _too_early(self, first: int) -> InvalidArgumentError:
+        text = f"begins at {_iso(first / 1e6)}; nothing is known of {_iso(self.time)}"
+        return RecordingError.at(str(self.directory), text)
+
+
+def _iso(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
 def follow(state: State, happening: Happening) -> None:
