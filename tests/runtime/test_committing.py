@@ -337,6 +337,25 @@ def test_a_reservation_ends_with_its_pod_or_with_a_binding_by_somebody_else() ->
         world.check(room=10)
 
 
+@pytest.mark.parametrize("bound", [False, True], ids=["the pod ends", "somebody else binds it"])
+def test_a_reservation_ends_that_something_happened_to_before_it_was_there(bound: bool) -> None:
+    """While Reserve runs nobody looks for what became of the pod; afterwards it is not left to the clock."""
+
+    def happens(pod: Pod) -> None:
+        if bound:
+            rival = {"metadata": {"name": "p"}, "target": {"name": "b"}}
+            path = "/api/v1/namespaces/default/pods/p/binding"
+            assert world.fake.client().request("POST", path, body=rival).ok
+        else:
+            world.fake.remove("Pod", "p")
+        world.sync()
+
+    with committing(hooked("reserve", happens)) as world:
+        [pod] = world.add(manifest("p"))
+        assert world.committer.reserve_pod(pod, "a", world.engine.profile()).ok
+        until(lambda: not len(world.committer.reservations))
+
+
 def test_a_reservation_is_what_bind_uses_and_what_the_filters_look_at_again() -> None:
     with committing(room=1) as world:
         first, second = world.add(manifest("p"), manifest("q"))

@@ -33,7 +33,7 @@ from mooring.runtime.cycle.post_filter import seek_room
 from mooring.runtime.cycle.tie_break import choose, mix64
 from mooring.runtime.engine import Engine
 from mooring.runtime.profiles.profile import Profile
-from mooring.scheduler.assembly import ask_pre_enqueue, sorted_before
+from mooring.scheduler.assembly import ask_pre_enqueue, sorted_by
 from mooring.scheduler.changes import POD_LEFT, ChangeFeed
 from mooring.scheduler.parts import deciding
 from mooring.scheduler.queue import (
@@ -116,9 +116,7 @@ class Lives:
             for name, profile in profiles.items()
         }
         first = next(iter(profiles.values()))
-        self._queue = SchedulingQueue(
-            rules, partial(sorted_before, first), self._clock, times=times, gates=gates
-        )
+        self._queue = SchedulingQueue(rules, sorted_by(first), self._clock, times=times, gates=gates)
         self._feed = ChangeFeed(self._queue, state, profiles, gates, self._room, lambda: None)
         self._feed.follow_state()
 

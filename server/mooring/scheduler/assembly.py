@@ -27,12 +27,12 @@ from mooring.scheduler.preemption import Preemptions
 from mooring.scheduler.queue import (
     BackoffTimes,
     Gate,
-    QueuedEntity,
     QueueingRules,
     SchedulingQueue,
     groups_wait,
     rules_of,
 )
+from mooring.scheduler.queue.heap import Less
 from mooring.scheduler.queue.scheduling_queue import LONGEST_WAIT_SECONDS
 from mooring.scheduler.recorder import EventRecorder
 from mooring.scheduler.scheduler import Scheduler, Wake
@@ -134,7 +134,7 @@ def _queue(
     profiles = on.engine.profiles
     return SchedulingQueue(
         _rules(on, preemptions, profiles),
-        partial(sorted_before, next(iter(profiles.values()))),
+        sorted_by(next(iter(profiles.values()))),
         on.clock,
         times=times,
         gates=on.gates,
@@ -173,7 +173,7 @@ def ask_pre_enqueue(
     return engine.calls(profile).call(enabled.name, "PreEnqueue", enabled.plugin.pre_enqueue, pod)
 
 
-def sorted_before(profile: Profile, first: QueuedEntity, second: QueuedEntity) -> bool:
-    """Return whether QueueSort takes the first of the two before the second."""
+def sorted_by(profile: Profile) -> Less:
+    """Return what says whether QueueSort takes the first of two before the second."""
     less = profile.queue_sort[0].plugin.less
-    return less(first.sorted_as, first.queued_at, second.sorted_as, second.queued_at)
+    return lambda first, second: less(first.sorted_as, first.queued_at, second.sorted_as, second.queued_at)

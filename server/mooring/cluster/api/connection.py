@@ -10,6 +10,7 @@ import socket
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
@@ -161,7 +162,7 @@ class Connection:
         return dialled
 
     def _url(self, request: ApiRequest) -> str:
-        query = f"?{urlencode(request.query)}" if request.query else ""
+        query = f"?{_encoded(tuple(request.query.items()))}" if request.query else ""
         return f"{self._prefix}{request.path}{query}"
 
     def _headers(self, request: ApiRequest) -> dict[str, str]:
@@ -186,6 +187,12 @@ class Connection:
             headers = {setting["key"]: setting["value"].strip() for setting in settings}
             self._known_credentials = headers, now + CREDENTIALS_SECONDS
         return headers
+
+
+@lru_cache(maxsize=256)
+def _encoded(parameters: tuple[tuple[str, str], ...]) -> str:
+    """Return the parameters as a URL has them: most requests have the same as others."""
+    return urlencode(parameters)
 
 
 def _always() -> None:

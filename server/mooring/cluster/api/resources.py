@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import quote
@@ -33,13 +34,21 @@ class Resource:
         """Return the path of all objects of the kind, or of those in ``namespace``; "" = the newest
         version.
         """
-        within = f"namespaces/{quote(namespace, safe='')}/" if namespace and self.namespaced else ""
+        within = f"namespaces/{_quoted(namespace)}/" if namespace and self.namespaced else ""
         return f"{_root(version or self.versions[0])}/{within}{self.plural}"
 
     def item(self, namespace: str, name: str, subresource: str = "", version: str = "") -> str:
         """Return the path of one object, or of its subresource; "" = the newest version."""
-        path = f"{self.collection(namespace, version)}/{quote(name, safe='')}"
+        path = f"{self.collection(namespace, version)}/{_quoted(name)}"
         return f"{path}/{subresource}" if subresource else path
+
+
+_PLAIN = re.compile(r"[a-z0-9.-]+").fullmatch
+
+
+def _quoted(name: str) -> str:
+    """Return ``name`` as a path has it."""
+    return name if _PLAIN(name) else quote(name, safe="")
 
 
 def _plural(kind: str) -> str:

@@ -216,7 +216,11 @@ class BindingCycle:
     def hold_reservation(self, reservation: Reservation) -> None:
         """Keep the place until it is bound or released, or the pod is gone."""
         reservation.stage = Stage.RESERVED
-        if self._api is not None:
+        record = self.engine.state.snapshot.pods.get(reservation.uid)
+        if record is None or not record.assumed:
+            # The cluster told of its end, or of another one's binding, before anybody listened.
+            self._resolver.resolve_later(reservation, 0.0)
+        elif self._api is not None:
             self._resolver.resolve_later(reservation, RESERVED_PAUSE)
 
     def release_reservation(self, reservation: Reservation) -> None:
@@ -287,8 +291,9 @@ class BindingCycle:
             return
         if change.new is None and (waiting := self._waiting.get(reservation.uid)) is not None:
             waiting.reject("", "removed")
-        # Whoever is binding it finds out as a rule: the cluster tells of a binding before it is answered.
-        self._resolver.resolve_later(reservation, FIRST_PAUSE if reservation.stage is Stage.BINDING else 0.0)
+        # Whoever is binding it finds out: the cluster tells of a binding before it is answered.
+        if reservation.stage is not Stage.BINDING:
+            self._resolver.resolve_later(reservation, 0.0)
 
     def _resolve(self, reservation: Reservation, attempt: int) -> float | None:
         """Resolve a reservation that no call is working on; None once it has ended."""
