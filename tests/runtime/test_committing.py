@@ -341,7 +341,7 @@ def test_a_reservation_ends_with_its_pod_or_with_a_binding_by_somebody_else() ->
 def test_a_reservation_ends_that_something_happened_to_before_it_was_there(bound: bool) -> None:
     """While Reserve runs nobody looks for what became of the pod; afterwards it is not left to the clock."""
 
-    def happens(pod: Pod) -> None:
+    def happens(_: Pod) -> None:
         if bound:
             rival = {"metadata": {"name": "p"}, "target": {"name": "b"}}
             path = "/api/v1/namespaces/default/pods/p/binding"

@@ -40,13 +40,16 @@ def object_from(message: Message, kind: type[msgspec.Struct]) -> Any:
 @cache
 def _attributes_reader(kind: type[msgspec.Struct], descriptor: Descriptor) -> Reader:
     """Give the attributes of ``kind`` that a message sets."""
-    readers: dict[str, tuple[Reader, bool]] = {}
+    # By the field's description itself, of which there is one object: to ask it for its name takes longer.
+    readers: dict[FieldDescriptor, tuple[str, Reader, bool]] = {}
     for field in msgspec.structs.fields(kind):
         wire = descriptor.fields_by_name.get(field.name)
         if wire is not None:
-            readers[field.name] = _reader(inspect.type_info(field.type), wire)
+            readers[wire] = (field.name, *_reader(inspect.type_info(field.type), wire))
     inlined = {
-        name: _attributes_reader(kind, descriptor.fields_by_name[name].message_type)
+        descriptor.fields_by_name[name]: _attributes_reader(
+            kind, descriptor.fields_by_name[name].message_type
+        )
         for name in INLINE
         if name in descriptor.fields_by_name
     }
@@ -54,13 +57,14 @@ def _attributes_reader(kind: type[msgspec.Struct], descriptor: Descriptor) -> Re
     def read(message: Message) -> dict[str, Any]:
         attributes: dict[str, Any] = {}
         for wire, value in message.ListFields():
-            if wire.name in readers:
-                reader, keeps_empty = readers[wire.name]
+            found = readers.get(wire)
+            if found is not None:
+                name, reader, keeps_empty = found
                 attribute = reader(value)
                 if attribute or keeps_empty:
-                    attributes[wire.name] = attribute
-            elif wire.name in inlined:
-                attributes |= inlined[wire.name](value)
+                    attributes[name] = attribute
+            elif wire in inlined:
+                attributes |= inlined[wire](value)
         return attributes
 
     return read
