@@ -49,12 +49,12 @@ def churn(dice: Random, count: int) -> tuple[Counter[str], list[str]]:
                 again, _ = w.backend.repeater.repeat(seq, Unhurried())
             except MooringError as error:
                 ends[error.reason] += 1
-                told.append(f"{seq} {record.about.kind.name}: {error.message}")
+                told.append(f"{seq} {record.kind.name}: {error.message}")
                 continue
             differences = differences_of(record, again)
             ends["different" if differences else "same"] += 1
             if differences:
-                told.append(f"{seq} {record.about.kind.name}: {differences}")
+                told.append(f"{seq} {record.kind.name}: {differences}")
     return ends, told
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from functools import cache
 from typing import Any
 
 import pytest
@@ -10,38 +11,53 @@ from msgspec.structs import replace
 
 from mooring.decisions.filters import DecisionFilter
 from mooring.decisions.journal import BATCH_ROW_BYTES, RECORD_BYTES, DecisionJournal
+from mooring.decisions.pod_sizes import PodSizes
 from mooring.decisions.records import (
     BatchRecord,
-    Circumstances,
     DecisionKind,
     DecisionResult,
+    Details,
     Record,
     Why,
 )
-from mooring.framework import Code
+from mooring.framework import Code, Pod
+from mooring.runtime.profiles.profile import Profile
 from mooring.testing import make_pod
+from tests.service.backends import world
 
-ABOUT = Circumstances(time=1.0, kind=DecisionKind.SCHEDULE, profile="p", configuration="c")
 REJECTED = Why(Code.UNSCHEDULABLE, reasons=("full",), message="0/1", plugins=("Fit",))
 
 
-def record(name: str, *, node: str = "", namespace: str = "default") -> Record:
+@cache
+def profile() -> Profile:
+    with world() as w:
+        return w.backend.engine.profile()
+
+
+def record(name: str, *, node: str = "", pod: Pod | None = None, **where: str) -> Record:
+    rejected = Details(DecisionResult.UNSCHEDULABLE, REJECTED)
     return Record(
-        about=ABOUT,
-        namespace=namespace,
+        time=1.5,
+        began=1.0,
+        kind=DecisionKind.SCHEDULE,
+        seed=0,
+        pod=pod or make_pod("template", **where),
+        profile_key="c/p",
         name=name,
         uid=f"u-{name}",
         node=node,
-        result=DecisionResult.SCHEDULED if node else DecisionResult.UNSCHEDULABLE,
-        why=None if node else REJECTED,
+        written=None if node else rejected,
     )
 
 
 def batch(*names: str) -> BatchRecord:
     numbers = list(range(len(names)))
     return BatchRecord(
-        about=[ABOUT],
-        templates=[make_pod("template")],
+        time=1.5,
+        began=1.0,
+        kind=DecisionKind.DRY_RUN,
+        seed=0,
+        templates=[(make_pod("template"), profile())],
         indices=[0] * len(names),
         names=names,
         uids=[f"u-{name}" for name in names],
@@ -52,7 +68,6 @@ def batch(*names: str) -> BatchRecord:
         feasible=numbers,
         versions=[7],
         node_epoch=1,
-        duration=0.5,
     )
 
 
@@ -64,10 +79,12 @@ def names(journal: DecisionJournal, after: int, limit: int = 100, **where: Any) 
 def test_decisions_are_numbered_in_order_whether_alone_or_in_a_batch() -> None:
     journal = DecisionJournal()
     assert (journal.first, journal.last) == (1, 0)
-    assert [journal.add(entry) for entry in (record("a"), batch("b", "c"), record("d"))] == [1, 3, 4]
+    for entry in (record("a"), batch("b", "c"), record("d")):
+        journal.add(entry)
+    assert (journal.first, journal.last) == (1, 4)
     assert [journal.find(seq).name for seq in (1, 2, 3, 4)] == ["a", "b", "c", "d"]  # type: ignore[union-attr]
     assert journal.find(0) is journal.find(5) is None
-    assert [journal.find(seq).earlier for seq in (2, 3)] == [0, 1]  # type: ignore[union-attr]
+    assert [journal.find(seq).details.earlier for seq in (2, 3)] == [0, 1]  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize(
@@ -115,7 +132,8 @@ def test_the_newest_come_in_order(limit: int, before: int | None, expected: list
 def test_close_decisions_are_those_that_another_node_nearly_won(most: int, expected: list[str]) -> None:
     journal = DecisionJournal()
     tied = replace(record("tied", node="a"), ties=2)
-    second = replace(record("second", node="a"), total=50, runner_up="b", runner_up_total=40, ties=1)
+    near = Details(runner_up="b", runner_up_total=40)
+    second = replace(record("second", node="a"), total=50, ties=1, written=near)
     for entry in (tied, second, replace(record("unknown", node="a"), ties=1, total=50), record("none")):
         journal.add(entry)
     assert names(journal, 0, max_margin=most) == expected
@@ -144,29 +162,73 @@ def test_a_filter_lets_through_what_agrees(where: dict[str, Any], expected: list
 
 
 def test_the_oldest_go_when_the_budget_is_used_up() -> None:
-    journal = DecisionJournal(10 * RECORD_BYTES)
+    pod = make_pod("template")
+    each = RECORD_BYTES + PodSizes().size([pod])
+    journal = DecisionJournal(10 * each)
     for number in range(1, 1_001):
-        journal.add(record(f"p{number}"))
-        assert journal.size <= 10 * RECORD_BYTES
+        journal.add(record(f"p{number}", pod=pod))
+        assert journal.size <= 10 * each
     assert journal.last == 1_000
-    assert 991 <= journal.first <= 993
+    assert 970 <= journal.first <= 994
     assert journal.find(journal.first - 1) is None
     assert names(journal, 0) == [f"p{number}" for number in range(journal.first, 1_001)]
 
 
+def test_large_pods_leave_room_for_fewer_decisions() -> None:
+    small, large = (make_pod("p", metadata={"annotations": {"a": "x" * size}}) for size in (10, 20_000))
+    kept = []
+    for pod in (small, large):
+        journal = DecisionJournal(10 << 20)
+        for number in range(20_000):
+            journal.add(record(f"p{number}", pod=pod))
+        kept.append(journal.last + 1 - journal.first)
+    assert kept[0] > 5_000
+    assert 0 < kept[1] < 500
+
+
+def test_many_reasons_count() -> None:
+    journal, spoken = DecisionJournal(), record("a")
+    journal.add(spoken)
+    before = journal.size
+    reasons = tuple(f"reason {number}" for number in range(1_000))
+    spoken.own_details().why = Why(Code.UNSCHEDULABLE, reasons=reasons)
+    journal.add(spoken)
+    assert journal.size - before > 100_000
+
+
 def test_a_batch_that_is_larger_than_the_budget_is_counted_and_not_kept() -> None:
-    journal = DecisionJournal(3 * BATCH_ROW_BYTES)
+    pod_bytes = PodSizes().size([make_pod("template")])
+    journal = DecisionJournal(pod_bytes + 3 * BATCH_ROW_BYTES)
     journal.add(batch("a", "b"))
     journal.add(batch("c", "d", "e", "f"))
     assert (journal.first, journal.last, journal.dropped) == (1, 2, 4)
 
 
+def test_noting_waits_for_nobody_who_reads() -> None:
+    journal = DecisionJournal()
+    with journal._lock:
+        for number in range(1_000):
+            journal.add(record(f"p{number}"))
+    assert (journal.first, journal.last) == (1, 1_000)
+
+
+def test_a_record_is_found_by_itself() -> None:
+    journal, other = DecisionJournal(20 * RECORD_BYTES), record("never noted")
+    records = [record(f"p{number}") for number in range(100)]
+    for each in records:
+        journal.add(each)
+    assert journal.number_of(records[-1]) == 100
+    assert journal.number_of(records[0]) is journal.number_of(other) is None
+
+
 def test_whoever_reads_while_others_write_misses_nothing_that_is_kept() -> None:
     journal = DecisionJournal()
-    writers = [
-        threading.Thread(target=lambda: [journal.add(batch("a", "b", "c")) for _ in range(500)])
-        for _ in range(3)
-    ]
+
+    def add() -> None:
+        for _ in range(500):
+            journal.add(batch("a", "b", "c"))
+
+    writers = [threading.Thread(target=add) for _ in range(3)]
     for writer in writers:
         writer.start()
     seen, at = [], 0

@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Callable
 from functools import partial
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
@@ -25,7 +25,7 @@ from mooring.runtime.cache.resource_scores import ResourceScores
 from mooring.runtime.cycle.candidates import ALL_NODES, Candidates
 from mooring.runtime.cycle.choice import Choice
 from mooring.runtime.cycle.cycle import CycleOptions, evaluate_preemption
-from mooring.runtime.cycle.evaluation import Evaluation
+from mooring.runtime.cycle.evaluation import Evaluation, begin
 from mooring.runtime.cycle.full_cycle import FullCycle
 from mooring.runtime.cycle.tie_break import choose
 from mooring.runtime.engine import Engine
@@ -317,7 +317,7 @@ def test_a_pod_that_leaves_fails_no_preemption() -> None:
 def test_a_failure_counts_only_if_the_state_is_at_rest(*, moved: bool) -> None:
     engine, state = engine_of(make_node("a"))
     tries = []
-    found = cast("Evaluation", object())
+    found = begin(engine.profile(), state, pod("p"), state.snapshot.nodes.rows())
 
     def run(*_: Any) -> Evaluation:
         tries.append(state.version)

@@ -153,7 +153,7 @@ def test_an_attempt_of_the_scheduler_with_its_binding(tmp_path: Path, collector:
     attempt = collector.named("schedulingCycle")
     assert attempt.attributes["k8s.pod.name"] == "web"
     (record,) = noted.journal.newest(1)
-    assert record[1].about.trace_id == attempt.trace
+    assert record[1].details.trace_id == attempt.trace
     assert "bindingCycle" in collector.below(attempt)
     assert "Bind" in collector.below(collector.named("bindingCycle"))
 

@@ -11,7 +11,7 @@ from mooring.decisions.decisions import Decisions
 from mooring.decisions.explanations import Explanations
 from mooring.decisions.journal import DecisionJournal
 from mooring.decisions.metrics import DecisionCollector
-from mooring.decisions.repeating import POD_BYTES, KeptPods, Repeater
+from mooring.decisions.repeating import Repeater
 from mooring.service.wire.decision_messages import encode_explanation
 from mooring.telemetry.metrics import Metrics
 
@@ -20,9 +20,6 @@ CHANGE_BYTES = 320
 
 RECORDED_CHANGES = 1 << 16
 """Changes of the state that are noted at least for a recorder, which reads them ten times a second."""
-
-PODS_SHARE = 4
-"""One byte in this many of the undo budget is for pods."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,14 +50,13 @@ class DecisionMemory:
         if not options.journal:
             return cls(LiveState(core, engine, least))
         # The journal of changes takes twice its length before it is cut.
-        undo = (options.undo - options.undo // PODS_SHARE) // CHANGE_BYTES // 2
+        undo = options.undo // CHANGE_BYTES // 2
         live = LiveState(core, engine, max(undo, least))
         journal = DecisionJournal(options.journal)
-        pods = KeptPods(max(1, options.undo // PODS_SHARE // POD_BYTES)) if undo else None
-        explanations = (
-            Explanations(encode_explanation, options.explanations) if options.explanations else None
-        )
-        decisions = Decisions(journal, explanations, pods)
+        explanations = None
+        if options.explanations:
+            explanations = Explanations(encode_explanation, journal.number_of, options.explanations)
+        decisions = Decisions(journal, explanations)
         metrics.registry.register(DecisionCollector(decisions))
-        repeater = Repeater(journal, pods, live, live.at) if pods is not None else None
+        repeater = Repeater(journal, live, live.at) if undo else None
         return cls(live, decisions, repeater)

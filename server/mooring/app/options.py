@@ -60,14 +60,14 @@ class DecisionOptions:
     """What is remembered of decisions, each in bytes; 0 = nothing.
 
     Attributes:
-        journal: For the decisions. Without them nothing else is kept.
+        journal: For the decisions, with their pods. Without them nothing else is kept.
         explanations: For whole explanations of some.
-        undo: For changes of the state and pods, with which decisions are made again.
+        undo: For changes of the state, with which decisions are made again.
     """
 
-    journal: int = 32 << 20
+    journal: int = 48 << 20
     explanations: int = 64 << 20
-    undo: int = 64 << 20
+    undo: int = 48 << 20
 
 
 @dataclass(frozen=True, slots=True)

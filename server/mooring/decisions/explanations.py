@@ -10,7 +10,7 @@ import zlib
 from collections import OrderedDict
 from collections.abc import Callable
 
-from mooring.decisions.records import DecisionKind, DecisionResult, Owner, Record
+from mooring.decisions.records import DecisionKind, DecisionResult, Record
 from mooring.runtime.cycle.choice import Choice
 from mooring.runtime.cycle.evaluation import Evaluation
 from mooring.runtime.cycle.explain import Explanation
@@ -28,8 +28,8 @@ WAITING = 64
 PER_SECOND = 2.0
 """Explanations kept a second, beside those that are always kept."""
 
-REST_TIMES = 99
-"""The thread that packs rests for so many times as long as it worked: it takes a hundredth of a processor."""
+REST_TIMES = 199
+"""The thread that packs rests so many times as long as it worked: it takes half a percent of a processor."""
 
 FIRST_AGAIN_SECONDS = 60.0
 """The first one of an owner's pods with the same reasons is always kept, again after this time."""
@@ -42,6 +42,9 @@ _ENTRY_BYTES = 200
 Encode = Callable[[Explanation, Record], bytes]
 """Packs an explanation; whoever reads it knows the form."""
 
+NumberOf = Callable[[Record], int | None]
+"""Returns the number of a decision that was noted; None when it is forgotten."""
+
 
 class Explanations:
     """Safe from any thread; offering one never waits.
@@ -51,23 +54,24 @@ class Explanations:
 
     Args:
         encode: The form in which they are kept.
+        number_of: Returns the number of a decision that was noted.
         budget: Bytes that they may take packed, above 0. The oldest go first.
 
     Attributes:
         dropped: How many were not kept because too many waited, or because one could not be packed.
     """
 
-    def __init__(self, encode: Encode, budget: int = DEFAULT_BYTES) -> None:
+    def __init__(self, encode: Encode, number_of: NumberOf, budget: int = DEFAULT_BYTES) -> None:
         self.dropped = 0
         self._encode = encode
+        self._number_of = number_of
         self._budget = budget
         self._size = 0
         self._kept: OrderedDict[int, bytes] = OrderedDict()
         self._lock = threading.Lock()
-        self._waiting: queue.SimpleQueue[tuple[int, Record, Choice]] = queue.SimpleQueue()
+        self._waiting: queue.SimpleQueue[tuple[Record, Choice]] = queue.SimpleQueue()
         self._firsts: dict[tuple[object, ...], float] = {}
-        self._tokens = PER_SECOND
-        self._filled = time.monotonic()
+        self._next = 0.0
         self._packer: threading.Thread | None = None
 
     def __len__(self) -> int:
@@ -89,72 +93,71 @@ class Explanations:
             packed = self._kept.get(seq)
         return None if packed is None else zlib.decompress(packed)
 
-    def offer(self, seq: int, record: Record, choice: Choice) -> None:
-        """Keep the explanation of a decision that was evaluated in full, if it is one to keep."""
+    def offer(self, record: Record, choice: Choice) -> None:
+        """Keep the explanation of a decision that was evaluated in full, if it is one to keep.
+
+        The decision is noted before.
+        """
         source = choice.source
-        if not isinstance(source, Evaluation) or not self._wanted(record, source):
+        if not isinstance(source, Evaluation) or source.of_totals or not self._wanted(record, source):
             return
         if self._waiting.qsize() >= WAITING:
             self.dropped += 1
         else:
-            self._waiting.put((seq, record, choice))
-            self._begin_to_pack()
+            self._waiting.put((record, choice))
+            if self._packer is None:
+                self._begin_to_pack()
 
     def _begin_to_pack(self) -> None:
-        if self._packer is None:
-            with self._lock:
-                if self._packer is None:
-                    self._packer = threading.Thread(target=self._pack_all, name="explanations", daemon=True)
-                    self._packer.start()
+        with self._lock:
+            if self._packer is None:
+                self._packer = threading.Thread(target=self._pack_all, name="explanations", daemon=True)
+                self._packer.start()
 
     def _wanted(self, record: Record, evaluation: Evaluation) -> bool:
-        if record.nominated or record.about.kind is DecisionKind.PREEMPT:
+        """Return whether an explanation is one to keep.
+
+        No lock is taken: two threads at a time may both have the first one.
+        """
+        if record.details.nominated or record.kind is DecisionKind.PREEMPT:
             return True
         if record.result is DecisionResult.FAILED or ANNOTATION in evaluation.pod.metadata.annotations:
             return True
-        now = time.monotonic()
-        with self._lock:
-            return self._is_first(record, now) or self._takes_token(now)
-
-    def _is_first(self, record: Record, now: float) -> bool:
-        key = _alike(record)
-        if now - self._firsts.get(key, -FIRST_AGAIN_SECONDS) < FIRST_AGAIN_SECONDS:
+        now, firsts = time.monotonic(), self._firsts
+        why = record.why
+        key = record.profile, record.namespace, record.owner, why and why.reasons
+        if now - firsts.get(key, -FIRST_AGAIN_SECONDS) >= FIRST_AGAIN_SECONDS:
+            if len(firsts) >= MOST_FIRSTS:
+                firsts.clear()
+            firsts[key] = now
+            return True
+        if now < self._next:
             return False
-        if len(self._firsts) >= MOST_FIRSTS:
-            self._firsts.clear()
-        self._firsts[key] = now
-        return True
-
-    def _takes_token(self, now: float) -> bool:
-        self._tokens = min(PER_SECOND, self._tokens + (now - self._filled) * PER_SECOND)
-        self._filled = now
-        if self._tokens < 1:
-            return False
-        self._tokens -= 1
+        self._next = now + 1 / PER_SECOND
         return True
 
     def _pack_all(self) -> None:
         while True:
-            seq, record, choice = self._waiting.get()
+            record, choice = self._waiting.get()
             began = time.thread_time()
             try:
-                explained = Explanation.of(choice, record.about.seed)
-                packed = zlib.compress(self._encode(explained, record), 1)
+                self._pack(record, choice)
             except Exception:  # the thread must outlive whatever a plugin left behind
-                log.exception("the explanation of decision %d is not kept", seq)
+                log.exception("the explanation of a decision about pod %s is not kept", record.name)
                 self.dropped += 1
-                continue
-            with self._lock:
-                self._kept[seq] = packed
-                self._size += len(packed) + _ENTRY_BYTES
-                while self._size > self._budget:
-                    _, oldest = self._kept.popitem(last=False)
-                    self._size -= len(oldest) + _ENTRY_BYTES
             # Nothing of a decision is kept while waiting for the next one.
-            del choice, explained
+            del record, choice
             time.sleep(REST_TIMES * (time.thread_time() - began))
 
-
-def _alike(record: Record) -> tuple[str, str, Owner, tuple[str, ...]]:
-    reasons = record.why.reasons if record.why is not None else ()
-    return record.about.profile, record.namespace, record.owner, reasons
+    def _pack(self, record: Record, choice: Choice) -> None:
+        packed = zlib.compress(self._encode(Explanation.of(choice, record.seed), record), 1)
+        seq = self._number_of(record)
+        if seq is None:
+            self.dropped += 1
+            return
+        with self._lock:
+            self._kept[seq] = packed
+            self._size += len(packed) + _ENTRY_BYTES
+            while self._size > self._budget:
+                _, oldest = self._kept.popitem(last=False)
+                self._size -= len(oldest) + _ENTRY_BYTES

@@ -35,14 +35,14 @@ class DecisionFilter:
 
     def matches(self, record: Record) -> bool:
         """Return whether it lets this decision through."""
-        about, why = record.about, record.why
+        why = record.why
         return (
             self.namespace in ("", record.namespace)
             and self.pod in ("", record.name)
             and self.uid in ("", record.uid)
-            and (not self.node or self.node in (record.node, record.nominated))
-            and self.profile in ("", about.profile)
-            and (not self.kinds or about.kind in self.kinds)
+            and (not self.node or self.node in (record.node, record.details.nominated))
+            and self.profile in ("", record.profile)
+            and (not self.kinds or record.kind in self.kinds)
             and (not self.results or record.result in self.results)
             and (not self.rejecting_plugin or (why is not None and self.rejecting_plugin in why.plugins))
             and (self.max_margin is None or self._is_close(record, self.max_margin))
@@ -53,7 +53,7 @@ class DecisionFilter:
         """Return whether another node's total is so near that of the selected one."""
         if record.ties > 1:
             return True
-        return bool(record.runner_up) and record.total - record.runner_up_total <= margin
+        return bool(record.details.runner_up) and record.total - record.details.runner_up_total <= margin
 
     def may_match(self, batch: BatchRecord) -> bool:
         """Return whether it may let a decision of the batch through; cheap."""
@@ -63,5 +63,5 @@ class DecisionFilter:
             (not self.pod or self.pod in batch.names)
             and (not self.uid or self.uid in batch.uids)
             and (not self.node or self.node in batch.nodes)
-            and any(not self.kinds or about.kind in self.kinds for about in batch.about)
+            and (not self.kinds or batch.kind in self.kinds)
         )

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-
-import numpy as np
+from collections.abc import Mapping
 
 from mooring.decisions.records import NodeRejections, Why
 from mooring.framework import Status
@@ -17,15 +15,20 @@ def why_of(evaluation: Evaluation) -> Why:
     if not rejection.ok:
         return why_of_status(rejection, evaluation.message)
     counts = rejection_counts(evaluation)
-    places = {entry.name: at for at, entry in enumerate(evaluation.profile.filter)}
-    plugins = sorted({plugin for plugin, _ in counts}, key=lambda name: (places.get(name, -1), name))
     dominant = None
     if counts:
-        (plugin, reason), count = counts.most_common(1)[0]
-        dominant = NodeRejections(plugin, reason, count)
-    return Why(
-        status.code, "", status.reasons, evaluation.message, tuple(name for name in plugins if name), dominant
-    )
+        plugin, reason = max(counts, key=lambda rejected: counts[rejected])
+        dominant = NodeRejections(plugin, reason, counts[plugin, reason])
+    return Why(status.code, "", status.reasons, evaluation.message, _plugins(evaluation, counts), dominant)
+
+
+def _plugins(evaluation: Evaluation, counts: Mapping[tuple[str, str], int]) -> tuple[str, ...]:
+    """Return the plugins that reject candidates, in the profile's order, extenders before them."""
+    found = {plugin for plugin, _ in counts if plugin}
+    if len(found) < 2:
+        return tuple(found)
+    places = {entry.name: at for at, entry in enumerate(evaluation.profile.filter)}
+    return tuple(sorted(found, key=lambda name: (places.get(name, -1), name)))
 
 
 def why_of_status(status: Status, message: str = "") -> Why:
@@ -35,10 +38,11 @@ def why_of_status(status: Status, message: str = "") -> Why:
     return Why(status.code, status.plugin, status.reasons, message or status.message, plugins, dominant)
 
 
-def rejection_counts(evaluation: Evaluation) -> Counter[tuple[str, str]]:
+def rejection_counts(evaluation: Evaluation) -> dict[tuple[str, str], int]:
     """Return how many candidates each (plugin, reason) rejects."""
-    counts: Counter[tuple[str, str]] = Counter()
-    for status, count in zip(evaluation.statuses, np.bincount(evaluation.codes).tolist(), strict=False):
+    counts: dict[tuple[str, str], int] = {}
+    for status, count in zip(evaluation.statuses, evaluation.counts, strict=False):
         for reason in status.reasons if count else ():
-            counts[status.plugin, reason] += count
+            rejected = status.plugin, reason
+            counts[rejected] = counts.get(rejected, 0) + count
     return counts

@@ -9,6 +9,7 @@ import msgspec
 from msgspec.structs import replace
 
 from mooring.framework import Code, Pod
+from mooring.runtime.profiles.profile import Profile
 
 Owner = tuple[str, str]
 """The kind and the name of a pod's controller; both "" without one."""
@@ -73,106 +74,167 @@ class Why(msgspec.Struct, frozen=True, gc=False):
     dominant: NodeRejections | None = None
 
 
-class Circumstances(msgspec.Struct, frozen=True, gc=False, kw_only=True):
-    """What all decisions of one call or attempt have in common.
+class Details(msgspec.Struct, gc=False, eq=False):
+    """What few decisions have.
 
     Attributes:
-        time: When it was made, in seconds since the epoch.
-        kind: What was to be decided.
-        profile: The name of the profile.
-        configuration: The hash of the configuration in force.
-        seed: Decides between nodes of equal totals.
-        start: Where the search began that ends before all nodes are evaluated.
-        repeatable: All nodes of the live state were in question, and nothing else but the state counted.
-        trace_id: The trace that it belongs to, "" = none.
-    """
-
-    time: float
-    kind: DecisionKind
-    profile: str
-    configuration: str
-    seed: int = 0
-    start: int = 0
-    repeatable: bool = True
-    trace_id: str = ""
-
-
-class Record(msgspec.Struct, frozen=True, gc=False, kw_only=True):
-    """One decision.
-
-    Attributes:
-        about: When, with what, and what for.
-        namespace: The pod's.
-        name: The pod's.
-        uid: The pod's.
-        owner: Its controller.
-        state_version: The version of the state that was evaluated.
-        node_epoch: The epoch of its nodes.
-        result: How it ended.
-        node: The selected node, "" without one.
+        result: How it ended, if not with a node.
+        why: Why there is no node; None when there is one.
         nominated: The node that is being made free for the pod, "" without one.
-        total: The selected node's total.
         runner_up: The node with the next lower total, "" where it isn't known.
         runner_up_total: That total.
-        ties: How many nodes had the highest total.
-        evaluated: How many nodes Filter evaluated.
-        feasible: How many of them can take the pod.
-        why: Why there is no node; None when there is one.
+        repeatable: All nodes of the live state were in question, and nothing else but the state counted.
+        start: Where the search began that ends before all nodes are evaluated.
         attempt: Which attempt of the pod it was, 0 without a queue.
         queue_wait: For how many seconds the pod was ready to be tried.
-        duration: How many seconds deciding took.
         earlier: How many pods of the same dry run had been placed before.
         placed: The pods that this dry run placed one by one, of which those come first; none where they are
             the first of the decision's batch.
+        trace_id: The trace that it belongs to, "" = none.
     """
 
-    about: Circumstances
-    namespace: str
-    name: str
-    uid: str
-    owner: Owner = NOBODY
-    state_version: int = 0
-    node_epoch: int = 0
-    result: DecisionResult
-    node: str = ""
+    result: DecisionResult = DecisionResult.SCHEDULED
+    why: Why | None = None
     nominated: str = ""
-    total: int = 0
     runner_up: str = ""
     runner_up_total: int = 0
+    repeatable: bool = True
+    start: int = 0
+    attempt: int = 0
+    queue_wait: float = 0.0
+    earlier: int = 0
+    placed: Placed = ()
+    trace_id: str = ""
+
+
+_USUAL = Details()
+
+
+class Record(msgspec.Struct, gc=False, eq=False):
+    """One decision. Its maker may write to it until it is noted.
+
+    One is made for each decision and read seldom, so it is small, and made by position.
+
+    Attributes:
+        time: When it was made, in seconds since the epoch.
+        began: When deciding began, by the same clock.
+        kind: What was to be decided.
+        seed: Decides between nodes of equal totals.
+        pod: The pod, or one that differs from it in name and UID alone.
+        profile_key: The hash of the configuration in force and the profile's name, as in ``Profile``.
+        name: The pod's name.
+        uid: The pod's UID.
+        node_epoch: The epoch of the nodes.
+        state_version: The version of the state that was evaluated.
+        node: The selected node, "" without one.
+        total: The selected node's total.
+        ties: How many nodes had the highest total.
+        evaluated: How many nodes Filter evaluated.
+        feasible: How many of them can take the pod.
+        written: The details that were written to; None = none were.
+    """
+
+    time: float
+    began: float
+    kind: DecisionKind
+    seed: int
+    pod: Pod
+    profile_key: str
+    name: str
+    uid: str
+    node_epoch: int = 0
+    state_version: int = 0
+    node: str = ""
+    total: int = 0
     ties: int = 0
     evaluated: int = 0
     feasible: int = 0
-    why: Why | None = None
-    attempt: int = 0
-    queue_wait: float = 0.0
-    duration: float = 0.0
-    earlier: int = 0
-    placed: Placed = ()
+    written: Details | None = None
+
+    @property
+    def configuration(self) -> str:
+        """The hash of the configuration in force."""
+        return self.profile_key.partition("/")[0]
+
+    @property
+    def profile(self) -> str:
+        """The name of the profile."""
+        return self.profile_key.partition("/")[2]
+
+    @property
+    def duration(self) -> float:
+        """How many seconds deciding took."""
+        return max(0.0, self.time - self.began)
+
+    @property
+    def namespace(self) -> str:
+        """The pod's namespace."""
+        return self.pod.metadata.namespace
+
+    @property
+    def owner(self) -> Owner:
+        """The pod's controller."""
+        for owner in self.pod.metadata.owner_references:
+            if owner.controller:
+                return owner.kind, owner.name
+        return NOBODY
+
+    @property
+    def details(self) -> Details:
+        """What few decisions have, to be read."""
+        return self.written or _USUAL
+
+    @property
+    def result(self) -> DecisionResult:
+        """How it ended."""
+        return self.details.result
+
+    @property
+    def why(self) -> Why | None:
+        """Why there is no node; None when there is one."""
+        return self.details.why
+
+    def own_details(self) -> Details:
+        """Return the details, for its maker to write to."""
+        if self.written is None:
+            self.written = Details()
+        return self.written
+
+    def subject(self) -> Pod:
+        """Return the pod, under its own name."""
+        return renamed(self.pod, self.name, self.uid)
 
 
-class BatchRecord(msgspec.Struct, frozen=True, gc=False, kw_only=True):
+class BatchRecord(msgspec.Struct, gc=False, eq=False):
     """Decisions of one call that all found a node; it shares the lists of the call. One entry per pod.
 
     Attributes:
-        about: By template, as in ``Record``.
-        templates: The pods that the others are copies of.
+        time: As in ``Record``, like all that isn't explained.
+        began: As there, of the first.
+        kind: As there.
+        seed: As there.
+        templates: The pods that the others are copies of, and their profiles.
         indices: The template of each pod.
         names: The names.
         uids: The UIDs.
         nodes: The selected nodes.
         totals: Their totals.
-        ties: As in ``Record``, like those that follow.
+        ties: As there.
         evaluated: As there.
         feasible: As there.
-        versions: The version of the state of each, or one for all of a dry run.
+        versions: The version of the state of each; of a dry run one for all.
         node_epoch: As there.
-        duration: Of each.
+        repeatable: As in ``Details``, unless the pod's profile lets the search end early.
         earlier: How many pods of the same dry run had been placed before the first.
-        placed: As in ``Record``.
+        placed: As in ``Details``.
+        trace_id: As there.
     """
 
-    about: Sequence[Circumstances]
-    templates: Sequence[Pod]
+    time: float
+    began: float
+    kind: DecisionKind
+    seed: int
+    templates: Sequence[tuple[Pod, Profile]]
     indices: Sequence[int]
     names: Sequence[str]
     uids: Sequence[str]
@@ -183,9 +245,10 @@ class BatchRecord(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     feasible: Sequence[int]
     versions: Sequence[int]
     node_epoch: int
-    duration: float
+    repeatable: bool = True
     earlier: int = 0
     placed: Placed = ()
+    trace_id: str = ""
 
     def __len__(self) -> int:
         """How many decisions there are."""
@@ -193,41 +256,45 @@ class BatchRecord(msgspec.Struct, frozen=True, gc=False, kw_only=True):
 
     def record(self, at: int) -> Record:
         """Return one of them."""
-        index, dry = self.indices[at], len(self.versions) == 1
-        template = self.templates[index]
+        pod, profile = self.templates[self.indices[at]]
+        dry = self.kind is DecisionKind.DRY_RUN
         return Record(
-            about=self.about[index],
-            namespace=template.metadata.namespace,
+            # Each took its part of the time.
+            time=self.time,
+            began=self.time - (self.time - self.began) / len(self),
+            kind=self.kind,
+            seed=self.seed,
+            pod=pod,
+            profile_key=profile.key,
             name=self.names[at],
             uid=self.uids[at],
-            owner=owner_of(template),
-            state_version=self.versions[0 if dry else at],
             node_epoch=self.node_epoch,
-            result=DecisionResult.SCHEDULED,
+            state_version=self.versions[0 if dry else at],
             node=self.nodes[at],
             total=self.totals[at],
             ties=self.ties[at],
             evaluated=self.evaluated[at],
             feasible=self.feasible[at],
-            duration=self.duration,
-            earlier=self.earlier + at if dry else 0,
-            placed=self.placed,
+            written=Details(
+                repeatable=self.repeatable and (dry or not profile.samples),
+                earlier=self.earlier + at if dry else 0,
+                placed=self.placed,
+                trace_id=self.trace_id,
+            ),
         )
 
     def pod(self, at: int) -> Pod:
         """Return the pod of one of them."""
-        template = self.templates[self.indices[at]]
-        metadata = replace(template.metadata, name=self.names[at], uid=self.uids[at])
-        return replace(template, metadata=metadata)
+        return renamed(self.templates[self.indices[at]][0], self.names[at], self.uids[at])
 
     def records(self) -> Iterator[Record]:
         """Yield each of them."""
         return map(self.record, range(len(self)))
 
 
-def owner_of(pod: Pod) -> Owner:
-    """Return the pod's controller."""
-    for owner in pod.metadata.owner_references:
-        if owner.controller:
-            return owner.kind, owner.name
-    return NOBODY
+def renamed(pod: Pod, name: str, uid: str) -> Pod:
+    """Return ``pod`` with this name and UID."""
+    metadata = pod.metadata
+    if (metadata.name, metadata.uid) == (name, uid):
+        return pod
+    return replace(pod, metadata=replace(metadata, name=name, uid=uid))

@@ -12,7 +12,6 @@ from functools import partial
 
 from mooring.decisions.journal import DecisionJournal
 from mooring.decisions.records import DecisionKind, Record
-from mooring.framework import Pod
 from mooring.framework.errors import FailedPreconditionError, NotFoundError
 from mooring.runtime.cycle.candidates import ALL_NODES
 from mooring.runtime.cycle.choice import Choice
@@ -23,36 +22,12 @@ from mooring.runtime.cycle.plugin_calls import Progress
 from mooring.sessions.versions import Version
 from mooring.sessions.work_trees import Live, Work, WorkTrees
 
-POD_BYTES = 2_048
-"""What a pod takes that nothing else has any more."""
-
-
-class KeptPods:
-    """The pods of the last decisions. Safe from any thread.
-
-    Args:
-        count: How many, 1 or more.
-    """
-
-    def __init__(self, count: int) -> None:
-        self._slots: list[tuple[int, Pod] | None] = [None] * count
-
-    def put(self, seq: int, pod: Pod) -> None:
-        """Keep the pod that decision ``seq`` was about."""
-        self._slots[seq % len(self._slots)] = seq, pod
-
-    def get(self, seq: int) -> Pod | None:
-        """Return the pod that decision ``seq`` was about; None when it is forgotten."""
-        slot = self._slots[seq % len(self._slots)]
-        return slot[1] if slot is not None and slot[0] == seq else None
-
 
 class Repeater:
     """Makes decisions again. Safe from any thread.
 
     Args:
-        journal: Has them.
-        pods: Has their pods.
+        journal: Has them, and their pods.
         live: The live state; its changes are noted all the time.
         version_at: Returns the version of the live state of that number; None when it is too long ago.
     """
@@ -60,12 +35,10 @@ class Repeater:
     def __init__(
         self,
         journal: DecisionJournal,
-        pods: KeptPods,
         live: Live,
         version_at: Callable[[int], Version | None],
     ) -> None:
         self._journal = journal
-        self._pods = pods
         self._version_at = version_at
         self._trees = WorkTrees(live, 1)
 
@@ -83,22 +56,22 @@ class Repeater:
         if record is None:
             raise decision_not_found(seq, self._journal)
         with self._state_of(seq, record, progress) as work:
-            pod = self._pod(seq, record, work)
+            pod = record.subject()
             work.tree.discard(record.uid)
-            profile = work.engine.profile(record.about.profile)
-            if record.attempt:
+            profile = work.engine.profile(record.profile)
+            if record.details.attempt:
                 # The queue has run PreEnqueue.
                 profile = replace(profile, pre_enqueue=())
-            options = CycleOptions(start=record.about.start, all_rejections=all_rejections)
+            options = CycleOptions(start=record.details.start, all_rejections=all_rejections)
             run = partial(evaluate, options=options)
             found = work.engine.evaluate(pod, profile, ALL_NODES, run, progress=progress)
-            choice = select(*found, record.about.seed)
-            return choice, Explanation.of(choice, record.about.seed)
+            choice = select(*found, record.seed)
+            return choice, Explanation.of(choice, record.seed)
 
     @contextmanager
     def _state_of(self, seq: int, record: Record, progress: Progress) -> Iterator[Work]:
         """Lend a work tree that is what the decision saw."""
-        if not record.about.repeatable or record.about.kind is DecisionKind.BIND or not record.state_version:
+        if not record.details.repeatable or record.kind is DecisionKind.BIND or not record.state_version:
             raise _not_repeatable(
                 "it was not about all nodes of the live state, or not about the state alone"
             )
@@ -107,7 +80,7 @@ class Repeater:
             raise _not_repeatable("what the cluster was then is no longer known")
         try:
             with self._trees.at(version, progress) as work:
-                if record.about.configuration != work.engine.profiles.configuration:
+                if record.configuration != work.engine.profiles.configuration:
                     raise _not_repeatable("the configuration is another one by now")
                 self._place_earlier(seq, record, work)
                 yield work
@@ -118,27 +91,17 @@ class Repeater:
 
     def _place_earlier(self, seq: int, record: Record, work: Work) -> None:
         """Place the pods that the same dry run had placed before."""
-        if not record.earlier:
+        if not record.details.earlier:
             return
-        if record.placed:
-            for pod, node_name in record.placed[: record.earlier]:
+        if record.details.placed:
+            for pod, node_name in record.details.placed[: record.details.earlier]:
                 work.tree.assume(pod, node_name)
             return
         batch = self._journal.batch_of(seq)
         if batch is None:
             raise _not_repeatable("the pods that the same call had placed before are forgotten")
-        for at in range(record.earlier):
+        for at in range(record.details.earlier):
             work.tree.assume(batch.pod(at), batch.nodes[at])
-
-    def _pod(self, seq: int, record: Record, work: Work) -> Pod:
-        batch = self._journal.batch_of(seq)
-        pod = batch.pod(batch.uids.index(record.uid)) if batch is not None else self._pods.get(seq)
-        if pod is None:
-            known = work.tree.snapshot.pods.get(record.uid)
-            pod = known.pod if known is not None else None
-        if pod is None:
-            raise _not_repeatable("its pod is forgotten")
-        return pod
 
 
 def decision_not_found(seq: int, journal: DecisionJournal) -> NotFoundError:

@@ -82,22 +82,22 @@ def summarize(
         if isinstance(entry, BatchRecord):
             count += len(entry)
             seen.update(entry.uids)
-            oldest = entry.about[0].time
+            oldest = entry.time
             continue
         count += 1
-        oldest = entry.about.time
-        if entry.about.kind in _ASIDE:
+        oldest = entry.time
+        if entry.kind in _ASIDE:
             continue
         uid = entry.uid or f"{entry.namespace}/{entry.name}"
         known = waiting.get(uid)
         if known is not None:
             if entry.result is not DecisionResult.SCHEDULED:
-                known.since = entry.about.time
+                known.since = entry.time
         elif uid not in seen:
             seen.add(uid)
-            wanted = namespace in ("", entry.namespace) and profile in ("", entry.about.profile)
+            wanted = namespace in ("", entry.namespace) and profile in ("", entry.profile)
             if wanted and entry.result is not DecisionResult.SCHEDULED and pending(entry):
-                waiting[uid] = UnplacedPod(seq, entry, entry.about.time)
+                waiting[uid] = UnplacedPod(seq, entry, entry.time)
     return Summary(_grouped(waiting), max(begin, oldest), count)
 
 
@@ -122,8 +122,7 @@ def _grouped(waiting: dict[str, UnplacedPod]) -> list[ReasonGroup]:
 
 
 def _newest_first(journal: DecisionJournal, begin: float) -> Iterator[tuple[int, Record | BatchRecord]]:
-    for first, entry in reversed(journal.entries_after(0)):
-        about = entry.about[0] if isinstance(entry, BatchRecord) else entry.about
-        if about.time < begin:
+    for first, entry in journal.newest_entries():
+        if entry.time < begin:
             return
         yield first, entry

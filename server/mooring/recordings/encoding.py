@@ -92,9 +92,9 @@ class EntryEncoder:
         """Yield the entry of a decision, after the template of ``pod``, which the state may not have."""
         message = pb.DecisionEntry(
             decision=self._encode_decision(seq, record),
-            earlier_count=record.earlier,
-            start=record.about.start,
-            repeatable=record.about.repeatable and bool(record.state_version),
+            earlier_count=record.details.earlier,
+            start=record.details.start,
+            repeatable=record.details.repeatable and bool(record.state_version),
         )
         version = record.state_version
         if pod is not None:

@@ -231,8 +231,7 @@ class Recorder:
                     yield first + at, entry.record(at), entry.pod(at)
                 self._seq = first + len(entry) - 1
             elif first > self._seq:
-                pod = noted.pods.get(first) if noted.pods is not None and not entry.attempt else None
-                yield first, entry, pod
+                yield first, entry, None if entry.details.attempt else entry.subject()
                 self._seq = first
 
     def _pod_record(self, pod: Pod | None) -> PodRecord | None:

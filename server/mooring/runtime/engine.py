@@ -128,7 +128,7 @@ class Engine:
         totals = self.cached_totals(pod, profile, candidates, state, budget)
         unknown = np.zeros(0, np.int32) if totals is None else totals.unknown
         if totals is not None and len(totals.rows) and not len(unknown):
-            return totals.evaluation(profile, self.state, pod), totals.version
+            return totals.evaluation(profile, self.state, pod).closed(), totals.version
         if isinstance(budget, NoPlugins):
             return None
         if totals is not None and len(unknown):
@@ -138,7 +138,7 @@ class Engine:
                 evaluation = totals.evaluation(profile, self.state, pod)
                 numbers = np.array([evaluation.number_of(status) for status in why.statuses], np.int32)
                 evaluation.codes[totals.rejected[unknown]] = numbers[why.codes]
-                return evaluation, version
+                return evaluation.closed(), version
         return self._full.evaluate(pod, profile, candidates, evaluate_filters, state=state, progress=budget)
 
     def score(
@@ -158,7 +158,7 @@ class Engine:
         if profile.has_scoring:
             totals = self.cached_totals(pod, profile, candidates, state, budget)
             if totals is not None and len(totals.rows) and not len(totals.rejected):
-                return totals.evaluation(profile, self.state, pod), totals.version
+                return totals.evaluation(profile, self.state, pod).closed(), totals.version
         if isinstance(budget, NoPlugins):
             return None
         return self._full.evaluate(pod, profile, candidates, evaluate_scores, state=state, progress=budget)

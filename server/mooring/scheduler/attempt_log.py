@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from mooring.decisions.decisions import Decisions, record_of
-from mooring.decisions.records import Circumstances, DecisionKind, DecisionResult, NodeRejections, Why
+from mooring.decisions.decisions import Decisions, write_choice, write_why
+from mooring.decisions.records import DecisionKind, DecisionResult, Details, NodeRejections, Record, Why
 from mooring.framework import Clock, Code
 from mooring.runtime.cycle.choice import Choice
 from mooring.runtime.engine import Engine
 from mooring.scheduler.attempt import Attempt
 from mooring.scheduler.queue import QueuedPod
 from mooring.scheduler.scheduling_failure import SchedulingFailure
-from mooring.tracing.spans import current_trace_id
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,85 +31,59 @@ class AttemptLog:
     def selected(self, attempt: Attempt, choice: Choice) -> None:
         """Note that the pod of ``attempt`` has got a node, to which it is being bound."""
         if self.decisions is not None:
-            self._add(attempt, choice, self._about(attempt, DecisionKind.SCHEDULE))
+            record = self._about(attempt, DecisionKind.SCHEDULE)
+            record.state_version = choice.state_version
+            write_choice(record, choice)
+            self.decisions.add(record, choice)
 
     def failed(self, attempt: Attempt, failure: SchedulingFailure) -> None:
         """Note that the pod of ``attempt`` has got no node, or that it could not be bound to it."""
         if self.decisions is None:
             return
-        kind = DecisionKind.BIND if failure.node else DecisionKind.SCHEDULE
-        result = None
+        record = self._about(attempt, DecisionKind.BIND if failure.node else DecisionKind.SCHEDULE)
+        if failure.choice is not None:
+            record.state_version = failure.choice.state_version
+            write_choice(record, failure.choice)
+        else:
+            write_why(record, _why(failure))
+        details = record.own_details()
         if not failure.rejected:
-            result = DecisionResult.FAILED if failure.plugin else DecisionResult.ERROR
-        self._add(
-            attempt,
-            failure.choice,
-            self._about(attempt, kind),
-            why=None if failure.choice is not None else _why(failure),
-            result=result,
-            node=failure.node,
-            nominated=failure.nominated or "",
-        )
+            details.result = DecisionResult.FAILED if failure.plugin else DecisionResult.ERROR
+        details.nominated = failure.nominated or ""
+        record.node = failure.node or record.node
+        self.decisions.add(record, failure.choice)
 
     def skipped(self, item: QueuedPod, note: str) -> None:
         """Note that a pod is not tried."""
         if self.decisions is not None:
-            about = Circumstances(
-                time=self.clock.now(),
-                kind=DecisionKind.SCHEDULE,
-                profile=item.pod.spec.scheduler_name,
-                configuration=self.engine.profiles.configuration,
-                repeatable=False,
-            )
-            record = record_of(
-                about,
-                item.pod,
-                None,
-                why=Why(Code.ERROR, reasons=(note,), message=note),
-                attempt=item.attempts,
-            )
-            self.decisions.add(record, item.pod)
+            key = f"{self.engine.profiles.configuration}/{item.pod.spec.scheduler_name}"
+            now, metadata = self.clock.now(), item.pod.metadata
+            record = Record(now, now, DecisionKind.SCHEDULE, 0, item.pod, key, metadata.name, metadata.uid)
+            write_why(record, Why(Code.ERROR, reasons=(note,), message=note))
+            details = record.own_details()
+            details.repeatable, details.attempt = False, item.attempts
+            self.decisions.add(record)
 
-    def _add(
-        self,
-        attempt: Attempt,
-        choice: Choice | None,
-        about: Circumstances,
-        *,
-        why: Why | None = None,
-        result: DecisionResult | None = None,
-        node: str = "",
-        nominated: str = "",
-    ) -> None:
-        assert self.decisions is not None  # noqa: S101 - the callers have looked
-        item = attempt.item
-        record = record_of(
-            about,
+    def _about(self, attempt: Attempt, kind: DecisionKind) -> Record:
+        item, profile, metadata = attempt.item, attempt.profile, attempt.pod.metadata
+        now = self.clock.now()
+        record = Record(
+            now,
+            now - (self.clock.monotonic() - attempt.began),
+            kind,
+            0,
             item.pod,
-            choice,
-            node_epoch=self.engine.state.snapshot.nodes.epoch,
-            why=why,
-            result=result,
-            node=node,
-            nominated=nominated,
-            attempt=item.attempts,
-            queue_wait=max(0.0, about.time - item.queued_at),
-            duration=self.clock.monotonic() - attempt.began,
+            profile.key,
+            metadata.name,
+            metadata.uid,
+            self.engine.state.snapshot.nodes.epoch,
         )
-        self.decisions.add(record, item.pod, choice)
-
-    def _about(self, attempt: Attempt, kind: DecisionKind) -> Circumstances:
-        assert self.decisions is not None  # noqa: S101 - the callers have looked
-        alone = attempt.start is not None and not attempt.profile.extenders_for(attempt.pod)
-        return Circumstances(
-            time=self.clock.now(),
-            kind=kind,
-            profile=attempt.profile.name,
-            configuration=attempt.profile.configuration,
-            start=attempt.start or 0,
-            repeatable=alone,
-            trace_id=current_trace_id(),
+        alone = attempt.start is not None and not profile.extenders_for(attempt.pod)
+        queue_wait = max(0.0, now - item.queued_at)
+        record.written = Details(
+            repeatable=alone, start=attempt.start or 0, attempt=item.attempts, queue_wait=queue_wait
         )
+        return record
 
 
 def _why(failure: SchedulingFailure) -> Why:

@@ -23,7 +23,7 @@ def differing_fields(first: pb.Decision, second: pb.Decision) -> list[str]:
 
 def differences_of(record: Record, again: Choice) -> list[str]:
     """Return in what a decision that was made ``again`` differs from its record, for people."""
-    kind = record.about.kind
+    kind = record.kind
     if kind is DecisionKind.SCORE:
         # It takes all nodes as feasible and selects none: there is nothing to compare.
         return []

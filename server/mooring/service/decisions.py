@@ -245,7 +245,7 @@ class DecisionServicer(DecisionServiceServicer):
         known = self._backend.engine.state.snapshot.pods.get(record.uid)
         if known is None:
             # One that came with a call is not in the state; one from the queue is gone.
-            return not record.attempt
+            return not record.details.attempt
         return not known.node_name
 
     def _is_pending_with(self, matcher: LabelMatcher, record: Record) -> bool:
@@ -310,7 +310,7 @@ def _group(group: ReasonGroup, begin: float, end: float) -> pb.ReasonGroup:
         pod_count=len(group.pods),
         examples=[reference(pod.newest) for pod in group.pods[:EXAMPLES]],
         oldest_time=timestamp(min(pod.since for pod in group.pods)),
-        newest_time=timestamp(newest.newest.about.time),
+        newest_time=timestamp(newest.newest.time),
         last_seq=newest.seq,
         trend=group.trend(begin, end),
         message=why.message if why is not None else "",

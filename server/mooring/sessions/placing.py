@@ -71,7 +71,7 @@ def place_on(
     """Place one pod on a node that was selected for it; otherwise as ``place_pod``."""
     reject_placed(work.tree, pod)
     evaluation = work.engine.assume_if_fits(pod, node_name, profile, progress)
-    if not len(evaluation.feasible):
+    if not evaluation.feasible_count:
         return evaluation.status
     return _reserved(work, Commit(profile, evaluation.state, pod, node_name), progress)
 

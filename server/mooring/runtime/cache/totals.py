@@ -53,6 +53,7 @@ class Totals(msgspec.Struct, frozen=True):
     def evaluation(self, profile: Profile, state: ClusterState, pod: Pod) -> Evaluation:
         """Return an evaluation with what is known of rejections, and the totals of the other nodes."""
         evaluation = begin(profile, state, pod, self.rows)
+        evaluation.of_totals = True
         totals = self.totals
         if len(self.rejected):
             evaluation.statuses = list(self.statuses)

@@ -115,7 +115,7 @@ class Committer:
         try:
             reject_placed(self._engine.state, pod)
             evaluation = self._engine.assume_if_fits(pod, node_name, grouped(profile), progress)
-            if not len(evaluation.feasible):
+            if not evaluation.feasible_count:
                 return evaluation.status
             reservation = Reservation(Commit(profile, evaluation.state, pod, node_name))
             status = self._cycle.reserve(reservation, progress)
@@ -340,7 +340,7 @@ class Committer:
             return self._cycle.send_binding(reservation, progress)
         reservation.stage = Stage.BINDING
         evaluation = self._refiltered(reservation, progress)
-        if not len(evaluation.feasible):
+        if not evaluation.feasible_count:
             self._cycle.release_reservation(reservation)
             raise no_longer_fits(commit.pod, node_name, evaluation)
         return self._bound(reservation, Status(), progress)
@@ -374,4 +374,4 @@ class Committer:
         reject_placed(self._engine.state, pod)
         evaluation = self._engine.assume_if_fits(pod, node_name, profile, progress)
         commit = Commit(profile, evaluation.state, pod, node_name)
-        return (Reservation(commit) if len(evaluation.feasible) else None), evaluation
+        return (Reservation(commit) if evaluation.feasible_count else None), evaluation

@@ -124,12 +124,15 @@ class ChoiceColumns:
         )
 
 
-def choice_of(evaluation: Evaluation, position: int | None, version: int) -> Choice:
-    """Return the choice of the ``position``-th best node in row order; None = there is none."""
-    feasible = len(evaluation.feasible)
-    if position is None:
-        return Choice(None, -1, 0, 0, evaluation.evaluated, feasible, version, evaluation)
-    ties = evaluation.rows[evaluation.best]
+def choice_of(evaluation: Evaluation, best: Int32s, position: int, version: int) -> Choice:
+    """Return the choice of one of the ``best`` of an evaluation, the ``position``-th in row order."""
+    ties = evaluation.rows[best]
     row = int(np.partition(ties, position)[position])
     name, total = evaluation.names[row], evaluation.best_total
+    feasible = evaluation.feasible_count
     return Choice(name, row, total, len(ties), evaluation.evaluated, feasible, version, evaluation)
+
+
+def no_choice(evaluation: Evaluation, version: int) -> Choice:
+    """Return the choice of none of the nodes."""
+    return Choice(None, -1, 0, 0, evaluation.evaluated, evaluation.feasible_count, version, evaluation)

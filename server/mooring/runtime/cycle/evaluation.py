@@ -79,6 +79,9 @@ class Evaluation:
         preemption: What preemption found for the pod; None unless it was run.
         nominated: The position of the nominated node, which is selected whatever the totals of others that
             were evaluated too; None = the totals decide.
+        of_totals: It was made of cached totals, and does not have what each plugin said.
+
+    Once it is closed, nobody writes verdicts any more, and they are counted once for all who ask.
     """
 
     pod: Pod
@@ -103,7 +106,15 @@ class Evaluation:
     scores: Scores | None = None
     preemption: Preemption | None = None
     nominated: int | None = None
+    of_totals: bool = False
     _candidates: NodeView | None = None
+    _counts: list[int] | None = None
+    _status: Status | None = None
+
+    def closed(self) -> Evaluation:
+        """Let nobody write verdicts any more; returns the evaluation."""
+        self.codes.flags.writeable = False
+        return self
 
     def view(self, rows: Int32s) -> NodeView:
         """Return the view of ``rows``, all or some of the candidates in their order."""
@@ -117,6 +128,20 @@ class Evaluation:
     def feasible(self) -> Int32s:
         """int32[F]: positions, among the candidates, of the feasible nodes."""
         return np.flatnonzero(self.codes == 0).astype(np.int32)
+
+    @property
+    def feasible_count(self) -> int:
+        """How many candidates are feasible."""
+        return len(self.codes) - int(np.count_nonzero(self.codes))
+
+    @property
+    def counts(self) -> list[int]:
+        """By number of a status, how many candidates it is the verdict on."""
+        if self.codes.flags.writeable:
+            return self._counted()
+        if self._counts is None:
+            self._counts = self._counted()
+        return self._counts
 
     @property
     def best(self) -> Int32s:
@@ -147,9 +172,13 @@ class Evaluation:
         """The verdict on the pod."""
         if not self.rejection.ok:
             return self.rejection
-        if (self.codes == 0).any():
+        if self.feasible_count:
             return SUCCESS
-        return Status(Code.UNSCHEDULABLE, tuple(sorted(self._reason_counts())))
+        if self.codes.flags.writeable:
+            return self._rejected()
+        if self._status is None:
+            self._status = self._rejected()
+        return self._status
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -163,7 +192,7 @@ class Evaluation:
         It is the message of the condition PodScheduled; the scheduler cuts it for the event.
         Mirrors ``FitError.Error`` in ``framework/types.go``.
         """
-        if self.status.ok:
+        if self.rejection.ok and self.feasible_count:
             return ""
         if not len(self.rows):
             return self.rejection.message
@@ -182,9 +211,16 @@ class Evaluation:
 
     def _reason_counts(self) -> Counter[str]:
         counts: Counter[str] = Counter()
-        for status, amount in zip(self.statuses, np.bincount(self.codes).tolist(), strict=False):
+        for status, amount in zip(self.statuses, self.counts, strict=False):
             for reason in status.reasons if amount else ():
                 counts[reason] += amount
+        return counts
+
+    def _rejected(self) -> Status:
+        return Status(Code.UNSCHEDULABLE, tuple(sorted(self._reason_counts())))
+
+    def _counted(self) -> list[int]:
+        counts: list[int] = np.bincount(self.codes, minlength=len(self.statuses)).tolist()
         return counts
 
 

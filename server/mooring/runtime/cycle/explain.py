@@ -125,7 +125,7 @@ class Explanation(msgspec.Struct, frozen=True, eq=False, kw_only=True):
             selected=selected,
             ties=evaluation.best,
             evaluated=evaluation.evaluated,
-            feasible=len(evaluation.feasible),
+            feasible=evaluation.feasible_count,
             resources=_resources(evaluation),
             assigned_node=assigned_node,
             start_time=evaluation.pod.status.start_time if assigned_node else None,

@@ -27,7 +27,7 @@ from mooring.framework.errors import (
 from mooring.framework.state import ClusterState
 from mooring.framework.view import NodesChangedError
 from mooring.runtime.cycle.candidates import Candidates
-from mooring.runtime.cycle.choice import Choice, choice_of
+from mooring.runtime.cycle.choice import Choice, choice_of, no_choice
 from mooring.runtime.cycle.cycle import CycleOptions, Run, evaluate, evaluate_filters
 from mooring.runtime.cycle.evaluation import Evaluation
 from mooring.runtime.cycle.plugin_calls import Observer, PluginCalls, Progress, Unhurried
@@ -92,9 +92,12 @@ class FullCycle:
                     raise
                 continue
             if _is_at(read, version):
-                return evaluation, version
-        fork = read.fork()
-        return run(profile, fork, pod, candidates.rows(fork), self.calls(profile, progress)), fork.version
+                break
+        else:
+            fork = read.fork()
+            version = fork.version
+            evaluation = run(profile, fork, pod, candidates.rows(fork), self.calls(profile, progress))
+        return evaluation.closed(), version
 
     def measured(self, pod: Pod, profile: Profile, candidates: Candidates, run: Run, **how: Any) -> Found:
         """``evaluate``, counted as a decision; over a private copy where extenders take part."""
@@ -139,7 +142,7 @@ class FullCycle:
             return False
         # Reserve goes on with what is true of the state in which the pod was assumed.
         evaluation.state = again.state
-        return len(again.feasible) > 0
+        return again.feasible_count > 0
 
     def _assume_at(self, version: int, pod: Pod, node_name: str) -> bool:
         """Assume ``pod`` if nothing that a plugin could look at changed after ``version``; else False.
@@ -169,16 +172,18 @@ class FullCycle:
         node = Candidates(lambda state: row_of(state, node_name))
         for _ in _attempts(pod):
             evaluation, version = self.evaluate(pod, profile, node, evaluate_filters, progress=progress)
-            if not len(evaluation.feasible) or self._assume_at(version, pod, node_name):
+            if not evaluation.feasible_count or self._assume_at(version, pod, node_name):
                 break
         return evaluation
 
 
 def select(evaluation: Evaluation, version: int, seed: int) -> Choice:
     """Select one of the best nodes: the same evaluation, pod UID and seed give the same node."""
-    count = len(evaluation.best)
-    position = choose(seed, evaluation.pod.metadata.uid, count) if count else None
-    return choice_of(evaluation, position, version)
+    best = evaluation.best
+    if not len(best):
+        return no_choice(evaluation, version)
+    position = choose(seed, evaluation.pod.metadata.uid, len(best))
+    return choice_of(evaluation, best, position, version)
 
 
 def _attempts(pod: Pod) -> Iterator[None]:

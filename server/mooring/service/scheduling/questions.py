@@ -123,7 +123,7 @@ class Questions:
             nodes=asked.selection.nodes,
             verdicts=verdicts(statuses, codes),
             status=status_message(evaluation.status, evaluation.message),
-            feasible_count=len(evaluation.feasible),
+            feasible_count=evaluation.feasible_count,
             warnings=evaluation.warnings,
         )
         if request.include_totals and evaluation.scores is not None:

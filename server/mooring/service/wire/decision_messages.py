@@ -63,41 +63,41 @@ def provenance_of(record: Record) -> objects_pb2.Provenance:
     return objects_pb2.Provenance(
         state_version=record.state_version,
         node_epoch=record.node_epoch,
-        configuration_hash=record.about.configuration,
-        profile=record.about.profile,
+        configuration_hash=record.configuration,
+        profile=record.profile,
     )
 
 
 def decision_message(seq: int, record: Record, *, explained: bool) -> pb.Decision:
     """Return a decision."""
-    about, why = record.about, record.why
+    why = record.why
     status = SUCCESS if why is None else Status(why.code, why.reasons, why.plugin)
     message = pb.Decision(
         seq=seq,
-        time=timestamp(about.time),
+        time=timestamp(record.time),
         pod=reference(record),
-        kind=kind_message(about.kind),
+        kind=kind_message(record.kind),
         result=result_message(record.result),
         provenance=provenance_of(record),
-        seed=about.seed,
+        seed=record.seed,
         node=record.node,
-        nominated_node=record.nominated,
+        nominated_node=record.details.nominated,
         total=record.total,
-        runner_up_node=record.runner_up,
-        runner_up_total=record.runner_up_total,
+        runner_up_node=record.details.runner_up,
+        runner_up_total=record.details.runner_up_total,
         tie_count=record.ties,
         evaluated_count=record.evaluated,
         feasible_count=record.feasible,
         status=status_message(status, "" if why is None else why.message),
-        attempt=record.attempt,
+        attempt=record.details.attempt,
         duration=duration(record.duration),
         explained=explained,
         controller_kind=record.owner[0],
         controller_name=record.owner[1],
-        trace_id=about.trace_id,
+        trace_id=record.details.trace_id,
     )
-    if record.attempt:
-        message.queue_wait.CopyFrom(duration(record.queue_wait))
+    if record.details.attempt:
+        message.queue_wait.CopyFrom(duration(record.details.queue_wait))
     if why is not None:
         message.rejecting_plugins.extend(why.plugins)
         if why.dominant is not None:
