@@ -12,6 +12,7 @@ import ssl
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 
 from urllib3.exceptions import ProtocolError
 
@@ -190,7 +191,8 @@ class Exchanges:
             return
         with self._lock:
             self._lines.discard(line)
-            if line in self._idle:
+            # Who wants to begin may have taken it just now, and finds it closed.
+            with suppress(ValueError):
                 self._idle.remove(line)
             self._selector.unregister(line.socket)
         line.socket.close()
