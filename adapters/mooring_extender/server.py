@@ -169,6 +169,8 @@ def _config(app: Application, tls: ssl.SSLContext | None) -> uvicorn.Config:
         lifespan="on",
         interface="asgi3",
         log_config=None,
+        # What it says of its start and end, the commands say themselves.
+        log_level=logging.WARNING,
         access_log=False,
         proxy_headers=False,
         server_header=False,

@@ -7,8 +7,10 @@ from collections.abc import Iterator
 
 import pytest
 
+from mooring.cli import remote
 from mooring.framework import Pod
 from mooring.testing import make_node, make_pod
+from mooring.v1 import decision_service_pb2 as pb_decisions
 from mooring.v1 import scheduling_service_pb2 as pb
 from tests.cli.commands import call
 from tests.service.backends import direct, listening, sent, world
@@ -62,6 +64,27 @@ def test_a_table_of_decisions_shows_names_as_text(capsys: pytest.CaptureFixture[
     assert "\x1b" not in found.out
     assert r"default/<b>\x1b[31m" in found.out
     assert "0/2 nodes are available: 2 Insufficient cpu." in found.out
+
+
+def test_a_table_of_decisions_fits_a_terminal(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ending = ".eu-central-1.compute.internal"
+    names = [f"ip-10-1-13-{at}{ending}" for at in (12, 13)]
+    found = pb_decisions.ListDecisionsResponse(
+        decisions=[
+            pb_decisions.Decision(seq=1, kind=pb_decisions.DECISION_KIND_SCHEDULE, node=names[0], total=454),
+            pb_decisions.Decision(seq=2, node=names[1], total=9, runner_up_node=names[0], runner_up_total=8),
+            pb_decisions.Decision(seq=3, kind=pb_decisions.DECISION_KIND_FILTER, evaluated_count=2),
+        ]
+    )
+    monkeypatch.setattr(remote, "decide", lambda *_: found)
+    lines = call(capsys, "decisions", columns=80).out.splitlines()
+    assert lines[-1] == f"the names of nodes go on with {ending}"
+    assert max(map(len, lines)) <= 80
+    assert "ip-10-1-13-12" in lines[1]
+    assert "1970-01-01 " in lines[1]
+    assert "0 of 2 nodes are" in lines[-3]
 
 
 def test_pending_pods_are_grouped_by_reason(capsys: pytest.CaptureFixture[str], server: str) -> None:

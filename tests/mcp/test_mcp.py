@@ -126,6 +126,13 @@ class TestAnswers:
     def test_more_of_a_pod(self, server: str) -> None:
         assert answer(server, "what_if", pod="default/web")["room_for"] == 10
 
+    def test_what_would_make_a_pod_fit_of_which_none_does(self, server: str) -> None:
+        found = answer(server, "what_if", pod="default/big")
+        (option, *_) = found["fits_with"]
+        assert found["room_for"] == 0
+        assert option["changes"] == [{"request": {"resource": "cpu", "before": "64000", "after": "4000"}}]
+        assert option["then_on"] in {"n0", "n2"}
+
     def test_what_was_decided(self, server: str) -> None:
         decide(server, "web")
         (newest, *_) = answer(server, "list_decisions", pod="web")["decisions"]

@@ -11,6 +11,7 @@ from mooring.cli import remote, remote_what_if
 from mooring.cli.console import print_line, print_table
 from mooring.cli.flags import engine_options
 from mooring.cli.tables.amounts import amount
+from mooring.cli.tables.names import ShortNames
 
 if TYPE_CHECKING:
     from mooring.v1 import simulation_service_pb2 as pb
@@ -67,12 +68,15 @@ def ask(
 
 def print_options(document: Document) -> None:
     """Print the sets of changes, the cheapest first."""
+    names = ShortNames.of({each["node"] for each in document["options"]})
     rows = [
-        (str(len(each["changes"])), "; ".join(map(_sentence, each["changes"])), each["node"])
+        (str(len(each["changes"])), "; ".join(map(_sentence, each["changes"])), names.short(each["node"]))
         for each in document["options"]
     ]
     if rows:
         print_table(("#CHANGES", "WHAT CHANGES", "NODE"), rows)
+    if names.ending:
+        print_line(f"the names of nodes go on with {names.ending}")
     if not document["complete"]:
         print_line("not all was tried that might be cheaper: there is too much of it", "yellow")
 

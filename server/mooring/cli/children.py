@@ -11,7 +11,9 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import IO
 
-START_SECONDS = 60.0
+START_SECONDS = 600.0
+"""A large cluster takes minutes to be read."""
+
 STOP_SECONDS = 30.0
 WATCH_SECONDS = 0.2
 

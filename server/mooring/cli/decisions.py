@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 import json
 import time
-from collections.abc import Iterable
-from datetime import UTC, datetime
+from collections.abc import Callable, Iterable, Sequence
+from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, Any
 
 from mooring.app.embedding import Option
@@ -148,13 +148,24 @@ def _filter(args: argparse.Namespace) -> pb.DecisionFilter:
     )
 
 
-def _print_all(form: str, decisions: Iterable[pb.Decision]) -> None:
-    from mooring.cli.console import put, table_of
-
+def _print_all(form: str, decisions: Sequence[pb.Decision]) -> None:
     if form == "table":
-        put(table_of(COLUMNS, map(_row, decisions)))
+        _print_table(decisions)
     else:
         print_document(form, [document_of(each) for each in decisions])
+
+
+def _print_table(decisions: Sequence[pb.Decision]) -> None:
+    from mooring.cli.console import print_line, put, table_of
+    from mooring.cli.tables.names import ShortNames
+
+    nodes = {name for each in decisions for name in (each.node, each.nominated_node) if name}
+    names = ShortNames.of(nodes)
+    today = datetime.now(UTC).date()
+    rows = [(str(each.seq), _time_of_day(each, today), *_row(each, names.short)[2:]) for each in decisions]
+    put(table_of(COLUMNS, rows))
+    if names.ending:
+        print_line(f"the names of nodes go on with {names.ending}")
 
 
 def _print_each(form: str, decisions: Iterable[pb.Decision]) -> None:
@@ -168,25 +179,37 @@ def _print_each(form: str, decisions: Iterable[pb.Decision]) -> None:
             print(json.dumps(document_of(each), ensure_ascii=False), flush=True)
 
 
-def _row(decision: pb.Decision) -> tuple[str, ...]:
-    why = decision.status.message
+def _row(decision: pb.Decision, short: Callable[[str], str] = str) -> tuple[str, ...]:
+    # What preemption says of all nodes once more helps nobody who reads a table.
+    why = decision.status.message.partition(" preemption: ")[0]
     if decision.node and decision.runner_up_node:
-        why = f"{decision.total}, {decision.runner_up_node} has {decision.runner_up_total}"
+        why = f"{decision.total}, {short(decision.runner_up_node)} has {decision.runner_up_total}"
     elif decision.node and decision.tie_count > 1:
         why = f"{decision.total}, {decision.tie_count} tied"
     elif decision.node and decision.total:
         why = str(decision.total)
+    elif not why and not decision.node and decision.evaluated_count:
+        why = f"{decision.feasible_count} of {decision.evaluated_count} nodes are feasible"
     return (
         str(decision.seq),
         _time(decision),
         f"{decision.pod.namespace}/{decision.pod.name}",
         kind_of(decision),
         result_of(decision),
-        decision.node or (f"({decision.nominated_node})" if decision.nominated_node else ""),
+        short(decision.node) or (f"({short(decision.nominated_node)})" if decision.nominated_node else ""),
         why,
     )
 
 
 def _time(decision: pb.Decision) -> str:
-    at = datetime.fromtimestamp(decision.time.ToNanoseconds() / 1e9, UTC)
-    return at.strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3] + "Z"
+    return _moment(decision).strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3] + "Z"
+
+
+def _time_of_day(decision: pb.Decision, today: date) -> str:
+    """Return the time in as few characters as say it, in UTC: of another day its date."""
+    at = _moment(decision)
+    return at.strftime("%H:%M:%SZ" if at.date() == today else "%Y-%m-%d")
+
+
+def _moment(decision: pb.Decision) -> datetime:
+    return datetime.fromtimestamp(decision.time.ToNanoseconds() / 1e9, UTC)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from mooring.app.embedding import Option
 from mooring.cli import remote
 from mooring.cli.children import StartError, start
+from mooring.cli.console import status_line
 from mooring.cli.flags import (
     CLUSTER,
     SERVER,
@@ -138,7 +139,8 @@ def _start_server(args: argparse.Namespace, source: str, running: ExitStack) -> 
         command += ["--plugin", plugin]
     gates = ",".join(f"{name}={str(on).lower()}" for name, on in (args.feature_gates or {}).items())
     command += ["--kube-version", args.kube_version, "--feature-gates", gates, "--v", str(args.v)]
-    start(running, "mooring", command, threading.Event())
+    with status_line("reading the cluster"):
+        start(running, "mooring", command, threading.Event())
     return listeners["listen"]
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from typing import Any, NoReturn
 
 import grpc
+from google.protobuf.json_format import MessageToDict
 
 from mooring.runtime.cycle.explain import Explanation
 from mooring.service.wire.explanation import from_response
@@ -116,7 +117,8 @@ class Tools:
     def what_if(self, node: str = "", pod: str = "") -> Document:
         """Say what would happen: where a node's pods would land if it went, or how many more pods would fit.
 
-        Nothing in the cluster changes. Give one of the two.
+        Where none fits, the fewest changes with which one would. Nothing in the cluster changes. Give one of
+        the two.
 
         Args:
             node: The node that goes.
@@ -128,7 +130,8 @@ class Tools:
             shapes = [objects_pb2.PodSource(reference=_reference(pod))]
             request = simulation_service_pb2.CapacityRequest(shapes=shapes)
             (shape,) = _call(self._simulation.Capacity, request).shapes
-            return fitting({"pod": pod, "room_for": shape.count, "then": shape.end.message})
+            answer = {"pod": pod, "room_for": shape.count, "then": shape.end.message}
+            return fitting(answer if shape.count else {**answer, "fits_with": self._changes(shapes[0])})
         asked = simulation_service_pb2.RemovalRequest(nodes=[node])
         (found,) = _call(self._simulation.Removal, asked).nodes
         landings = [
@@ -151,6 +154,17 @@ class Tools:
         request = decisions.ListDecisionsRequest(filter=wanted, limit=max(1, min(50, limit)))
         found = _call(self._decisions.ListDecisions, request)
         return fitting({"decisions": [_decision(one) for one in reversed(found.decisions)]})
+
+    def _changes(self, pod: objects_pb2.PodSource) -> list[Document]:
+        """Return the sets of changes with which a pod fits, the one with the fewest first."""
+        found = _call(self._simulation.Change, simulation_service_pb2.ChangeRequest(pod=pod))
+        return [
+            {
+                "changes": [MessageToDict(step, preserving_proto_field_name=True) for step in option.steps],
+                "then_on": option.node,
+            }
+            for option in found.options
+        ]
 
     def _explained(self, pod: str) -> Explanation:
         request = scheduling_service_pb2.ExplainRequest(
