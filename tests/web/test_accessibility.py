@@ -21,6 +21,7 @@ VIEWS = {
     "node": "nodes/worker-gpu",
     "queue": "queue",
     "profiles": "profiles",
+    "two configurations": "profiles?from={configuration}",
     "plugin": "plugins/NodeResourcesFit",
     "what if": "what-if?node=worker-b2",
     "an error": "decisions/999999",
@@ -32,8 +33,9 @@ NARROW, WIDE = {"width": 390, "height": 844}, {"width": 1400, "height": 900}
 
 @pytest.fixture(scope="module")
 def routes(live: Live) -> dict[str, str]:
-    numbers = {"web": live.decision("web-0").seq, "big": live.decision("big-0").seq}
-    return {name: f"{live.url}#/{path.format(**numbers)}" for name, path in VIEWS.items()}
+    web, big = live.decision("web-0"), live.decision("big-0")
+    known = {"web": web.seq, "big": big.seq, "configuration": web.provenance.configuration_hash}
+    return {name: f"{live.url}#/{path.format(**known)}" for name, path in VIEWS.items()}
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -46,6 +48,19 @@ def test_no_rule_is_violated(browser: Browser, routes: dict[str, str], view: str
     found = Axe().run(page)
     page.close()
     assert len(found.response["passes"]) > 10, "axe looked into the components"
+    assert [(rule["id"], rule["nodes"][0]["html"]) for rule in found.response["violations"]] == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_no_rule_is_violated_by_what_would_make_a_pod_fit(
+    browser: Browser, routes: dict[str, str], scheme: str
+) -> None:
+    page = browser.new_page(color_scheme=scheme, viewport=WIDE)  # type: ignore[arg-type]
+    page.goto(routes["pod"])
+    page.get_by_role("button", name="Find the fewest changes").click()
+    expect(page.get_by_text("gets the label disk=nvme").first).to_be_visible()
+    found = Axe().run(page)
+    page.close()
     assert [(rule["id"], rule["nodes"][0]["html"]) for rule in found.response["violations"]] == []
 
 
