@@ -15,12 +15,17 @@ SHARED_SINCE = "1.37"
 
 
 def bound_claims(draft: Draft) -> set[tuple[str, str]]:
-    """The claims that have their volumes, by namespace and name."""
-    claims = [each for each in draft.objects if each["kind"] == "PersistentVolumeClaim"]
+    """The claims that have their volumes, by namespace and name.
+
+    Before 1.37 pods of a group don't know of each other's claims for one pod alone.
+    """
+    known = [each for each in draft.objects if each["kind"] == "PersistentVolumeClaim"]
     return {
         (each["metadata"]["namespace"], each["metadata"]["name"])
-        for each in claims
-        if BIND_COMPLETED in each["metadata"].get("annotations", {}) and each["spec"].get("volumeName")
+        for each in known
+        if BIND_COMPLETED in each["metadata"].get("annotations", {})
+        and each["spec"].get("volumeName")
+        and (draft.version >= SHARED_SINCE or "ReadWriteOncePod" not in each["spec"]["accessModes"])
     }
 
 
@@ -38,26 +43,34 @@ def with_bound_claims(pod: Manifest, bound: set[tuple[str, str]]) -> None:
 
 
 def take_claims(draft: Draft, group: Manifest, pod: Manifest) -> None:
-    """Each pod of a group has claims of its own, or shares those of the others."""
-    entries = []
-    for entry in pod["spec"].get("resourceClaims", []):
+    """Each pod of a group has claims of its own, or shares those of the others.
+
+    Of those without devices it shares one at most, which it names last: kube-scheduler would take the devices
+    that are found for a later claim for those of the shared one.
+    """
+    entries: list[Manifest] = []
+    last: list[Manifest] = []
+    for at, entry in enumerate(pod["spec"].get("resourceClaims", [])):
         known = [each for each in draft.objects if each["kind"] == "ResourceClaim"]
         for claim in [each for each in known if each["metadata"]["name"] == entry["name"]]:
-            named = entry["name"]
-            unsafe = draft.version < SHARED_SINCE and "allocation" not in claim.get("status", {})
-            if draft.chance(0.5 if draft.gates.get(GATE) else 0.8) or unsafe:
-                named = f"{pod['metadata']['name']}-{named}"
-                _like_claim(draft, claim, pod, named)
-            elif draft.version < SHARED_SINCE:
-                claim["metadata"].pop("ownerReferences", None)
-            elif _of_group(draft, group, pod, entry["name"], claim):
-                entries.append({"name": entry["name"], "resourceClaimTemplateName": "t"})
-                continue
+            waits = "allocation" not in claim.get("status", {})
+            own = draft.chance(0.5 if draft.gates.get(GATE) else 0.8)
+            if own or (waits and (at or draft.version < SHARED_SINCE)):
+                name = f"{pod['metadata']['name']}-{entry['name']}"
+                _like_claim(draft, claim, pod, name)
+                entries.append({"name": entry["name"], "resourceClaimName": name})
             else:
-                claim["metadata"].pop("ownerReferences", None)
-            entries.append({"name": entry["name"], "resourceClaimName": named})
+                (last if waits else entries).append(_shared(draft, group, pod, entry["name"], claim))
     if "resourceClaims" in pod["spec"]:
-        pod["spec"]["resourceClaims"] = entries
+        pod["spec"]["resourceClaims"] = entries + last
+
+
+def _shared(draft: Draft, group: Manifest, pod: Manifest, name: str, claim: Manifest) -> Manifest:
+    """How the pod names a claim that others of its group name as well."""
+    if draft.version >= SHARED_SINCE and _of_group(draft, group, pod, name, claim):
+        return {"name": name, "resourceClaimTemplateName": "t"}
+    claim["metadata"].pop("ownerReferences", None)
+    return {"name": name, "resourceClaimName": name}
 
 
 def _like_claim(draft: Draft, claim: Manifest, pod: Manifest, name: str) -> None:
