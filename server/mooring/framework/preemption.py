@@ -5,13 +5,14 @@ Mirrors ``framework/preemption`` and the part of ``framework.Handle`` that it us
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Protocol
 
-from mooring.framework.columns import Int32s
+from mooring.framework.columns import Int32s, Int64s
 from mooring.framework.objects import Pod
+from mooring.framework.resources import PodUsage
 from mooring.framework.status import Status
 from mooring.framework.view import Snapshot
 
@@ -29,6 +30,29 @@ class WhatIf(Protocol):
 
     def statuses(self, node_names: Sequence[str]) -> list[Status]:
         """Return the Filter plugins' statuses of each node as it is now, with the pods nominated for it."""
+        ...
+
+
+class NodeSums(Protocol):
+    """Nodes as they would be if their pods took other amounts. For one thread; the state stays as it is.
+
+    Amounts are int64[R + 2] for each: of each resource, as in the node table, and of CPU and memory at least.
+    """
+
+    def taken(self, rows: Int32s) -> Int64s:
+        """int64[R + 2, K]: what the pods on ``rows`` take."""
+        ...
+
+    def amounts(self, usage: PodUsage) -> Int64s:
+        """int64[R + 2]: what one pod takes."""
+        ...
+
+    def statuses(self, rows: Int32s, taken: Int64s, *, again: bool) -> tuple[Int32s, Sequence[Status]]:
+        """Return the Filter plugins' statuses if the pods on ``rows`` took ``taken`` (int64[R + 2, K]).
+
+        It is int32[K], an index into the statuses, of which number 0 is Success. With ``again`` the nodes
+        passed before, and only what depends on amounts is asked.
+        """
         ...
 
 
@@ -66,6 +90,10 @@ class RejectedNodes(Protocol):
         """
         ...
 
+    def sums(self) -> NodeSums | None:
+        """Return the nodes to try other amounts on; None where filters look at more of the pods."""
+        ...
+
     def after_extenders(self, candidates: Sequence[Candidate]) -> Sequence[Candidate]:
         """Return what the scheduler's extenders leave of the candidates that were found, at least one.
 
@@ -75,19 +103,41 @@ class RejectedNodes(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
 class Candidate:
-    """A node on which there would be room, and at what price.
+    """A node on which there would be room, and at what price. Immutable.
 
     Attributes:
         node_name: The node.
-        victims: The pods that would have to go, most important first.
-        violations: How many of them violate a disruption budget.
+        violations: How many victims violate a disruption budget.
     """
 
-    node_name: str
-    victims: tuple[Pod, ...]
-    violations: int = 0
+    __slots__ = ("_victims", "node_name", "violations")
+
+    def __init__(
+        self, node_name: str, victims: tuple[Pod, ...] | Callable[[], tuple[Pod, ...]], violations: int = 0
+    ) -> None:
+        self.node_name = node_name
+        self.violations = violations
+        self._victims = victims
+
+    @property
+    def victims(self) -> tuple[Pod, ...]:
+        """The pods that would have to go, most important first; of most candidates nobody asks."""
+        if callable(self._victims):
+            self._victims = self._victims()
+        return self._victims
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Candidate) and self._parts() == other._parts()
+
+    def __hash__(self) -> int:
+        return hash((self.node_name, self.violations))
+
+    def __repr__(self) -> str:
+        return f"Candidate{self._parts()}"
+
+    def _parts(self) -> tuple[str, tuple[Pod, ...], int]:
+        return self.node_name, self.victims, self.violations
 
 
 @dataclass(frozen=True, slots=True)

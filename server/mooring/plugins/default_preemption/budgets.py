@@ -27,6 +27,17 @@ class Budgets:
             if not matcher.nothing:
                 self._guarding.setdefault(budget.metadata.namespace, []).append((budget, matcher))
 
+    def guards(self, template: Pod) -> bool:
+        """Return whether a budget protects pods of ``template``."""
+        labels = template.metadata.labels
+        found = self._guarding.get(template.metadata.namespace, ()) if labels else ()
+        return any(matcher.matches(labels) for _, matcher in found)
+
+    @property
+    def empty(self) -> bool:
+        """Whether no budget protects any pod."""
+        return not self._guarding
+
     def split(self, pods: Sequence[Pod]) -> tuple[list[Pod], list[Pod]]:
         """Those of ``pods`` whose going violates a budget, and the others.
 

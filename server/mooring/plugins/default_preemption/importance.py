@@ -20,7 +20,7 @@ Float64s = npt.NDArray[np.float64]
 COSTS = 6
 """How many numbers a cost is. Each is an integer that float64 holds, or a time."""
 
-_OFFSET = 2**31
+OFFSET = 2**31
 """Added to each priority, so that two negative ones are not better than one."""
 
 
@@ -71,10 +71,10 @@ def cost_of(candidate: Candidate) -> tuple[float, ...]:
     of them has not (1) or all have (0): that one counts as started now.
     """
     priorities = [priority_of(pod) for pod in candidate.victims]
-    top = max(priorities, default=-_OFFSET)
+    top = max(priorities, default=-OFFSET)
     tops = [pod for pod in candidate.victims if priority_of(pod) == top]
     started = [started_at(pod, 0.0) for pod in tops if pod.status.start_time is not None]
-    total = sum(priority + _OFFSET for priority in priorities)
+    total = sum(priority + OFFSET for priority in priorities)
     waiting = len(started) < len(tops) or not tops
     return candidate.violations, top, total, len(priorities), min(started, default=np.inf), waiting
 
@@ -87,7 +87,10 @@ def costs_of(candidates: Iterable[Candidate]) -> Float64s:
 def started_at(pod: Pod, now: float) -> float:
     """Return when the pod started, in seconds since the epoch; ``now`` if it hasn't."""
     text = pod.status.start_time
-    if text is None:
-        return now
+    return now if text is None else moment_of(text)
+
+
+def moment_of(text: str) -> float:
+    """Return the moment that ``text`` says, in seconds since the epoch."""
     moment = datetime.fromisoformat(text)
     return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from msgspec.structs import replace
 
-from mooring.framework import Code, Int32s, Int64s, Pod, Snapshot, Status
+from mooring.framework import Bools, Code, Int32s, Int64s, Pod, Snapshot, Status
 from mooring.framework.columns import grown
 from mooring.framework.preemption import Candidate, RejectedNodes
 from mooring.plugins.default_preemption.importance import COSTS, Float64s, cost_of
@@ -133,6 +133,27 @@ class KnownOutcomes:
         counts = np.bincount(self.codes(rows), minlength=REJECTED)[REJECTED:].tolist()
         pairs = zip(self._columns.statuses, counts, strict=False)
         return Counter({status: count for status, count in pairs if count})
+
+    def put_found(self, rows: Int32s, outcomes: Sequence[Outcome], costs: Float64s, passing: Bools) -> None:
+        """As ``put``; ``costs`` (float64[6, K]) are those of candidates, and what was found of the rows
+        ``passing`` (bool[K]) may be different later.
+        """
+        columns = self._columns
+        numbers = {status: number for number, status in enumerate(columns.statuses, REJECTED)}
+        for at, (row, outcome) in enumerate(zip(rows.tolist(), outcomes, strict=True)):
+            if isinstance(outcome, Status):
+                columns.codes[row] = numbers.setdefault(outcome, REJECTED + len(numbers))
+                if outcome.code is Code.ERROR:
+                    self._passing.append(row)
+            else:
+                columns.codes[row] = VIOLATING if outcome.violations else CANDIDATE
+                columns.candidates[row] = outcome
+                columns.bytes += _CANDIDATE_BYTES + int(costs[3, at]) * _VICTIM_BYTES
+        columns.costs[:, rows] = costs
+        columns.versions[rows] = self._versions[rows]
+        self._passing += rows[passing].tolist()
+        columns.statuses = list(numbers)
+        self.grew = True
 
     def put(self, rows: Sequence[int], outcomes: Sequence[Outcome]) -> None:
         """Take in what the search found on ``rows``."""

@@ -7,7 +7,7 @@ Mirrors ``framework/plugins/defaultpreemption/default_preemption.go`` and
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -37,6 +37,7 @@ from mooring.framework.preemption import Candidate, Preemption, RejectedNodes
 from mooring.framework.upstream import Upstream
 from mooring.plugins.default_preemption.args import DefaultPreemptionArgs
 from mooring.plugins.default_preemption.budgets import Budgets
+from mooring.plugins.default_preemption.by_sums import SumsSearch
 from mooring.plugins.default_preemption.groups import preempt_for_group, preempt_for_group_alone
 from mooring.plugins.default_preemption.hints import events
 from mooring.plugins.default_preemption.importance import Float64s, cheapest, costs_of
@@ -47,7 +48,9 @@ from mooring.plugins.default_preemption.outcomes import (
     KnownOutcomes,
     Outcomes,
 )
+from mooring.plugins.default_preemption.row_pods import PodsByRow
 from mooring.plugins.default_preemption.victims import (
+    AGES_ONCE_SINCE,
     NO_VICTIMS,
     VictimSearch,
     has_lower_pods,
@@ -72,6 +75,9 @@ PLACEMENTS_GATE = "TopologyAwareWorkloadScheduling"
 
 MAX_AT_ONCE = 256
 """The most nodes that are tried at once; work beyond the last one needed is wasted."""
+
+FIRST_BY_SUMS = 32
+"""How many nodes are tried first where trying many takes hardly longer than trying one."""
 
 MANY = 2**31
 """More candidates than there are nodes."""
@@ -100,6 +106,7 @@ class DefaultPreemption(
     def __init__(self, args: DefaultPreemptionArgs, handle: Handle) -> None:
         super().__init__(args, handle)
         self._outcomes = Outcomes()
+        self._pods = PodsByRow(in_order=handle.kube_version >= AGES_ONCE_SINCE)
 
     def events_to_register(self) -> Sequence[HintedEvent]:
         return events(self.handle.gates)
@@ -201,7 +208,8 @@ class DefaultPreemption(
         wanted = self._wanted(len(rows))
         known = self._outcomes.of(search.pod, nodes)
         order = np.roll(rows, -(nodes.start % len(rows)))
-        codes = _looked_at(search, order, known, wanted, enough)
+        look, size = self._look(search, known)
+        codes = _looked_at(search, order, known, wanted, enough, look, size)
         looked_at = order[: len(codes)]
         best = np.sort(np.concatenate([looked_at[codes == code][:wanted] for code in (CANDIDATE, VIOLATING)]))
         found = Found(known.candidates(best), known.costs(best), known.rejections(looked_at))
@@ -209,10 +217,46 @@ class DefaultPreemption(
             self._outcomes.keep(search.pod, nodes, known.lasting())
         return found
 
+    def _look(self, search: VictimSearch, known: KnownOutcomes) -> tuple[Look, int]:
+        """Return what searches rows and puts what it finds into ``known``, and how many it gets at first."""
+        nodes = search.nodes
+        names, nominated = nodes.snapshot.nodes.names, nodes.snapshot.pods.nominated
+
+        def one_by_one(rows: Int32s) -> None:
+            batch = rows.tolist()
+            known.put(batch, search.on_nodes([names[row] for row in batch]))
+
+        sums = nodes.sums()
+        if sums is None:
+            return one_by_one, 1
+
+        def at_once(rows: Int32s) -> None:
+            lower = self._pods.lower(nodes.snapshot, rows, search.pod.priority)
+            if (lower.latest >= search.now).any():
+                # Who started first is a matter of the clock then.
+                one_by_one(rows)
+                return
+            try:
+                known.put_found(rows, *SumsSearch(sums, rows, search, lower).run(), lower.mixed)
+            except PluginFailureError:
+                one_by_one(rows)
+
+        def crowded_or_not(rows: Int32s) -> None:
+            crowded = np.array([names[row] in nominated for row in rows.tolist()], np.bool_)
+            for some, look in ((rows[crowded], one_by_one), (rows[~crowded], at_once)):
+                if len(some):
+                    look(some)
+
+        return crowded_or_not, FIRST_BY_SUMS
+
     def _wanted(self, count: int) -> int:
         """How many candidates of ``count`` nodes are enough."""
         share = count * self.args.min_candidate_nodes_percentage // 100
         return min(max(share, self.args.min_candidate_nodes_absolute), count)
+
+
+Look = Callable[[Int32s], None]
+"""Searches some rows (int32[K])."""
 
 
 class Found(NamedTuple):
@@ -230,12 +274,20 @@ def _of(candidates: Sequence[Candidate], costs: Float64s, now: float) -> Preempt
     return Preemption(SUCCESS, tuple(candidates), best)
 
 
-def _looked_at(search: VictimSearch, order: Int32s, known: KnownOutcomes, wanted: int, enough: int) -> Int32s:
+def _looked_at(
+    search: VictimSearch,
+    order: Int32s,
+    known: KnownOutcomes,
+    wanted: int,
+    enough: int,
+    look: Look,
+    size: int,
+) -> Int32s:
     """int32[L]: what is found on the first L rows of ``order``, after which the search ends.
 
-    Where nodes are independent, those of which nothing is known are searched in growing batches.
+    Where nodes are independent, those of which nothing is known are searched in growing batches, of which the
+    first has ``size``.
     """
-    size, names = 1, search.nodes.snapshot.nodes.names
     while True:
         codes = known.codes(order)
         unknown = np.flatnonzero(codes == UNKNOWN)
@@ -245,8 +297,7 @@ def _looked_at(search: VictimSearch, order: Int32s, known: KnownOutcomes, wanted
         ends = np.flatnonzero((count >= enough) | ((candidates > 0) & (count >= wanted)))
         if len(ends) or not len(unknown):
             return codes[: ends[0] + 1] if len(ends) else codes
-        batch = order[unknown[:size]].tolist()
-        known.put(batch, search.on_nodes([names[row] for row in batch]))
+        look(order[unknown[:size]])
         if search.nodes.independent:
             size = min(2 * size, MAX_AT_ONCE)
 

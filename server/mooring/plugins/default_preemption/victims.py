@@ -15,7 +15,7 @@ from mooring.framework.releases import NEWEST
 from mooring.plugins.default_preemption.budgets import Budgets
 from mooring.plugins.default_preemption.importance import by_importance, priority_of
 
-_AGES_ONCE_SINCE = KubeVersion(1, 37)
+AGES_ONCE_SINCE = KubeVersion(1, 37)
 """Since this release each pod is asked once when it started; before, in each comparison."""
 
 NO_VICTIMS = Status.unresolvable("No preemption victims found for incoming pod")
@@ -89,7 +89,7 @@ class VictimSearch:
             for name, status in zip(tried, trial.statuses(tried), strict=True):
                 answers[name] = status
                 if status.ok:
-                    came = lower[name] if self.version >= _AGES_ONCE_SINCE else None
+                    came = lower[name] if self.version >= AGES_ONCE_SINCE else None
                     split = self.budgets.split(by_importance(lower[name], self.now, came))
                     cases.append(Case(name, *split, came))
             _reprieve(trial, cases, {pod.metadata.uid for pod in given})
@@ -133,7 +133,7 @@ class Case:
     def answer(self, now: float) -> Candidate | Status:
         """Return the candidate; an error when every pod could stay."""
         if not self.gone:
-            return Status.error(f'expected at least one victim pod on node "{self.node_name}"')
+            return nobody_goes(self.node_name)
         mixed = self.violating and self.others
         victims = by_importance(self.gone, now, self.came) if mixed else self.gone
         return Candidate(self.node_name, tuple(victims), self.violations)
@@ -156,6 +156,11 @@ def _reprieve(trial: WhatIf, cases: Sequence[Case], going: set[str]) -> None:
                 trial.remove(case.node_name, pod)
                 case.goes(pod, number)
         number += 1
+
+
+def nobody_goes(node_name: str) -> Status:
+    """Return what is said of a node on which every pod could stay."""
+    return Status.error(f'expected at least one victim pod on node "{node_name}"')
 
 
 def lower_pods(pod: Pod, nodes: RejectedNodes, node_name: str) -> list[Pod]:

@@ -20,8 +20,8 @@ from mooring.runtime.cycle.evaluation import Evaluation
 from mooring.runtime.cycle.extenders import process_preemption
 from mooring.runtime.cycle.plugin_calls import PluginCalls, plugin_failure
 from mooring.runtime.cycle.tie_break import choose
-from mooring.runtime.cycle.tried_pods import TriedPods
-from mooring.runtime.cycle.what_if import NodesWhatIf, independent, lasting, pods_to_try, what_if
+from mooring.runtime.cycle.tried_pods import PodsAsSums, TriedPods
+from mooring.runtime.cycle.what_if import NodesWhatIf, SummedNodes, independent, lasting, pods_to_try, what_if
 from mooring.runtime.profiles.profile import Enabled, Profile
 
 NOT_ASKED = Status.unresolvable()
@@ -82,6 +82,14 @@ class EvaluatedNodes:
         if self._pods is None:
             self._pods = pods_to_try(self._evaluation)
         return what_if(self._evaluation, self._pods, self._calls)
+
+    def sums(self) -> SummedNodes | None:
+        if not self.independent:
+            return None
+        if self._pods is None:
+            self._pods = pods_to_try(self._evaluation)
+        pods = self._pods
+        return SummedNodes(self._evaluation, pods, self._calls) if isinstance(pods, PodsAsSums) else None
 
     def after_extenders(self, candidates: Sequence[Candidate]) -> Sequence[Candidate]:
         asked = self._evaluation

@@ -7,7 +7,7 @@ from typing import Protocol
 
 import numpy as np
 
-from mooring.framework import Int64s, Pod, Snapshot
+from mooring.framework import Int32s, Int64s, Pod, Snapshot
 from mooring.framework.columns import wrapped
 from mooring.framework.node_table import PODS_ROW
 from mooring.framework.pod_table import PodRecord
@@ -105,6 +105,18 @@ class PodsAsSums:
         self._sums[:width, rows] = table.requested[:width, rows]
         self._sums[width:, rows] = table.non_zero_requested[:, rows]
         self._changed.clear()
+
+    def taken(self, rows: Int32s) -> Int64s:
+        """int64[R + 2, K]: the sums of ``rows`` (int32[K])."""
+        return self._sums[:, rows]
+
+    def set_taken(self, rows: Int32s, taken: Int64s) -> None:
+        """Set the sums of ``rows`` (int32[K]) to ``taken`` (int64[R + 2, K])."""
+        self._sums[:, rows] = taken
+
+    def amounts(self, usage: PodUsage) -> Int64s:
+        """int64[R + 2]: what a pod takes."""
+        return self._amounts(usage)
 
     def _row(self, node_name: str) -> int:
         row = self.snapshot.nodes.index[node_name]

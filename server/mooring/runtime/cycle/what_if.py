@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 from msgspec.structs import replace
 
-from mooring.framework import SUCCESS, Int32s, NodeView, Part, Pod, Snapshot, Status
+from mooring.framework import SUCCESS, Int32s, Int64s, NodeView, Part, Pod, Snapshot, Status
 from mooring.framework.errors import PluginFailureError
 from mooring.framework.internal import parts_of
+from mooring.framework.resources import PodUsage
 from mooring.runtime.cycle.evaluation import Evaluation, begin
 from mooring.runtime.cycle.filter import run_filters
 from mooring.runtime.cycle.plugin_calls import PluginCalls, plugin_failure
@@ -130,6 +131,34 @@ class NodesWhatIf:
             if not isinstance(status, Status) or not status.ok:
                 said = status.message if isinstance(status, Status) else type(status).__name__
                 raise plugin_failure(name, point, f"pod {other.key}: returned {said}, not Success")
+
+
+class SummedNodes:
+    """Implements ``mooring.framework.preemption.NodeSums``; arguments as of ``NodesWhatIf``."""
+
+    def __init__(self, evaluation: Evaluation, pods: PodsAsSums, calls: PluginCalls) -> None:
+        self._evaluation = evaluation
+        self._pods = pods
+        self._calls = calls
+        self._steady = _steady(evaluation)
+
+    def taken(self, rows: Int32s) -> Int64s:
+        return self._pods.taken(rows)
+
+    def amounts(self, usage: PodUsage) -> Int64s:
+        return self._pods.amounts(usage)
+
+    def statuses(self, rows: Int32s, taken: Int64s, *, again: bool) -> tuple[Int32s, Sequence[Status]]:
+        base, before = self._evaluation, self._pods.taken(rows)
+        trial = begin(base.profile, base.cluster, base.pod, rows)
+        trial.snapshot, trial.state = self._pods.snapshot, base.state.clone()
+        trial.skipped = base.skipped | self._steady if again else base.skipped
+        self._pods.set_taken(rows, taken)
+        try:
+            run_filters(trial, np.arange(len(rows), dtype=np.int32), self._calls)
+        finally:
+            self._pods.set_taken(rows, before)
+        return trial.codes, trial.statuses
 
 
 def extensions(evaluation: Evaluation, method: str) -> Iterator[tuple[str, Callable[..., Any]]]:
