@@ -28,6 +28,8 @@ WAITING = 'mooring_pending_pods{job="m",queue="unschedulable"}'
 BOUND = 'mooring_schedule_attempts_total{job="m",result="scheduled"}'
 SCALED = "cluster_autoscaler_scaled_up_nodes_total"
 LEADERS = 'leader_election_master_status{job="m",name="mooring",instance="%s"}'
+OLDEST, EXPIRES = "mooring_oldest_active_pod_age_seconds", "mooring_certificate_expiration_timestamp_seconds"
+DAY = 24 * 3_600
 CHECKS = 'mooring_self_checks_total{result="%s"}'
 
 
@@ -74,6 +76,10 @@ CASES: list[tuple[str, dict[str, str], int]] = [
     ("MooringConfigReloadFailed", {"mooring_config_reload_success": ONE}, 0),
     ("MooringEventsDropped", {"mooring_dropped_events_total": RISING}, 1),
     ("MooringEventsDropped", {"mooring_dropped_events_total": STEADY}, 0),
+    ("MooringPodWaitsToBeTried", {OLDEST: f"301+60x{MINUTES}"}, 1),
+    ("MooringPodWaitsToBeTried", {OLDEST: STEADY}, 0),
+    ("MooringCertificateExpires", {EXPIRES: f"{6 * DAY}+0x{MINUTES}"}, 1),
+    ("MooringCertificateExpires", {EXPIRES: f"{8 * DAY}+0x{MINUTES}"}, 0),
     ("MooringSelfCheckFailed", {CHECKS % "different": NEW}, 1),
     ("MooringSelfCheckFailed", {CHECKS % "same": RISING}, 0),
 ]

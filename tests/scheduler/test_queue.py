@@ -62,6 +62,17 @@ class TestOrder:
         queue.delete_pod(make_pod("b"))
         assert names(queue) == ["a", "c"]
 
+    def test_the_age_of_the_oldest_active_pod(self) -> None:
+        clock = FakeClock()
+        queue = new_queue(clock)
+        ages = [queue.oldest_active()]
+        for name in "ab":
+            queue.add_pod(make_pod(name))
+            clock.advance(10)
+            ages.append(queue.oldest_active())
+        queue.delete_pod(make_pod("a"))
+        assert [*ages, queue.oldest_active()] == [0, 10, 20, 10]
+
     def test_an_update_finds_its_new_place(self) -> None:
         queue = new_queue(FakeClock())
         old, new = make_pod("b"), make_pod("b", spec={"priority": 5})

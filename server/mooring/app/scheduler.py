@@ -47,6 +47,7 @@ from mooring.scheduler.queue import GROUPS_GATE, BackoffTimes, groups_are_tried
 from mooring.scheduler.scheduler import Scheduler
 from mooring.service.listeners.page_listener import PageListener
 from mooring.service.listeners.probes import Probes
+from mooring.telemetry.certificate_metrics import CertificateCollector
 from mooring.telemetry.decision_metrics import (
     MetricsObserver,
     measure_cache,
@@ -322,6 +323,8 @@ def _pages(options: SchedulerOptions, parts: _SchedulerParts, metrics: Metrics) 
     measure_cache(metrics, parts.cycle.engine.cache_counts)
     measure_reservations(metrics, parts.cycle.reservations)
     metrics.registry.register(SourceCollector(lambda: [*map(source_state, parts.source.describe())]))
+    if (certificate := options.serving.https.certificate) != "":
+        metrics.registry.register(CertificateCollector([Path(certificate)]))
     probes = Probes(fault=parts.scheduler.fault, ready=parts.freshness.not_ready)
 
     def document() -> dict[str, Any]:

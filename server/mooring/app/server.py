@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mooring import __version__, config
@@ -41,6 +42,7 @@ from mooring.service.calls.slots import Slots
 from mooring.service.offer import Servicers
 from mooring.service.server import build
 from mooring.sessions.sessions import Sessions
+from mooring.telemetry.certificate_metrics import CertificateCollector
 from mooring.telemetry.decision_metrics import MetricsObserver
 from mooring.telemetry.metrics import Metrics
 from mooring.telemetry.process_metrics import RequestMetrics
@@ -87,6 +89,7 @@ def serve(
         deposed.set()
         stop.set()
 
+    metrics.registry.register(CertificateCollector(_certificates(options)))
     slots = _AllSlots.of(options, metrics)
     decisions = _decisions(options, metrics, give_up)
     servicers = Servicers.of(decisions.backend(slots, metrics))
@@ -146,6 +149,13 @@ class _AllSlots:
             Slots(COMMIT_SLOTS, MAX_OPEN_COMMITS),
             Slots(WORK_TREES, most),
         )
+
+
+def _certificates(options: ServerOptions) -> list[Path]:
+    """Return the files of the certificates that the listeners show."""
+    of_extender = options.extender.certificate if options.extender is not None else None
+    files = (options.service.tls, of_extender)
+    return [each.certificate for each in files if each is not None and each.certificate is not None]
 
 
 @dataclass(frozen=True, slots=True)

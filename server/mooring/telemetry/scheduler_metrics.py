@@ -27,6 +27,10 @@ class QueueCounts(Protocol):
         """How many pods that are alone, and groups, are in which place: by (place, kind)."""
         ...
 
+    def oldest_active(self) -> float:
+        """For how many seconds the active pod waits that has waited longest; 0 without one."""
+        ...
+
     def in_flight(self) -> tuple[int, int]:
         """How many pods are in flight, and how many events are remembered for them."""
         ...
@@ -225,4 +229,9 @@ class _QueueSizes(Collector):
         rejected = GaugeMetricFamily("mooring_unschedulable_pods", text, labels=("plugin", "profile"))
         for labels, count in self._queue.count_rejections().items():
             rejected.add_metric(labels, count)
-        return [pending, entities, rejected]
+        oldest = GaugeMetricFamily(
+            "mooring_oldest_active_pod_age_seconds",
+            "For how long the pod has been ready to be tried that is so longest; 0 when none is.",
+            value=self._queue.oldest_active(),
+        )
+        return [pending, entities, rejected, oldest]

@@ -80,6 +80,11 @@ class Places:
             counts[place] += len(item.members)
         return counts
 
+    def oldest_active(self) -> float:
+        """Return for how many seconds the active pod waits that has waited longest; 0 without one."""
+        now = self._clock.now()
+        return max((now - item.queued_at for item in self.active), default=0.0)
+
     def count_entities(self) -> dict[tuple[str, str], int]:
         """Return the same of pods and groups, by place and kind."""
         counts: Counter[tuple[str, str]] = Counter(dict.fromkeys(product(PLACES, KINDS), 0))

@@ -296,6 +296,11 @@ class SchedulingQueue:
         with self._lock:
             return self._places.count_entities()
 
+    def oldest_active(self) -> float:
+        """Return for how many seconds the active pod waits that has waited longest; 0 without one."""
+        with self._lock:
+            return self._places.oldest_active()
+
     def list_pods(self) -> list[ListedPod]:
         """Return the pods that wait: by place, the active ones in the order in which they are tried."""
         with self._lock:

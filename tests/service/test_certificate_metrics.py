@@ -1,0 +1,28 @@
+"""When shown certificates expire, as metrics."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+from prometheus_client import CollectorRegistry, generate_latest
+
+from mooring.telemetry.certificate_metrics import CertificateCollector
+from tests.certificates import Authority
+
+DAY = 24 * 3_600
+NAME = "mooring_certificate_expiration_timestamp_seconds"
+
+
+def test_a_scrape_says_when_each_file_that_can_be_read_expires(tmp_path: Path) -> None:
+    shown = Authority(tmp_path).issue("shown").certificate
+    torn = tmp_path / "torn.crt"
+    torn.write_bytes(shown.read_bytes()[:100])
+    registry = CollectorRegistry()
+    registry.register(CertificateCollector([shown, torn, tmp_path / "gone.crt", shown]))
+    said = generate_latest(registry).decode()
+    ends = [line for line in said.splitlines() if line.startswith(NAME)]
+    assert [line.rpartition(" ")[0] for line in ends] == [f'{NAME}{{file="{shown}"}}']
+    assert DAY < float(ends[0].rpartition(" ")[2]) - time.time() < 3 * DAY
+    torn.write_bytes(shown.read_bytes())
+    assert generate_latest(registry).decode().count(f"\n{NAME}{{") == 2
