@@ -98,12 +98,28 @@ def test_the_api_server_takes_every_object(control_plane: ControlPlane, values: 
         (["--set=extraArgs={verbose}"], "extraArgs"),
         (["--set=image.digest=latest"], "digest"),
         (["--set=config.kind=KubeSchedulerConfiguration"], "config"),
+        (["--set=podMonitor.interval=soon"], "interval"),
+        (["--set=mode=extender", "--set=podMonitor.enabled=true"], "podMonitor"),
     ],
     ids=lambda value: value if isinstance(value, str) else None,
 )
 def test_values_that_are_wrong_are_rejected_by_name(arguments: list[str], said: str) -> None:
     with pytest.raises(RuntimeError, match=rf"don't meet the specifications(.|\n)*{said}"):
         rendered(*arguments)
+
+
+def test_the_prometheus_operator_is_told_what_the_component_tells_it() -> None:
+    values = ["--set=podMonitor.enabled=true", "--set=podMonitor.labels.release=prometheus"]
+    (made,) = [item for item in rendered(*values) if item["kind"] == "PodMonitor"]
+    there = yaml.safe_load((DEPLOY / "components/pod-monitor/pod-monitor.yaml").read_text())
+    selected = made["spec"]["selector"]["matchLabels"]
+    assert selected.items() >= there["spec"]["selector"]["matchLabels"].items()
+    assert made["spec"]["podMetricsEndpoints"] == there["spec"]["podMetricsEndpoints"]
+    assert made["metadata"]["labels"]["release"] == "prometheus"
+    (pods,) = [item["spec"]["template"] for item in rendered(*values) if item["kind"] == "Deployment"]
+    assert pods["metadata"]["labels"].items() >= selected.items()
+    (container,) = pods["spec"]["containers"]
+    assert [port["name"] for port in container["ports"]] == ["telemetry"]
 
 
 def test_own_plugins_and_images_arrive_in_the_pod() -> None:
