@@ -164,16 +164,17 @@ def test_no_change_is_missed_by_whoever_reads_while_another_thread_reads_the_log
     put(state, make_node("b", allocatable={"cpu": "2"}, labels={"x": "y"}))
     with (
         pause(CachedEvaluation, "_begin", thread="assuming") as begins,
-        pause(ChangeTracker, "_set_id", "_set_id_after", thread="asking") as numbers,
+        pause(ChangeTracker, "_move", thread="asking") as reads,
     ):
         assuming = Running("assuming", lambda: assume(engine, pod("victim", **TWO_CPUS)))
         begins.wait()
         put(state, pod("late", node="a", requests={"cpu": "3"}))
+        put(state, make_node("b", allocatable={"cpu": "2"}, labels={"x": "z"}))
         asking = Running("asking", lambda: decide(engine, pod("asker", **ONE_CPU)))
-        numbers.wait()
+        reads.wait()
         begins.go_on()
         time.sleep(0.05)
-        numbers.go_on()
+        reads.go_on()
         choice = assuming.result()
         asking.result()
     assert choice.node_name == "b"
@@ -198,7 +199,10 @@ def test_numbers_that_begin_anew_during_a_decision_are_noticed(monkeypatch: pyte
     with pause(CachedEvaluation, "_take_in", thread="assuming") as taking:
         assuming = Running("assuming", lambda: assume(engine, asked, seed))
         taking.wait()
-        decide(engine, pod("r", **ONE_CPU))
+        for other in ("r", "s"):
+            decide(engine, pod(other, **ONE_CPU))
+            put(state, pod(f"on-z-{other}", node="z", requests={"cpu": "1"}))
+        decide(engine, pod("t", **ONE_CPU))
         assert tracker.generation > generation
         expected = brief(decide(engine.over(state.fork()), asked, seed, options=IN_FULL))
         taking.go_on()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
+from itertools import chain
 from typing import TypeVar
 from weakref import WeakValueDictionary
 
@@ -84,4 +85,5 @@ def _counted(template: Pod, rules: ResourceRules) -> tuple[PodUsage, ClassKey, A
 
 def _class_key(pod: Pod) -> ClassKey:
     meta = pod.metadata
-    return (meta.namespace, frozenset(meta.labels.items()), meta.deletion_timestamp is not None)
+    labels = tuple(chain.from_iterable(sorted(meta.labels.items())))
+    return meta.namespace, labels, meta.deletion_timestamp is not None

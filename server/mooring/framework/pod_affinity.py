@@ -12,7 +12,7 @@ import msgspec
 
 from mooring.framework.deadline import timely
 from mooring.framework.label_selector import LabelMatcher, SelectorError, compiled
-from mooring.framework.objects import Affinity, Pod, PodAffinity, PodAffinityTerm, WeightedPodAffinityTerm
+from mooring.framework.objects import Pod, PodAffinity, PodAffinityTerm, WeightedPodAffinityTerm
 
 AffinityKey = tuple[str, bytes]
 """The identity of a set of terms: the namespace of the pod and the terms as written."""
@@ -61,7 +61,9 @@ NO_TERMS = AffinityTerms()
 
 def affinity_key(pod: Pod) -> AffinityKey | None:
     """Equal for pods with equal terms; None for a pod without any."""
-    affinity = pod.spec.affinity or Affinity()
+    affinity = pod.spec.affinity
+    if affinity is None:
+        return None
     sides = (affinity.pod_affinity, affinity.pod_anti_affinity)
     if not any(side is not None and _has_terms(side) for side in sides):
         return None

@@ -7,7 +7,7 @@ Mirrors what ``countPodsMatchSelector`` (``plugins/podtopologyspread/common.go``
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -16,8 +16,9 @@ from mooring.framework.columns import Bools, Int32s, Int64s, LabelColumn, LabelC
 from mooring.framework.deadline import timely
 from mooring.framework.label_selector import LabelMatcher, Requirement
 
-ClassKey = tuple[str, frozenset[tuple[str, str]], bool]
-"""The identity of a class: namespace, labels, terminating."""
+ClassKey = tuple[str, tuple[str, ...], bool]
+"""The identity of a class: namespace, labels, terminating. Labels are keys, in order, each before its value:
+that takes least, and many pods have labels of their own."""
 
 NO_CLASS = 0
 """The number that no class has."""
@@ -107,5 +108,5 @@ class PodClasses:
         return LabelColumn.of(len(self.terminating), values)
 
 
-def _value(labels: Iterable[tuple[str, str]], key: str) -> str | None:
-    return next((value for name, value in labels if name == key), None)
+def _value(labels: Sequence[str], key: str) -> str | None:
+    return next((labels[at + 1] for at in range(0, len(labels), 2) if labels[at] == key), None)

@@ -244,11 +244,21 @@ def _sum(pod: Pod, rules: ResourceRules, missing: Amounts) -> Amounts:
     return totals
 
 
-def _summing(missing: Amounts) -> ByIdentity[PodSpec, Amounts]:
-    return ByIdentity(lambda spec: _sum(Pod(spec=spec), NEWEST_RULES, missing), most=MAX_AT_ONCE)
+def _summed(spec: PodSpec) -> Amounts:
+    return _sum(Pod(spec=spec), NEWEST_RULES, {})
 
 
-_plain_amounts, _plain_amounts_with_defaults = _summing({}), _summing(DEFAULT_AMOUNTS)
+def _summed_with_defaults(spec: PodSpec) -> Amounts:
+    missing = DEFAULT_AMOUNTS.keys()
+    if all(missing <= container.resources.requests.keys() for container in timely(spec.containers)) and all(
+        missing <= container.resources.requests.keys() for container in timely(spec.init_containers)
+    ):
+        return _plain_amounts(spec)
+    return _sum(Pod(spec=spec), NEWEST_RULES, DEFAULT_AMOUNTS)
+
+
+_plain_amounts = ByIdentity(_summed, most=MAX_AT_ONCE)
+_plain_amounts_with_defaults = ByIdentity(_summed_with_defaults, most=MAX_AT_ONCE)
 
 
 def _most_of_stages(pod: Pod, rules: ResourceRules, missing: Amounts) -> Amounts:

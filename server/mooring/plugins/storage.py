@@ -11,7 +11,8 @@ from mooring.framework.internal import ClaimReader, SignedByShape
 
 def has_storage(pod: Pod) -> bool:
     """Return whether the pod has a claim or a disk: what is said of it depends on what happens to those."""
-    return any(volume.is_storage for volume in pod.spec.volumes)
+    volumes = pod.spec.volumes
+    return bool(volumes) and any(volume.is_storage for volume in volumes)
 
 
 class StoragePlugin(PreFilterPlugin[ArgsT], FilterPlugin[ArgsT], SignedByShape, ClaimReader):

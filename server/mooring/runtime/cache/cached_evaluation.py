@@ -73,7 +73,7 @@ class CachedEvaluation:
         self._find_static = find_static_scores
         self._resources = resources
         self._pod_bytes = pod_bytes
-        self.generation = self._structure = -1
+        self.generation = -1
         self._feasible = self._start = 0
         self._base: Int32s = np.zeros(0, np.int32)
         self._totals: Int32s = self._base
@@ -268,13 +268,7 @@ class CachedEvaluation:
         return self._ranked().copy(), self._base, self._feasible, self._resources
 
     def _static_is_true(self, moved: Changes) -> bool:
-        if moved.generation != self.generation:
-            return False
-        if moved.structure != self._structure:
-            if not self.static.is_true(self._tracker, moved.version):
-                return False
-            self._structure = moved.structure
-        return True
+        return moved.generation == self.generation and self.static.is_true(self._tracker, moved.version)
 
     def _begin(self, moved: Changes, calls: Calls) -> None:
         """Find everything out, as if every row had changed."""
@@ -291,7 +285,7 @@ class CachedEvaluation:
         self._resources.rate(static.open, totals, calls())
         self._add_up(totals)
         self.rejections = Rejections(len(static.base))
-        self.version, self._structure = moved.version, moved.structure
+        self.version = moved.version
 
     def _add_up(self, totals: Int32s) -> None:
         """Take in ``totals`` (int32[K], of the open rows), which lack what is scaled by the nodes that are

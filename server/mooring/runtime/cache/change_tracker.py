@@ -36,14 +36,12 @@ class Changes(msgspec.Struct, frozen=True):
     Attributes:
         version: The version of the state up to which the log was read.
         generation: What resource-state ids mean, as in ``ChangeTracker``.
-        structure: As there.
         rows: int32[C], the rows of the changes since the version that was asked for, as in ``RowLog``; None
             when that is forgotten.
     """
 
     version: int
     generation: int
-    structure: int
     rows: Int32s | None
 
 
@@ -57,7 +55,6 @@ class ChangeTracker:
 
     Attributes:
         version: Up to here the log was read.
-        resource_ids: int32[capacity], the resource-state id of each row.
         generation: Changes when ids get a new meaning.
         structure: Changes with anything but resources and pods without terms about others.
     """
@@ -79,7 +76,16 @@ class ChangeTracker:
         self.version = -1
         self.generation = 0
         self.structure = 0
-        self.resource_ids: Int32s = np.zeros(0, np.int32)
+        self._resource_ids: Int32s = np.zeros(0, np.int32)
+        self._unnumbered: dict[int, PodUsage | None] = {}
+
+    @property
+    def resource_ids(self) -> Int32s:
+        """int32[capacity], the resource-state id of each row; one that changed gets it when it is read."""
+        if self._unnumbered:
+            with self._state.lock:
+                self._number()
+        return self._resource_ids
 
     @property
     def count(self) -> int:
@@ -114,12 +120,12 @@ class ChangeTracker:
         """Read what was logged since the last time, and say what changed after ``version``."""
         with self._state.lock:
             changes = self._state.changes_since(self.version)
-            most = max(_MIN_RESOURCE_IDS, _RESOURCE_IDS_PER_ROW * len(self.resource_ids))
+            most = max(_MIN_RESOURCE_IDS, _RESOURCE_IDS_PER_ROW * len(self._resource_ids))
             if changes is None or self.count > most:
                 self._begin()
             else:
                 self._read(changes)
-            return Changes(self.version, self.generation, self.structure, self._log.since(version))
+            return Changes(self.version, self.generation, self._log.since(version))
 
     def forget(self) -> None:
         """Start over with the next call."""
@@ -184,8 +190,7 @@ class ChangeTracker:
         return resource_id
 
     def _read(self, changes: Sequence[RowChange]) -> None:
-        alone = len(changes) == 1
-        table = self._state.snapshot.nodes
+        table, unnumbered = self._state.snapshot.nodes, self._unnumbered
         images_alone = table.version_but_images == self._version_but_images
         self._version_but_images = table.version_but_images
         for version, (row, record, amount) in enumerate(changes, self.version + 1):
@@ -202,10 +207,9 @@ class ChangeTracker:
             elif record.kind.affinity_key is not None:
                 self._affinities.append((version, record.kind))
                 self._move(Part.AFFINITIES, version)
-            if alone and record is not None and amount > 0:
-                self._set_id_after(row, record.kind.usage)
-            elif row != UNPLACED:
-                self._set_id(row)
+            if row != UNPLACED:
+                once = record is not None and amount > 0 and row not in unnumbered
+                unnumbered[row] = record.kind.usage if once and record is not None else None
         if len(self._affinities) > 2 * _MAX_AFFINITIES:
             self._affinities_since = self._affinities[-_MAX_AFFINITIES - 1][0]
             self._affinities = self._affinities[-_MAX_AFFINITIES:]
@@ -228,7 +232,7 @@ class ChangeTracker:
         self.generation += 1
         keys, width = np.ascontiguousarray(resources.T).tobytes(), resources.shape[0] * resources.itemsize
         known: dict[bytes, int] = {}
-        self.resource_ids = np.fromiter(
+        self._resource_ids = np.fromiter(
             (known.setdefault(keys[at : at + width], len(known)) for at in range(0, len(keys), width)),
             np.int32,
             resources.shape[1],
@@ -236,31 +240,43 @@ class ChangeTracker:
         self._known, self._keys = known, list(known)
         self._next_ids, self._next_ids_count = {}, 0
         self._usage = None
+        self._unnumbered.clear()
         self.version = version
+
+    def _number(self) -> None:
+        """Give the rows that changed their ids."""
+        # Of what was not read yet it isn't known what else changed.
+        read = self._state.version == self.version
+        for row, usage in self._unnumbered.items():
+            if usage is not None and read:
+                self._set_id_after(row, usage)
+            else:
+                self._set_id(row)
+        self._unnumbered.clear()
 
     def _set_id_after(self, row: int, usage: PodUsage) -> None:
         """Give ``row`` its id; nothing else is new of it than a pod that takes ``usage``."""
-        resource_ids, next_ids = self.resource_ids.data, self.next_ids(usage)
+        resource_ids, next_ids = self._resource_ids.data, self.next_ids(usage)
         before = resource_ids[row]
         after = next_ids.get(before)
         if after is not None:
             resource_ids[row] = after
             return
         self._set_id(row)
-        self._note(before, self.resource_ids.data[row], next_ids)
+        self._note(before, self._resource_ids.data[row], next_ids)
 
     def _set_id(self, row: int) -> None:
         table = self._state.snapshot.nodes
-        if row >= len(self.resource_ids):
+        if row >= len(self._resource_ids):
             larger = np.zeros(table.capacity, np.int32)
-            larger[: len(self.resource_ids)] = self.resource_ids
-            self.resource_ids = larger
+            larger[: len(self._resource_ids)] = self._resource_ids
+            self._resource_ids = larger
         key = (
             table.allocatable[:, row].tobytes()
             + table.requested[:, row].tobytes()
             + table.non_zero_requested[:, row].tobytes()
         )
-        self.resource_ids.data[row] = self._id_of(key)
+        self._resource_ids.data[row] = self._id_of(key)
 
 
 def _terms_of(kind: PodKind) -> AffinityTerms:

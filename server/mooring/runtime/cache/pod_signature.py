@@ -162,11 +162,10 @@ class Signer:
 
     def apart(self, pod: Pod, profile: Profile) -> Apart | None:
         """Return the profile in two, if ``pod`` has claims that some of its plugins read, and no others."""
-        readers = frozenset(
-            [name for name, reader in self._of(profile).claim_readers if reader.reads_claims_of(pod)]
-        )
-        if not readers:
+        reading = [name for name, reader in self._of(profile).claim_readers if reader.reads_claims_of(pod)]
+        if not reading:
             return None
+        readers = frozenset(reading)
         apart = self._apart.get((profile.key, readers))
         if apart is None:
             apart = self._apart[profile.key, readers] = _apart(profile, readers)

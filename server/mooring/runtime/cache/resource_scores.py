@@ -152,11 +152,12 @@ class ResourceScores:
             changed = tracker.rows_since(version)
             if changed is None or tracker.generation != self._generation:
                 return
-            self.make_room()
             if len(changed):
                 steady = ~np.isin(asked, changed)
                 asked, found = asked[steady], found[steady]
-            self.values[tracker.resource_ids.take(asked)] = found
+            resource_ids = tracker.resource_ids.take(asked)
+            self.make_room()
+            self.values[resource_ids] = found
 
     def unknown_ids(self, needed: Sequence[int]) -> list[int]:
         """Return the ids that are ``needed``, each once, and of the others that are unknown the newest.

@@ -102,7 +102,8 @@ class StaticScores:
         images_version: What it was before the plugins were asked.
         objects: The objects that they read; None when they may read any.
         concerned: Of the pods with terms about others, whether those with these matter; None = all do.
-        checked: The latest version of the state at which nothing that matters was found to have changed.
+        checked: The latest version of the state at which nothing that matters was found to have changed,
+        structure: and ``ChangeTracker.structure`` then.
         rows: int32[N], all nodes.
         open: The nodes that none of them rejects.
         base: int32[capacity], the weighted sum of the scores that are the same whichever nodes are feasible;
@@ -136,11 +137,15 @@ class StaticScores:
     objects: ObjectsRead | None
     concerned: Callable[[AffinityTerms], bool] | None
     checked: int
+    structure: int = -1
     used: int = 0
     pod_bytes: int = 0
 
     def is_true(self, tracker: ChangeTracker, version: int) -> bool:
         """Return whether nothing that it depends on changed up to ``version``, to which the log was read."""
+        structure = tracker.structure
+        if structure == self.structure:
+            return True
         parts = self.parts
         if self.images is not None and self.images() == self.images_version:
             parts &= ~Part.IMAGES
@@ -148,7 +153,7 @@ class StaticScores:
             parts &= ~Part.OBJECTS
         if tracker.moved_since(self.checked, parts, self.concerned):
             return False
-        self.checked = max(self.checked, version)
+        self.checked, self.structure = max(self.checked, version), structure
         return True
 
     @property

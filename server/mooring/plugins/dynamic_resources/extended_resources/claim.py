@@ -94,7 +94,7 @@ def made_before(pod: Pod, objects: ObjectTable) -> ResourceClaim | None:
 
 def may_ask_for_devices(pod: Pod) -> bool:
     """Return whether the pod asks for a resource that devices could stand for."""
-    return any("/" in name for name in _resource_names(pod))
+    return "/" in "".join(_resource_names(pod))
 
 
 def _resource_names(pod: Pod) -> Iterator[str]:
