@@ -299,3 +299,21 @@ def test_a_process_without_a_queue_says_so() -> None:
     with asked(queue=None) as (_, stubs):
         end = rejected(lambda: stubs.decisions.ListQueue(pb.ListQueueRequest()))
     assert end.code is grpc.StatusCode.UNIMPLEMENTED
+
+
+def test_a_client_that_does_not_keep_up_is_told_how_many_decisions_it_missed() -> None:
+    """Ten thousand are made behind its back: none waits for it, and the oldest are forgotten."""
+    with asked(remembering=DecisionOptions(journal=1 << 20)) as (w, stubs):
+        schedule(stubs, pod("a"))
+        assert w.backend.decisions is not None
+        journal = w.backend.decisions.journal
+        first = journal.find(1)
+        assert first is not None
+        for _ in range(9_999):
+            journal.add(first)
+        answer = stubs.decisions.ListDecisions(pb.ListDecisionsRequest(after_seq=1, limit=5))
+    assert answer.last_seq == 10_000
+    assert answer.first_seq > 8_000
+    assert answer.missed_count == answer.first_seq - 2
+    assert [each.seq for each in answer.decisions] == [answer.first_seq + at for at in range(5)]
+    assert answer.dropped_count == 0

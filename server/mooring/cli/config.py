@@ -22,7 +22,10 @@ from mooring.framework import FieldError
 from mooring.framework.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from mooring import config
+    from mooring.config.types import ExtenderStanza
 
 
 def add(commands: Commands) -> None:
@@ -36,6 +39,7 @@ def add(commands: Commands) -> None:
     check.switch("strict", "reject what a current kube-scheduler rejects")
     text = "kube-scheduler's configuration, whose extenders call these profiles"
     check.add("extenders", "FILE", "", text)
+    check.switch("probe", "ask each of these extenders to filter and prioritize a pod that isn't there")
     text = "print the file with every default, as kube-scheduler --write-config-to does"
     show = _verb(verbs, "show", text, file=f"{file}; default the default profile", optional=True)
     show.switch("resolved", "print the plugins in force by extension point, in their order, with weights")
@@ -78,6 +82,8 @@ def run(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
         print_json(config.schema(catalog))
         return EXIT_OK
     if args.verb == "check":
+        if args.probe and not args.extenders:
+            raise InvalidArgumentError.at("--probe", "needs --extenders, which names whom to ask")
         return _check(args, catalog)
     file = args.file
     loaded = _load(args, file, catalog)
@@ -180,7 +186,27 @@ def _check_calls(args: argparse.Namespace, loaded: config.Configuration, catalog
         print(f"warning: {args.file}: {warning}", file=sys.stderr)
     if not extenders:
         errors.append(FieldError("extenders", "there are none, so kube-scheduler calls no extender"))
+    if args.probe and not errors:
+        errors += _probe(extenders)
     if errors:
         # The other paths are those of the profiles, in the other file.
         own = (fault.path for fault in errors if fault.path.startswith("extenders"))
         raise config.ConfigError(errors, config.lines_of(text, own))
+
+
+def _probe(extenders: Sequence[ExtenderStanza]) -> list[FieldError]:
+    """Print how long each extender takes to answer, and return what is wrong with the answers.
+
+    Raises:
+        InvalidArgumentError: A certificate can't be used.
+    """
+    from mooring.app.probing import faults_of, probe
+
+    probed = list(probe(extenders))
+    for each in probed:
+        took = f"answered in {each.seconds * 1e3:.0f} ms of {each.timeout:g} s"
+        if each.slow:
+            print(f"warning: {each.path}: {took}, so it may be late under load", file=sys.stderr)
+        elif not each.fault:
+            print(f"{each.path}: {took}")
+    return faults_of(probed)
