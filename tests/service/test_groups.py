@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from mooring.framework import BindOutcome, CycleState, Pod, ReservePlugin, Status
 from mooring.framework.errors import NotFoundError
 from mooring.testing.builders import make_node, make_pod
+from mooring.v1 import decision_service_pb2 as decision_pb
 from mooring.v1 import scheduling_service_pb2 as pb
 from tests.runtime.test_group_cycle import GATES as ALL_GATES
 from tests.runtime.test_group_cycle import IN_GROUP, group, member, node
@@ -290,3 +291,26 @@ def test_without_the_gate_a_group_is_nothing_to_decide_about() -> None:
     with world(group(1), *MEMBERS, make_node("a")) as w, direct(w.backend) as stubs:
         failure = rejected(lambda: stubs.scheduling.ScheduleGroups(ask()))
     assert (failure.code.name, failure.info.reason) == ("FAILED_PRECONDITION", "GROUPS_OFF")
+
+
+@pytest.mark.parametrize(
+    ("nodes", "mode", "results"),
+    [
+        pytest.param(ROOM, 0, {1}, id="a dry run that fits"),
+        pytest.param(ROOM, RESERVE, {1}, id="reserved"),
+        pytest.param((node("a", 2),), 0, {2}, id="not room for all"),
+    ],
+)
+def test_what_is_decided_for_each_pod_of_a_group_is_remembered(
+    nodes: tuple[Any, ...], mode: int, results: set[int]
+) -> None:
+    with world(*nodes, group(3), *MEMBERS, gates=GATES, version=RELEASE) as w, direct(w.backend) as stubs:
+        (answer,) = stubs.scheduling.ScheduleGroups(ask(mode=mode)).groups
+        noted = stubs.decisions.ListDecisions(decision_pb.ListDecisionsRequest()).decisions
+        again = rejected(lambda: stubs.decisions.ExplainAt(decision_pb.ExplainAtRequest(seq=noted[0].seq)))
+    assert [(each.pod.name, each.node) for each in noted] == [
+        (each.pod.name, each.node) for each in answer.pods
+    ]
+    assert {each.result for each in noted} == results
+    assert all(bool(each.status.message) == (results == {2}) for each in noted)
+    assert again.info.reason == "DECISION_NOT_REPEATABLE"

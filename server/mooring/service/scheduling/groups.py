@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from mooring.decisions.records import DecisionKind
 from mooring.framework import GroupPreemption, Pod, PodGroupInfo, Status
 from mooring.framework.args import FieldError
 from mooring.framework.errors import (
@@ -24,6 +25,7 @@ from mooring.service.backend import Backend
 from mooring.service.calls import audit
 from mooring.service.calls.slots import SlotProgress
 from mooring.service.scheduling.batch import COMMIT_MODES, commit_profile
+from mooring.service.scheduling.noting import Noting
 from mooring.service.wire.objects import find_pod, status_message
 from mooring.service.wire.outcomes import outcome_of, result_of
 from mooring.sessions.placing import place_group
@@ -72,10 +74,13 @@ def schedule_groups(
         place = _in_session(backend.work, backend.seed(request.seed), progress)
     else:
         place = _commit(backend, request, owner, progress)
+    kind = DecisionKind.DRY_RUN if dry else DecisionKind.SCHEDULE
     answers = []
     for one in asked:
         progress.check()
+        noting = Noting(backend, kind, backend.seed(request.seed))
         placed = place(one) if one.group.pods else PlacedGroup(_nothing_to_do(one.group, backend))
+        noting.grouped(placed.decision, one.profile)
         answers.append(_answer(one, placed))
         if dry:
             result = result_of(placed.decision.status)

@@ -13,6 +13,7 @@ from mooring.framework.errors import MooringError, PluginFailureError
 from mooring.runtime.cycle.choice import Choice, ChoiceColumns, no_choice
 from mooring.runtime.cycle.evaluation import Evaluation
 from mooring.runtime.cycle.full_cycle import Found
+from mooring.runtime.cycle.group_result import GroupDecision
 from mooring.runtime.profiles.profile import Profile
 from mooring.service.backend import Backend
 from mooring.service.scheduling.batch import Batch
@@ -95,6 +96,21 @@ class Noting:
             write_why(record, why_of_status(end))
         record.own_details().repeatable = False
         decisions.add(record)
+
+    def grouped(self, decision: GroupDecision, profile: Profile) -> None:
+        """Note what was decided for each pod of a group, which can't be made again without the others."""
+        decisions = self._decisions
+        if decisions is None:
+            return
+        for member in decision.members:
+            record, choice = self._about(member.pod, profile), member.choice
+            status = member.status if not member.status.ok else decision.status
+            if choice is not None and bool(choice.node_name) == status.ok == bool(choice.feasible):
+                write_choice(record, choice)
+            if not status.ok and record.why is None:
+                write_why(record, why_of_status(status, member.message or decision.message))
+            record.own_details().repeatable = False
+            decisions.add(record)
 
     def chose_columns(self, batch: Batch, found: ChoiceColumns) -> None:
         """Note the choices of a dry run in which every pod has a node."""
