@@ -11,7 +11,6 @@ from tests.bench import (
     first_list,
     groups,
     in_process,
-    lives,
     memory,
     remote,
     report,
@@ -26,7 +25,7 @@ REPORT = report.FOLDER / "bench"
 
 def workloads(size: Size) -> list[Workload]:
     """All there are, in the order of the report."""
-    kinds = (in_process, variety, scheduler_perf, groups, remote, extender, memory, first_list, lives)
+    kinds = (in_process, variety, scheduler_perf, groups, remote, extender, memory, first_list)
     return [workload for kind in kinds for workload in kind.workloads(size)]
 
 

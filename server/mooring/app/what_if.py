@@ -125,8 +125,10 @@ def node_groups(
     *,
     profile: str = "",
     seed: int = 0,
-) -> tuple[NodeGroups, Iterator[NodeGroupOption]]:
+) -> tuple[NodeGroups, list[NodeGroupOption]]:
     """Return what becomes of the pending pods of manifests, and what nodes of each group would do for them.
+
+    The best group comes first.
 
     Raises:
         ConfigError, RegistryError, InvalidArgumentError: As ``core_over``.
@@ -135,7 +137,7 @@ def node_groups(
     work = _work(options, paths)
     looking = NodeGroups(work, pending(work.tree), lambda pod: work.engine.profile(profile, pod), seed=seed)
     looking.place_existing(Unhurried())
-    return looking, (looking.option(group, Unhurried()) for group in groups)
+    return looking, looking.options(groups, Unhurried())
 
 
 def changes(

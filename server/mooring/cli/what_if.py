@@ -215,7 +215,6 @@ def _node_groups(
     looking, found = node_groups(
         engine_options(args, options), args.manifests, groups, profile=args.profile, seed=args.seed
     )
-    ranked = sorted(with_bar(found, len(groups), "looking", many=MANY_STEPS), key=lambda option: option.rank)
     return {
         "placed": looking.placed,
         "unplaced": [_left_over(each) for each in looking.rest],
@@ -226,7 +225,7 @@ def _node_groups(
                 "price": each.price,
                 "left": [_left_over(left) for left in each.left_over],
             }
-            for each in ranked
+            for each in found
         ],
     }
 
@@ -277,7 +276,8 @@ def _prices(words: list[str]) -> dict[str, float]:
 def _left(left: list[dict[str, str]]) -> Text:
     if not left:
         return Text("none", _style(True))
-    return Text(f"{len(left)}, such as {left[0]['pod']}: {left[0]['message']}", _style(False))
+    why = f": {left[0]['message']}" if left[0]["message"] else ""
+    return Text(f"{len(left)}, such as {left[0]['pod']}{why}", _style(False))
 
 
 def _one_cluster(args: argparse.Namespace) -> int:

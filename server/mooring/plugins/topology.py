@@ -7,7 +7,7 @@ node, so nothing here walks over pods.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -149,6 +149,10 @@ class DomainCounts:
     def unused(self) -> bool:
         """Whether nothing was ever added to any domain."""
         return not self._by_key
+
+    def keys(self) -> Collection[str]:
+        """Return the keys to whose domains something was added."""
+        return tuple(self._by_key)
 
     def __iter__(self) -> Iterator[DomainCount]:
         """Iterate over the counts of each key to whose domains something was added."""

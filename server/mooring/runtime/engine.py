@@ -94,9 +94,7 @@ class Engine:
         return self._full.start
 
     def over(self, state: ClusterState) -> Engine:
-        """Return an engine like this one over another state, such as a fork in which several pods are
-        decided.
-        """
+        """Return an engine like this one over another state, such as a fork in which pods are decided."""
         return Engine(state, self.profiles, self._observer)
 
     def profile(self, name: str = "", pod: Pod | None = None) -> Profile:

@@ -319,7 +319,6 @@ def _node_groups(
         seed=there.seed(request.seed),
     )
     looking.place_existing(progress)
-    options = sorted((looking.option(group, progress) for group in groups), key=lambda option: option.rank)
     return pb.NodeGroupsResponse(
         provenance=_provenance(there, work),
         placed_count=looking.placed,
@@ -331,7 +330,7 @@ def _node_groups(
                 price=option.price,
                 left_over=map(_left_over, option.left_over),
             )
-            for option in options
+            for option in looking.options(groups, progress)
         ],
     )
 
@@ -339,7 +338,8 @@ def _node_groups(
 def _left_over(left: LeftOver) -> pb.LeftOverPod:
     meta = left.pod.metadata
     reference = objects_pb2.PodReference(namespace=meta.namespace, name=meta.name, uid=meta.uid)
-    return pb.LeftOverPod(pod=reference, status=status_message(left.status, left.message))
+    status = None if left.status.ok else status_message(left.status, left.message)
+    return pb.LeftOverPod(pod=reference, status=status)
 
 
 def _provenance(there: Backend, work: Work) -> objects_pb2.Provenance:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import partial
-from math import ceil
+from dataclasses import replace as changed
 
 import numpy as np
 from msgspec.structs import replace
@@ -16,21 +15,27 @@ from mooring.framework.cacheable import Part
 from mooring.framework.errors import FailedPreconditionError
 from mooring.framework.internal import parts_of
 from mooring.framework.objects.node import HOSTNAME
-from mooring.framework.resources import allocatable
 from mooring.framework.state import ClusterState
 from mooring.runtime.commit.placement import asks_nothing
-from mooring.runtime.cycle.candidates import Candidates
-from mooring.runtime.cycle.cycle import CycleOptions, evaluate
+from mooring.runtime.cycle.candidates import ALL_NODES
+from mooring.runtime.cycle.cycle import evaluate_filters
 from mooring.runtime.cycle.evaluation import Evaluation
 from mooring.runtime.cycle.group_cycle import alike
 from mooring.runtime.cycle.plugin_calls import Progress
 from mooring.runtime.profiles.profile import Profile
 from mooring.sessions.capacity import asked_plugins
+from mooring.sessions.least_count import Search, searched
 from mooring.sessions.placing import place_alike, place_pod
 from mooring.sessions.work_trees import Work
 
 MOST_NODES = 5_000
 """Nodes of a group that are tried at most."""
+
+MOST_EXPLAINED = 3
+"""Options that leave pods over, the best ones, of which it is said why."""
+
+_MOST_AT_ONCE = 1 << 17
+"""New nodes of all groups that pods are placed on side by side."""
 
 _SEES_OTHERS = Part.PODS | Part.OUTSIDE | Part.OTHER_NODES
 
@@ -60,13 +65,13 @@ class LeftOver:
 
     Attributes:
         pod: The pod.
-        status: Why.
+        status: Why; Success where that was not worked out.
         message: The same as a sentence.
     """
 
     pod: Pod
-    status: Status
-    message: str
+    status: Status = field(default_factory=Status)
+    message: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,11 +83,13 @@ class NodeGroupOption:
         count: The number of nodes with which no more pods are left over than with all that there can be; with
             one node fewer there are.
         left_over: The pods that get no node with them.
+        places: Of the others, each with the number of its node, as far as known.
     """
 
     group: NodeGroup
     count: int = 0
     left_over: tuple[LeftOver, ...] = ()
+    places: tuple[tuple[Pod, int], ...] = field(default=(), repr=False)
 
     @property
     def price(self) -> float:
@@ -128,90 +135,136 @@ class NodeGroups:
         self.placed = len(self.pods) - len(self.rest)
         self.work.keep()
 
-    def option(self, group: NodeGroup, progress: Progress) -> NodeGroupOption:
-        """Find out how many nodes of ``group`` the rest needs; the tree is in the end what it was.
+    def options(self, groups: Sequence[NodeGroup], progress: Progress) -> list[NodeGroupOption]:
+        """Find out how many nodes of each group the rest needs, the best group first.
+
+        The tree is in the end what it was. Why pods are left over is said of the first ``MOST_EXPLAINED``
+        options that leave any.
 
         Raises:
             DeadlineExceededError, PluginFailureError: As ``place_existing``.
-            InvalidArgumentError: The node can't be used.
+            InvalidArgumentError: A node can't be used.
         """
-        fitting, left_over, alone = self._split(group, progress)
-        if not fitting:
-            return NodeGroupOption(group, 0, tuple(left_over))
-        most = min(group.most, MOST_NODES, len(fitting))
+        if not self.rest:
+            return sorted(map(NodeGroupOption, groups), key=lambda option: option.rank)
+        found = self._side_by_side(groups, progress)
+        if found is None:
+            found = [self._by_itself(group, progress) for group in groups]
+        ranked = sorted(found, key=lambda option: option.rank)
+        leaving = [at for at, option in enumerate(ranked) if option.left_over]
+        for at in leaving[:MOST_EXPLAINED]:
+            if not any(each.message for each in ranked[at].left_over):
+                ranked[at] = self._explained(ranked[at], progress)
+        return ranked
 
-        def suffices(count: int) -> bool:
-            progress.check()
-            if alone:
-                return self._all_placed_alone(group, count, fitting, progress)
-            return not self._left_by(group, count, fitting, progress)
-
-        count = _least(suffices, _at_least(group.template, fitting, self.work) if alone else 1, most)
-        if count is None:
-            left_over += self._left_by(group, most, fitting, progress)
-            count = most
-        return NodeGroupOption(group, count, tuple(left_over))
-
-    def _split(self, group: NodeGroup, progress: Progress) -> tuple[list[Pod], list[LeftOver], bool]:
-        """Return the pods that an empty node of the group takes, the others, and what ``_is_alone`` says."""
+    def _explained(self, option: NodeGroupOption, progress: Progress) -> NodeGroupOption:
+        """Return the option with what the filters say of the pods left over, once all others have a node."""
+        nodes = self._new_nodes(option.group, max(1, option.count))
         tree = self.work.tree
-        (node,) = self._new_nodes(group, 1)
-        tree.add_nodes([node])
-        row = Candidates(lambda state: np.array([state.snapshot.nodes.index[node.metadata.name]], np.int32))
-        templates, indices = alike([each.pod for each in self.rest])
-        run = partial(evaluate, options=CycleOptions(always_score=True))
-        evaluations: list[Evaluation] = []
+        tree.add_nodes(nodes)
+        for pod, node in option.places:
+            tree.assume(pod, nodes[node].metadata.name)
+        templates, indices = alike([each.pod for each in option.left_over])
+        said = []
         for pod in templates:
             progress.check()
-            found, _ = self.work.engine.evaluate(pod, self.profile_of(pod), row, run, progress=progress)
-            evaluations.append(found)
-        fits = [each.status.ok for each in evaluations]
-        alone = not (tree.snapshot.pods.affinities or tree.snapshot.pods.nominated) and all(
-            self._is_alone(each) for each in evaluations if each.status.ok
-        )
+            found, _ = self.work.engine.evaluate(
+                pod, self.profile_of(pod), ALL_NODES, evaluate_filters, progress=progress
+            )
+            said.append((found.status, found.message))
         self.work.go_back()
-        fitting, left_over = [], []
-        for each, index in zip(self.rest, indices, strict=True):
-            if fits[index]:
-                fitting.append(each.pod)
-            else:
-                found = evaluations[index]
-                left_over.append(LeftOver(each.pod, found.status, found.message))
-        return fitting, left_over, alone
-
-    def _is_alone(self, found: Evaluation) -> bool:
-        """Return whether a pod would be placed on new nodes as if there were no others.
-
-        The new nodes are alike. So scores that depend on what other nodes are make no difference to them.
-        """
-        pod, profile = found.pod, found.profile
-        if profile.extenders or profile.samples or not asks_nothing(pod, profile):
-            return False
-        scored = {column.plugin for column in found.scores.plugins} if found.scores is not None else set()
-        scores = (each.plugin for each in profile.score if each.name in scored)
-        seen = Part.PODS | Part.OUTSIDE | Part.AFFINITIES
-        return (
-            self.work.tree.kind_of(pod, remember=False).affinity_key is None
-            and not _sees_others(found)
-            and not any(parts_of(plugin, pod) & seen for plugin in scores)
+        explained = (
+            LeftOver(each.pod, *said[at]) for each, at in zip(option.left_over, indices, strict=True)
         )
+        return changed(option, left_over=tuple(explained))
 
-    def _all_placed_alone(
-        self, group: NodeGroup, count: int, pods: Sequence[Pod], progress: Progress
-    ) -> bool:
-        """Return whether all pods get one of ``count`` nodes that are all there are."""
-        engine = self.work.engine.over(self.work.tree.with_nodes_alone(self._new_nodes(group, count)))
+    def _side_by_side(self, groups: Sequence[NodeGroup], progress: Progress) -> list[NodeGroupOption] | None:
+        """Look at all groups at once; None where pods have to be placed in the tree to find out."""
+        pods = [left.pod for left in self.rest]
         templates, indices = alike(pods)
         decided = [(pod, self.profile_of(pod)) for pod in templates]
-        uids = [pod.metadata.uid for pod in pods]
-        return engine.decide_batch(decided, indices, uids, seed=self.seed) is not None
+        if not all(asks_nothing(*each) for each in decided):
+            return None
+        tree, uids = self.work.tree, [pod.metadata.uid for pod in pods]
+        nodes = [node for group in groups for node in self._new_nodes(group, 1)]
+        tree.add_nodes(nodes)
+        try:
+            rows = np.array([tree.snapshot.nodes.index[node.metadata.name] for node in nodes], np.int32)
+            worlds = self.work.engine.futures.side_by_side(decided, rows, progress)
+            if worlds is None:
+                return None
+            numbers = np.bincount(indices, minlength=len(templates))
+            fewest, unfit, plenty = (
+                worlds.fewest_nodes(numbers),
+                numbers @ ~worlds.fits,
+                worlds.left_by_plenty(indices),
+            )
 
-    def _left_by(
-        self, group: NodeGroup, count: int, pods: Sequence[Pod], progress: Progress
-    ) -> list[LeftOver]:
-        """Return the pods that get no node with ``count`` nodes more."""
+            def placed(some: Sequence[int], counts: Sequence[int]) -> Iterator[Sequence[int]]:
+                sizes = np.array(counts)
+                pieces = np.cumsum(sizes) // _MOST_AT_ONCE
+                for piece in np.unique(pieces):
+                    these = pieces == piece
+                    chosen = np.array(some, np.int32)[these]
+                    found = worlds.places(chosen, sizes[these], indices, uids, self.seed, progress.check)
+                    yield from found.T.tolist()
+
+            searches = [
+                self._search(
+                    group,
+                    max(1, int(first)),
+                    int(least),
+                    None if plenty is None else int(plenty[:, at].sum()),
+                )
+                for at, (group, first, least) in enumerate(zip(groups, fewest, unfit, strict=True))
+            ]
+            found = searched(searches, placed)
+            return [self._option(group, *each) for group, each in zip(groups, found, strict=True)]
+        finally:
+            self.work.go_back()
+
+    def _option(self, group: NodeGroup, count: int, places: Sequence[int]) -> NodeGroupOption:
+        """Return the option with ``count`` nodes, of which the pods get those of these numbers."""
+        pods = [each.pod for each in self.rest]
+        left_over = tuple(LeftOver(pod) for pod, node in zip(pods, places, strict=True) if node < 0)
+        placed = tuple((pod, node) for pod, node in zip(pods, places, strict=True) if node >= 0)
+        return NodeGroupOption(group, count, left_over, placed)
+
+    def _search(self, group: NodeGroup, fewest: int, unfit: int, by_plenty: int | None) -> Search:
+        """Return the search for the number of nodes of a group.
+
+        Args:
+            group: The group.
+            fewest: With fewer nodes some pod is left over that fits an empty one.
+            unfit: How many pods don't fit an empty node.
+            by_plenty: How many pods are left over with as many nodes as pods, if that is known.
+        """
+        most, waiting = self._most(group), len(self.rest)
+        if by_plenty is None or by_plenty == unfit or most < waiting:
+            return Search(fewest, fewest, most, waiting, unfit)
+        return Search(1, fewest, most, waiting, by_plenty)
+
+    def _by_itself(self, group: NodeGroup, progress: Progress) -> NodeGroupOption:
+        """Look at one group in the tree."""
+        known: dict[int, list[LeftOver]] = {0: self.rest}
+
+        def placed(_: Sequence[int], counts: Sequence[int]) -> Iterator[Sequence[int]]:
+            for count in counts:
+                known[count] = self._left_by(group, count, progress)
+                uids = {each.pod.metadata.uid for each in known[count]}
+                yield [-1 if each.pod.metadata.uid in uids else 0 for each in self.rest]
+
+        ((count, _),) = searched([Search(1, 1, self._most(group), len(self.rest), 0)], placed)
+        return NodeGroupOption(group, count, tuple(known[count]))
+
+    def _most(self, group: NodeGroup) -> int:
+        """Return how many nodes may help."""
+        return min(group.most, MOST_NODES, len(self.rest))
+
+    def _left_by(self, group: NodeGroup, count: int, progress: Progress) -> list[LeftOver]:
+        """Return the pods of the rest that get no node with ``count`` nodes more."""
         self.work.tree.add_nodes(self._new_nodes(group, count))
-        left = self._placed(pods, progress)
+        left = self._placed([each.pod for each in self.rest], progress)
         self.work.go_back()
         return left
 
@@ -228,7 +281,7 @@ class NodeGroups:
         decided = [(pod, self.profile_of(pod)) for pod in templates]
         names, uids = [pod.metadata.name for pod in pods], [pod.metadata.uid for pod in pods]
         rejected: dict[int, LeftOver] = {}
-        at = 0
+        at, step = 0, len(pods)
         while at < len(pods):
             progress.check()
             known = rejected.get(indices[at])
@@ -236,10 +289,16 @@ class NodeGroups:
                 left.append(LeftOver(pods[at], known.status, known.message))
                 at += 1
                 continue
-            some = indices[at:], names[at:], uids[at:]
-            at += len(place_alike(self.work, decided, *some, seed=self.seed, progress=progress))
-            if at < len(pods):
+            # Where one finds no node, the next one may well find none either.
+            some = indices[at : at + step], names[at : at + step], uids[at : at + step]
+            placed = (
+                len(place_alike(self.work, decided, *some, seed=self.seed, progress=progress)) if step else 0
+            )
+            at, failed = at + placed, placed < max(step, 1)
+            step *= 2
+            if failed and at < len(pods):
                 found, lasting = self._try(pods[at], progress)
+                step = int(found is None)
                 if found is not None:
                     left.append(found)
                     if lasting:
@@ -252,15 +311,17 @@ class NodeGroups:
 
         They do where nothing but room matters to them: each pod that is placed leaves less of it.
         """
+        profile = self.profile_of(pod)
+        found, _ = self.work.engine.evaluate(pod, profile, ALL_NODES, evaluate_filters, progress=progress)
+        if not len(found.feasible):
+            return LeftOver(pod, found.status, found.message), not _sees_others(found)
         try:
-            placed = place_pod(self.work, pod, self.profile_of(pod), seed=self.seed, progress=progress)
+            placed = place_pod(self.work, pod, profile, seed=self.seed, progress=progress)
         except FailedPreconditionError as error:
             return LeftOver(pod, Status.unresolvable(error.reason), error.message), False
         if placed.status.ok and placed.choice.node_name is not None:
             return None, False
-        lasting = placed.choice.node_name is None and not _sees_others(placed.choice.evaluation)
-        message = placed.choice.message or placed.status.message
-        return LeftOver(pod, placed.status, message), lasting
+        return LeftOver(pod, placed.status, placed.choice.message or placed.status.message), False
 
 
 def pending(state: ClusterState) -> list[Pod]:
@@ -275,38 +336,6 @@ def pending(state: ClusterState) -> list[Pod]:
 def _sees_others(found: Evaluation) -> bool:
     """Return whether it may matter to the filters where other pods are, or what other nodes are."""
     return any(parts_of(plugin, found.pod) & _SEES_OTHERS for plugin in asked_plugins(found))
-
-
-def _least(suffices: Callable[[int], bool], first: int, most: int) -> int | None:
-    """Return a number that suffices, of which one less does not; None if ``most`` doesn't either.
-
-    ``first`` is known to be the least that might suffice.
-    """
-    too_few, count = first - 1, min(first, most)
-    while not suffices(count):
-        if count == most:
-            return None
-        too_few, count = count, min(most, count + max(1, count // 8))
-    while count - too_few > 1:
-        middle = (too_few + count) // 2
-        if suffices(middle):
-            count = middle
-        else:
-            too_few = middle
-    return count
-
-
-def _at_least(template: Node, pods: Sequence[Pod], work: Work) -> int:
-    """Return how many nodes have as much as all pods request together."""
-    offered = allocatable(template.status.allocatable)
-    requested: dict[str, int] = {"pods": len(pods)}
-    templates, indices = alike(pods)
-    usages = [work.tree.kind_of(pod, remember=False).usage for pod in templates]
-    for index in indices:
-        for name, amount in usages[index].requests:
-            requested[name] = requested.get(name, 0) + amount
-    needed = [ceil(total / offered[name]) for name, total in requested.items() if offered.get(name)]
-    return max(1, *needed)
 
 
 def _named(template: Node, name: str) -> Node:

@@ -916,7 +916,7 @@ class LeftOverPod(_message.Message):
 
     @_builtins.property
     def status(self) -> _statuses_pb2.Status:
-        """Why."""
+        """Why. Of the options that leave pods over it is worked out for the first three alone."""
 
     def __init__(
         self,

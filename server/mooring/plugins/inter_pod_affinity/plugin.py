@@ -24,12 +24,15 @@ from mooring.framework import (
     Verdicts,
     hashable,
 )
+from mooring.framework.alike_nodes import AlikeNodes, Rule
 from mooring.framework.deadline import timely
 from mooring.framework.internal import AffinityReader, GoneNodeReader, ObjectReader
 from mooring.framework.objects import Namespace, Object, PodAffinity
 from mooring.framework.pod_affinity import AffinityTerms, affinity_terms
+from mooring.framework.pod_table import PodKind
 from mooring.framework.remembering import MAX_POD_BYTES, MAX_PODS, ByIdentity
 from mooring.framework.upstream import Upstream
+from mooring.plugins.inter_pod_affinity.alike import rules_among_alike, tells_alike_apart
 from mooring.plugins.inter_pod_affinity.args import InterPodAffinityArgs
 from mooring.plugins.inter_pod_affinity.filtering import AffinityCounts, affinity_counts
 from mooring.plugins.inter_pod_affinity.hints import events
@@ -46,6 +49,7 @@ class InterPodAffinity(
     AffinityReader,
     ObjectReader,
     GoneNodeReader,
+    AlikeNodes,
 ):
     """Rejects nodes by required affinity and anti-affinity between pods, and scores preferred terms.
 
@@ -84,6 +88,14 @@ class InterPodAffinity(
 
     def misses(self, pod: Pod, nodes: NodeTable, row: int) -> bool:
         return any(_own(pod))
+
+    def rules_for_alike(self, pod: Pod, nodes: NodeView, kinds: Sequence[PodKind]) -> Sequence[Rule] | None:
+        terms, snapshot, version = self._terms(pod), nodes.snapshot, self.handle.kube_version
+        labels = namespace_labels(pod, snapshot)
+        if terms.errors or tells_alike_apart(pod, terms, labels, kinds):
+            return None
+        near, apart = (own_terms(each, snapshot, version) for each in (terms.required, terms.required_anti))
+        return rules_among_alike(affinity_counts(pod, snapshot, near, apart, labels), nodes, kinds)
 
     def events_to_register(self) -> Sequence[HintedEvent]:
         return events(self.handle.kube_version)

@@ -22,11 +22,14 @@ from mooring.framework import (
     Verdicts,
     hashable,
 )
+from mooring.framework.alike_nodes import AlikeNodes, Rule
 from mooring.framework.internal import ObjectReader, SkipCacheable
 from mooring.framework.label_selector import SelectorError
 from mooring.framework.objects import Object, ReplicaSet, ReplicationController, Service, StatefulSet
+from mooring.framework.pod_table import PodKind
 from mooring.framework.remembering import MAX_POD_BYTES, MAX_PODS, ByIdentity
 from mooring.framework.upstream import Upstream
+from mooring.plugins.pod_topology_spread.alike import among_alike
 from mooring.plugins.pod_topology_spread.args import Defaulting, PodTopologySpreadArgs
 from mooring.plugins.pod_topology_spread.constraints import (
     HARD,
@@ -54,6 +57,7 @@ class PodTopologySpread(
     ScorePlugin[PodTopologySpreadArgs],
     ObjectReader,
     SkipCacheable,
+    AlikeNodes,
 ):
     """Rejects nodes where the pod would exceed maxSkew, and prefers the emptier domains.
 
@@ -106,6 +110,18 @@ class PodTopologySpread(
     def skip_depends_on(self, pod: Pod) -> Part:
         # Whether there are default constraints for the pod depends on its services and its controller.
         return Part.NONE if pod.spec.topology_spread_constraints else Part.OBJECTS
+
+    def rules_for_alike(self, pod: Pod, nodes: NodeView, kinds: Sequence[PodKind]) -> Sequence[Rule] | None:
+        objects = nodes.snapshot.objects
+        try:
+            hard, soft = (self._constraints(pod, action, objects) for action in (HARD, SOFT))
+        except SelectorError:
+            return None
+        if soft or not hard:
+            return None if soft else ()
+        view = SpreadView(nodes, pod, comparing=self._comparing)
+        counts = hard_counts(hard, view, pod, nodes.table.index)
+        return [among_alike(constraint, pod, nodes, kinds) for constraint in counts.constraints]
 
     def events_to_register(self) -> Sequence[HintedEvent]:
         own = ByIdentity(partial(own_constraints, action=HARD, reads_keys=self._reads_keys), most=20_000)

@@ -235,6 +235,11 @@ class CachedEvaluation:
         return self._tracker.resource_ids.take(rows, mode="clip")
 
     @property
+    def resources(self) -> ResourceScores:
+        """The part that depends on room alone."""
+        return self._resources
+
+    @property
     def nbytes(self) -> int:
         """The bytes of its arrays and its pod, without those of the static scores."""
         base = 0 if self.version < 0 or self._base is self.static.base else self._base.nbytes

@@ -385,12 +385,7 @@ class Overlays:
         return Bypass.STATE_CHANGING
 
     def branch(self, pod: Pod, profile: Profile, calls: Callable[[Profile], PluginCalls]) -> Branch:
-        """Return the branch for pods like ``pod``.
-
-        Raises:
-            NotCachedError: They have to be evaluated in full.
-            PluginFailureError: A plugin failed.
-        """
+        """Return the branch for pods like ``pod``; raises NotCachedError and PluginFailureError."""
         if profile.samples:
             raise NotCachedError(Bypass.SAMPLING)
         check_may_decide(self._cluster, pod, profile)

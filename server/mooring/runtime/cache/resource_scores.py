@@ -159,6 +159,11 @@ class ResourceScores:
             self.make_room()
             self.values[resource_ids] = found
 
+    @property
+    def rates_columns(self) -> bool:
+        """Whether ``rate`` reads columns alone, so that nodes may be of any tables."""
+        return bool(self._plugins.raters)
+
     def unknown_ids(self, needed: Sequence[int]) -> list[int]:
         """Return the ids that are ``needed``, each once, and of the others that are unknown the newest.
 
