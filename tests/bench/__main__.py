@@ -9,6 +9,7 @@ from pathlib import Path
 from tests.bench import (
     extender,
     first_list,
+    futures,
     groups,
     in_process,
     memory,
@@ -25,7 +26,7 @@ REPORT = report.FOLDER / "bench"
 
 def workloads(size: Size) -> list[Workload]:
     """All there are, in the order of the report."""
-    kinds = (in_process, variety, scheduler_perf, groups, remote, extender, memory, first_list)
+    kinds = (in_process, variety, scheduler_perf, groups, futures, remote, extender, memory, first_list)
     return [workload for kind in kinds for workload in kind.workloads(size)]
 
 

@@ -8,6 +8,8 @@ import pytest
 
 from mooring.client import Client, ClientSession, Pods, reason_of
 from mooring.testing.builders import make_node, make_pod, node_manifest, pod_manifest, to_json
+from mooring.v1.objects_pb2 import KubernetesObject
+from mooring.v1.simulation_service_pb2 import NodeGroup
 from tests.service.backends import World, listening, world
 
 NODES = tuple(make_node(name) for name in "ab")
@@ -86,6 +88,19 @@ def test_questions_are_about_the_session(session: ClientSession) -> None:
     (after,) = session.capacity(LARGE)
     assert after.count == 1
     assert [each.removable for each in session.removal(["a"])] == [True]
+
+
+def test_more_nodes_and_changes_are_asked_about_in_the_session(session: ClientSession) -> None:
+    huge = to_json(make_pod("huge", requests={"cpu": "9"}, metadata={"uid": "huge"}))
+    template = json.dumps(node_manifest("t", allocatable={"cpu": "16", "memory": "8Gi", "pods": 9})).encode()
+    group = NodeGroup(name="huge", node=KubernetesObject(json=template))
+    (option,) = session.node_groups([group], [huge]).options
+    assert (option.group, option.node_count, list(option.left_over)) == ("huge", 1, [])
+    assert session.node_groups([group]).options[0].node_count == 0
+    session.put(json.dumps(pod_manifest("huge", requests={"cpu": "9"}, metadata={"uid": "huge"})).encode())
+    assert session.node_groups([group]).options[0].node_count == 1
+    first = session.change(huge).options[0]
+    assert [step.WhichOneof("step") for step in first.steps] == ["request"]
 
 
 def test_a_closed_session_is_unknown(session: ClientSession) -> None:

@@ -30,6 +30,9 @@ from mooring.v1.simulation_service_pb2 import (
     CloseSessionRequest,
     CommitSessionRequest,
     MarkSessionRequest,
+    NodeGroup,
+    NodeGroupsRequest,
+    NodeGroupsResponse,
     NodeRemoval,
     OpenSessionRequest,
     RemovalRequest,
@@ -126,6 +129,15 @@ class ClientSession:
         """Which nodes could go, of those given or of all: see ``SimulationService.Removal``."""
         request = RemovalRequest(session=self.id, nodes=nodes, cumulative=cumulative)
         return list(self._simulation.Removal(request, timeout=self._timeout).nodes)
+
+    def node_groups(self, groups: Iterable[NodeGroup], pods: Iterable[bytes] = ()) -> NodeGroupsResponse:
+        """Say how many more nodes of each group would help pods, given as JSON, or all that have no node.
+
+        See ``SimulationService.NodeGroups``.
+        """
+        waiting = [PodSource(object=KubernetesObject(json=pod)) for pod in pods]
+        request = NodeGroupsRequest(session=self.id, groups=groups, pods=waiting)
+        return self._simulation.NodeGroups(request, timeout=self._timeout)
 
     def change(
         self, pod: bytes, nodes: Iterable[str] = (), kinds: Iterable[ChangeKind.ValueType] = ()

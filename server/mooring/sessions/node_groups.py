@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from dataclasses import replace as changed
+from functools import partial
 
 import numpy as np
 from msgspec.structs import replace
@@ -16,6 +17,7 @@ from mooring.framework.errors import FailedPreconditionError
 from mooring.framework.internal import parts_of
 from mooring.framework.objects.node import HOSTNAME
 from mooring.framework.state import ClusterState
+from mooring.runtime.cache.side_by_side import SideBySide
 from mooring.runtime.commit.placement import asks_nothing
 from mooring.runtime.cycle.candidates import ALL_NODES
 from mooring.runtime.cycle.cycle import evaluate_filters
@@ -127,11 +129,16 @@ class NodeGroups:
     def place_existing(self, progress: Progress) -> None:
         """Place the pods that need no new node; what is changed is the caller's to take back.
 
+        A pod that finds none is tried again as long as others do: it may have to be near them.
+
         Raises:
             DeadlineExceededError: The caller no longer waits.
             PluginFailureError: A plugin failed.
         """
-        self.rest = self._placed(self.pods, progress)
+        waiting: Sequence[Pod] = self.pods
+        while len(rest := self._placed(waiting, progress)) < len(waiting):
+            waiting = [left.pod for left in rest]
+        self.rest = rest
         self.placed = len(self.pods) - len(self.rest)
         self.work.keep()
 
@@ -200,15 +207,6 @@ class NodeGroups:
                 worlds.left_by_plenty(indices),
             )
 
-            def placed(some: Sequence[int], counts: Sequence[int]) -> Iterator[Sequence[int]]:
-                sizes = np.array(counts)
-                pieces = np.cumsum(sizes) // _MOST_AT_ONCE
-                for piece in np.unique(pieces):
-                    these = pieces == piece
-                    chosen = np.array(some, np.int32)[these]
-                    found = worlds.places(chosen, sizes[these], indices, uids, self.seed, progress.check)
-                    yield from found.T.tolist()
-
             searches = [
                 self._search(
                     group,
@@ -218,10 +216,27 @@ class NodeGroups:
                 )
                 for at, (group, first, least) in enumerate(zip(groups, fewest, unfit, strict=True))
             ]
-            found = searched(searches, placed)
+            found = searched(searches, partial(self._placed_in, worlds, indices, uids, progress))
             return [self._option(group, *each) for group, each in zip(groups, found, strict=True)]
         finally:
             self.work.go_back()
+
+    def _placed_in(
+        self,
+        worlds: SideBySide,
+        indices: Sequence[int],
+        uids: Sequence[str],
+        progress: Progress,
+        some: Sequence[int],
+        counts: Sequence[int],
+    ) -> Iterator[Sequence[int]]:
+        """Yield the nodes of the pods, by number, for so many nodes of some groups."""
+        sizes, numbers = np.array(counts), np.array(some, np.int32)
+        pieces = np.cumsum(sizes) // _MOST_AT_ONCE
+        for piece in np.unique(pieces):
+            these = pieces == piece
+            found = worlds.places(numbers[these], sizes[these], indices, uids, self.seed, progress.check)
+            yield from found.T.tolist()
 
     def _option(self, group: NodeGroup, count: int, places: Sequence[int]) -> NodeGroupOption:
         """Return the option with ``count`` nodes, of which the pods get those of these numbers."""

@@ -1,0 +1,147 @@
+// Command whatif asks mooring what would happen, in a session of its own: nothing that is done in it shows outside.
+//
+// It lets a pod wait in the session, and asks how many like it there is room for, which nodes could go, which more nodes
+// would give it a place, and what would have to change for it to fit.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+
+	mooringv1 "mooring.dev/examples/client/gen/mooring/v1"
+)
+
+type manifest map[string]any
+
+func main() {
+	if len(os.Args) != 3 {
+		fmt.Fprintln(os.Stderr, "usage: whatif HOST:PORT CPU")
+		os.Exit(2)
+	}
+	if err := run(os.Args[1], os.Args[2]); err != nil {
+		fmt.Fprintln(os.Stderr, "whatif:", err)
+		os.Exit(1)
+	}
+}
+
+func run(address, cpu string) error {
+	connection, err := grpc.NewClient(address, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		return err
+	}
+	defer connection.Close()
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	client := mooringv1.NewSimulationServiceClient(connection)
+	opened, err := client.OpenSession(ctx, &mooringv1.OpenSessionRequest{})
+	if err != nil {
+		return fmt.Errorf("OpenSession: %w", err)
+	}
+	session := opened.Session.Id
+	defer client.CloseSession(ctx, &mooringv1.CloseSessionRequest{Session: session})
+	return ask(ctx, client, session, cpu)
+}
+
+func ask(ctx context.Context, client mooringv1.SimulationServiceClient, session, cpu string) error {
+	waiting := object(pod("waiting", cpu))
+	put := &mooringv1.SessionChange{Change: &mooringv1.SessionChange_Put{
+		Put: &mooringv1.PutObjects{Objects: []*mooringv1.KubernetesObject{waiting}},
+	}}
+	if _, err := client.ChangeSession(ctx, &mooringv1.ChangeSessionRequest{
+		Session: session, Changes: []*mooringv1.SessionChange{put},
+	}); err != nil {
+		return fmt.Errorf("ChangeSession: %w", err)
+	}
+
+	room, err := client.Capacity(ctx, &mooringv1.CapacityRequest{
+		Session: session, Shapes: []*mooringv1.PodSource{source(object(pod("web", "1")))},
+	})
+	if err != nil {
+		return fmt.Errorf("Capacity: %w", err)
+	}
+	fmt.Printf("room for %d more pods\n", room.Shapes[0].Count)
+
+	removal, err := client.Removal(ctx, &mooringv1.RemovalRequest{Session: session})
+	if err != nil {
+		return fmt.Errorf("Removal: %w", err)
+	}
+	for _, each := range removal.Nodes {
+		if each.Removable {
+			fmt.Println(each.Node, "can go")
+			continue
+		}
+		last := each.Landings[len(each.Landings)-1]
+		fmt.Printf("%s stays: %s\n", each.Node, last.Status.GetMessage())
+	}
+
+	price := 2.5
+	groups, err := client.NodeGroups(ctx, &mooringv1.NodeGroupsRequest{
+		Session: session,
+		Groups:  []*mooringv1.NodeGroup{{Name: "large", Node: object(node("16")), Price: &price}},
+	})
+	if err != nil {
+		return fmt.Errorf("NodeGroups: %w", err)
+	}
+	for _, each := range groups.Options {
+		fmt.Printf("%s: %d nodes leave %d pods over\n", each.Group, each.NodeCount, len(each.LeftOver))
+	}
+
+	change, err := client.Change(ctx, &mooringv1.ChangeRequest{Session: session, Pod: source(waiting)})
+	if err != nil {
+		return fmt.Errorf("Change: %w", err)
+	}
+	for _, option := range change.Options {
+		fmt.Printf("fits on %s after: %s\n", option.Node, kinds(option.Steps))
+	}
+	return nil
+}
+
+// kinds names the changes by their fields in the contract.
+func kinds(steps []*mooringv1.ChangeStep) string {
+	var names []string
+	for _, step := range steps {
+		message := step.ProtoReflect()
+		one := message.Descriptor().Oneofs().ByName("step")
+		names = append(names, string(message.WhichOneof(one).Name()))
+	}
+	if len(names) == 0 {
+		return "nothing"
+	}
+	return strings.Join(names, ", ")
+}
+
+func pod(name, cpu string) manifest {
+	container := manifest{"name": "web", "image": "web:1", "resources": manifest{"requests": manifest{"cpu": cpu}}}
+	return manifest{
+		"apiVersion": "v1", "kind": "Pod",
+		"metadata": manifest{"name": name, "namespace": "default", "uid": name},
+		"spec":     manifest{"containers": []manifest{container}},
+	}
+}
+
+func node(cpu string) manifest {
+	return manifest{
+		"apiVersion": "v1", "kind": "Node",
+		"metadata": manifest{"name": "template"},
+		"status":   manifest{"allocatable": manifest{"cpu": cpu, "memory": "8Gi", "pods": "110"}},
+	}
+}
+
+func object(from manifest) *mooringv1.KubernetesObject {
+	encoded, err := json.Marshal(from)
+	if err != nil {
+		panic(err) // strings and maps can be encoded
+	}
+	return &mooringv1.KubernetesObject{Encoding: &mooringv1.KubernetesObject_Json{Json: encoded}}
+}
+
+func source(object *mooringv1.KubernetesObject) *mooringv1.PodSource {
+	return &mooringv1.PodSource{Source: &mooringv1.PodSource_Object{Object: object}}
+}

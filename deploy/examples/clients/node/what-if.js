@@ -1,0 +1,84 @@
+// Asks mooring what would happen, in a session of its own: nothing that is done in it shows outside.
+//
+// It lets a pod wait in the session, and asks how many like it there is room for, which nodes could go, which more nodes
+// would give it a place, and what would have to change for it to fit.
+
+import process from "node:process";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import grpc from "@grpc/grpc-js";
+import protoLoader from "@grpc/proto-loader";
+
+const PROTOS = fileURLToPath(new URL("../../../../protos", import.meta.url));
+const DEADLINE_MS = 10_000;
+
+const json = (manifest) => ({ json: Buffer.from(JSON.stringify(manifest)) });
+
+function pod(name, cpu) {
+  const containers = [{ name: "web", image: "web:1", resources: { requests: { cpu } } }];
+  return { apiVersion: "v1", kind: "Pod", metadata: { name, namespace: "default", uid: name }, spec: { containers } };
+}
+
+function node(cpu) {
+  const status = { allocatable: { cpu, memory: "8Gi", pods: "110" } };
+  return { apiVersion: "v1", kind: "Node", metadata: { name: "template" }, status };
+}
+
+// Returns a function that makes a call and gives a promise. 64-bit numbers are decimal strings.
+function connect(address) {
+  const options = { includeDirs: [PROTOS], longs: String, enums: String, defaults: true, oneofs: true };
+  const definition = protoLoader.loadSync("mooring/v1/simulation_service.proto", options);
+  const { SimulationService } = grpc.loadPackageDefinition(definition).mooring.v1;
+  const client = new SimulationService(address, grpc.credentials.createInsecure());
+  return async (method, request) => {
+    try {
+      return await promisify(client[method]).call(client, request, { deadline: Date.now() + DEADLINE_MS });
+    } catch (error) {
+      throw new Error(`${method}: ${error.message}`, { cause: error });
+    }
+  };
+}
+
+async function ask(call, session, cpu) {
+  const waiting = { object: json(pod("waiting", cpu)) };
+  await call("ChangeSession", { session, changes: [{ put: { objects: [waiting.object] } }] });
+
+  const { shapes } = await call("Capacity", { session, shapes: [{ object: json(pod("web", "1")) }] });
+  console.log(`room for ${shapes[0].count} more pods`);
+
+  const { nodes } = await call("Removal", { session });
+  for (const each of nodes) {
+    const why = each.landings.at(-1)?.status?.message;
+    console.log(each.removable ? `${each.node} can go` : `${each.node} stays: ${why}`);
+  }
+
+  const groups = [{ name: "large", node: json(node("16")), price: 2.5 }];
+  const { options } = await call("NodeGroups", { session, groups });
+  for (const each of options) {
+    console.log(`${each.group}: ${each.nodeCount} nodes leave ${each.leftOver.length} pods over`);
+  }
+
+  const change = await call("Change", { session, pod: waiting });
+  for (const option of change.options) {
+    console.log(`fits on ${option.node} after: ${option.steps.map((step) => step.step).join(", ") || "nothing"}`);
+  }
+}
+
+const [address, cpu, ...rest] = process.argv.slice(2);
+if (!cpu || rest.length > 0) {
+  console.error("usage: node what-if.js HOST:PORT CPU");
+  process.exitCode = 2;
+} else {
+  const call = connect(address);
+  try {
+    const { session } = await call("OpenSession", {});
+    try {
+      await ask(call, session.id, cpu);
+    } finally {
+      await call("CloseSession", { session: session.id });
+    }
+  } catch (error) {
+    console.error(`what-if: ${error.message}`);
+    process.exitCode = 1;
+  }
+}
