@@ -13,6 +13,8 @@ from mooring.testing.builders import Manifest, node_manifest
 from tests.bench.cluster import NODE_OFFERS, node_name
 from tests.bench.shapes import (
     BEFORE,
+    DEVICES_PER_NODE,
+    EXTENDED,
     HOSTNAME,
     MEASURED,
     ZONE,
@@ -20,9 +22,15 @@ from tests.bench.shapes import (
     bound_claim,
     claiming,
     csi_node,
+    device_claim,
+    device_class,
+    device_slice,
     near,
     pod,
     spreading,
+    waiting_claim,
+    waiting_class,
+    with_device_claim,
 )
 
 
@@ -45,6 +53,10 @@ class Family:
         peer: kube-scheduler 1.36.3 on 2 cores, all nodes looked at / sampled, decisions/s, measured
             elsewhere.
         note: What else to know of the figure.
+        most_nodes: Of so many nodes at most.
+        reserved_per_node: How many of the measured pods are placed before, for each node.
+        gated_per_node: How many pods wait for a scheduling gate, for each node.
+        reserves: Whether plugins reserve something for the pods, which is then part of the decision.
     """
 
     name: str
@@ -60,6 +72,10 @@ class Family:
     default_spread: bool = True
     peer: str = ""
     note: str = ""
+    most_nodes: int = 1_000_000
+    reserved_per_node: float = 0.0
+    gated_per_node: float = 0.0
+    reserves: bool = False
 
     def nodes(self, count: int) -> list[Manifest]:
         """The nodes."""
@@ -82,9 +98,10 @@ class Family:
             for make in self.placed
             for at in range(int(count * self.placed_per_node))
         ]
+        gated = [GATED(at) for at in range(int(count * self.gated_per_node))]
         beside = [item for at in range(count) for item in self.with_node(node_name(at))]
         beside += [item for pod in placed for item in self.with_pod(pod)]
-        return [*self.nodes(count), *placed, *beside, *self.cluster]
+        return [*self.nodes(count), *placed, *gated, *beside, *self.cluster]
 
     @staticmethod
     def _on_a_node(pod: Manifest, at: int) -> Manifest:
@@ -111,8 +128,11 @@ REQUIRED_ZONES = {
         }
     }
 }
+GATED = pod("gated", namespace=BEFORE, spec={"schedulingGates": [{"name": "example.com/wait"}]})
 SECRET = {"volumes": [{"name": "secret", "secret": {"secretName": "secret"}}]}
 LOW = pod("low", namespace=BEFORE, requests={"cpu": "900m", "memory": "500Mi"})
+ON_ONE_NODE = 100
+"""The pods of a DaemonSet take turns on so many nodes, which every cluster has."""
 HIGH = pod("high", requests={"cpu": "3", "memory": "500Mi"}, spec={"priority": 10})
 GUARDED = pod("guarded", namespace=BEFORE, labels={"app": "guarded"}, requests={"cpu": "900m"})
 BUDGET = {
@@ -123,6 +143,16 @@ BUDGET = {
     "status": {"disruptionsAllowed": 1},
 }
 TOO_LARGE = pod("large", requests={"cpu": "9", "memory": "500Mi"}, spec={"priority": 10})
+
+
+DEVICES_NOTE = "10 devices a node, half of them taken before; Reserve is part of the decision"
+
+
+def _on_one_node(number: int) -> Manifest:
+    field = {"key": "metadata.name", "operator": "In", "values": [node_name(number % ON_ONE_NODE)]}
+    required = {"nodeSelectorTerms": [{"matchFields": [field]}]}
+    affinity = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": required}}
+    return pod("daemon", spec={"affinity": affinity})(number)
 
 
 def _every_tenth_too_large(number: int) -> Manifest:
@@ -189,6 +219,51 @@ FAMILIES = (
         (claiming("before", BEFORE),),
         with_node=csi_node,
         with_pod=bound_claim,
+    ),
+    Family(
+        "SchedulingCSIPVsWaiting",
+        claiming("pod", MEASURED),
+        with_node=csi_node,
+        with_pod=waiting_claim,
+        cluster=(waiting_class(),),
+        reserves=True,
+        note="claims that wait for their first consumer; Reserve is part of the decision",
+    ),
+    Family(
+        "SchedulingDaemonset",
+        _on_one_node,
+        (DEFAULT_BEFORE,),
+        0.2,
+        note="each pod names its node",
+    ),
+    Family(
+        "SchedulingWhileGated",
+        DEFAULT,
+        (DEFAULT_BEFORE,),
+        0.2,
+        gated_per_node=2,
+        note="two pods a node wait for a scheduling gate",
+    ),
+    Family(
+        "SchedulingWithResourceClaimTemplate",
+        with_device_claim("pod"),
+        with_node=device_slice,
+        with_pod=device_claim,
+        cluster=(device_class(),),
+        most_nodes=500,
+        reserved_per_node=DEVICES_PER_NODE / 2,
+        reserves=True,
+        note=DEVICES_NOTE,
+    ),
+    Family(
+        "SchedulingWithExtendedResource",
+        pod("pod", requests={EXTENDED: 1}),
+        with_node=device_slice,
+        cluster=(device_class(EXTENDED),),
+        most_nodes=500,
+        reserved_per_node=DEVICES_PER_NODE / 2,
+        reserves=True,
+        note=DEVICES_NOTE,
     ),
     Family(
         "Unschedulable",

@@ -13,6 +13,8 @@ from mooring.config import from_document
 from mooring.framework.objects import Pod
 from mooring.plugins.loops import wait_for_compiler
 from mooring.runtime.assembly import build_engine
+from mooring.runtime.commit.binding_cycle import BindingCycle
+from mooring.runtime.commit.committer import Committer
 from mooring.runtime.cycle.candidates import ALL_NODES
 from mooring.runtime.cycle.cycle import evaluate_preemption
 from mooring.runtime.cycle.tie_break import choose
@@ -39,13 +41,17 @@ def workloads(size: Size) -> list[Workload]:
     """The default profile over all nodes; kube-scheduler's own figures beside it."""
     return [
         Workload(
-            f"core/{family.name}/{size.nodes}Nodes",
+            f"core/{family.name}/{_nodes(size, family)}Nodes",
             partial(_prepare, size, family),
             peers={METRIC: family.peer},
             note=family.note or "like pods, no churn",
         )
         for family in FAMILIES
     ]
+
+
+def _nodes(size: Size, family: Family) -> int:
+    return min(size.nodes, family.most_nodes)
 
 
 class Cluster:
@@ -60,6 +66,8 @@ class Cluster:
         document = WITH_DEFAULT_SPREAD if family.default_spread else WITHOUT_DEFAULT_SPREAD
         configuration = from_document(document, registry.catalog())
         self.engine = build_engine(configuration, registry, self._state, NoBinder())
+        self._committer = Committer(BindingCycle(self.engine))
+        self.decide(self.next_pods(int(nodes * family.reserved_per_node)))
 
     def next_pods(self, count: int) -> list[Pod]:
         """The next ``count`` pods to decide; what comes with them is in the state."""
@@ -74,12 +82,16 @@ class Cluster:
         for pod in pods:
             if self._family.preempts:
                 _make_room(self.engine, pod)
+            elif self._family.reserves:
+                placed = self._committer.place_reserved(pod, self.engine.profile(), ALL_NODES, seed=SEED)
+                if placed.reservation is None:
+                    raise RuntimeError(f"pod {pod.key}: {placed.status.message}")
             else:
                 self.engine.place(pod, self.engine.profile(), ALL_NODES, seed=SEED)
 
 
 def _prepare(size: Size, family: Family, _running: ExitStack) -> Repeat:
-    cluster = Cluster(family, size.nodes)
+    cluster = Cluster(family, _nodes(size, family))
     cluster.decide(cluster.next_pods(WARM_UP))
     wait_for_compiler()
     # Preemption takes a second for each pod.

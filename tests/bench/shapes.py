@@ -13,6 +13,7 @@ BEFORE, MEASURED = "sched-0", "sched-1"
 """The namespaces of the pods that are there before, and of the measured ones."""
 
 DRIVER, VOLUMES_PER_NODE = "ebs.csi.aws.com", 39
+WAITING_CLASS = "csi-waiting"
 
 Make = Callable[[int], Manifest]
 """The pod with this number."""
@@ -98,6 +99,25 @@ def bound_claim(pod: Manifest) -> list[Manifest]:
     ]
 
 
+def waiting_claim(pod: Manifest) -> list[Manifest]:
+    """The claim of a pod of ``claiming``, which gets its volume where the pod goes."""
+    claim = pod["spec"]["volumes"][0]["persistentVolumeClaim"]["claimName"]
+    spec = {
+        "accessModes": ["ReadWriteOnce"],
+        "resources": {"requests": {"storage": "1Gi"}},
+        "storageClassName": WAITING_CLASS,
+    }
+    metadata = {"name": claim, "namespace": pod["metadata"]["namespace"], "uid": f"uid-{claim}"}
+    kind = {"apiVersion": "v1", "kind": "PersistentVolumeClaim"}
+    return [{**kind, "metadata": metadata, "spec": spec, "status": {"phase": "Pending"}}]
+
+
+def waiting_class() -> Manifest:
+    """The class of these claims."""
+    kind = {"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": {"name": WAITING_CLASS}}
+    return {**kind, "provisioner": DRIVER, "volumeBindingMode": "WaitForFirstConsumer"}
+
+
 def csi_node(node: str) -> list[Manifest]:
     driver = {"name": DRIVER, "nodeID": node, "allocatable": {"count": VOLUMES_PER_NODE}}
     return [
@@ -106,5 +126,83 @@ def csi_node(node: str) -> list[Manifest]:
             "kind": "CSINode",
             "metadata": {"name": node},
             "spec": {"drivers": [driver]},
+        }
+    ]
+
+
+DEVICE_DRIVER, DEVICE_CLASS, EXTENDED = "test-driver.cdi.k8s.io", "test-class", "example.com/gpu"
+DEVICES_PER_NODE = 10
+DEVICE_API = "resource.k8s.io/v1"
+
+
+def device_class(resource: str = "") -> Manifest:
+    """The class of all devices, which may stand for a resource."""
+    selector = {"cel": {"expression": f'device.driver == "{DEVICE_DRIVER}"'}}
+    named = {"extendedResourceName": resource} if resource else {}
+    metadata = {"name": DEVICE_CLASS}
+    return {
+        "apiVersion": DEVICE_API,
+        "kind": "DeviceClass",
+        "metadata": metadata,
+        "spec": {"selectors": [selector], **named},
+    }
+
+
+def device_slice(node: str) -> list[Manifest]:
+    """The devices of a node."""
+    devices = [
+        {
+            "name": f"instance-{at}",
+            "attributes": {
+                "model": {"string": "A100"},
+                "family": {"string": "GRID"},
+                "driverVersion": {"version": "1.2.3"},
+                "dra.example.com/numa": {"int": at},
+            },
+            "capacity": {"memory": {"value": "1Gi"}},
+        }
+        for at in range(DEVICES_PER_NODE)
+    ]
+    pool = {"name": node, "generation": 1, "resourceSliceCount": 1}
+    spec = {"driver": DEVICE_DRIVER, "nodeName": node, "pool": pool, "devices": devices}
+    metadata = {"name": f"slice-{node}", "uid": f"uid-slice-{node}"}
+    return [{"apiVersion": DEVICE_API, "kind": "ResourceSlice", "metadata": metadata, "spec": spec}]
+
+
+def with_device_claim(prefix: str, namespace: str = MEASURED) -> Make:
+    """Pods with a claim for one device, made from a template."""
+
+    def make(number: int) -> Manifest:
+        name = f"{prefix}-{number}"
+        spec = {"resourceClaims": [{"name": "device", "resourceClaimTemplateName": "device"}]}
+        made = {"name": "device", "resourceClaimName": f"{name}-device"}
+        status = {"resourceClaimStatuses": [made]}
+        metadata = {"uid": f"uid-{name}"}
+        return pod_manifest(name, namespace=namespace, metadata=metadata, spec=spec, status=status)
+
+    return make
+
+
+def device_claim(pod: Manifest) -> list[Manifest]:
+    """The claim that was made for a pod of ``with_device_claim``."""
+    meta = pod["metadata"]
+    owner = {"apiVersion": "v1", "kind": "Pod", "name": meta["name"], "uid": meta["uid"], "controller": True}
+    name = f"{meta['name']}-device"
+    metadata = {
+        "name": name,
+        "namespace": meta["namespace"],
+        "uid": f"uid-{name}",
+        "ownerReferences": [owner],
+    }
+    request = {
+        "name": "req-0",
+        "exactly": {"deviceClassName": DEVICE_CLASS, "allocationMode": "ExactCount", "count": 1},
+    }
+    return [
+        {
+            "apiVersion": DEVICE_API,
+            "kind": "ResourceClaim",
+            "metadata": metadata,
+            "spec": {"devices": {"requests": [request]}},
         }
     ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import pytest
@@ -10,7 +11,12 @@ from hypothesis import strategies as st
 
 from mooring.cluster.decoding import from_manifest
 from mooring.cluster.kinds import Put, Remove
+from mooring.framework import Pod
 from mooring.runtime.cache.outcome import Bypass
+from mooring.runtime.cycle.candidates import ALL_NODES
+from mooring.runtime.cycle.choice import Choice
+from mooring.runtime.cycle.cycle import CycleOptions, evaluate
+from mooring.runtime.cycle.full_cycle import select
 from mooring.testing import make_pod
 from mooring.testing.builders import Manifest
 from tests.runtime.test_cached_equals_full import (
@@ -116,6 +122,12 @@ class ClaimHistory(History):
     def placed(self, number: int, template: str, node: str) -> None:
         name = f"placed-{number}"
         self.state.apply("test", [Put(make_pod(name, node=node, metadata={"uid": name}, **KINDS[template]))])
+
+    def _in_full(self, pod: Pod, seed: int, start: int) -> Choice:
+        """On a private copy, of which plugins know nothing."""
+        run = partial(evaluate, options=CycleOptions(start=start))
+        profile, copy = self.engine.profile(), self.state.fork()
+        return select(*self.engine.evaluate(pod, profile, ALL_NODES, run=run, state=copy), seed)
 
     def decide(self, template: str) -> None:
         self._decide(**KINDS[template])

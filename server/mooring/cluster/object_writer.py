@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from mooring.cluster.kinds import TabledObject
 from mooring.cluster.shared_values import SharedValues
-from mooring.framework.object_table import KindObjects, ObjectKey, ObjectTable, next_version
+from mooring.framework.object_table import KindObjects, ObjectKey, ObjectTable
 from mooring.framework.objects import Object
 
 
@@ -63,7 +63,7 @@ class ObjectWriter:
             objects = KindObjects()
             self._kinds.put(kind, objects)
         objects.by_key[key] = item
-        objects.version = next_version()
+        objects.changed(key)
 
     def remove_object(self, kind: type[Object], key: ObjectKey) -> None:
         """Remove an object that is there, and what is assumed of it."""
@@ -72,7 +72,7 @@ class ObjectWriter:
         if objects is None:
             raise KeyError(key)
         del objects.by_key[key]
-        objects.version = next_version()
+        objects.changed(key)
 
     def find_object(self, kind: type[Object], key: ObjectKey) -> TabledObject | None:
         """Return the object with this key, or None."""
@@ -94,7 +94,7 @@ class ObjectWriter:
 
 
 def _copied(objects: KindObjects) -> KindObjects:
-    return replace(objects, by_key=objects.by_key.copy())
+    return replace(objects, by_key=objects.by_key.copy(), changes=objects.changes.copy())
 
 
 def _has_caught_up(delivered: TabledObject, assumed: TabledObject | None) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import count
@@ -14,6 +15,9 @@ ObjectT = TypeVar("ObjectT", bound=Object)
 ObjectKey = tuple[str, str]
 """Namespace, "" for objects of the cluster, and name."""
 
+MAX_CHANGES = 1 << 10
+"""The changes of a kind that are remembered; up to twice as many before half of them go."""
+
 next_version: Callable[[], int] = count(1).__next__
 """Numbers that no kind of any table has had, so that equal versions mean equal content, in forks as well."""
 
@@ -25,12 +29,25 @@ class KindObjects:
     Attributes:
         by_key: By namespace and name, in the order in which they came.
         version: Changes with every change of the kind.
+        changes: The last changes, each with the version that it led to. The first entry is what came before.
         lists: ``ObjectTable.all`` and ``in_namespace`` (None = all), as they were at a version.
     """
 
     by_key: dict[ObjectKey, Object] = field(default_factory=dict)
     version: int = field(default_factory=next_version)
+    changes: list[tuple[int, ObjectKey]] = field(default_factory=list)
     lists: tuple[int, dict[str | None, tuple[Object, ...]]] = field(default_factory=lambda: (0, {}))
+
+    def __post_init__(self) -> None:
+        if not self.changes:
+            self.changes = [(self.version, ("", ""))]
+
+    def changed(self, key: ObjectKey) -> None:
+        """Note that the object with ``key`` came, changed or went; for the writer."""
+        self.version = next_version()
+        self.changes.append((self.version, key))
+        if len(self.changes) > 2 * MAX_CHANGES:
+            self.changes = self.changes[-MAX_CHANGES:]
 
 
 @dataclass(slots=True)
@@ -72,6 +89,20 @@ class ObjectTable:
         """
         objects = self.kinds.get(kind)
         return objects.version if objects is not None else 0
+
+    def changes_since(self, kind: type[Object], version: int) -> Sequence[ObjectKey] | None:
+        """Return which objects of ``kind`` changed after ``version``, in turn; None when that is forgotten.
+
+        A version that only another copy of the table had is none of this one's.
+        """
+        objects = self.kinds.get(kind)
+        if objects is None:
+            return None if version else ()
+        changes = objects.changes
+        at = bisect_left(changes, (version,))
+        if at == len(changes) or changes[at][0] != version:
+            return None
+        return [key for _, key in changes[at + 1 :]]
 
     def _list(self, kind: type[ObjectT], namespace: str | None) -> Sequence[ObjectT]:
         objects = self.kinds.get(kind)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from mooring.framework import NodeView, Status
+from mooring.framework import NodeView, ObjectTable, Status, hashable
 from mooring.framework.deadline import timely
 from mooring.framework.objects import DeviceClass
 from mooring.framework.objects.claims import (
@@ -23,12 +23,11 @@ from mooring.plugins.dynamic_resources.pools.inventory import CandidateDevice, I
 from mooring.plugins.dynamic_resources.pools.ledger import CounterBoard, Ledger
 from mooring.plugins.dynamic_resources.pools.reach import Reach
 from mooring.plugins.dynamic_resources.requests import ClaimToAllocate, DeviceChoice
-from mooring.plugins.dynamic_resources.rules import Rules
+from mooring.plugins.dynamic_resources.rules import POOLS_APART_SINCE, Rules
 from mooring.plugins.dynamic_resources.search.allocator import DeviceSearch, InvalidPoolsError
+from mooring.plugins.dynamic_resources.search.known_nodes import INVALID_POOLS, NOT_ALL, KnownNodes
 
-NOT_ALL = Status.unresolvable("cannot allocate all claims")
 MADE_BEFORE = Status.unresolvable("cannot schedule extended resource claim")
-INVALID_POOLS = Status.unresolvable("invalid resource pools were encountered")
 _FIRST_CHOICE = 8
 """What the first of a request's alternatives adds to a score; the next adds 1 less."""
 
@@ -51,6 +50,7 @@ class ClaimsNote:
         lacking: The extended resources for which devices stand there.
         extended: The extended resources that devices may stand for; None = the pod asks for none.
         made: The claim that an earlier decision made for these; its devices may no longer be right.
+        known: What earlier searches for claims like these found on nodes; None = nothing that can be used.
     """
 
     rules: Rules = field(default_factory=Rules)
@@ -66,10 +66,24 @@ class ClaimsNote:
     lacking: Mapping[str, DeviceClass] = field(default_factory=dict)
     extended: ExtendedResources | None = None
     made: ResourceClaim | None = None
+    known: KnownNodes | None = None
 
     def clone(self) -> ClaimsNote:
         """Return a copy for a what-if evaluation."""
         return replace(self, unavailable=set(self.unavailable), scores=dict(self.scores))
+
+    def like(self, objects: ObjectTable) -> Hashable | None:
+        """Return a value that is equal for claims that get the same on each node; None when it isn't known.
+
+        Those that have devices differ by these. Before 1.37 what is left of a counter depends on which node
+        was looked at first.
+        """
+        asks = self.extended.asks if self.extended is not None else None
+        if self.made is not None or len(self.to_allocate) < len(self.claims):
+            return None
+        if self.rules.version < POOLS_APART_SINCE and self.inventory.counts:
+            return None
+        return objects.version(DeviceClass), asks, hashable(*[claim.spec for claim in self.claims])
 
     def unusable(self, reach: Reach, position: int) -> set[int]:
         """Return the indices of the allocated claims that the node can't use.

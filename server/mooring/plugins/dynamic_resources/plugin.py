@@ -65,7 +65,7 @@ from mooring.plugins.dynamic_resources.claims.reserving import (
     assume,
     bind,
     give_back,
-    in_flight_for,
+    may_use,
 )
 from mooring.plugins.dynamic_resources.extended_resources.claim import (
     ExtendedResources,
@@ -75,15 +75,18 @@ from mooring.plugins.dynamic_resources.extended_resources.claim import (
 )
 from mooring.plugins.dynamic_resources.extended_resources.classes import GATE as EXTENDED_GATE
 from mooring.plugins.dynamic_resources.hints import events
+from mooring.plugins.dynamic_resources.known_devices import KnownDevices
 from mooring.plugins.dynamic_resources.note import ClaimsNote
 from mooring.plugins.dynamic_resources.pools.capacity import CapacityError
-from mooring.plugins.dynamic_resources.pools.inventory import Inventory, take_stock, with_taints
-from mooring.plugins.dynamic_resources.pools.ledger import Allocated, CounterBoard, allocated_by
+from mooring.plugins.dynamic_resources.pools.ledger import (
+    CounterBoard,
+)
 from mooring.plugins.dynamic_resources.pools.reach import NodeSelectorError, Reach, parsed
 from mooring.plugins.dynamic_resources.requests import ClaimToAllocate
 from mooring.plugins.dynamic_resources.rules import Rules
 from mooring.plugins.dynamic_resources.search.allocator import AllocationError
 from mooring.plugins.dynamic_resources.search.deadline import TimedOutError, deadline
+from mooring.plugins.dynamic_resources.search.known_nodes import STATUSES, UNKNOWN
 from mooring.plugins.dynamic_resources.support import unsupported_claims, unsupported_setting
 
 REASON_UNAVAILABLE = Status.unresolvable("resourceclaim not available on the node")
@@ -107,20 +110,6 @@ _PARTLY_ALLOCATED_SCORED_SINCE = KubeVersion(1, 36)
 """Before, Score fails for a pod of which some claims are allocated and others are not."""
 
 _FAILURES = (AllocationError, CapacityError, EvaluationError, NodeSelectorError)
-
-
-def _may_use(claim: ResourceClaim, pod: Pod, snapshot: Snapshot) -> bool:
-    """Return whether ``pod`` needn't wait until what was found for another pod is written.
-
-    The pods of a group share what was found for one of them: they are decided together.
-    """
-    others = [uid for uid in in_flight_for(claim) if uid != pod.metadata.uid]
-    if not others:
-        return True
-    records = (snapshot.pods.get(uid) for uid in others)
-    return pod.group is not None and any(
-        record is not None and record.pod.group == pod.group for record in records
-    )
 
 
 class DynamicResources(
@@ -153,9 +142,7 @@ class DynamicResources(
         super().__init__(args, handle)
         self._unsupported = unsupported_setting(handle)
         self._rules = Rules.of(handle.gates)
-        # Rebuilt when the kind's version moves; each is replaced in one step, so threads may share them.
-        self._inventory: tuple[tuple[int, int], Inventory] = ((-1, -1), Inventory())
-        self._allocated: tuple[int, Allocated] = (-1, Allocated())
+        self._devices = KnownDevices(handle, self._rules)
 
     def signature(self, pod: Pod) -> Hashable | None:
         extended = self._extended(pod, self.handle.snapshot().objects)
@@ -191,7 +178,8 @@ class DynamicResources(
         note.extended = self._extended(pod, objects)
         held = None
         if note.extended is not None:
-            note.made, held = made_before(pod, objects), assumed_for(pod, objects)
+            made = self._devices.controlled_by(pod, objects)
+            note.made, held = made_before(pod, made), assumed_for(pod, objects)
         if not pod.spec.resource_claims and note.extended is None:
             return Status.skip()
         if self._unsupported is not None:
@@ -216,7 +204,7 @@ class DynamicResources(
         objects = snapshot.objects
         to_allocate: list[ClaimToAllocate] = []
         for claim in timely(note.claims):
-            if not _may_use(claim, pod, snapshot):
+            if not may_use(claim, pod, snapshot):
                 name = f"{claim.metadata.namespace}/{claim.metadata.name}"
                 return Status.unresolvable(f"resource claim {name} is in the process of being allocated")
             if claim.status.allocation is None:
@@ -233,14 +221,33 @@ class DynamicResources(
         note.stuck = frozenset(stuck)
         note.to_allocate = tuple(to_allocate)
         if to_allocate or note.extended is not None:
-            note.inventory = self._stock(objects)
-            note.board = CounterBoard(self._taken(objects), self._rules)
+            note.inventory = self._devices.inventory(objects)
+            note.board = CounterBoard(self._devices.allocated(objects), self._rules)
+            note.known = self._devices.nodes(objects, note.like(objects))
         return PreFilterResult()
 
     def filter_nodes(self, state: CycleState, pod: Pod, nodes: NodeView) -> Verdicts:
         note = state.read(self.name, ClaimsNote)
         if not note.claims and note.extended is None:
             return Verdicts.passed(len(nodes))
+        if note.known is None:
+            return Verdicts.of(self._verdicts(note, nodes))
+        known, rows = note.known, nodes.rows
+        unknown = nodes.subset(rows[known.codes[rows] == UNKNOWN])
+        if not len(unknown):
+            return Verdicts(known.codes[rows], STATUSES)
+        statuses = self._verdicts(note, unknown)
+        for row, name, status in zip(unknown.rows.tolist(), unknown.names, statuses, strict=True):
+            known.put(row, status, note.scores.get(name, 0))
+        if (known.codes[unknown.rows] != UNKNOWN).all():
+            self._devices.searched.keep(known)
+            return Verdicts(known.codes[rows], STATUSES)
+        said = dict(zip(unknown.rows.tolist(), statuses, strict=True))
+        known.codes[unknown.rows] = UNKNOWN
+        return Verdicts.of([said.get(row) or STATUSES[known.codes[row]] for row in rows.tolist()])
+
+    def _verdicts(self, note: ClaimsNote, nodes: NodeView) -> list[Status]:
+        """Search each of ``nodes`` up to the first where that fails; those after it are said to pass."""
         reach = Reach(nodes)
         statuses: list[Status] = []
         for position, name in enumerate(timely(nodes.names)):
@@ -249,8 +256,7 @@ class DynamicResources(
             except _FAILURES as failure:
                 statuses.append(Status.error(f"node {name}: {failure}"))
                 break
-        statuses += [SUCCESS] * (len(nodes) - len(statuses))
-        return Verdicts.of(statuses)
+        return statuses + [SUCCESS] * (len(nodes) - len(statuses))
 
     def _verdict(self, note: ClaimsNote, reach: Reach, position: int, name: str) -> Status:
         extended = note.extended_on(reach, position)
@@ -334,6 +340,8 @@ class DynamicResources(
             return scores
         if self._rules.version < _PARTLY_ALLOCATED_SCORED_SINCE and len(note.to_allocate) < len(note.claims):
             raise AllocationError("before 1.36, pods of which some claims are allocated get no scores")
+        if note.known is not None and (note.known.codes[nodes.rows] != UNKNOWN).all():
+            return note.known.scores[nodes.rows]
         reach = Reach(nodes)
         for position, name in enumerate(timely(nodes.names)):
             if name not in note.scores:
@@ -354,10 +362,11 @@ class DynamicResources(
             prepared = self.pre_filter(notes, pod, view)
             if isinstance(prepared, Status):
                 return SUCCESS if prepared.code is Code.SKIP else prepared
-            status = self.filter_nodes(notes, pod, view).status(0) if len(view) else REASON_UNAVAILABLE
+            note = notes.read(self.name, ClaimsNote)
+            [status] = self._verdicts(note, view) or [REASON_UNAVAILABLE]
             if not status.ok:
                 return status
-            reserved = notes.read(self.name, ClaimsNote).reserved(view)
+            reserved = note.reserved(view)
             assume(reserved, pod, self.handle)
         state.write(_RESERVED, reserved)
         return SUCCESS
@@ -376,23 +385,6 @@ class DynamicResources(
         """Write the claims and wait for their devices."""
         reserved = state.read(_RESERVED, ReservedClaims)
         return bind(reserved, pod, self.handle, self.args.binding_timeout, Caller.of(state))
-
-    def _stock(self, objects: ObjectTable) -> Inventory:
-        version = objects.version(ResourceSlice), objects.version(DeviceTaintRule)
-        known, inventory = self._inventory
-        if known != version:
-            rules = objects.all(DeviceTaintRule) if self._rules.taint_rules else ()
-            inventory = take_stock(with_taints(objects.all(ResourceSlice), rules), self._rules)
-            self._inventory = version, inventory
-        return inventory
-
-    def _taken(self, objects: ObjectTable) -> Allocated:
-        version = objects.version(ResourceClaim)
-        known, allocated = self._allocated
-        if known != version:
-            allocated = allocated_by(objects.all(ResourceClaim), self._rules)
-            self._allocated = version, allocated
-        return allocated
 
 
 def _not_supported(what: str) -> Status:

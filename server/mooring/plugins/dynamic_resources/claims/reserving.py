@@ -15,7 +15,7 @@ from datetime import timedelta
 import msgspec
 from msgspec.structs import replace
 
-from mooring.framework import SUCCESS, Caller, ClusterApi, Handle, Pod, Status
+from mooring.framework import SUCCESS, Caller, ClusterApi, Handle, Pod, Snapshot, Status
 from mooring.framework.errors import DeadlineExceededError, MooringError
 from mooring.framework.objects.claims import (
     AllocationResult,
@@ -78,6 +78,20 @@ class ReservedClaims:
 def in_flight_for(claim: ResourceClaim) -> Sequence[str]:
     """Return the UIDs of the pods that wait for the claim to be written, often none."""
     return claim.metadata.annotations.get(IN_FLIGHT, "").split()
+
+
+def may_use(claim: ResourceClaim, pod: Pod, snapshot: Snapshot) -> bool:
+    """Return whether ``pod`` needn't wait until what was found for another pod is written.
+
+    The pods of a group share what was found for one of them: they are decided together.
+    """
+    others = [uid for uid in in_flight_for(claim) if uid != pod.metadata.uid]
+    if not others:
+        return True
+    records = (snapshot.pods.get(uid) for uid in others)
+    return pod.group is not None and any(
+        record is not None and record.pod.group == pod.group for record in records
+    )
 
 
 def assume(reserved: ReservedClaims, pod: Pod, handle: Handle) -> None:

@@ -6,10 +6,10 @@ is asked for by one more claim.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from mooring.framework import NodeView, Pod, Status
+from mooring.framework import NodeView, Pod, Status, hashable
 from mooring.framework.deadline import timely
 from mooring.framework.object_table import ObjectTable
 from mooring.framework.objects import DeviceClass, ResourceClaim
@@ -40,6 +40,12 @@ class ExtendedResources:
     pod: Pod
     classes: Mapping[str, DeviceClass]
     others: tuple[str, ...]
+
+    @property
+    def asks(self) -> Hashable:
+        """Equal for pods that need the same devices on each node."""
+        spec = self.pod.spec
+        return hashable(spec.containers, spec.init_containers, spec.overhead, spec.resources)
 
     def lacking_on(self, nodes: NodeView, position: int) -> Mapping[str, DeviceClass] | Status:
         """Return the resources for which devices must stand on the node; or why it can't take the pod."""
@@ -80,10 +86,10 @@ def extended_resources_of(pod: Pod, objects: ObjectTable) -> ExtendedResources |
     return ExtendedResources(pod, classes, others)
 
 
-def made_before(pod: Pod, objects: ObjectTable) -> ResourceClaim | None:
-    """Return the claim that is left of an earlier decision whose binding failed; None = there is none."""
+def made_before(pod: Pod, claims: Iterable[ResourceClaim]) -> ResourceClaim | None:
+    """Return which of ``claims`` is left of an earlier decision whose binding failed; None = none is."""
     meta = pod.metadata
-    for claim in objects.in_namespace(ResourceClaim, meta.namespace):
+    for claim in claims:
         if claim.metadata.annotations.get(ANNOTATION) == "true" and any(
             owner.controller and owner.name == meta.name and owner.uid == meta.uid
             for owner in claim.metadata.owner_references

@@ -5,13 +5,14 @@ Mirrors ``NewAllocator`` of ``k8s.io/dynamic-resource-allocation/structured``.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
 
 from msgspec.structs import replace
 
+from mooring.framework import hashable
 from mooring.framework.objects.devices import (
     Device,
     DeviceTaint,
@@ -20,6 +21,7 @@ from mooring.framework.objects.devices import (
     ResourceSliceSpec,
 )
 from mooring.framework.quantity import parse_quantity
+from mooring.plugins.dynamic_resources.cel import compile_selector
 from mooring.plugins.dynamic_resources.cel.device import DeviceScope, device_scope
 from mooring.plugins.dynamic_resources.rules import WHOLE_POOLS_SINCE, Rules
 
@@ -44,6 +46,43 @@ CounterID = tuple[str, str]
 
 
 @dataclass(frozen=True)
+class DeviceTraits:
+    """What selectors see of devices that are alike to them, and which selectors these fulfil.
+
+    Attributes:
+        driver: Their driver.
+        device: One of them.
+        shown_shared: Selectors see that they can be shared.
+    """
+
+    driver: str
+    device: Device
+    shown_shared: bool
+    _fulfilled: dict[str, bool] = field(default_factory=dict)
+
+    @cached_property
+    def scope(self) -> DeviceScope:
+        """The devices as selectors see them.
+
+        Raises:
+            EvaluationError: An attribute has no usable value.
+        """
+        return device_scope(self.driver, self.device, shared=self.shown_shared)
+
+    def fulfil(self, expression: str, check_time: Callable[[], None]) -> bool:
+        """Return whether they fulfil a selector; asked once of all of them.
+
+        Raises:
+            EvaluationError: It fails on them.
+        """
+        known = self._fulfilled.get(expression)
+        if known is None:
+            known = compile_selector(expression).matches(self.scope, check_time)
+            self._fulfilled[expression] = known
+        return known
+
+
+@dataclass(frozen=True)
 class CandidateDevice:
     """A device that a claim may get.
 
@@ -52,23 +91,14 @@ class CandidateDevice:
         device: What it is.
         slice: The slice that announces it.
         shared: Several claims can have it at once.
-        shown_shared: Selectors see that they could, which may be off.
+        traits: What selectors see of it.
     """
 
     id: DeviceID
     device: Device
     slice: ResourceSlice
     shared: bool
-    shown_shared: bool
-
-    @cached_property
-    def scope(self) -> DeviceScope:
-        """The device as selectors see it.
-
-        Raises:
-            EvaluationError: An attribute has no usable value.
-        """
-        return device_scope(self.id.driver, self.device, shared=self.shown_shared)
+    traits: DeviceTraits
 
     @cached_property
     def counters(self) -> dict[CounterID, int]:
@@ -117,10 +147,33 @@ class Inventory:
     others: list[Slice] = field(default_factory=list)
     of_pool: dict[PoolID, list[Slice]] = field(default_factory=dict)
 
+    @cached_property
+    def counts(self) -> bool:
+        """Whether a device takes from counters."""
+        announced = (one.object.spec for slices in self.of_pool.values() for one in slices)
+        return any(device.consumes_counters for spec in announced for device in spec.devices)
+
+    def nodes_of(self, pool: str) -> set[str] | None:
+        """Return the names of the nodes that may reach a pool of that name, of any driver; None = any."""
+        return self._nodes_by_pool.get(pool, set())
+
+    @cached_property
+    def _nodes_by_pool(self) -> dict[str, set[str] | None]:
+        found: dict[str, set[str] | None] = {}
+        for pool_id, slices in self.of_pool.items():
+            names = found.setdefault(pool_id.pool, set())
+            for one in slices:
+                if not one.object.spec.node_name or one.object.spec.shared_counters:
+                    found[pool_id.pool] = names = None
+                elif names is not None:
+                    names.add(one.object.spec.node_name)
+        return found
+
 
 def take_stock(slices: Iterable[ResourceSlice], rules: Rules) -> Inventory:
     """Return the inventory of ``slices`` that ``rules`` know, in the order of their names."""
     inventory = Inventory()
+    traits: dict[bytes, DeviceTraits] = {}
     for announced in sorted(slices, key=lambda one: one.metadata.name):
         spec = announced.spec
         pool = PoolID(spec.driver, spec.pool.name)
@@ -130,8 +183,7 @@ def take_stock(slices: Iterable[ResourceSlice], rules: Rules) -> Inventory:
                 device=device,
                 slice=announced,
                 shared=rules.shares and bool(device.allow_multiple_allocations),
-                # The older searches don't pass it on.
-                shown_shared=rules.newest_search and bool(device.allow_multiple_allocations),
+                traits=_traits(spec.driver, device, rules, traits),
             )
             for device in spec.devices
         )
@@ -144,6 +196,14 @@ def take_stock(slices: Iterable[ResourceSlice], rules: Rules) -> Inventory:
         else:
             inventory.others.append(ready)
     return inventory
+
+
+def _traits(driver: str, device: Device, rules: Rules, known: dict[bytes, DeviceTraits]) -> DeviceTraits:
+    """Return the traits of ``device``, one of those ``known`` where they are the same."""
+    # The older searches don't pass on that a device can be shared.
+    shared = rules.newest_search and bool(device.allow_multiple_allocations)
+    key = hashable(driver, device.attributes, device.capacity, shared)
+    return known.setdefault(key, DeviceTraits(driver, device, shared))
 
 
 def with_taints(slices: Iterable[ResourceSlice], rules: Iterable[DeviceTaintRule]) -> Iterator[ResourceSlice]:

@@ -11,7 +11,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from mooring.framework import KubeVersion
-from mooring.framework.objects.claims import ResourceClaim
+from mooring.framework.object_table import ObjectKey, ObjectTable
+from mooring.framework.objects.claims import DeviceRequestAllocationResult, ResourceClaim
 from mooring.framework.quantity import parse_quantity
 from mooring.plugins.dynamic_resources.pools import capacity
 from mooring.plugins.dynamic_resources.pools.gathering import DevicePool
@@ -44,20 +45,113 @@ def allocated_by(claims: Iterable[ResourceClaim], rules: Rules) -> Allocated:
     """Return what ``claims`` hold; devices for admin access are not counted."""
     held = Allocated()
     for claim in claims:
-        if claim.status.allocation is None:
-            continue
-        for result in claim.status.allocation.devices.results:
-            device = DeviceID(result.driver, result.pool, result.device)
-            if result.admin_access:
-                continue
-            if result.share_id is None or not rules.shares:
-                held.dedicated.add(device)
-                continue
-            held.shared.add(device)
-            if result.consumed_capacity:
-                amounts = {name: parse_quantity(text) for name, text in result.consumed_capacity.items()}
-                held.used.setdefault(device, Counter()).update(amounts)
+        for device, result in _held_by(claim):
+            _hold(held, device, result, rules)
     return held
+
+
+class HeldDevices:
+    """What the allocated claims of one state hold, followed claim by claim. Callers hold the state's lock.
+
+    Attributes:
+        allocated: All of it. It changes in place with ``follow``.
+        version: The version of the claims that it is true for; -1 at first.
+    """
+
+    def __init__(self, rules: Rules) -> None:
+        self.allocated = Allocated()
+        self.version = -1
+        self._rules = rules
+        self._of_claim: dict[ObjectKey, Holding] = {}
+        self._claims: dict[DeviceID, dict[ObjectKey, None]] = {}
+        self._owners: dict[ObjectKey, str] = {}
+        self._of_owner: dict[tuple[str, str], dict[str, None]] = {}
+
+    def controlled_by(self, namespace: str, uid: str) -> Iterable[str]:
+        """Return the names of the claims that the pod with ``uid`` controls, in the order of their coming."""
+        return self._of_owner.get((namespace, uid), ())
+
+    def follow(self, objects: ObjectTable) -> set[DeviceID] | None:
+        """Bring it up to date, and return the devices that changed hands; None = it may be any."""
+        version = objects.version(ResourceClaim)
+        if version == self.version:
+            return set()
+        keys = objects.changes_since(ResourceClaim, self.version) if self.version >= 0 else None
+        self.version = version
+        if keys is None:
+            self.allocated, self._of_claim, self._claims, self._of_owner = Allocated(), {}, {}, {}
+            self._owners = {}
+            keys = [(claim.metadata.namespace, claim.metadata.name) for claim in objects.all(ResourceClaim)]
+            self._take_in(keys, objects)
+            return None
+        return self._take_in(keys, objects)
+
+    def _take_in(self, keys: Iterable[ObjectKey], objects: ObjectTable) -> set[DeviceID]:
+        """Look at the claims with ``keys`` again."""
+        changed: set[DeviceID] = set()
+        for key in dict.fromkeys(keys):
+            claim = objects.get(ResourceClaim, key[1], key[0])
+            self._note_owner(key, claim)
+            before, now = self._of_claim.pop(key, ()), _held_by(claim) if claim is not None else ()
+            if now:
+                self._of_claim[key] = now
+            if before == now:
+                continue
+            for device, _ in before:
+                self._claims.get(device, {}).pop(key, None)
+            for device, _ in now:
+                self._claims.setdefault(device, {})[key] = None
+            changed.update(device for device, _ in (*before, *now))
+        for device in changed:
+            self._hold_again(device)
+        return changed
+
+    def _note_owner(self, key: ObjectKey, claim: ResourceClaim | None) -> None:
+        owners = claim.metadata.owner_references if claim is not None else ()
+        now = next((owner.uid for owner in owners if owner.controller), "")
+        before, (namespace, name) = self._owners.pop(key, ""), key
+        if before and before != now:
+            of_owner = self._of_owner[namespace, before]
+            del of_owner[name]
+            if not of_owner:
+                del self._of_owner[namespace, before]
+        if now:
+            self._owners[key] = now
+            self._of_owner.setdefault((namespace, now), {})[name] = None
+
+    def _hold_again(self, device: DeviceID) -> None:
+        held = self.allocated
+        held.dedicated.discard(device)
+        held.shared.discard(device)
+        held.used.pop(device, None)
+        for key in self._claims[device]:
+            for other, result in self._of_claim[key]:
+                if other == device:
+                    _hold(held, device, result, self._rules)
+        if not self._claims[device]:
+            del self._claims[device]
+
+
+Holding = tuple[tuple[DeviceID, DeviceRequestAllocationResult], ...]
+"""The devices that a claim holds."""
+
+
+def _held_by(claim: ResourceClaim) -> Holding:
+    allocation = claim.status.allocation
+    if allocation is None:
+        return ()
+    held = (result for result in allocation.devices.results if not result.admin_access)
+    return tuple([(DeviceID(result.driver, result.pool, result.device), result) for result in held])
+
+
+def _hold(held: Allocated, device: DeviceID, result: DeviceRequestAllocationResult, rules: Rules) -> None:
+    if result.share_id is None or not rules.shares:
+        held.dedicated.add(device)
+        return
+    held.shared.add(device)
+    if result.consumed_capacity:
+        amounts = {name: parse_quantity(text) for name, text in result.consumed_capacity.items()}
+        held.used.setdefault(device, Counter()).update(amounts)
 
 
 @dataclass

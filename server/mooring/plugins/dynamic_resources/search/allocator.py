@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 
 from mooring.framework.objects.claims import DeviceToleration
 from mooring.framework.objects.devices import Device, DeviceTaint
-from mooring.plugins.dynamic_resources.cel import compile_selector
 from mooring.plugins.dynamic_resources.pools.gathering import DevicePool
 from mooring.plugins.dynamic_resources.pools.inventory import CandidateDevice
 from mooring.plugins.dynamic_resources.pools.ledger import Ledger
@@ -35,6 +34,10 @@ _KEPT_AWAY = frozenset({"NoSchedule", "NoExecute"})
 
 MAX_DEVICES = 32
 """The most devices that a claim can get."""
+
+
+_STEPS_WITHOUT_OUTLOOK = 64
+"""Most searches succeed in fewer steps, and need not know beforehand whether they can."""
 
 
 class AllocationError(Exception):
@@ -76,7 +79,8 @@ class DeviceSearch:
     _usable: list[Found] = field(init=False)
     _matches: dict[tuple[int, int], bool] = field(init=False, default_factory=dict)
     _all_devices: dict[int, list[Found]] = field(init=False, default_factory=dict)
-    _demands: list[Demand] = field(init=False, default_factory=list)
+    _steps: int = field(init=False, default=0)
+    _demands: list[Demand] | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
         self.selected = [[] for _ in self.claims]
@@ -107,7 +111,6 @@ class DeviceSearch:
                     f"claim {claim.key} asks for {least} devices, more than {MAX_DEVICES}"
                 )
         self._matches.clear()
-        self._demands = self._foreseen()
         if self._claim(0):
             return True
         if self.rules.version >= WHOLE_POOLS_SINCE and any(pool.invalid for pool in self.pools):
@@ -177,8 +180,11 @@ class DeviceSearch:
                 return self._claim(claim + 1)
             except TooManyDevicesError:
                 return False
-        if is_hopeless(self._demands, (claim, number), self.ledger.in_use):
-            return False
+        if self._steps > _STEPS_WITHOUT_OUTLOOK:
+            if self._demands is None:
+                self._demands = self._foreseen()
+            if is_hopeless(self._demands, (claim, number), self.ledger.in_use):
+                return False
         request = requests[number]
         if not request.listed:
             return self._devices(claim, number, request.choices[0], 0, 0)
@@ -197,6 +203,7 @@ class DeviceSearch:
     def _devices(self, claim: int, number: int, choice: DeviceChoice, count: int, start: int) -> bool:
         """Find the rest of the devices of ``choice``, which has ``count``, from the position ``start`` on."""
         self.check_time()
+        self._steps += 1
         everything = self._all_devices.get(id(choice)) if choice.everything else None
         wanted = choice.count if everything is None else len(everything)
         if choice.everything and not wanted:
@@ -257,8 +264,7 @@ class DeviceSearch:
         if known is None:
             self.check_time()
             known = self._matches[key] = all(
-                compile_selector(text).matches(candidate.scope, self.check_time)
-                for text in choice.expressions
+                candidate.traits.fulfil(text, self.check_time) for text in choice.expressions
             ) and (not candidate.slice.spec.per_device_node_selection or self.reaches(candidate))
         return known
 

@@ -1,0 +1,79 @@
+"""The devices of a state and what is taken of them: followed in the live one, found anew in a copy."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+
+from mooring.framework import Handle, Pod, Snapshot
+from mooring.framework.object_table import ObjectTable
+from mooring.framework.objects.claims import ResourceClaim
+from mooring.framework.objects.devices import DeviceTaintRule, ResourceSlice
+from mooring.plugins.dynamic_resources.pools.inventory import Inventory, take_stock, with_taints
+from mooring.plugins.dynamic_resources.pools.ledger import Allocated, HeldDevices, allocated_by
+from mooring.plugins.dynamic_resources.rules import Rules
+from mooring.plugins.dynamic_resources.search.known_nodes import KnownNodes, SearchedNodes
+
+
+class KnownDevices:
+    """What is known of devices. Safe from any thread.
+
+    Attributes:
+        searched: What searches found on the nodes of the live state.
+    """
+
+    def __init__(self, handle: Handle, rules: Rules) -> None:
+        self.searched = SearchedNodes()
+        self._handle = handle
+        self._rules = rules
+        # Rebuilt when the kind's version moves; each is replaced in one step, so threads may share them.
+        self._inventory: tuple[tuple[int, int], Inventory] = ((-1, -1), Inventory())
+        self._allocated: tuple[int, Allocated] = (-1, Allocated())
+        self._held = HeldDevices(rules)
+
+    def inventory(self, objects: ObjectTable) -> Inventory:
+        """Return the devices that drivers announce, with the taints of rules."""
+        version = objects.version(ResourceSlice), objects.version(DeviceTaintRule)
+        known, inventory = self._inventory
+        if known != version:
+            rules = objects.all(DeviceTaintRule) if self._rules.taint_rules else ()
+            inventory = take_stock(with_taints(objects.all(ResourceSlice), rules), self._rules)
+            self._inventory = version, inventory
+        return inventory
+
+    def allocated(self, objects: ObjectTable) -> Allocated:
+        """Return what claims hold. Of the live state it changes in place, as the state does."""
+        live = self._handle.snapshot()
+        if objects is live.objects:
+            return self._followed(live).allocated
+        version = objects.version(ResourceClaim)
+        known, allocated = self._allocated
+        if known != version:
+            allocated = allocated_by(objects.all(ResourceClaim), self._rules)
+            self._allocated = version, allocated
+        return allocated
+
+    def nodes(self, objects: ObjectTable, key: Hashable | None) -> KnownNodes | None:
+        """Return what was found on nodes for claims with this key; None of a copy, and without a key."""
+        live = self._handle.snapshot()
+        if key is None or objects is not live.objects:
+            return None
+        self._followed(live)
+        return self.searched.of(key)
+
+    def controlled_by(self, pod: Pod, objects: ObjectTable) -> Iterable[ResourceClaim]:
+        """Return claims of the pod's namespace, at least those that it controls, in the order of arrival."""
+        live, namespace = self._handle.snapshot(), pod.metadata.namespace
+        if objects is not live.objects:
+            return objects.in_namespace(ResourceClaim, namespace)
+        with self._handle.assumptions.lock:
+            names = self._followed(live).controlled_by(namespace, pod.metadata.uid)
+            found = [objects.get(ResourceClaim, name, namespace) for name in names]
+        return [claim for claim in found if claim is not None]
+
+    def _followed(self, live: Snapshot) -> HeldDevices:
+        """Return what claims of the live state hold; what is known of nodes where that changed is void."""
+        inventory = self.inventory(live.objects)
+        with self._handle.assumptions.lock:
+            devices = self._held.follow(live.objects)
+            self.searched.follow(live.nodes, inventory, devices)
+        return self._held

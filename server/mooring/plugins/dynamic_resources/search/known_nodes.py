@@ -1,0 +1,127 @@
+"""What searches for devices found on each node, for claims that ask for the same again.
+
+A search on a node depends on what the claims ask for, the node, the devices that it reaches and what is taken
+of their pools. So it is made again only on nodes where one of these changed.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Collection, Hashable, Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from mooring.framework import SUCCESS, Int32s, Int64s, Status
+from mooring.framework.node_table import NodeTable
+from mooring.framework.objects import Node
+from mooring.plugins.dynamic_resources.extended_resources.claim import CANNOT_FIT
+from mooring.plugins.dynamic_resources.pools.inventory import DeviceID, Inventory
+
+NOT_ALL = Status.unresolvable("cannot allocate all claims")
+INVALID_POOLS = Status.unresolvable("invalid resource pools were encountered")
+
+UNKNOWN = -1
+STATUSES = (SUCCESS, NOT_ALL, INVALID_POOLS, CANNOT_FIT)
+"""What may be known of a node, by its code."""
+
+_CODES = {status: code for code, status in enumerate(STATUSES)}
+
+_MAX_ENTRIES = 1 << 21
+"""Of so many nodes in all something is known; beyond that what was found least recently is forgotten."""
+
+
+@dataclass(frozen=True, slots=True)
+class KnownNodes:
+    """What is known of each node for claims of one kind: a copy for one decision.
+
+    Attributes:
+        key: What the claims ask for.
+        change: How often what was found before had become void.
+        codes: int32[capacity], ``UNKNOWN`` or an index into ``STATUSES``.
+        scores: int64[capacity], the scores of the devices that were found.
+    """
+
+    key: Hashable
+    change: int
+    codes: Int32s
+    scores: Int64s
+
+    def put(self, row: int, status: Status, score: int) -> None:
+        """Note what a search on the node of ``row`` found, if that is one of ``STATUSES``."""
+        self.scores[row] = score if status.ok else 0
+        self.codes[row] = _CODES.get(status, UNKNOWN)
+
+
+class SearchedNodes:
+    """What was found on the nodes of one state. Safe from any thread."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._known: dict[Hashable, KnownNodes] = {}
+        self._change = 0
+        self._inventory: Inventory | None = None
+        self._nodes: list[Node | None] = []
+        self._nodes_version = -1
+
+    def of(self, key: Hashable) -> KnownNodes:
+        """Return a copy of what is known for claims that ask for what ``key`` says."""
+        with self._lock:
+            known, capacity = self._known.get(key), len(self._nodes)
+            if known is None:
+                codes = np.full(capacity, UNKNOWN, np.int32)
+                return KnownNodes(key, self._change, codes, np.zeros(capacity, np.int64))
+            return KnownNodes(key, self._change, known.codes.copy(), known.scores.copy())
+
+    def keep(self, found: KnownNodes) -> None:
+        """Keep what was ``found`` beyond what ``of`` gave, unless that has become void meanwhile."""
+        with self._lock:
+            if found.change == self._change:
+                self._known.pop(found.key, None)
+                while self._known and (len(self._known) + 1) * len(found.codes) > _MAX_ENTRIES:
+                    del self._known[next(iter(self._known))]
+                self._known[found.key] = replace(found, codes=found.codes.copy(), scores=found.scores.copy())
+
+    def follow(self, table: NodeTable, inventory: Inventory, devices: Collection[DeviceID] | None) -> None:
+        """Forget what may be different now that ``devices`` changed hands; None = it may be any.
+
+        The caller holds the state's lock.
+        """
+        with self._lock:
+            same_size = len(self._nodes) == table.capacity
+            if inventory is not self._inventory or devices is None or not same_size:
+                self._inventory = inventory
+                self._nodes, self._nodes_version = _padded(table), table.version_but_images
+                self._known.clear()
+                self._change += 1
+                return
+            rows = self._other_nodes(table) + _rows_of(devices, inventory, table.index, table.capacity)
+            if rows or devices:
+                self._change += 1
+            for known in self._known.values() if rows else ():
+                known.codes[rows] = UNKNOWN
+
+    def _other_nodes(self, table: NodeTable) -> list[int]:
+        """Return the rows whose node is another object than before."""
+        if table.version_but_images == self._nodes_version:
+            return []
+        before, self._nodes = self._nodes, _padded(table)
+        self._nodes_version = table.version_but_images
+        return [row for row, (old, new) in enumerate(zip(before, self._nodes, strict=True)) if old is not new]
+
+
+def _padded(table: NodeTable) -> list[Node | None]:
+    return [*table.nodes, *[None] * (table.capacity - len(table.nodes))]
+
+
+def _rows_of(
+    devices: Collection[DeviceID], inventory: Inventory, index: Mapping[str, int], capacity: int
+) -> list[int]:
+    """Return the rows of the nodes that may reach a pool of ``devices``."""
+    rows: list[int] = []
+    for pool in {device.pool for device in devices}:
+        names = inventory.nodes_of(pool)
+        if names is None:
+            return list(range(capacity))
+        rows += [index[name] for name in names if name in index]
+    return rows
