@@ -12,6 +12,7 @@ from tests.bench import (
     futures,
     groups,
     in_process,
+    lives,
     memory,
     remote,
     report,
@@ -26,7 +27,18 @@ REPORT = report.FOLDER / "bench"
 
 def workloads(size: Size) -> list[Workload]:
     """All there are, in the order of the report."""
-    kinds = (in_process, variety, scheduler_perf, groups, futures, remote, extender, memory, first_list)
+    kinds = (
+        in_process,
+        variety,
+        scheduler_perf,
+        groups,
+        futures,
+        remote,
+        extender,
+        memory,
+        first_list,
+        lives,
+    )
     return [workload for kind in kinds for workload in kind.workloads(size)]
 
 

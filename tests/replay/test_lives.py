@@ -5,7 +5,10 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Sequence
+from operator import itemgetter
 from pathlib import Path
+from random import Random
+from typing import Any
 
 import pytest
 
@@ -18,6 +21,7 @@ from mooring.framework.errors import InvalidArgumentError
 from mooring.framework.pod_table import UNPLACED, PodRecord
 from mooring.recordings.encoding import EntryEncoder
 from mooring.recordings.segments import FORMAT_VERSION, SegmentWriter, segment_path
+from mooring.replay.at_once import AtOnce
 from mooring.replay.lives import PlayedAttempt
 from mooring.testing import make_node, make_pod
 from mooring.v1 import decision_service_pb2
@@ -25,6 +29,7 @@ from mooring.v1 import recording_pb2 as pb
 from tests.cli.commands import environment
 
 SECOND = 1_000_000
+HOSTNAME = "kubernetes.io/hostname"
 START = 1_790_000_000 * SECOND
 RECORDED = EngineOptions(kube_version="")
 
@@ -57,7 +62,7 @@ def write(directory: Path, *events: Event) -> Path:
 
 def live(directory: Path, options: EngineOptions = RECORDED) -> list[PlayedAttempt]:
     lives = lives_of(directory, options, seed=0)
-    return [attempt for attempt in lives.attempts(directory) if attempt is not None]
+    return list(lives.attempts(directory))
 
 
 def small(name: str, cpu: str = "2") -> Node:
@@ -127,6 +132,44 @@ def test_groups_are_rejected_by_name(tmp_path: Path) -> None:
         live(write(tmp_path, (0, small("n"))), options)
 
 
+def changes(seed: int) -> list[Event]:
+    """Pods of some shapes that come and go, more than there is room for at times, and nodes that come."""
+    dice, living = Random(seed), list[str]()
+    events: list[Event] = [(0, small(f"n{at}", "4")) for at in range(4)]
+    for at in range(90):
+        time = 1 + at * dice.choice((0.1, 0.5))
+        shape = dice.choice(({}, spread(), {"priority": 5}, apart()))
+        events.append((time, make_pod(f"p{at}", labels={"app": "a"}, requests={"cpu": "500m"}, spec=shape)))
+        living.append(f"p{at}")
+        while dice.random() < 0.45 and living:
+            events.append((time + 60, living.pop(dice.randrange(len(living)))))
+        if dice.random() < 0.03:
+            events.append((time, small(f"more-{at}", "4")))
+    return sorted(events, key=itemgetter(0))
+
+
+def spread() -> dict[str, Any]:
+    selector = {"matchLabels": {"app": "a"}}
+    constraint = {"maxSkew": 1, "topologyKey": HOSTNAME, "whenUnsatisfiable": "DoNotSchedule"}
+    return {"topologySpreadConstraints": [{**constraint, "labelSelector": selector}]}
+
+
+def apart() -> dict[str, Any]:
+    term = {"labelSelector": {"matchLabels": {"app": "b"}}, "topologyKey": HOSTNAME}
+    return {"affinity": {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}}
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_pods_placed_at_once_go_where_the_long_way_leads(
+    seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    directory = write(tmp_path, *changes(seed))
+    found = live(directory)
+    monkeypatch.setattr(AtOnce, "node_of", lambda *_: "")
+    assert found == live(directory)
+    assert any(not attempt.node for attempt in found)
+
+
 def test_the_same_bytes_come_out(tmp_path: Path) -> None:
     events: list[Event] = [(0, small(f"n{at}", "8")) for at in range(6)]
     for at in range(120):
@@ -135,12 +178,11 @@ def test_the_same_bytes_come_out(tmp_path: Path) -> None:
             events.append((1 + at / 7, f"p{at - 2}"))
     directory = write(tmp_path, *events)
     written = []
-    for hash_seed in ("0", "77"):
+    for hash_seed, threads in (("0", "1"), ("77", "4")):
         file = tmp_path / f"{hash_seed}.jsonl"
+        changed = {"PYTHONHASHSEED": hash_seed, "NUMBA_NUM_THREADS": threads, "OMP_NUM_THREADS": threads}
         command = [sys.executable, "-m", "mooring", "replay", str(directory), "--lives", "--to", str(file)]
-        ended = subprocess.run(
-            command, env=environment({"PYTHONHASHSEED": hash_seed}), capture_output=True, check=True
-        )
+        ended = subprocess.run(command, env=environment(changed), capture_output=True, check=True)
         written.append((ended.stdout, file.read_bytes()))
     assert written[0] == written[1]
     assert written[0][0].startswith(b"120 pods came")

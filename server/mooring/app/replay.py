@@ -12,7 +12,8 @@ from mooring.app.engine import build_core, configuration_of, parse_configuration
 from mooring.app.options import EngineOptions
 from mooring.app.scheduler import backoff_times
 from mooring.cluster.binding import LocalBinder
-from mooring.recordings.segments import RecordingError, header_of_recording, read_segment, segments_of
+from mooring.recordings.decoding import Advance
+from mooring.recordings.segments import RecordingError, header_of_recording
 from mooring.replay.again import Again, Compared, Ending, Skipped, Step
 from mooring.replay.lives import Lives
 from mooring.runtime.assembly import build_engine
@@ -91,26 +92,16 @@ class Replay:
     directory: Path
     again: Again
 
-    def steps(self) -> Iterator[Step]:
-        """Yield what each step brings; damage ends it, and is in the tally."""
+    def steps(self, advance: Advance = lambda _: None) -> Iterator[Step]:
+        """Yield what each step brings; damage ends it, and is in the tally. ``advance`` as of
+        ``read_recording``.
+        """
         try:
-            for step in self.again.decisions(self.directory):
+            for step in self.again.decisions(self.directory, advance):
                 self.tally.add(step)
                 yield step
         except RecordingError as error:
             self.tally.damage = error
-
-
-def count_entries(directory: Path) -> int:
-    """Return how many entries a recording has, as far as it can be read."""
-    count = 0
-    try:
-        for segment in segments_of(directory):
-            for _ in read_segment(segment):
-                count += 1
-    except RecordingError:
-        pass
-    return count
 
 
 def replay_of(directory: Path, options: EngineOptions, *, seed: int | None) -> Replay:
@@ -128,6 +119,8 @@ def replay_of(directory: Path, options: EngineOptions, *, seed: int | None) -> R
     """
     header = header_of_recording(directory)
     gates = dict(header.feature_gates)
+    # Checks would be made in another thread, and the recording says all that they could find.
+    options = replace(options, self_check_every=0)
     then = replace(options, config="", kube_version=header.kube_version, feature_gates=gates)
     now = replace(
         options,
@@ -158,6 +151,7 @@ def lives_of(directory: Path, options: EngineOptions, *, seed: int) -> Lives:
         options,
         kube_version=options.kube_version or header.kube_version,
         feature_gates=options.feature_gates or dict(header.feature_gates),
+        self_check_every=0,
     )
     registry = registry_of(options)
     configuration = _configuration(options, header, registry)

@@ -7,10 +7,11 @@ import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import TypeVar
 
 from rich.console import Console, RenderableType
-from rich.progress import track
+from rich.progress import Progress, track
 from rich.table import Table
 from rich.text import Text
 
@@ -144,3 +145,13 @@ def with_bar(steps: Iterable[T], count: int, doing: str, *, many: int) -> Iterab
         transient=True,
         disable=count < many or not sys.stderr.isatty(),
     )
+
+
+@contextmanager
+def bar_of(total: int, doing: str, *, many: int) -> Iterator[Callable[[int], object]]:
+    """Show a progress bar on a terminal while the block runs, when ``total`` is ``many``; gives what moves it
+    on.
+    """
+    hidden = total < many or not sys.stderr.isatty()
+    with Progress(console=Console(stderr=True), transient=True, disable=hidden) as progress:
+        yield partial(progress.advance, progress.add_task(doing, total=total))

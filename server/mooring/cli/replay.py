@@ -3,30 +3,29 @@
 from __future__ import annotations
 
 import argparse
-import json
-import sys
-from collections.abc import Iterable, Iterator
-from contextlib import ExitStack
-from dataclasses import asdict
+from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, TypeVar
+from typing import IO, TYPE_CHECKING, Any
+
+import msgspec
 
 from mooring.app.embedding import Option
-from mooring.cli.console import print_line, print_table, with_bar
+from mooring.cli.console import bar_of, print_line, print_table
 from mooring.cli.flags import Commands, Flags, add_deciding, add_output, engine_options
 from mooring.cli.output import EXIT_INVALID, EXIT_OK, complain, print_document
 from mooring.cli.values import seed
 
 if TYPE_CHECKING:
     from mooring.app.replay import Tally
+    from mooring.recordings.decoding import Advance
     from mooring.replay.again import Compared
 
-T = TypeVar("T")
+_encode = msgspec.json.Encoder().encode
 
 SHOWN = 20
 """Decisions that are listed."""
 
-MANY_ENTRIES = 20_000
+MANY_BYTES = 1 << 20
 """From here on a progress bar is shown."""
 
 
@@ -53,23 +52,24 @@ def _seed(text: str) -> int | None:
 def run(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
     """Carry it out."""
     with ExitStack() as files:
-        file = files.enter_context(Path(args.to).open("w", encoding="utf-8")) if args.to else None
+        file = files.enter_context(Path(args.to).open("wb")) if args.to else None
         return (_live if args.lives else _decide)(args, options, file)
 
 
-def _decide(args: argparse.Namespace, options: tuple[Option, ...], file: IO[str] | None) -> int:
+def _decide(args: argparse.Namespace, options: tuple[Option, ...], file: IO[bytes] | None) -> int:
     """Make the decisions again."""
     from mooring.app.replay import replay_of
     from mooring.replay.again import Compared, Ending
 
     replay = replay_of(Path(args.directory), engine_options(args, options), seed=args.seed)
     listed: list[Compared] = []
-    for step in _shown(replay.steps(), args):
-        if not isinstance(step, Compared):
-            continue
-        _write(_document(step), file)
-        if step.ending not in (Ending.SAME, Ending.TIE) and len(listed) < SHOWN:
-            listed.append(step)
+    with _progress(args) as advance:
+        for step in replay.steps(advance):
+            if not isinstance(step, Compared):
+                continue
+            _write(_document(step), file)
+            if step.ending not in (Ending.SAME, Ending.TIE) and len(listed) < SHOWN:
+                listed.append(step)
     if args.output != "table":
         print_document(args.output, _summary(replay.tally, listed))
     else:
@@ -80,20 +80,20 @@ def _decide(args: argparse.Namespace, options: tuple[Option, ...], file: IO[str]
     return EXIT_OK
 
 
-def _live(args: argparse.Namespace, options: tuple[Option, ...], file: IO[str] | None) -> int:
+def _live(args: argparse.Namespace, options: tuple[Option, ...], file: IO[bytes] | None) -> int:
     """Let the pods live again."""
     from mooring.app.replay import lives_of
     from mooring.recordings.segments import RecordingError
 
     lives = lives_of(Path(args.directory), engine_options(args, options), seed=args.seed or 0)
     tried, damage = 0, None
-    try:
-        for attempt in _shown(lives.attempts(Path(args.directory)), args):
-            if attempt is not None:
+    with _progress(args) as advance:
+        try:
+            for attempt in lives.attempts(Path(args.directory), advance):
                 tried += 1
-                _write(asdict(attempt), file)
-    except RecordingError as error:
-        damage = error
+                _write(attempt, file)
+        except RecordingError as error:
+            damage = error
     counts = {
         "arrived": lives.arrived,
         "bound": lives.bound,
@@ -112,18 +112,17 @@ def _live(args: argparse.Namespace, options: tuple[Option, ...], file: IO[str] |
     return EXIT_OK if damage is None else EXIT_INVALID
 
 
-def _shown(steps: Iterator[T], args: argparse.Namespace) -> Iterable[T]:
-    """Yield the steps, with a progress bar on a terminal."""
-    from mooring.app.replay import count_entries
+def _progress(args: argparse.Namespace) -> AbstractContextManager[Advance]:
+    """Show on a terminal how much of the recording is read."""
+    from mooring.recordings.segments import size_of_recording
 
-    count = count_entries(Path(args.directory)) if sys.stderr.isatty() else 0
-    return with_bar(steps, count, doing="replaying", many=MANY_ENTRIES)
+    return bar_of(size_of_recording(Path(args.directory)), "replaying", many=MANY_BYTES)
 
 
-def _write(document: dict[str, Any], file: IO[str] | None) -> None:
+def _write(document: object, file: IO[bytes] | None) -> None:
     """Write a line of JSON."""
     if file is not None:
-        print(json.dumps(document, ensure_ascii=False), file=file)
+        file.write(_encode(document) + b"\n")
 
 
 def _document(step: Compared) -> dict[str, Any]:

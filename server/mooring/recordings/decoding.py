@@ -75,16 +75,22 @@ class Missing:
 Happening = Began | Changed | Decided | Missing
 """What a recording says, in order."""
 
+Advance = Callable[[int], object]
+"""Is told how many more bytes of a recording were read."""
+
 MakeKind = Callable[[Pod], PodKind]
 """Makes what pods of a template have in common, by the rules of a state."""
 
 
-def read_recording(directory: Path, kind_of: MakeKind) -> Iterator[Happening]:
+def read_recording(
+    directory: Path, kind_of: MakeKind, advance: Advance = lambda _: None
+) -> Iterator[Happening]:
     """Yield what a recording says.
 
     Args:
         directory: Where its files are.
         kind_of: Makes the kinds of its pods.
+        advance: Called with the number of bytes that were read since the last call.
 
     Raises:
         RecordingError: It ends, or a file of it can't be read from some place on.
@@ -93,7 +99,7 @@ def read_recording(directory: Path, kind_of: MakeKind) -> Iterator[Happening]:
     if not segments:
         raise no_recording(directory)
     for at, segment in enumerate(segments):
-        yield from _Decoder(kind_of, first=at == 0).read(segment)
+        yield from _Decoder(kind_of, first=at == 0).read(segment, advance)
 
 
 class _Decoder:
@@ -110,10 +116,10 @@ class _Decoder:
         self._kinds: dict[int, PodKind] = {}
         self._checkpoint = True
 
-    def read(self, segment: Path) -> Iterator[Happening]:
+    def read(self, segment: Path, advance: Advance) -> Iterator[Happening]:
         """Yield what it says; a checkpoint only where it says anything new."""
         known = False
-        for place, entry in read_segment(segment):
+        for place, entry in read_segment(segment, advance):
             content = entry.WhichOneof("content")
             if content == "header":
                 known = entry.header.continues and not self._first

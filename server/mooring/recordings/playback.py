@@ -15,7 +15,7 @@ from mooring.cluster.kinds import ClusterObject
 from mooring.cluster.state import State
 from mooring.framework.errors import InvalidArgumentError
 from mooring.framework.resources import ResourceError
-from mooring.recordings.decoding import Began, Changed, Decided, Happening, Missing, read_recording
+from mooring.recordings.decoding import Advance, Began, Changed, Decided, Happening, Missing, read_recording
 from mooring.recordings.segments import RecordingError
 
 ARRIVAL_MICROS = 1_000_000
@@ -25,16 +25,17 @@ WINDOW = 1 << 12
 """How many entries behind what it didn't see yet a decision may stand: it is noted when it ends."""
 
 
-def play(directory: Path, state: State) -> Iterator[Happening]:
+def play(directory: Path, state: State, advance: Advance = lambda _: None) -> Iterator[Happening]:
     """Yield what a recording says, in the order in which it happened, and write it to ``state``.
 
     The state has nothing else. When a decision is yielded, the state is as the decision met it; a change is
-    written when the next step is asked for. The state's versions are its own.
+    written when the next step is asked for. The state's versions are its own. ``advance`` as of
+    ``read_recording``.
 
     Raises:
         RecordingError: The recording can't be read from some place on; all before that was yielded.
     """
-    for happening in in_order(read_recording(directory, state.kind_of)):
+    for happening in in_order(read_recording(directory, state.kind_of, advance)):
         yield happening
         follow(state, happening)
 

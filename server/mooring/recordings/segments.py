@@ -6,14 +6,14 @@ docs/recordings.md has the layout for those who read it without this module.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
 from typing import BinaryIO
 
 from google.protobuf.message import DecodeError
-from google.protobuf.proto import parse_length_prefixed, serialize_length_prefixed
+from google.protobuf.proto import serialize_length_prefixed
 
 from mooring.framework.errors import InvalidArgumentError
 from mooring.v1 import recording_pb2 as pb
@@ -32,6 +32,7 @@ MAX_FRAME_BYTES = 64 << 20
 """No frame is larger: one that says so is damaged."""
 
 _CHUNK_BYTES = 1 << 20
+_MAX_LENGTH_BITS = 28
 _LEVEL = 3
 
 
@@ -132,19 +133,29 @@ def no_recording(directory: Path) -> InvalidArgumentError:
     return RecordingError.at(str(directory), "has no recording: there is no file segment-*.zst")
 
 
-def read_segment(path: Path) -> Iterator[tuple[Place, pb.RecordingEntry]]:
-    """Yield the entries of a file, each with its place.
+def size_of_recording(directory: Path) -> int:
+    """Return how many bytes its files have."""
+    return sum(path.stat().st_size for path in segments_of(directory))
+
+
+def read_segment(
+    path: Path, advance: Callable[[int], object] = lambda _: None
+) -> Iterator[tuple[Place, pb.RecordingEntry]]:
+    """Yield the entries of a file, each with its place; ``advance`` is told how many more bytes are read.
 
     Raises:
         RecordingError: The file is cut, damaged, of another version, or none; all before that was yielded.
     """
-    first = True
+    first, told = True, 0
     for place, messages in _frames(path):
+        advance(place.offset - told)
+        told = place.offset
         for entry in _messages_of(messages, place):
             if first:
                 _check_header(entry, place)
                 first = False
             yield place, entry
+    advance(path.stat().st_size - told)
     if first:
         raise RecordingError.at(str(path), "is empty; a recording begins with a header")
 
@@ -181,14 +192,40 @@ def _frames(path: Path) -> Iterator[tuple[Place, bytes]]:
 
 
 def _messages_of(data: bytes, place: Place) -> Iterator[pb.RecordingEntry]:
-    messages = BytesIO(data)
-    while messages.tell() < len(data):
+    parse, at, end = pb.RecordingEntry.FromString, 0, len(data)
+    while at < end:
         try:
-            yield parse_length_prefixed(pb.RecordingEntry, messages)
-        except (DecodeError, ValueError) as error:
-            raise RecordingError.at(
-                str(place), f"has something that is not an entry ({error}); what comes before it is fine"
-            ) from None
+            begins, length = _varint(data, at)
+            at = begins + length
+            entry = parse(data[begins:at])
+        except (DecodeError, IndexError, ValueError) as error:
+            raise _no_entry(place, str(error)) from None
+        if at > end:
+            raise _no_entry(place, "it ends within one")
+        yield entry
+
+
+def _no_entry(place: Place, why: str) -> InvalidArgumentError:
+    text = f"has something that is not an entry ({why}); what comes before it is fine"
+    return RecordingError.at(str(place), text)
+
+
+def _varint(data: bytes, at: int) -> tuple[int, int]:
+    """Return where the varint that begins ``at`` ends, and its value.
+
+    Raises:
+        IndexError: The data ends within it.
+        ValueError: It is longer than a length can be.
+    """
+    value, shift = data[at], 7
+    # The highest bit of each byte says that another one follows.
+    while value >> shift:
+        if shift > _MAX_LENGTH_BITS:
+            raise ValueError("no length is as long")
+        at += 1
+        value += (data[at] - 1) << shift
+        shift += 7
+    return at + 1, value
 
 
 def _check_header(entry: pb.RecordingEntry, place: Place) -> None:

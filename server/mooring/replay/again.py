@@ -12,7 +12,7 @@ from mooring.cluster.journal import PodEntry
 from mooring.cluster.state import State
 from mooring.framework import Pod
 from mooring.framework.errors import MooringError
-from mooring.recordings.decoding import Changed, Decided, Missing, read_recording
+from mooring.recordings.decoding import Advance, Changed, Decided, Missing, read_recording
 from mooring.recordings.playback import follow, in_order, in_order_of_arrival, play
 from mooring.replay.causes import cause_of
 from mooring.runtime.cycle.candidates import ALL_NODES
@@ -104,17 +104,17 @@ class Again:
     seed: int | None = None
     observed: bool = False
 
-    def decisions(self, directory: Path) -> Iterator[Step]:
-        """Yield what each step of the recording brings.
+    def decisions(self, directory: Path, advance: Advance = lambda _: None) -> Iterator[Step]:
+        """Yield what each step of the recording brings; ``advance`` as of ``read_recording``.
 
         Raises:
             RecordingError: It can't be read from some place on; all before that was yielded.
         """
         if self.observed:
-            yield from self._observed(directory)
+            yield from self._observed(directory, advance)
             return
         placed: list[str] = []
-        for happening in play(directory, self.state):
+        for happening in play(directory, self.state, advance):
             if isinstance(happening, Decided):
                 if happening.message.earlier_count < len(placed) or not happening.message.earlier_count:
                     self._forget(placed)
@@ -130,12 +130,13 @@ class Again:
                 if gap.decision_count:
                     yield Skipped("it is missing in the recording", gap.decision_count)
 
-    def _observed(self, directory: Path) -> Iterator[Step]:
+    def _observed(self, directory: Path, advance: Advance) -> Iterator[Step]:
         """Yield what each binding of another scheduler brings.
 
         Bindings are seen in the order in which they were written, and were decided in that of the queue.
         """
-        for happening in in_order_of_arrival(in_order(read_recording(directory, self.state.kind_of))):
+        happenings = read_recording(directory, self.state.kind_of, advance)
+        for happening in in_order_of_arrival(in_order(happenings)):
             if isinstance(happening, Changed):
                 decided = self._binding(happening)
                 yield None if decided is None else self._decide(decided, [])[0]

@@ -8,20 +8,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+import msgspec
 from msgspec.structs import replace
 
-from mooring.cluster.journal import Entry, NodeEntry, PodEntry
+from mooring.cluster.journal import NodeEntry, ObjectEntry, PodEntry
 from mooring.cluster.kinds import Change, Put, Remove
 from mooring.cluster.state import State
-from mooring.framework import Pod
+from mooring.framework import ObjectChange, Pod
 from mooring.framework.errors import InvalidArgumentError, MooringError
+from mooring.framework.pod_table import PodRecord
 from mooring.framework.releases import Gates
-from mooring.recordings.decoding import Changed, read_recording
-from mooring.recordings.playback import in_order
+from mooring.recordings.decoding import Advance, Changed, read_recording
+from mooring.replay.at_once import AtOnce
 from mooring.runtime.commit.binding_cycle import BindingCycle
 from mooring.runtime.commit.clock import ManualClock
 from mooring.runtime.commit.committer import Committer
@@ -48,8 +49,7 @@ from mooring.scheduler.scheduling_failure import failed, rejected_by_nodes, reje
 SOURCE = "recording"
 
 
-@dataclass(frozen=True, slots=True)
-class PlayedAttempt:
+class PlayedAttempt(msgspec.Struct, frozen=True, gc=False):
     """How one attempt ended.
 
     Attributes:
@@ -103,6 +103,7 @@ class Lives:
         profiles = engine.profiles
         self._room = profiles.waiting
         self._profiles = deciding(profiles)
+        self._at_once = AtOnce(engine, self._profiles, seed)
         self._committer = Committer(BindingCycle(engine, clock=self._clock))
         rules = {
             name: rules_of(
@@ -119,66 +120,101 @@ class Lives:
         self._feed = ChangeFeed(self._queue, state, profiles, gates, self._room, lambda: None)
         self._feed.follow_state()
 
-    def attempts(self, directory: Path) -> Iterator[PlayedAttempt | None]:
-        """Yield each attempt, and None for each change of the cluster.
+    def attempts(self, directory: Path, advance: Advance = lambda _: None) -> Iterator[PlayedAttempt]:
+        """Yield each attempt; ``advance`` as of ``read_recording``.
 
         Raises:
             RecordingError: The recording can't be read from some place on; all before that was played.
         """
-        for happening in in_order(read_recording(directory, self._state.kind_of)):
+        # Changes stand in the order in which they happened; only decisions, which are not read, come later.
+        for happening in read_recording(directory, self._state.kind_of, advance):
             if isinstance(happening, Changed):
                 yield from self._until(happening.time / 1e6)
-                changes = self._changes_of(happening.entry)
-                if changes:
-                    self._state.apply(SOURCE, changes)
-                    yield from self._try_all()
-                yield None
+                if isinstance(happening.entry, PodEntry):
+                    yield from self._pod(happening.entry)
+                else:
+                    yield from self._apply(self._change_of(happening.entry))
         # Whoever waits for a backoff gets the attempt that follows it.
         yield from self._until(self._clock.now() + self._times.longest + 1)
 
     def _until(self, time: float) -> Iterator[PlayedAttempt]:
         """Let time pass."""
         while self._clock.now() < time:
-            if not self._clock.now() or not (any(self._queue.count_pods().values()) or self._waiting):
+            if not self._clock.now() or not self._anything_waits():
                 self._clock.advance_to(time)
             else:
                 pause = max(self._queue.move_due_pods(), 0.001)
                 self._clock.advance_to(min(time, self._clock.now() + pause))
                 yield from self._try_all()
 
-    def _changes_of(self, entry: Entry) -> list[Change]:
-        """Return what a source would deliver; placements of pods that came without a node are left out."""
-        if isinstance(entry, PodEntry):
-            return self._pod_changes(entry)
-        if isinstance(entry, NodeEntry):
-            if entry.new is not None:
-                self._nodes[entry.row] = entry.new.metadata.name
-                return [Put(entry.new)]
-            return [Remove("Node", "", self._nodes.pop(entry.row, ""))]
-        if entry.new is not None:
-            return [Put(entry.new)]
-        return [Remove(entry.kind.__name__, *entry.key)]
+    def _anything_waits(self) -> bool:
+        return bool(len(self._queue) or self._waiting)
 
-    def _pod_changes(self, entry: PodEntry) -> list[Change]:
-        record = entry.new
+    def _change_of(self, entry: NodeEntry | ObjectEntry) -> Change:
+        """Return what a source would deliver."""
+        if entry.new is not None:
+            if isinstance(entry, NodeEntry):
+                self._nodes[entry.row] = entry.new.metadata.name
+            return Put(entry.new)
+        if isinstance(entry, NodeEntry):
+            return Remove("Node", "", self._nodes.pop(entry.row, ""))
+        return Remove(entry.kind.__name__, *entry.key)
+
+    def _apply(self, change: Change) -> Iterator[PlayedAttempt]:
+        """Let a source deliver it, and try whom it helps."""
+        self._state.apply(SOURCE, [change])
+        yield from self._try_all()
+
+    def _pod(self, entry: PodEntry) -> Iterator[PlayedAttempt]:
+        """Let a pod come, change or go; where it was placed when it was recorded is nothing to follow."""
+        uid, record = entry.uid, entry.new
+        placed = self._recorded.get(uid)
         if record is None:
-            known = self._state.snapshot.pods.get(entry.uid)
-            self._recorded.pop(entry.uid, None)
-            self._evicted.discard(entry.uid)
-            return [] if known is None else [Remove("Pod", known.namespace, known.name, entry.uid)]
-        if entry.uid in self._evicted:
-            return []
-        lives = entry.uid in self._recorded
-        if not lives and record.node_name and not record.assumed:
-            return [Put(record.pod)]
-        if not lives:
+            self._recorded.pop(uid, None)
+            self._evicted.discard(uid)
+            yield from self._leave(uid)
+        elif uid in self._evicted:
+            pass
+        elif placed is None and record.node_name and not record.assumed:
+            yield from self._apply(Put(record.pod))
+        elif placed is None:
             self.arrived += 1
-        if lives and (record.node_name or self._recorded[entry.uid]):
-            self._recorded[entry.uid] = self._recorded[entry.uid] or record.node_name
-            return []
-        self._recorded[entry.uid] = record.node_name
-        pod = record.pod
-        return [Put(replace(pod, spec=replace(pod.spec, node_name="")) if record.node_name else pod)]
+            self._recorded[uid] = record.node_name
+            yield from self._come(_without_node(record), record)
+        elif placed or record.node_name:
+            self._recorded[uid] = placed or record.node_name
+        else:
+            yield from self._apply(Put(record.pod))
+
+    def _come(self, pod: Pod, record: PodRecord) -> Iterator[PlayedAttempt]:
+        """Let a pod come that has no node: whoever else waits was tried before, and got none."""
+        node = self._at_once.node_of(pod, record.kind)
+        if not node:
+            yield from self._apply(Put(pod))
+            return
+        self.bound += 1
+        yield PlayedAttempt(self._clock.now(), pod.key, record.uid, 1, node)
+        if self._anything_waits():
+            self._feed.note_change(ObjectChange("Pod", None, _on_node(pod, node)))
+            yield from self._try_all()
+
+    def _leave(self, uid: str) -> Iterator[PlayedAttempt]:
+        """Let a pod go."""
+        if uid in self._state.snapshot.pods.records:
+            self._remove(uid)
+            if self._anything_waits():
+                yield from self._try_all()
+
+    def _remove(self, uid: str) -> None:
+        """Take a pod out of the state, and let the queue know."""
+        record = self._state.snapshot.pods.records[uid]
+        if not record.assumed or uid in self._waiting:
+            self._state.apply(SOURCE, [Remove("Pod", record.namespace, record.name, uid)])
+            return
+        # It was placed at once, and no source has it.
+        self._state.discard(uid)
+        if self._anything_waits():
+            self._feed.note_change(ObjectChange("Pod", record.pod, None))
 
     def _try_all(self) -> Iterator[PlayedAttempt]:
         """Try all that is ready."""
@@ -227,8 +263,7 @@ class Lives:
                 self._queue.end_attempt(item.uid)
                 self.bound += 1
                 # As the API server would tell it: this, and later that it is gone, may help others.
-                bound = replace(item.pod, spec=replace(item.pod.spec, node_name=node))
-                self._state.apply(SOURCE, [Put(bound)])
+                self._state.apply(SOURCE, [Put(_on_node(item.pod, node))])
                 return self._attempt(item, node)
             failure = rejected_by_plugin(status, node)
         self._queue.give_back(item, failure.rejection)
@@ -260,10 +295,17 @@ class Lives:
 
     def _evict(self, victims: tuple[Pod, ...]) -> None:
         for pod in victims:
-            meta = pod.metadata
             self.preempted += 1
-            self._evicted.add(meta.uid)
-            self._state.apply(SOURCE, [Remove("Pod", meta.namespace, meta.name, meta.uid)])
+            self._evicted.add(pod.metadata.uid)
+            self._remove(pod.metadata.uid)
 
     def _attempt(self, item: QueuedPod, node: str = "", message: str = "") -> PlayedAttempt:
         return PlayedAttempt(self._clock.now(), item.pod.key, item.uid, item.attempts, node, message)
+
+
+def _on_node(pod: Pod, node: str) -> Pod:
+    return replace(pod, spec=replace(pod.spec, node_name=node))
+
+
+def _without_node(record: PodRecord) -> Pod:
+    return replace(record, node_name="").pod if record.node_name else record.pod

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Sequence
+from operator import itemgetter
 
 import msgspec
 import numpy as np
@@ -24,6 +26,8 @@ _MAX_AFFINITIES = 1 << 10
 """Changes of pods with terms about others that are remembered."""
 
 _MAX_NEXT_IDS, _MAX_USAGES = 1 << 20, 1 << 12
+
+_version_of = itemgetter(0)
 
 
 class Changes(msgspec.Struct, frozen=True):
@@ -95,10 +99,12 @@ class ChangeTracker:
 
         With ``concerned`` only pods with terms count of which it says yes.
         """
-        moved = [part for part, at in self._moved.items() if part in parts and at > version]
+        moved = [part for part, at in self._moved.items() if at > version and part in parts]
         if concerned is None or moved != [Part.AFFINITIES] or version < self._affinities_since:
             return bool(moved)
-        kinds = {kind.affinity_key: kind for at, kind in self._affinities.copy() if at > version}
+        noted = self._affinities
+        later = noted[bisect_right(noted, version, key=_version_of) :]
+        kinds = {kind.affinity_key: kind for _, kind in later}
         if version < self._affinities_since:
             # Some is gone from the list meanwhile.
             return True

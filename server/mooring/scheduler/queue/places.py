@@ -65,6 +65,9 @@ class Places:
     def __contains__(self, uid: str) -> bool:
         return uid in self.unschedulable or uid in self.active or uid in self.backoff
 
+    def __len__(self) -> int:
+        return len(self.active) + len(self.backoff) + len(self.unschedulable)
+
     def __iter__(self) -> Iterator[QueuedEntity]:
         yield from self.active
         yield from self.backoff

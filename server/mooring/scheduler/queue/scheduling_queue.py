@@ -100,6 +100,11 @@ class SchedulingQueue:
         self._next_backoff_flush = math.floor(now) + BACKOFF_FLUSH_SECONDS
         self._next_unschedulable_flush = now
 
+    def __len__(self) -> int:
+        """Return how many pods that are alone, and groups, wait to be tried."""
+        with self._lock:
+            return len(self._places)
+
     def add_pod(self, pod: Pod) -> None:
         """Add a new pod."""
         with self._lock:
