@@ -17,6 +17,8 @@ from dataclasses import dataclass
 from operator import itemgetter
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from mooring import __version__
 from mooring.cluster.journal import Entry
 from mooring.cluster.state import State
@@ -191,7 +193,7 @@ class Recorder:
         self._write(changes, decisions)
 
     def _write(
-        self, changes: Sequence[tuple[int, Entry]], decisions: Sequence[tuple[int, Record, Pod | None]]
+        self, changes: Sequence[tuple[int, Entry]], decisions: Sequence[tuple[int, Record, PodRecord | None]]
     ) -> None:
         """Write both in the order of the state's versions: a decision before what changed its version."""
         now = _micros()
@@ -199,7 +201,7 @@ class Recorder:
             ((version, 1), self._encoder.change(entry, now, version)) for version, entry in changes
         ]
         news += [
-            ((record.state_version, 0), self._encoder.decision(seq, record, self._pod_record(pod), now))
+            ((record.state_version, 0), self._encoder.decision(seq, record, pod, now))
             for seq, record, pod in decisions
         ]
         # Sorting is stable: what is of one version stays in its order.
@@ -217,7 +219,7 @@ class Recorder:
                 time.sleep(REST_TIMES * (time.thread_time() - began))
                 began = time.thread_time()
 
-    def _new_decisions(self) -> Iterator[tuple[int, Record, Pod | None]]:
+    def _new_decisions(self) -> Iterator[tuple[int, Record, PodRecord | None]]:
         """Yield what was decided since the last call, with pods that the state may not have."""
         noted = self._recorded.decisions
         if noted is None:
@@ -227,15 +229,22 @@ class Recorder:
                 lost = first - self._seq - 1
                 self._gap(pb.GapEntry(decision_count=lost, reason="decisions were made faster than written"))
             if isinstance(entry, BatchRecord):
+                likes = [self._pod_record(template) for template, _ in entry.templates]
                 for at in range(max(0, self._seq + 1 - first), len(entry)):
-                    yield first + at, entry.record(at), entry.pod(at)
+                    like = likes[entry.indices[at]]
+                    yield (
+                        first + at,
+                        entry.record(at),
+                        replace(like, name=entry.names[at], uid=entry.uids[at]),
+                    )
                 self._seq = first + len(entry) - 1
             elif first > self._seq:
-                yield first, entry, None if entry.details.attempt else entry.subject()
+                pod = None if entry.details.attempt else entry.subject()
+                yield first, entry, None if pod is None else self._pod_record(pod)
                 self._seq = first
 
-    def _pod_record(self, pod: Pod | None) -> PodRecord | None:
-        return None if pod is None else record_of_pod(pod, self._recorded.state.kind_of(pod))
+    def _pod_record(self, pod: Pod) -> PodRecord:
+        return record_of_pod(pod, self._recorded.state.kind_of(pod))
 
     def _fall_behind(self) -> None:
         """Go on with what there is now: changes are lost."""

@@ -8,12 +8,10 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from io import BytesIO
 from pathlib import Path
 from typing import BinaryIO
 
 from google.protobuf.message import DecodeError
-from google.protobuf.proto import serialize_length_prefixed
 
 from mooring.framework.errors import InvalidArgumentError
 from mooring.v1 import recording_pb2 as pb
@@ -33,6 +31,8 @@ MAX_FRAME_BYTES = 64 << 20
 
 _CHUNK_BYTES = 1 << 20
 _MAX_LENGTH_BITS = 28
+_MORE = 1 << 7
+"""In a byte of a varint: another one follows."""
 _LEVEL = 3
 
 
@@ -68,7 +68,7 @@ class SegmentWriter:
         self.path = path
         self.size = 0
         self._file: BinaryIO = path.open("xb")
-        self._messages = BytesIO()
+        self._messages = bytearray()
 
     def add(self, entry: pb.RecordingEntry) -> None:
         """Write one more entry; it is in the file after ``flush``.
@@ -76,8 +76,14 @@ class SegmentWriter:
         Raises:
             OSError: The file can't be written.
         """
-        serialize_length_prefixed(entry, self._messages)
-        if self._messages.tell() >= FRAME_BYTES:
+        data = entry.SerializeToString()
+        length = len(data)
+        while length >= _MORE:
+            self._messages.append(length & (_MORE - 1) | _MORE)
+            length >>= 7
+        self._messages.append(length)
+        self._messages += data
+        if len(self._messages) >= FRAME_BYTES:
             self.flush()
 
     def flush(self) -> None:
@@ -86,16 +92,16 @@ class SegmentWriter:
         Raises:
             OSError: The file can't be written.
         """
-        if self._messages.tell():
+        if self._messages:
             options: dict[int, int] = {
                 zstd.CompressionParameter.compression_level: _LEVEL,
                 zstd.CompressionParameter.checksum_flag: 1,
             }
-            frame = zstd.compress(self._messages.getvalue(), options=options)
+            frame = zstd.compress(self._messages, options=options)
             self._file.write(frame)
             self._file.flush()
             self.size += len(frame)
-            self._messages = BytesIO()
+            self._messages = bytearray()
 
     def close(self) -> None:
         """End the file."""

@@ -20,6 +20,9 @@ from mooring.v1 import decision_service_pb2 as pb
 from mooring.v1 import nodes_pb2, objects_pb2
 from mooring.v1 import scheduling_service_pb2 as scheduling_pb
 
+_KINDS = {kind: pb.DecisionKind.Value(f"DECISION_KIND_{kind.name}") for kind in DecisionKind}
+_RESULTS = {result: pb.DecisionResult.Value(f"DECISION_RESULT_{result.name}") for result in DecisionResult}
+
 
 @dataclass(frozen=True, slots=True)
 class ExplainedNodes:
@@ -117,12 +120,12 @@ def reference(record: Record) -> objects_pb2.PodReference:
 
 def kind_message(kind: DecisionKind) -> pb.DecisionKind.ValueType:
     """Return a kind on the wire."""
-    return pb.DecisionKind.Value(f"DECISION_KIND_{kind.name}")
+    return _KINDS[kind]
 
 
 def result_message(result: DecisionResult) -> pb.DecisionResult.ValueType:
     """Return a result on the wire."""
-    return pb.DecisionResult.Value(f"DECISION_RESULT_{result.name}")
+    return _RESULTS[result]
 
 
 def filter_of(message: pb.DecisionFilter) -> DecisionFilter:
@@ -154,13 +157,11 @@ def filter_of(message: pb.DecisionFilter) -> DecisionFilter:
 
 def timestamp(seconds: float) -> Timestamp:
     """Return a time on the wire."""
-    answer = Timestamp()
-    answer.FromNanoseconds(int(seconds * 1e6) * 1_000)
-    return answer
+    whole, micros = divmod(int(seconds * 1e6), 1_000_000)
+    return Timestamp(seconds=whole, nanos=micros * 1_000)
 
 
 def duration(seconds: float) -> Duration:
     """Return a duration on the wire."""
-    answer = Duration()
-    answer.FromNanoseconds(int(seconds * 1e9))
-    return answer
+    whole, nanos = divmod(int(seconds * 1e9), 1_000_000_000)
+    return Duration(seconds=whole, nanos=nanos)
