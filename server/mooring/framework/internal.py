@@ -224,6 +224,14 @@ def shape_of(pod: Pod) -> Pod:
     )
 
 
+def may_have_claims(pod: Pod) -> bool:
+    """Return whether a ``ClaimReader`` could read anything of ``pod``; cheap, for each decision."""
+    spec = pod.spec
+    if spec.volumes or spec.resource_claims or spec.init_containers or spec.overhead or spec.resources:
+        return True
+    return any("/" in name for container in spec.containers for name in container.resources.requests)
+
+
 def without_claims(pod: Pod) -> Pod:
     """``pod`` as if it had no claims and no disks, for plugins that are no ``ClaimReader``."""
     spec, status = pod.spec, pod.status

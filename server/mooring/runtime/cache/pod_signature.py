@@ -17,6 +17,7 @@ from mooring.framework.internal import (
     SignedBySelectors,
     SignedByShape,
     asked_by,
+    may_have_claims,
     shape_of,
 )
 from mooring.framework.memory import share_of_memory
@@ -162,6 +163,8 @@ class Signer:
 
     def apart(self, pod: Pod, profile: Profile) -> Apart | None:
         """Return the profile in two, if ``pod`` has claims that some of its plugins read, and no others."""
+        if not may_have_claims(pod):
+            return None
         reading = [name for name, reader in self._of(profile).claim_readers if reader.reads_claims_of(pod)]
         if not reading:
             return None
