@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
+import errno
+import io
 import shutil
+import threading
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from mooring.app.options import DecisionOptions
 from mooring.cluster.kinds import Put, Remove
 from mooring.cluster.state import State
+from mooring.recordings import recorder as recorder_module
 from mooring.recordings.decoding import Began, Changed, Decided, Happening, Missing
 from mooring.recordings.limits import RecordingLimits
 from mooring.recordings.playback import play
-from mooring.recordings.segments import RecordingError, SegmentWriter, segment_path, segments_of
+from mooring.recordings.segments import (
+    FORMAT_VERSION,
+    RecordingError,
+    SegmentWriter,
+    segment_path,
+    segments_of,
+)
 from mooring.testing import make_node, make_pod
 from mooring.v1 import recording_pb2 as pb
 from tests.recordings.recorded import record_churn, recorder_of, until
@@ -106,6 +117,67 @@ def test_what_was_lost_is_said(tmp_path: Path) -> None:
     assert missing.gap.change_count == recorder.dropped
     assert "faster" in missing.gap.reason
     assert contents(played) == live
+
+
+class Full(io.FileIO):
+    """A file on a disk that is full in the middle of what is written."""
+
+    def write(self, data: Any) -> int:
+        super().write(memoryview(data)[: len(data) // 2])
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+
+def test_a_full_disk_leaves_whole_frames(tmp_path: Path) -> None:
+    file = segment_path(tmp_path, 1)
+    writer = SegmentWriter(file)
+    writer.add(pb.RecordingEntry(header=pb.RecordingHeader(format_version=FORMAT_VERSION)))
+    writer.flush()
+    writer._file.close()
+    writer._file = Full(file, "r+b")
+    writer._file.seek(writer.size)
+    writer.add(pb.RecordingEntry(checkpoint_end=pb.CheckpointEnd()))
+    for write in (writer.flush, writer.close):
+        with pytest.raises(OSError, match="No space left"):
+            write()
+    assert file.stat().st_size == writer.size
+    assert heard(tmp_path)[1] is None
+
+
+def test_what_could_not_be_written_is_said_and_another_file_begun(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recorder_module, "FAILED_SECONDS", 0.01)
+    played, full = State(), threading.Event()
+    write = SegmentWriter._write
+
+    def fail(writer: SegmentWriter, frame: bytes) -> None:
+        if full.is_set():
+            raise OSError(errno.ENOSPC, "No space left on device")
+        write(writer, frame)
+
+    monkeypatch.setattr(SegmentWriter, "_write", fail)
+    with world(make_node("n")) as w, recorder_of(w, tmp_path) as recorder:
+        full.set()
+        w.state.apply("test", [Put(make_pod("p", node="n"))])
+        until(lambda: recorder.errors > 0)
+        full.clear()
+        live = contents(w.state)
+        entries = recorder.entries
+        until(lambda: recorder.entries > entries)
+    happenings, error = heard(tmp_path, played)
+    assert error is None
+    assert "could not be written" in next(each.gap.reason for each in happenings if isinstance(each, Missing))
+    assert contents(played) == live
+
+
+def test_what_is_being_written_can_be_read(tmp_path: Path) -> None:
+    with world(make_node("n")) as w, recorder_of(w, tmp_path) as recorder:
+        for at in range(60):
+            w.state.apply("test", [Put(make_pod(f"p{at}", node="n"))])
+            until(lambda seen=recorder.entries: recorder.entries > seen)  # type: ignore[misc]
+            happenings, error = heard(tmp_path)
+            assert error is None or "is cut off" in str(error) or "is empty" in str(error)
+    assert len(heard(tmp_path)[0]) > len(happenings) > 0
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,6 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
 
 from google.protobuf.message import DecodeError
 
@@ -67,7 +66,7 @@ class SegmentWriter:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.size = 0
-        self._file: BinaryIO = path.open("xb")
+        self._file = path.open("xb", buffering=0)
         self._messages = bytearray()
 
     def add(self, entry: pb.RecordingEntry) -> None:
@@ -98,10 +97,20 @@ class SegmentWriter:
                 zstd.CompressionParameter.checksum_flag: 1,
             }
             frame = zstd.compress(self._messages, options=options)
-            self._file.write(frame)
-            self._file.flush()
-            self.size += len(frame)
+            self._write(frame)
             self._messages = bytearray()
+
+    def _write(self, frame: bytes) -> None:
+        """Write a whole frame or, where the disk is full, nothing of it."""
+        rest = memoryview(frame)
+        try:
+            while rest:
+                rest = rest[self._file.write(rest) :]
+        except OSError:
+            self._file.truncate(self.size)
+            self._file.seek(self.size)
+            raise
+        self.size += len(frame)
 
     def close(self) -> None:
         """End the file."""
