@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from mooring.framework.releases import FEATURE_GATES
 from tests.e2e.build import BIN, kubernetes
 from tests.process import environment
 from tests.upstream.integration.build import MODULE, SUITE, binary
@@ -25,6 +26,7 @@ COMMANDS = {
 
 NOT_APPLICABLE = "not applicable"
 _STARTED = "scheduler process: started"
+_REJECTED = "scheduler process: it ended"
 _REFUSED = "NOT APPLICABLE: "
 _ENDED = {"pass": "passed", "fail": "failed", "skip": "skipped"}
 
@@ -96,13 +98,21 @@ def _outcome(name: str, cases: dict[str, _Case]) -> Outcome:
         return Outcome(NOT_APPLICABLE, case.seconds, said.split(_REFUSED, 1)[1].splitlines()[0])
     if case.result == "skipped":
         return Outcome("skipped", case.seconds, "by the case itself")
+    if _REJECTED in said + around and (gate := _not_followed(said + around)):
+        return Outcome(NOT_APPLICABLE, case.seconds, gate)
     if _STARTED not in said + around:
         return Outcome(NOT_APPLICABLE, case.seconds, "runs no scheduler, or steps one in Go")
     return Outcome(case.result, case.seconds, _why(said) if case.result == "failed" else "")
 
 
+def _not_followed(output: str) -> str:
+    """Return which gate that is not followed a case has turned on, with the reason; "" = none."""
+    for name, gate in FEATURE_GATES.items():
+        if gate.lacking and f'"{name}":true' in output:
+            return f"the gate {name}: {gate.lacking}"
+    return ""
+
+
 def _why(output: str) -> str:
     lines = [" ".join(line.split()) for line in output.splitlines()]
-    return next((line for line in lines if "_test.go:" in line or "process: it ended" in line), lines[-1])[
-        :200
-    ]
+    return next((line for line in lines if "_test.go:" in line or _REJECTED in line), lines[-1])[:200]
