@@ -103,10 +103,10 @@ def _add_view(flags: Flags) -> None:
 
 def run(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
     """Carry it out."""
-    if said := choose_cluster(args):
-        complain(said)
-        return EXIT_USAGE
-    if said := _fault(args):
+    said = _fault(args) or choose_cluster(args)
+    if not said and args.attempt and not args.server:
+        said = "--attempt needs --server ADDRESS: a process remembers its own decisions"
+    if said:
         complain(said)
         return EXIT_USAGE
     last = None
@@ -124,8 +124,6 @@ def run(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
 
 def _fault(args: argparse.Namespace) -> str:
     """Return what is wrong with the flags together; "" = nothing."""
-    if args.attempt and not args.server:
-        return "--attempt needs --server ADDRESS: a process remembers its own decisions"
     if args.pod:
         several = args.all_namespaces or args.selector
         return "give either a POD, or -A and -l to select some" if several else ""
