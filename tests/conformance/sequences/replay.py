@@ -96,7 +96,11 @@ def _at_random(evaluation: Evaluation) -> bool:
 def _announce(engine: Engine, pod: Pod, choice: Choice, decided: Manifest) -> None:
     """Let the message say that there is room where kube-scheduler made it: which of equals is random."""
     profile = engine.profile(pod=pod)
-    [plugin] = [each.plugin for each in profile.post_filter if isinstance(each.plugin, PreemptingPlugin)]
+    plugins = [each.plugin for each in profile.post_filter if isinstance(each.plugin, PreemptingPlugin)]
+    if not plugins:
+        # The nomination is one that the pod came with.
+        return
+    (plugin,) = plugins
     found = preempt(choice.evaluation, engine.calls(profile, Unhurried()), None, engine.start)
     for candidate in found.candidates:
         if candidate.node_name == decided["nominated"]:
