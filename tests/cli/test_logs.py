@@ -139,12 +139,12 @@ def test_an_exception_in_json_is_one_line_too() -> None:
     ("command", "logger"),
     [
         pytest.param(["mooring", "serve", "--source=sample"], "mooring.start", id="serve"),
-        pytest.param(["mooring-extender", "--listen=127.0.0.1:0"], "uvicorn", id="adapter"),
+        pytest.param(["mooring-extender", "--listen=127.0.0.1:0"], "grpc._cython.cygrpc", id="adapter"),
     ],
 )
 def test_servers_log_in_json(command: list[str], logger: str, tmp_path: Path) -> None:
     program_, *flags = command
-    flags += ["--v=2", "--logging-format=json"]
+    flags += ["--v=5", "--logging-format=json"]
     if program_ == "mooring":
         flags += [f"--{name}=127.0.0.1:0" for name in ("listen", "health-listen", "metrics-listen")]
     with program(tmp_path, BIN / program_, *flags) as started:

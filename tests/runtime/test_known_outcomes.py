@@ -168,6 +168,7 @@ def test_only_nodes_that_changed_are_searched_again(monkeypatch: pytest.MonkeyPa
         return on_nodes(self, names)
 
     monkeypatch.setattr(VictimSearch, "on_nodes", noting)
+    monkeypatch.setattr(what_if, "NO_PODS", Part.NONE)
     crowded = Crowded()
     crowded.found(crowded.engine, "high", "first")
     assert sorted(searched) == list(NODES)
@@ -191,5 +192,6 @@ def test_what_changes_during_a_search_is_searched_again(monkeypatch: pytest.Monk
         return found
 
     monkeypatch.setattr(VictimSearch, "on_nodes", changing)
+    monkeypatch.setattr(what_if, "NO_PODS", Part.NONE)
     crowded.ask("high")
     crowded.ask("high")

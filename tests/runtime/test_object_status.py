@@ -1,4 +1,6 @@
-"""The status of a service or a controller, which changes with each of its pods, costs no evaluation."""
+"""An object costs an evaluation only where a plugin reads what changed: not the status of a service or a
+controller, which changes with each of its pods, and no claim of another pod.
+"""
 
 from __future__ import annotations
 
@@ -29,6 +31,11 @@ def claim(version: int) -> Manifest:
     return {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": metadata, "spec": {}}
 
 
+def namespace(version: int) -> Manifest:
+    labels = {"version": str(version)}
+    return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "default", "labels": labels}}
+
+
 @pytest.mark.parametrize(
     ("before", "after", "evaluations"),
     [
@@ -36,8 +43,9 @@ def claim(version: int) -> Manifest:
             pytest.param(controller(kind, 1), controller(kind, 2), 0, id=f"{kind}, its status")
             for kind in ("Service", "ReplicationController", "ReplicaSet", "StatefulSet")
         ],
-        pytest.param(controller("Service", 1), controller("Service", 2, "b"), 1, id="its selector"),
-        pytest.param(claim(1), claim(2), 1, id="another object"),
+        pytest.param(controller("Service", 1), controller("Service", 2, "b"), 0, id="its selector"),
+        pytest.param(claim(1), claim(2), 0, id="a claim"),
+        pytest.param(namespace(1), namespace(2), 1, id="a namespace"),
     ],
 )
 def test_what_a_change_of_an_object_costs(

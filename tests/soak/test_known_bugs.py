@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from mooring.cluster.api import ApiServer
+from mooring.cluster.api.connection import ApiRequest
 from mooring.cluster.binding import KubernetesBinder
 from mooring.cluster.sources.kubernetes.reflector import Reflector
+from mooring.framework import Pod
 from mooring.framework.errors import FailedPreconditionError
 from mooring.runtime.commit.binding_cycle import BindingCycle
 from mooring.runtime.commit.committer import Committer
@@ -33,12 +36,13 @@ def wrap(patch: Patch, owner: type, name: str, around: Callable[..., Any]) -> No
 
 
 def no_uid_in_the_binding(patch: Patch) -> None:
-    def request(inner: Any, *args: Any, **fields: Any) -> Any:
-        if (fields.get("body") or {}).get("kind") == "Binding":
-            fields["body"]["metadata"].pop("uid")
-        return inner(*args, **fields)
+    def request(inner: Any, binder: KubernetesBinder, pod: Pod, node_name: str) -> ApiRequest:
+        sent: ApiRequest = inner(binder, pod, node_name)
+        binding = json.loads(sent.data or b"")
+        binding["metadata"].pop("uid")
+        return replace(sent, data=json.dumps(binding).encode())
 
-    wrap(patch, ApiServer, "request", request)
+    wrap(patch, KubernetesBinder, "_request", request)
 
 
 def release_of_what_is_unknown(patch: Patch) -> None:
@@ -63,9 +67,7 @@ def a_lease_that_never_ends(patch: Patch) -> None:
 
 def bindings_without_the_lease(patch: Patch) -> None:
     patch.setattr(BindingCycle, "require_leader", lambda _: None)
-    wrap(
-        patch, ApiServer, "request", lambda inner, *args, **fields: inner(*args, **{**fields, "before": None})
-    )
+    wrap(patch, KubernetesBinder, "_request", lambda inner, *args: replace(inner(*args), before=None))
 
 
 def a_loop_after_410(patch: Patch) -> None:

@@ -59,7 +59,6 @@ class Engine:
         exclusive: Changes of the state wait for decisions that commit, rather than invalidate them: for a
             process in which one thread decides pod after pod. They don't wait for extenders.
         self_check: Compares some of the cached answers with full evaluations.
-        futures: Decisions in clusters that differ from the state.
     """
 
     def __init__(
@@ -80,13 +79,17 @@ class Engine:
         self._decisions = CachedDecisions(state, self._cache)
         self._totals = CachedTotals(state, self._cache)
         self._overlays = Overlays(state, self._cache)
-        self.futures = Futures(state, self._cache, self._overlays, self._trying)
         self.self_check = SelfCheck(self._cache, self._observer.self_checked, every=self_check_every)
 
     @property
     def cache_counts(self) -> CacheCounts:
         """How questions to the evaluation cache ended."""
         return self._cache.counts
+
+    @property
+    def futures(self) -> Futures:
+        """Decisions in clusters that differ from the state."""
+        return Futures(self.state, self._cache, self._overlays, self._trying)
 
     @property
     def start(self) -> int:
