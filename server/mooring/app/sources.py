@@ -11,11 +11,11 @@ from mooring.cluster.api import ApiServer
 from mooring.cluster.api.client import ClientOptions
 from mooring.cluster.api.configuration import in_pod
 from mooring.cluster.sources import FilesSource, KubernetesSource, PushSource, SampleSource, Source
+from mooring.cluster.sources.static import StaticSource
 from mooring.cluster.state import State
 from mooring.framework.errors import InvalidArgumentError
 from mooring.framework.releases import Gates
 from mooring.recordings.playback import Moment
-from mooring.recordings.source import RecordingSource
 from mooring.runtime.profiles.profile import Profile
 from mooring.telemetry.process_metrics import RequestMetrics
 
@@ -92,7 +92,8 @@ def source_of(
     if kind == "files" and rest:
         return FilesSource(state, rest.split(","), gates)
     if kind == "recording" and rest:
-        return RecordingSource(state, Moment.named(rest))
+        moment = Moment.named(rest)
+        return StaticSource(state, f"recording:{moment.directory}", moment.objects)
     if kind == "kubernetes" and api is not None:
         return KubernetesSource(state, api, readers_of(profiles))
     raise InvalidArgumentError.at("--source", f"{text!r} is none of {SOURCES}")

@@ -7,7 +7,7 @@ from importlib import resources
 from mooring.cluster.kinds import ClusterObject
 from mooring.cluster.manifests import objects_from
 from mooring.cluster.manifests.documents import read_text
-from mooring.cluster.sources.source import SourceStatus
+from mooring.cluster.sources.static import StaticSource
 from mooring.cluster.state import State
 
 NAME = "sample"
@@ -20,28 +20,8 @@ def sample_objects() -> tuple[ClusterObject, ...]:
     return objects_from(document.manifest for document in documents).objects
 
 
-class SampleSource:
+class SampleSource(StaticSource):
     """Delivers the sample cluster once."""
 
     def __init__(self, state: State) -> None:
-        self._state = state
-        self._synced = False
-
-    def start(self) -> None:
-        self._state.replace(NAME, sample_objects())
-        self._synced = True
-
-    def stop(self) -> None:
-        """Nothing is followed."""
-
-    @property
-    def synced(self) -> bool:
-        return self._synced
-
-    @property
-    def staleness(self) -> float:
-        return 0.0
-
-    def describe(self) -> list[SourceStatus]:
-        count = self._state.count_of
-        return [SourceStatus(NAME, self._synced, count(NAME, "Node"), count(NAME, "Pod"))]
+        super().__init__(state, NAME, sample_objects)

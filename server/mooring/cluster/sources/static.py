@@ -1,28 +1,31 @@
-"""A recorded cluster as a source: what there was at a moment, loaded once."""
+"""A source that is loaded once."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+
+from mooring.cluster.kinds import ClusterObject
 from mooring.cluster.sources.source import SourceStatus
 from mooring.cluster.state import State
-from mooring.recordings.playback import Moment
 
 
-class RecordingSource:
-    """Delivers what there was at a moment; nothing is followed.
+class StaticSource:
+    """Delivers objects once; nothing is followed.
 
     Args:
         state: Where the objects go.
-        moment: The moment.
+        name: The source's name in the state.
+        load: Returns the objects; what it raises, ``start`` raises.
     """
 
-    def __init__(self, state: State, moment: Moment) -> None:
+    def __init__(self, state: State, name: str, load: Callable[[], Iterable[ClusterObject]]) -> None:
         self._state = state
-        self._moment = moment
-        self._name = f"recording:{moment.directory}"
+        self._name = name
+        self._load = load
         self._synced = False
 
     def start(self) -> None:
-        self._state.replace(self._name, self._moment.objects())
+        self._state.replace(self._name, self._load())
         self._synced = True
 
     def stop(self) -> None:
