@@ -173,8 +173,9 @@ def test_what_could_not_be_written_is_said_and_another_file_begun(
 def test_what_is_being_written_can_be_read(tmp_path: Path) -> None:
     with world(make_node("n")) as w, recorder_of(w, tmp_path) as recorder:
         for at in range(60):
+            seen = recorder.entries
             w.state.apply("test", [Put(make_pod(f"p{at}", node="n"))])
-            until(lambda seen=recorder.entries: recorder.entries > seen)  # type: ignore[misc]
+            until(lambda seen=seen: recorder.entries > seen)  # type: ignore[misc]
             happenings, error = heard(tmp_path)
             assert error is None or "is cut off" in str(error) or "is empty" in str(error)
     assert len(heard(tmp_path)[0]) > len(happenings) > 0
