@@ -29,7 +29,7 @@ PER_SECOND = 2.0
 """Explanations kept a second, beside those that are always kept."""
 
 REST_TIMES = 199
-"""The thread that packs rests so many times as long as it worked: it takes half a percent of a processor."""
+"""The packing thread rests this many times as long as it worked: it takes half a percent of a processor."""
 
 FIRST_AGAIN_SECONDS = 60.0
 """The first one of an owner's pods with the same reasons is always kept, again after this time."""

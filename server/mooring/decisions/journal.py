@@ -1,6 +1,6 @@
 """The newest decisions, numbered from 1, within budgets of bytes.
 
-Who decides appends a record to a list, and that is all: there is no lock and no number, and nobody is woken.
+A decision only appends a record to a list, without a lock, a number, or a notification.
 Records are taken from there in runs of some hundred, by whoever reads, or by the decision that makes the list
 long. Only then they get their numbers, and the oldest go. A batch is one record that shares the lists of its
 call.
@@ -36,7 +36,7 @@ DEFAULT_BYTES = 48 << 20
 RUN = 256
 """Records that are numbered together, if there are as many."""
 RUN_SHARE = 8
-"""A run takes one in so many bytes of the budget at most."""
+"""A run takes at most one byte in this many of the budget."""
 
 LOOK_SECONDS = 0.1
 """Between two looks of a reader that waits: decisions wake nobody, so they are not slowed down by readers."""
