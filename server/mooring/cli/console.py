@@ -121,16 +121,20 @@ def status_line(doing: str) -> Iterator[Callable[[], None]]:
         end()
 
 
+MANY_PODS = 200
+"""Pods from which on their progress is shown as a bar."""
+
+
 @contextmanager
-def read_and_shown(doing: str, *, many: int) -> Iterator[Callable[[Iterable[T], int], Iterable[T]]]:
-    """Say that the cluster is read, and yield what shows the progress of the steps that follow; see
-    ``with_bar``.
+def read_and_shown(doing: str) -> Iterator[Callable[[Iterable[T], int], Iterable[T]]]:
+    """Say that the cluster is read, and yield what shows the progress of the steps that follow, one for each
+    pod; see ``with_bar``.
     """
     with status_line("reading the cluster") as end:
 
         def shown(steps: Iterable[T], count: int) -> Iterable[T]:
             end()
-            return with_bar(steps, count, doing, many=many)
+            return with_bar(steps, count, doing, many=MANY_PODS)
 
         yield shown
 

@@ -52,10 +52,6 @@ def add(commands: Commands) -> None:
     parser.set_defaults(run=run)
 
 
-MANY_PODS = 200
-"""From here on a progress bar is shown."""
-
-
 def run(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
     """Carry it out."""
     if said := choose_cluster(args):
@@ -64,7 +60,7 @@ def run(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
     from mooring.app.offline import place_pending
 
     selection = selection_of(args)
-    with read_and_shown("placing", many=MANY_PODS) as shown:
+    with read_and_shown("placing") as shown:
         outcomes = place_pending(
             engine_options(args, options),
             args.manifests,

@@ -70,10 +70,6 @@ def add(commands: Commands) -> None:
     parser.set_defaults(run=run)
 
 
-MANY_PODS = 200
-"""From here on a progress bar is shown."""
-
-
 def run(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
     """Carry it out."""
     if said := choose_cluster(args):
@@ -134,7 +130,7 @@ def _run_offline(args: argparse.Namespace, options: tuple[Option, ...], selectio
     def wanted(pod: Pod) -> bool:
         return pod.key == key if key else selection.wants(pod)
 
-    with read_and_shown("asking", many=MANY_PODS) as shown:
+    with read_and_shown("asking") as shown:
         found = pending_pods(
             engine_options(args, options), args.manifests, wanted, shown, profile=args.profile
         )
