@@ -67,8 +67,7 @@ class FewNodes:
         """
         totals, resource_ids, bases, known = self.totals, self.resource_ids, self.bases, len(values)
         feasible = len(totals) - totals.count(OUT)
-        top = max(totals, default=OUT)
-        leaders = [] if top == OUT else [at for at, total in enumerate(totals) if total == top]
+        top, leaders = _leaders(totals)
         for tried, number in enumerate(numbers):
             if not tried % CHECKED:
                 check()
@@ -93,5 +92,10 @@ class FewNodes:
             elif total < top:
                 del leaders[pick]
                 if not leaders:
-                    top = max(totals)
-                    leaders = [] if top == OUT else [at for at, total in enumerate(totals) if total == top]
+                    top, leaders = _leaders(totals)
+
+
+def _leaders(totals: Sequence[int]) -> tuple[int, list[int]]:
+    """Return the highest total, and which nodes have it; none when that is ``OUT``."""
+    top = max(totals, default=OUT)
+    return top, [] if top == OUT else [at for at, total in enumerate(totals) if total == top]
