@@ -49,8 +49,11 @@ class Witness:
         self._nodes = {node["metadata"]["name"]: node for node in self._plane.api.nodes()}
 
     def accepted(self) -> Counter[str]:
-        """How often each pod was bound."""
-        return Counter(event["objectRef"]["name"] for event in self._bindings(201))
+        """How often each pod was bound, also by requests that the end of their sender cut off."""
+        answered = Counter(event["objectRef"]["name"] for event in self._bindings(201))
+        cut_off = {event["objectRef"]["name"] for event in self._bindings() if self._was_cut_off(event)}
+        bound = {pod["metadata"]["name"] for _, pod in self._changes if pod["spec"].get("nodeName")}
+        return answered + Counter((cut_off & bound) - answered.keys())
 
     def conflicts(self) -> int:
         """How many bindings were rejected with 409; each for a pod that had been bound before."""
@@ -66,11 +69,14 @@ class Witness:
         return count
 
     def unexplained(self) -> list[str]:
-        """The bindings with any answer but yes and 409: the pod, and the answer's status."""
+        """The bindings with any answer but yes and 409: the pod, and the answer's status.
+
+        One that the end of its sender cut off is explained: kube-apiserver answers it with 504.
+        """
         return [
-            f"{event['objectRef']['name']}: {event['responseStatus']['code']}"
+            f"{event['objectRef']['name']}: {event['responseStatus']}"
             for event in self._bindings()
-            if event["responseStatus"]["code"] not in (201, 409)
+            if event["responseStatus"]["code"] not in (201, 409) and not self._was_cut_off(event)
         ]
 
     def sent_without_lease(self, seconds: float) -> list[str]:
@@ -80,7 +86,7 @@ class Witness:
         late = []
         holder, renewed = "", ""
         for event in sorted(self._audited, key=lambda one: str(one["requestReceivedTimestamp"])):
-            instance = event["user"].get("extra", {}).get(_CREDENTIAL, [""])[0]
+            instance = _sender(event)
             if event["objectRef"]["resource"] == "leases":
                 if event["objectRef"]["name"] == "mooring" and event["responseStatus"]["code"] < 300:
                     holder, renewed = instance, event["requestReceivedTimestamp"]
@@ -136,6 +142,16 @@ class Witness:
         found = [event for event in found if not codes or event["responseStatus"]["code"] in codes]
         return sorted(found, key=lambda one: str(one["stageTimestamp"]))
 
+    def _was_cut_off(self, binding: dict[str, Any]) -> bool:
+        """Whether the connection went away before the answer, and its sender was not heard of again."""
+        status = binding["responseStatus"]
+        if status["code"] != 504 or "context canceled" not in status.get("message", ""):
+            return False
+        sender, ended = _sender(binding), binding["stageTimestamp"]
+        return not any(
+            event["requestReceivedTimestamp"] > ended for event in self._audited if _sender(event) == sender
+        )
+
     def _follow(self) -> None:
         try:
             version = self._list()
@@ -167,6 +183,12 @@ class Witness:
             # It is gone on from the last change, so nothing is missing.
             self._stop.wait(0.1)
         return version
+
+
+def _sender(event: dict[str, Any]) -> str:
+    """Which instance sent the request: the id of its token."""
+    sender: str = event["user"].get("extra", {}).get(_CREDENTIAL, [""])[0]
+    return sender
 
 
 def _amount(quantity: str) -> Decimal:
