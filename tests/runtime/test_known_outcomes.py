@@ -23,7 +23,7 @@ from mooring.plugins.default_preemption.victims import VictimSearch
 from mooring.runtime.assembly import build_engine
 from mooring.runtime.cycle import what_if
 from mooring.runtime.cycle.candidates import ALL_NODES
-from mooring.runtime.cycle.cycle import evaluate_preemption
+from mooring.runtime.cycle.cycle import CycleOptions, evaluate_preemption
 from mooring.runtime.engine import Engine
 from mooring.runtime.profiles.registry import new_in_tree_registry
 from mooring.testing import make_node, make_pod
@@ -70,15 +70,37 @@ class Crowded:
     def ask(self, template: str) -> None:
         """Who would have to go, of an engine that remembers and sums, and of a new one that places pods."""
         self._count += 1
-        uid = f"u{self._count}"
-        remembered = self.found(self.engine, template, uid)
-        with patch.object(what_if, "NO_PODS", Part.NONE):
-            assert remembered == self.found(new_engine(self.state), template, uid)
+        self._ask(template, f"u{self._count}")
 
-    def found(self, engine: Engine, template: str, uid: str) -> Preemption | None:
+    def _ask(self, template: str, uid: str) -> None:
+        remembered = self.said(self.engine, template, uid)
+        with patch.object(what_if, "NO_PODS", Part.NONE):
+            assert remembered == self.said(new_engine(self.state), template, uid)
+
+    def waiting(self, template: str, node: str) -> None:
+        """A pod asks that has room on a node already, of which those that ask later know."""
+        pod = make_pod("w", metadata={"uid": "w"}, **PREEMPTORS[template], status={"nominatedNodeName": node})
+        self.state.apply("test", [Put(pod)])
+        self._ask(template, "w")
+
+    def placed(self, template: str) -> None:
+        """A pod is placed where it fits, by what is remembered of pods that fit nowhere."""
+        self._count += 1
+        uid = f"u{self._count}"
+        pod = make_pod(uid, metadata={"uid": uid}, **PREEMPTORS[template])
+        engine = new_engine(self.state)
+        expected = engine.decide(pod, engine.profile(), ALL_NODES, seed=3, options=CycleOptions())
+        choice = self.engine.place(pod, self.engine.profile(), ALL_NODES, seed=3)
+        assert (choice.node_name, choice.message) == (expected.node_name, expected.message)
+
+    def said(self, engine: Engine, template: str, uid: str) -> tuple[list[Status], Preemption | None]:
         pod = make_pod(uid, metadata={"uid": uid}, **PREEMPTORS[template])
         run = partial(evaluate_preemption, given=None, seed=3)
-        return engine.evaluate(pod, engine.profile(), ALL_NODES, run=run)[0].preemption
+        found, _ = engine.evaluate(pod, engine.profile(), ALL_NODES, run=run)
+        return [found.statuses[code] for code in found.codes.tolist()], found.preemption
+
+    def found(self, engine: Engine, template: str, uid: str) -> Preemption | None:
+        return self.said(engine, template, uid)[1]
 
     def node(self, name: str, cpu: str, cordoned: bool) -> None:
         node = make_node(name, allocatable={"cpu": cpu, "pods": 9}, spec={"unschedulable": cordoned})
@@ -134,6 +156,8 @@ class Crowded:
 nodes = st.sampled_from(NODES)
 steps = st.one_of(
     *[st.tuples(st.just("ask"), st.sampled_from(sorted(PREEMPTORS)))] * 4,
+    st.tuples(st.just("waiting"), st.sampled_from(sorted(PREEMPTORS)), nodes),
+    st.tuples(st.just("placed"), st.sampled_from(sorted(PREEMPTORS))),
     st.tuples(st.just("node"), nodes, st.sampled_from(("3", "4", "8")), st.booleans()),
     st.tuples(
         st.just("pod"),

@@ -13,6 +13,7 @@ from typing import Protocol
 from mooring.framework.columns import Int32s, Int64s
 from mooring.framework.objects import Pod
 from mooring.framework.resources import PodUsage
+from mooring.framework.row_versions import AsOf
 from mooring.framework.status import Status
 from mooring.framework.view import Snapshot
 
@@ -67,6 +68,7 @@ class RejectedNodes(Protocol):
             at once.
         lasting: They are, and what is said of a node stays true until the node, its pods, those nominated for
             it, or an object that is neither changes.
+        as_of: What the pod and the state were like before anything was read.
     """
 
     snapshot: Snapshot
@@ -74,6 +76,7 @@ class RejectedNodes(Protocol):
     start: int
     independent: bool
     lasting: bool
+    as_of: AsOf
 
     def status(self, node_name: str) -> Status:
         """Return the status of the node; UnschedulableAndUnresolvable when it was not evaluated."""

@@ -27,16 +27,11 @@ class Budgets:
             if not matcher.nothing:
                 self._guarding.setdefault(budget.metadata.namespace, []).append((budget, matcher))
 
-    def guards(self, template: Pod) -> bool:
-        """Return whether a budget protects pods of ``template``."""
+    def guarding(self, template: Pod) -> list[PodDisruptionBudget]:
+        """Return the budgets that protect pods of ``template``."""
         labels = template.metadata.labels
         found = self._guarding.get(template.metadata.namespace, ()) if labels else ()
-        return any(matcher.matches(labels) for _, matcher in found)
-
-    @property
-    def empty(self) -> bool:
-        """Whether no budget protects any pod."""
-        return not self._guarding
+        return [budget for budget, matcher in found if matcher.matches(labels)]
 
     def split(self, pods: Sequence[Pod]) -> tuple[list[Pod], list[Pod]]:
         """Those of ``pods`` whose going violates a budget, and the others.
@@ -53,12 +48,15 @@ class Budgets:
 
     def violates(self, pod: Pod, used: Counter[tuple[str, str]]) -> bool:
         """Return whether the pod's going violates a budget, of which ``used`` says how much is gone."""
-        labels = pod.metadata.labels
+        return self.violates_any(self.guarding(pod), pod.metadata.name, used)
+
+    def violates_any(
+        self, guarding: Iterable[PodDisruptionBudget], name: str, used: Counter[tuple[str, str]]
+    ) -> bool:
+        """As ``violates``, of the pod ``name``, which the budgets ``guarding`` it protect."""
         violated = False
-        if not labels:
-            return False
-        for budget, matcher in self._guarding.get(pod.metadata.namespace, ()):
-            if matcher.matches(labels) and pod.metadata.name not in budget.status.disrupted_pods:
+        for budget in guarding:
+            if name not in budget.status.disrupted_pods:
                 key = (budget.metadata.namespace, budget.metadata.name)
                 used[key] += 1
                 violated |= used[key] > budget.status.disruptions_allowed

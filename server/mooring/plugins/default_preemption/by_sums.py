@@ -14,13 +14,11 @@ from functools import partial
 import numpy as np
 
 from mooring.framework import Bools, Int32s, Int64s, Pod, Status
+from mooring.framework.pod_table import PodKind
 from mooring.framework.preemption import Candidate, NodeSums
-from mooring.framework.remembering import ByIdentity
 from mooring.plugins.default_preemption.importance import OFFSET, Float64s, by_importance
 from mooring.plugins.default_preemption.row_pods import LowerPods
 from mooring.plugins.default_preemption.victims import AGES_ONCE_SINCE, NO_VICTIMS, VictimSearch, nobody_goes
-
-_MAX_KINDS = 1 << 12
 
 
 @dataclass
@@ -47,41 +45,49 @@ class SumsSearch:
         costs: Float64s = np.zeros((6, len(rows)))
         if not len(with_pods):
             return said, costs
-        amount_of = ByIdentity(self.sums.amounts, most=_MAX_KINDS)
-        amounts: Int64s = np.stack([amount_of(record.kind.usage) for record in lower.records], axis=1)
+        kinds, numbers = _numbered([record.kind for record in lower.records])
+        amounts: Int64s = np.stack([self.sums.amounts(kind.usage) for kind in kinds], axis=1)[:, numbers]
         taken = self.sums.taken(rows)
         taken[:, with_pods] -= np.add.reduceat(amounts, lower.firsts[with_pods], axis=1)
         codes, statuses = self.sums.statuses(rows[with_pods], taken[:, with_pods], again=False)
         for at, code in zip(with_pods.tolist(), codes.tolist(), strict=True):
             said[at] = statuses[code]
         fitting = with_pods[codes == 0]
-        turns, violating = self._turns(fitting)
+        turns, violating = self._turns(kinds, numbers)
         gone = self._gone(fitting, turns, amounts, taken)
         self._weigh(fitting, gone, violating, costs)
-        for at in fitting.tolist():
-            said[at] = self._outcome(at, turns, gone, violating, int(costs[0, at]))
+        names = self.search.nodes.snapshot.nodes.names
+        leaving, violations = costs[3, fitting].tolist(), costs[0, fitting].astype(np.int64).tolist()
+        for at, row, count, amount in zip(
+            fitting.tolist(), rows[fitting].tolist(), leaving, violations, strict=True
+        ):
+            victims = partial(self._victims, at, turns, gone, violating)
+            said[at] = Candidate(names[row], victims, amount) if count else nobody_goes(names[row])
         return said, costs
 
-    def _turns(self, fitting: Int64s) -> tuple[Int64s, Bools]:
+    def _turns(self, kinds: Sequence[PodKind], numbers: Int64s) -> tuple[Int64s, Bools]:
         """int64[P], bool[P]: in which order the pods of each node come back, and whose going violates a
-        budget.
+        budget. Those of ``kinds`` are by ``numbers`` (int64[P]).
         """
-        lower = self.lower
+        lower, budgets = self.lower, self.search.budgets
         turns = np.arange(len(lower.records))
         violating = np.zeros(len(lower.records), np.bool_)
-        if self.search.budgets.empty:
+        guards = [budgets.guarding(kind.template) for kind in kinds]
+        guarded = np.flatnonzero(np.array([bool(some) for some in guards], np.bool_)[numbers])
+        if not len(guarded):
             return turns, violating
-        guards = ByIdentity(self.search.budgets.guards, most=_MAX_KINDS)
-        guarded = np.array([guards(record.kind.template) for record in lower.records], np.bool_)
-        for at in fitting.tolist():
-            first, count = int(lower.firsts[at]), int(lower.counts[at])
-            span = slice(first, first + count)
-            if guarded[span].any():
-                used: Counter[tuple[str, str]] = Counter()
-                for number in (np.flatnonzero(guarded[span]) + first).tolist():
-                    violating[number] = self.search.budgets.violates(lower.records[number].pod, used)
-                turns[span] = first + np.argsort(~violating[span], kind="stable")
-        return turns, violating
+        node = np.repeat(np.arange(len(lower.counts)), lower.counts)
+        used: Counter[tuple[str, str]] = Counter()
+        before = -1
+        for at, number, kind in zip(
+            node[guarded].tolist(), guarded.tolist(), numbers[guarded].tolist(), strict=True
+        ):
+            if at != before:
+                used.clear()
+                before = at
+            violating[number] = budgets.violates_any(guards[kind], lower.records[number].name, used)
+        # Node by node, those that violate first; each keeps its place among its like.
+        return np.lexsort((~violating, node)), violating
 
     def _gone(self, fitting: Int64s, turns: Int64s, amounts: Int64s, taken: Int64s) -> Bools:
         """bool[P]: the pods that can't come back."""
@@ -118,25 +124,23 @@ class SumsSearch:
         for cost, values in zip(costs, every, strict=True):
             cost[where] = values
 
-    def _outcome(
-        self, at: int, turns: Int64s, gone: Bools, violating: Bools, violations: int
-    ) -> Candidate | Status:
-        first, count = int(self.lower.firsts[at]), int(self.lower.counts[at])
-        span = slice(first, first + count)
-        order, name = turns[span][gone[turns[span]]], self.search.nodes.snapshot.nodes.names[self.rows[at]]
-        if not len(order):
-            return nobody_goes(name)
+    def _victims(self, at: int, turns: Int64s, gone: Bools, violating: Bools) -> tuple[Pod, ...]:
+        """Return who goes of the node at ``at``, in turn, or by importance where some violate a budget."""
+        lower, first = self.lower, int(self.lower.firsts[at])
+        span = slice(first, first + int(lower.counts[at]))
+        victims = [lower.records[number].pod for number in turns[span][gone[turns[span]]].tolist()]
         some = violating[span]
-        mixed = bool(some.any() and not some.all())
-        return Candidate(name, partial(self._victims, order.tolist(), span, mixed), violations)
-
-    def _victims(self, order: Sequence[int], span: slice, mixed: bool) -> tuple[Pod, ...]:
-        """Return the pods at ``order``, in turn; ``mixed`` ones are put in the order of their importance."""
-        lower = self.lower
-        victims = [lower.records[number].pod for number in order]
-        if not mixed:
+        if some.all() or not some.any():
             return tuple(victims)
         places, records = lower.places[span], lower.records[span]
         came = [records[at].pod for at in sorted(range(len(places)), key=places.__getitem__)]
         in_order = self.search.version >= AGES_ONCE_SINCE
         return tuple(by_importance(victims, self.search.now, came if in_order else None))
+
+
+def _numbered(kinds: Sequence[PodKind]) -> tuple[list[PodKind], Int64s]:
+    """Return the distinct ``kinds``, and int64[P] which of them each is."""
+    known: dict[int, int] = {}
+    numbers = [known.setdefault(id(kind), len(known)) for kind in kinds]
+    distinct = {id(kind): kind for kind in kinds}
+    return [distinct[number] for number in known], np.array(numbers, np.int64)

@@ -6,14 +6,13 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-import msgspec
 import numpy as np
 import numpy.typing as npt
-from msgspec.structs import replace
 
-from mooring.framework import Bools, Code, Int32s, Int64s, Pod, Snapshot, Status
+from mooring.framework import Bools, Code, Int32s, Int64s, Status
 from mooring.framework.columns import grown
 from mooring.framework.preemption import Candidate, RejectedNodes
+from mooring.framework.row_versions import LikePods
 from mooring.plugins.default_preemption.importance import COSTS, Float64s, cost_of
 
 Outcome = Candidate | Status
@@ -30,8 +29,6 @@ _VICTIM_BYTES, _CANDIDATE_BYTES, _ROW_BYTES = 1 << 10, 1 << 8, 20 + 8 * COSTS
 
 _NEVER = -1
 """No version of a row."""
-
-_encode = msgspec.msgpack.Encoder().encode
 
 
 @dataclass(slots=True)
@@ -76,18 +73,18 @@ class Outcomes:
     """
 
     def __init__(self) -> None:
-        self._known: dict[tuple[bytes, int], Columns] = {}
+        self._known: dict[LikePods, Columns] = {}
         self._bytes = 0
 
-    def of(self, pod: Pod, nodes: RejectedNodes) -> KnownOutcomes:
-        """Return those for ``pod``; none where an outcome may change by itself."""
-        return KnownOutcomes(self._known.get(_key(pod, nodes.snapshot)) if nodes.lasting else None, nodes)
+    def of(self, nodes: RejectedNodes) -> KnownOutcomes:
+        """Return those for the pod of ``nodes``; none where an outcome may change by itself."""
+        return KnownOutcomes(self._known.get(nodes.as_of.like) if nodes.lasting else None, nodes)
 
-    def keep(self, pod: Pod, nodes: RejectedNodes, found: Columns) -> None:
+    def keep(self, nodes: RejectedNodes, found: Columns) -> None:
         """Keep what a search found, where it stays as it is."""
         if not nodes.lasting:
             return
-        key = _key(pod, nodes.snapshot)
+        key = nodes.as_of.like
         before = self._known.get(key)
         self._bytes += found.bytes - (before.bytes if before is not None else 0)
         if self._bytes > _MAX_BYTES:
@@ -105,18 +102,19 @@ class KnownOutcomes:
     """
 
     def __init__(self, known: Columns | None, nodes: RejectedNodes) -> None:
-        # A copy: what the search looks at may be older than what the table says by then, but never than this.
-        self._versions = nodes.snapshot.nodes.row_version.copy()
-        self._columns = (known or Columns()).copy(len(self._versions))
+        self._versions = nodes.as_of.versions
+        self._columns = known or Columns()
         self._snapshot = nodes.snapshot
         self._passing: list[int] = []
         self.grew = False
+        if len(self._columns.versions) < len(self._versions):
+            self._grow()
 
     def codes(self, rows: Int32s) -> Int32s:
         """int32[K]: what is known of the nodes on ``rows`` (int32[K])."""
         columns = self._columns
-        known = columns.versions[rows] == self._versions[rows]
-        codes: Int32s = np.where(known, columns.codes[rows], np.int32(UNKNOWN))
+        codes = columns.codes.take(rows)
+        codes[columns.versions.take(rows) != self._versions.take(rows)] = UNKNOWN
         return codes
 
     def candidates(self, rows: Int32s) -> list[Candidate]:
@@ -138,7 +136,7 @@ class KnownOutcomes:
         """As ``put``; ``costs`` (float64[6, K]) are those of candidates, and what was found of the rows
         ``passing`` (bool[K]) may be different later.
         """
-        columns = self._columns
+        columns = self._grow()
         numbers = {status: number for number, status in enumerate(columns.statuses, REJECTED)}
         for at, (row, outcome) in enumerate(zip(rows.tolist(), outcomes, strict=True)):
             if isinstance(outcome, Status):
@@ -153,11 +151,10 @@ class KnownOutcomes:
         columns.versions[rows] = self._versions[rows]
         self._passing += rows[passing].tolist()
         columns.statuses = list(numbers)
-        self.grew = True
 
     def put(self, rows: Sequence[int], outcomes: Sequence[Outcome]) -> None:
         """Take in what the search found on ``rows``."""
-        columns = self._columns
+        columns = self._grow()
         numbers = {status: number for number, status in enumerate(columns.statuses, REJECTED)}
         for row, outcome in zip(rows, outcomes, strict=True):
             if isinstance(outcome, Status):
@@ -171,11 +168,17 @@ class KnownOutcomes:
             if not self._stays(row, outcome):
                 self._passing.append(row)
         columns.statuses = list(numbers)
-        self.grew = True
 
     def lasting(self) -> Columns:
         """Return all that stays true later. The search is over then."""
         self._columns.versions[self._passing] = _NEVER
+        return self._columns
+
+    def _grow(self) -> Columns:
+        """Return the columns to write to: a copy, as other searches may read those of earlier ones."""
+        if not self.grew:
+            self._columns = self._columns.copy(max(len(self._versions), len(self._columns.versions)))
+            self.grew = True
         return self._columns
 
     def _stays(self, row: int, outcome: Outcome) -> bool:
@@ -186,9 +189,3 @@ class KnownOutcomes:
             return outcome.code is not Code.ERROR
         records = self._snapshot.pods.records_on(row)
         return len({record.start_time is None for record in records}) < 2
-
-
-def _key(pod: Pod, snapshot: Snapshot) -> tuple[bytes, int]:
-    like = replace(pod.metadata, name="", uid="", resource_version="", creation_timestamp=None)
-    newest = max((kind.version for kind in tuple(snapshot.objects.kinds.values())), default=0)
-    return _encode((like, pod.spec, pod.status)), newest

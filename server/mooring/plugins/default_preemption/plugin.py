@@ -7,7 +7,7 @@ Mirrors ``framework/plugins/defaultpreemption/default_preemption.go`` and
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -21,7 +21,6 @@ from mooring.framework import (
     GroupWhatIf,
     Handle,
     HintedEvent,
-    Int32s,
     KubeVersion,
     Part,
     Pod,
@@ -37,17 +36,11 @@ from mooring.framework.preemption import Candidate, Preemption, RejectedNodes
 from mooring.framework.upstream import Upstream
 from mooring.plugins.default_preemption.args import DefaultPreemptionArgs
 from mooring.plugins.default_preemption.budgets import Budgets
-from mooring.plugins.default_preemption.by_sums import SumsSearch
 from mooring.plugins.default_preemption.groups import preempt_for_group, preempt_for_group_alone
 from mooring.plugins.default_preemption.hints import events
 from mooring.plugins.default_preemption.importance import Float64s, cheapest, costs_of
-from mooring.plugins.default_preemption.outcomes import (
-    CANDIDATE,
-    UNKNOWN,
-    VIOLATING,
-    KnownOutcomes,
-    Outcomes,
-)
+from mooring.plugins.default_preemption.looking import Looking
+from mooring.plugins.default_preemption.outcomes import CANDIDATE, VIOLATING, Outcomes
 from mooring.plugins.default_preemption.row_pods import PodsByRow
 from mooring.plugins.default_preemption.victims import (
     AGES_ONCE_SINCE,
@@ -72,12 +65,6 @@ GROUPS_GATE = "WorkloadAwarePreemption"
 
 PLACEMENTS_GATE = "TopologyAwareWorkloadScheduling"
 """The feature gate with which the pods of a group are tried in several placements."""
-
-MAX_AT_ONCE = 256
-"""The most nodes that are tried at once; work beyond the last one needed is wasted."""
-
-FIRST_BY_SUMS = 32
-"""How many nodes are tried first where trying many takes hardly longer than trying one."""
 
 MANY = 2**31
 """More candidates than there are nodes."""
@@ -206,48 +193,17 @@ class DefaultPreemption(
         if not len(rows) or not has_lower_pods(search.pod, nodes):
             return Found([], costs_of(()), Counter({NO_VICTIMS: len(rows)} if len(rows) else ()))
         wanted = self._wanted(len(rows))
-        known = self._outcomes.of(search.pod, nodes)
-        order = np.roll(rows, -(nodes.start % len(rows)))
-        look, size = self._look(search, known)
-        codes = _looked_at(search, order, known, wanted, enough, look, size)
+        known = self._outcomes.of(nodes)
+        begin = nodes.start % len(rows)
+        order = np.concatenate((rows[begin:], rows[:begin]))
+        codes = Looking(search, known, self._pods).until(order, wanted, enough)
         looked_at = order[: len(codes)]
         best = np.sort(np.concatenate([looked_at[codes == code][:wanted] for code in (CANDIDATE, VIOLATING)]))
-        found = Found(known.candidates(best), known.costs(best), known.rejections(looked_at))
+        rejections = Counter[Status]() if len(best) else known.rejections(looked_at)
+        found = Found(known.candidates(best), known.costs(best), rejections)
         if known.grew:
-            self._outcomes.keep(search.pod, nodes, known.lasting())
+            self._outcomes.keep(nodes, known.lasting())
         return found
-
-    def _look(self, search: VictimSearch, known: KnownOutcomes) -> tuple[Look, int]:
-        """Return what searches rows and puts what it finds into ``known``, and how many it gets at first."""
-        nodes = search.nodes
-        names, nominated = nodes.snapshot.nodes.names, nodes.snapshot.pods.nominated
-
-        def one_by_one(rows: Int32s) -> None:
-            batch = rows.tolist()
-            known.put(batch, search.on_nodes([names[row] for row in batch]))
-
-        sums = nodes.sums()
-        if sums is None:
-            return one_by_one, 1
-
-        def at_once(rows: Int32s) -> None:
-            lower = self._pods.lower(nodes.snapshot, rows, search.pod.priority)
-            if (lower.latest >= search.now).any():
-                # Who started first is a matter of the clock then.
-                one_by_one(rows)
-                return
-            try:
-                known.put_found(rows, *SumsSearch(sums, rows, search, lower).run(), lower.mixed)
-            except PluginFailureError:
-                one_by_one(rows)
-
-        def crowded_or_not(rows: Int32s) -> None:
-            crowded = np.array([names[row] in nominated for row in rows.tolist()], np.bool_)
-            for some, look in ((rows[crowded], one_by_one), (rows[~crowded], at_once)):
-                if len(some):
-                    look(some)
-
-        return crowded_or_not, FIRST_BY_SUMS
 
     def _wanted(self, count: int) -> int:
         """How many candidates of ``count`` nodes are enough."""
@@ -255,13 +211,9 @@ class DefaultPreemption(
         return min(max(share, self.args.min_candidate_nodes_absolute), count)
 
 
-Look = Callable[[Int32s], None]
-"""Searches some rows (int32[K])."""
-
-
 class Found(NamedTuple):
-    """What a search found: the candidates, in row order, what they cost, and of how many of the other nodes
-    that were looked at what is said.
+    """What a search found: the candidates, in row order, and what they cost; without any, of how many of the
+    nodes that were looked at what is said.
     """
 
     candidates: Sequence[Candidate]
@@ -272,34 +224,6 @@ class Found(NamedTuple):
 def _of(candidates: Sequence[Candidate], costs: Float64s, now: float) -> Preemption:
     best = tuple([candidates[at].node_name for at in cheapest(costs, now).tolist()])
     return Preemption(SUCCESS, tuple(candidates), best)
-
-
-def _looked_at(
-    search: VictimSearch,
-    order: Int32s,
-    known: KnownOutcomes,
-    wanted: int,
-    enough: int,
-    look: Look,
-    size: int,
-) -> Int32s:
-    """int32[L]: what is found on the first L rows of ``order``, after which the search ends.
-
-    Where nodes are independent, those of which nothing is known are searched in growing batches, of which the
-    first has ``size``.
-    """
-    while True:
-        codes = known.codes(order)
-        unknown = np.flatnonzero(codes == UNKNOWN)
-        codes = codes[: unknown[0]] if len(unknown) else codes
-        candidates = np.minimum(np.cumsum(codes == CANDIDATE), wanted)
-        count = candidates + np.minimum(np.cumsum(codes == VIOLATING), wanted)
-        ends = np.flatnonzero((count >= enough) | ((candidates > 0) & (count >= wanted)))
-        if len(ends) or not len(unknown):
-            return codes[: ends[0] + 1] if len(ends) else codes
-        look(order[unknown[:size]])
-        if search.nodes.independent:
-            size = min(2 * size, MAX_AT_ONCE)
 
 
 def _obstacle(pod: Pod, nodes: RejectedNodes) -> str:

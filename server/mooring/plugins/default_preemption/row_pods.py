@@ -79,7 +79,7 @@ class PodsByRow:
 
     def lower(self, snapshot: Snapshot, rows: Int32s, priority: int) -> LowerPods:
         """Return the pods on ``rows`` (int32[K]) whose priority is less than ``priority``."""
-        found = [self._row(snapshot, row) for row in rows.tolist()]
+        found = self._known(snapshot, rows)
         # The most important come first, so those that are less important than the pod come last.
         every = np.concatenate([one.priorities for one in found])
         sizes = np.array([len(one.records) for one in found], np.int64)
@@ -99,38 +99,62 @@ class PodsByRow:
             np.array([one.mixed for one in found], np.bool_),
         )
 
-    def _row(self, snapshot: Snapshot, row: int) -> RowPods:
-        version = snapshot.nodes.row_version.item(row)
-        known = self._rows.get(row)
-        if known is not None and known.version == version:
-            return known
-        made = self._read(snapshot, row, version)
-        self._pods += len(made.records) - (len(known.records) if known is not None else 0)
-        if self._pods > _MAX_PODS:
-            self._rows, self._pods = {}, len(made.records)
-        self._rows[row] = made
-        return made
-
-    def _read(self, snapshot: Snapshot, row: int, version: int) -> RowPods:
-        came = list(snapshot.pods.records_on(row))
-        starts = [math.inf if one.start_time is None else moment_of(one.start_time) for one in came]
-        ranks = [
-            (
-                -record.kind.template.priority,
-                start,
-                place if self._in_order or record.start_time is not None else -place,
-                place,
-            )
-            for place, (record, start) in enumerate(zip(came, starts, strict=True))
+    def _known(self, snapshot: Snapshot, rows: Int32s) -> list[RowPods]:
+        """Return the pods of each of ``rows``, which are read where they changed."""
+        versions, wanted = snapshot.nodes.row_version.take(rows).tolist(), rows.tolist()
+        known = self._rows
+        found = {row: known.get(row) for row in wanted}
+        old = [
+            (row, version)
+            for row, version in zip(wanted, versions, strict=True)
+            if (pods := found[row]) is None or pods.version != version
         ]
-        ranks.sort()
-        order = [place for *_, place in ranks]
-        return RowPods(
-            version,
-            [came[place] for place in order],
-            np.array([-negative for negative, *_ in ranks], np.int64),
-            np.array([starts[place] for place in order], np.float64),
-            order,
-            max((start for start in starts if start < math.inf), default=-math.inf),
-            len({start < math.inf for start in starts}) == 2,
-        )
+        if old:
+            made = self._read(snapshot, old)
+            self._pods += sum(len(pods.records) for pods in made)
+            self._pods -= sum(len(pods.records) for row, _ in old if (pods := found[row]) is not None)
+            if self._pods > _MAX_PODS:
+                self._rows = known = {}
+                self._pods = sum(len(pods.records) for pods in made)
+            new = dict(zip([row for row, _ in old], made, strict=True))
+            known.update(new)
+            found.update(new)
+        return [pods for row in wanted if (pods := found[row]) is not None]
+
+    def _read(self, snapshot: Snapshot, rows: Sequence[tuple[int, int]]) -> list[RowPods]:
+        """Return the pods of each row with its version, each row as one column after the other."""
+        came = [list(snapshot.pods.records_on(row)) for row, _ in rows]
+        records = [record for some in came for record in some]
+        counts = np.array([len(some) for some in came], np.int64)
+        ends = np.cumsum(counts)
+        firsts = ends - counts
+        at = np.repeat(np.arange(len(rows)), counts)
+        places = np.arange(len(records)) - firsts[at]
+        priorities = np.array([record.kind.template.priority for record in records], np.int64)
+        starts = np.array([_start(record) for record in records], np.float64)
+        waits = starts == math.inf
+        turns = places if self._in_order else np.where(waits, -places, places)
+        order = np.lexsort((places, turns, starts, -priorities, at))
+        latest = np.full(len(rows), -math.inf)
+        np.maximum.at(latest, at[~waits], starts[~waits])
+        mixed = (latest > -math.inf) & (np.bincount(at[waits], minlength=len(rows)) > 0)
+        priorities, starts, in_turn = priorities[order], starts[order], places[order].tolist()
+        sorted_records = [records[number] for number in order.tolist()]
+        return [
+            RowPods(
+                version,
+                sorted_records[first:end],
+                priorities[first:end],
+                starts[first:end],
+                in_turn[first:end],
+                last,
+                some,
+            )
+            for (_, version), first, end, last, some in zip(
+                rows, firsts.tolist(), ends.tolist(), latest.tolist(), mixed.tolist(), strict=True
+            )
+        ]
+
+
+def _start(record: PodRecord) -> float:
+    return math.inf if record.start_time is None else moment_of(record.start_time)

@@ -14,6 +14,7 @@ import numpy as np
 from mooring.framework import SUCCESS, Bools, Code, Int32s, Pod, PodGroupInfo
 from mooring.framework.errors import PluginFailureError
 from mooring.framework.preemption import Candidate
+from mooring.framework.row_versions import as_of_now
 from mooring.framework.state import ClusterState
 from mooring.runtime.cycle.evaluation import NO_NODES, NOT_EVALUATED, Evaluation, begin
 from mooring.runtime.cycle.extenders import run_extender_filters
@@ -44,6 +45,7 @@ class CycleOptions:
         all_rejections: Ask every Filter plugin about every node and keep what each said.
         group: The group in whose cycle the pod is tried: the queue let it in with its group.
         post_filter: Ask what could be done when no node takes the pod.
+        reuse: Take what Filter said of nodes for earlier pods like it, where that is still true.
         beyond_nominated: Evaluate the other nodes too where the nominated one takes the pod, and is selected.
     """
 
@@ -52,6 +54,7 @@ class CycleOptions:
     all_rejections: bool = False
     group: PodGroupInfo | None = None
     post_filter: bool = True
+    reuse: bool = False
     beyond_nominated: bool = False
 
 
@@ -72,6 +75,7 @@ def evaluate(
         NodesChangedError: A candidate was deleted meanwhile.
     """
     evaluation = begin(profile, cluster, pod, rows)
+    evaluation.as_of = as_of_now(pod, cluster.snapshot)
     if options.group is not None:
         evaluation.state.write(PodGroupInfo, options.group)
     elif not enqueued(evaluation, calls):
@@ -93,10 +97,17 @@ def evaluate(
 
 
 def evaluate_filters(
-    profile: Profile, cluster: ClusterState, pod: Pod, rows: Int32s, calls: PluginCalls
+    profile: Profile,
+    cluster: ClusterState,
+    pod: Pod,
+    rows: Int32s,
+    calls: PluginCalls,
+    *,
+    reuse: bool = False,
 ) -> Evaluation:
     """PreFilter and Filter for each of ``rows``, all of them evaluated; no scores."""
     evaluation = begin(profile, cluster, pod, rows)
+    evaluation.as_of = as_of_now(pod, cluster.snapshot)
     if not len(rows):
         evaluation.rejection = NO_NODES
         return evaluation
@@ -104,7 +115,7 @@ def evaluate_filters(
     if allowed is not None:
         positions = np.flatnonzero(allowed).astype(np.int32)
         with calls.point("Filter") as point:
-            _filter(evaluation, positions, calls)
+            _filter(evaluation, positions, calls, reuse=reuse)
             point.status = Code.SUCCESS if (evaluation.codes == 0).any() else Code.UNSCHEDULABLE
         evaluation.evaluated = len(positions)
     return evaluation
@@ -126,7 +137,7 @@ def evaluate_preemption(
     Raises:
         NotFoundError: The profile has no plugin that makes room (PLUGIN_NOT_FOUND).
     """
-    evaluation = evaluate_filters(profile, cluster, pod, rows, calls)
+    evaluation = evaluate_filters(profile, cluster, pod, rows, calls, reuse=True)
     if len(rows):
         evaluation.preemption = preempt(evaluation, calls, given, mix64(seed, pod.metadata.uid))
     return evaluation
@@ -235,7 +246,7 @@ def _search(
     """Look for enough feasible nodes; ``rejected`` (int32[0 or 1]) was evaluated before."""
     profile = evaluation.profile
     wanted = nodes_to_find(profile.percentage_of_nodes_to_score, len(positions), profile.compares_nodes)
-    _filter(evaluation, positions, calls, all_rejections=options.all_rejections)
+    _filter(evaluation, positions, calls, all_rejections=options.all_rejections, reuse=options.reuse)
     looked_at = _and(positions, rejected)
     if wanted < len(positions):
         order = search_order(evaluation.snapshot.nodes, evaluation.rows)
@@ -256,11 +267,22 @@ def _leave_out(evaluation: Evaluation, positions: Int32s) -> None:
 
 
 def _filter(
-    evaluation: Evaluation, positions: Int32s, calls: PluginCalls, *, all_rejections: bool = False
+    evaluation: Evaluation,
+    positions: Int32s,
+    calls: PluginCalls,
+    *,
+    all_rejections: bool = False,
+    reuse: bool = False,
 ) -> None:
     if all_rejections:
         evaluation.rejections = [[] for _ in evaluation.rows]
-    reject_for_nominated(evaluation, positions, calls)
+    recalled, as_of = None, evaluation.as_of
+    if reuse and len(positions) == len(evaluation.rows) and not evaluation.codes.any() and as_of is not None:
+        recalled = calls.known.recall(evaluation, as_of)
+    asked = positions if recalled is None else recalled.unknown
+    reject_for_nominated(evaluation, asked, calls)
     if not all_rejections:
-        positions = positions[evaluation.codes[positions] == 0]
-    run_filters(evaluation, positions, calls)
+        asked = asked[evaluation.codes[asked] == 0]
+    run_filters(evaluation, asked, calls)
+    if recalled is not None:
+        recalled.keep(evaluation)

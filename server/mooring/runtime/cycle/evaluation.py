@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from mooring.framework import SUCCESS, Code, CycleState, Int32s, Int64s, NodeView, Pod, Snapshot, Status
+from mooring.framework import SUCCESS, Code, CycleState, Int32s, Int64s, NodeView, Part, Pod, Snapshot, Status
 from mooring.framework.preemption import Preemption
+from mooring.framework.row_versions import AsOf
 from mooring.framework.state import ClusterState
 from mooring.runtime.profiles.profile import Profile
 
@@ -80,6 +81,8 @@ class Evaluation:
         nominated: The position of the nominated node, which is selected whatever the totals of others that
             were evaluated too; None = the totals decide.
         of_totals: It was made of cached totals, and does not have what each plugin said.
+        as_of: What the state was like before; None where nobody asks what is still true later.
+        filters_read: What the Filter plugins look at, once that is worked out.
 
     Once it is closed, nobody writes verdicts any more, and they are counted once for all who ask.
     """
@@ -107,6 +110,8 @@ class Evaluation:
     preemption: Preemption | None = None
     nominated: int | None = None
     of_totals: bool = False
+    as_of: AsOf | None = None
+    filters_read: Part | None = None
     _candidates: NodeView | None = None
     _counts: list[int] | None = None
     _status: Status | None = None

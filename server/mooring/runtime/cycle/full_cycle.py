@@ -30,6 +30,7 @@ from mooring.runtime.cycle.candidates import Candidates
 from mooring.runtime.cycle.choice import Choice, choice_of, no_choice
 from mooring.runtime.cycle.cycle import CycleOptions, Run, evaluate, evaluate_filters
 from mooring.runtime.cycle.evaluation import Evaluation
+from mooring.runtime.cycle.known_verdicts import KnownVerdicts
 from mooring.runtime.cycle.plugin_calls import Observer, PluginCalls, Progress, Unhurried
 from mooring.runtime.cycle.tie_break import choose
 from mooring.runtime.profiles.profile import Profile
@@ -59,12 +60,13 @@ class FullCycle:
         self.start = 0
         self._state = state
         self._observer = observer
+        self._known = KnownVerdicts()
 
     def calls(
         self, profile: Profile, progress: Progress | None = None, *, final: Callable[[], bool] = lambda: True
     ) -> PluginCalls:
         """Return the calls of ``profile``'s plugins for one decision; ``final`` as in ``PluginCalls``."""
-        return PluginCalls(profile.name, progress or Unhurried(), self._observer, final)
+        return PluginCalls(profile.name, progress or Unhurried(), self._observer, final, self._known)
 
     def evaluate(
         self,
@@ -122,7 +124,7 @@ class FullCycle:
             UnavailableError: The state changes faster than the decision can follow.
         """
         for _ in _attempts(pod):
-            run = partial(evaluate, options=CycleOptions(start=self.start))
+            run = partial(evaluate, options=CycleOptions(start=self.start, reuse=True))
             evaluation, version = self.measured(pod, profile, candidates, run, progress=progress)
             choice = select(evaluation, version, seed)
             if self._assume(pod, profile, choice, progress):

@@ -25,11 +25,12 @@ from mooring.framework.pod_table import PodKind
 from mooring.framework.state import ClusterState
 from mooring.runtime.cycle.choice import Choice
 from mooring.runtime.cycle.evaluation import Evaluation
+from mooring.runtime.cycle.filters_read import independent
 from mooring.runtime.cycle.group_result import GroupDecision
 from mooring.runtime.cycle.plugin_calls import PluginCalls, plugin_failure
 from mooring.runtime.cycle.sampling import search_order
 from mooring.runtime.cycle.tried_pods import PodsOnFork
-from mooring.runtime.cycle.what_if import NodesWhatIf, independent
+from mooring.runtime.cycle.what_if import NodesWhatIf
 from mooring.runtime.profiles.profile import Enabled
 
 _POINT = "PodGroupPostFilter"

@@ -12,6 +12,7 @@ from mooring.framework.cycle_state import NotWrittenError
 from mooring.framework.deadline import RUNNING
 from mooring.framework.errors import MooringError, PluginFailureError
 from mooring.framework.view import NodesChangedError
+from mooring.runtime.cycle.known_verdicts import KnownVerdicts
 from mooring.runtime.profiles.tracebacks import TRACEBACKS
 
 T = TypeVar("T")
@@ -157,6 +158,7 @@ class PluginCalls:
         observer: Takes the measurements.
         final: Whether a failure is the plugin's. It isn't while the tables change under it, and needs no
             report where the pod is evaluated again.
+        known: What Filter plugins said before, where they need not be called again; None = nothing.
     """
 
     def __init__(
@@ -165,7 +167,9 @@ class PluginCalls:
         progress: Progress,
         observer: Observer,
         final: Callable[[], bool] = lambda: True,
+        known: KnownVerdicts | None = None,
     ) -> None:
+        self.known = known or KnownVerdicts()
         self._profile = profile
         self._progress = progress
         self._check = progress.check

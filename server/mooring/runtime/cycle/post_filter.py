@@ -16,12 +16,14 @@ from mooring.framework import Code, Int32s, Pod, Status
 from mooring.framework.errors import NotFoundError
 from mooring.framework.interface import PreemptingPlugin
 from mooring.framework.preemption import Candidate, Preemption
+from mooring.framework.row_versions import as_of_now
 from mooring.runtime.cycle.evaluation import Evaluation
 from mooring.runtime.cycle.extenders import process_preemption
+from mooring.runtime.cycle.filters_read import independent, lasting
 from mooring.runtime.cycle.plugin_calls import PluginCalls, plugin_failure
 from mooring.runtime.cycle.tie_break import choose
 from mooring.runtime.cycle.tried_pods import PodsAsSums, TriedPods
-from mooring.runtime.cycle.what_if import NodesWhatIf, SummedNodes, independent, lasting, pods_to_try, what_if
+from mooring.runtime.cycle.what_if import NodesWhatIf, SummedNodes, pods_to_try, what_if
 from mooring.runtime.profiles.profile import Enabled, Profile
 
 NOT_ASKED = Status.unresolvable()
@@ -62,7 +64,8 @@ class EvaluatedNodes:
         self.rows: Int32s = evaluation.rows
         self.start = start
         self.independent = independent(evaluation)
-        self.lasting = self.independent and lasting(evaluation)
+        self.lasting = lasting(evaluation)
+        self.as_of = evaluation.as_of or as_of_now(evaluation.pod, evaluation.snapshot)
         self._evaluation = evaluation
         self._calls = calls
         self._pods: TriedPods | None = None

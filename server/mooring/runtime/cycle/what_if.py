@@ -7,9 +7,8 @@ Mirrors ``RunFilterPluginsWithNominatedPods`` and the PreFilter extensions AddPo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
 
 import numpy as np
 from msgspec.structs import replace
@@ -20,6 +19,7 @@ from mooring.framework.internal import parts_of
 from mooring.framework.resources import PodUsage
 from mooring.runtime.cycle.evaluation import Evaluation, begin
 from mooring.runtime.cycle.filter import run_filters
+from mooring.runtime.cycle.filters_read import extensions, filters_read
 from mooring.runtime.cycle.plugin_calls import PluginCalls, plugin_failure
 from mooring.runtime.cycle.tried_pods import PodsAsSums, PodsOnFork, TriedPods
 
@@ -161,25 +161,9 @@ class SummedNodes:
         return trial.codes, trial.statuses
 
 
-def extensions(evaluation: Evaluation, method: str) -> Iterator[tuple[str, Callable[..., Any]]]:
-    """Name and function of each plugin that wants to hear of pods that come and go: add_pod or remove_pod."""
-    for enabled in evaluation.profile.pre_filter:
-        function = getattr(enabled.plugin, method, None)
-        if function is not None and enabled.name not in evaluation.skipped:
-            yield enabled.name, function
-
-
-def independent(evaluation: Evaluation) -> bool:
-    """Return whether the pods of a node change nothing for the others."""
-    return all(parts.of_one_node for parts in _filter_parts(evaluation)) and not (
-        any(extensions(evaluation, "add_pod")) or any(extensions(evaluation, "remove_pod"))
-    )
-
-
 def pods_to_try(evaluation: Evaluation) -> TriedPods:
     """Return the evaluation's pods to try changes on: as sums, where the filters look at nothing else."""
-    told = any(extensions(evaluation, "add_pod")) or any(extensions(evaluation, "remove_pod"))
-    if not told and all(parts in NO_PODS for parts in _filter_parts(evaluation)):
+    if filters_read(evaluation) in NO_PODS:
         return PodsAsSums(evaluation.cluster)
     return PodsOnFork(evaluation.cluster.fork())
 
@@ -188,17 +172,6 @@ def _steady(evaluation: Evaluation) -> frozenset[str]:
     """Return the filters that a node passes for good once it passed them, whatever pods request there."""
     pod, filters = evaluation.pod, evaluation.profile.filter
     return frozenset(each.name for each in filters if Part.RESOURCES not in parts_of(each.plugin, pod))
-
-
-def lasting(evaluation: Evaluation) -> bool:
-    """Return whether the answers of Filter change only with what the state has."""
-    return not any(Part.OUTSIDE in parts for parts in _filter_parts(evaluation))
-
-
-def _filter_parts(evaluation: Evaluation) -> Iterator[Part]:
-    for each in evaluation.profile.filter:
-        if each.name not in evaluation.skipped:
-            yield parts_of(each.plugin, evaluation.pod)
 
 
 @contextmanager

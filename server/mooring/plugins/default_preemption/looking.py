@@ -1,0 +1,103 @@
+"""Where victims are searched for: on node after node until there are enough candidates, many at once where
+that is possible.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+
+from mooring.framework import Int32s
+from mooring.framework.errors import PluginFailureError
+from mooring.framework.preemption import NodeSums
+from mooring.plugins.default_preemption.by_sums import SumsSearch
+from mooring.plugins.default_preemption.outcomes import CANDIDATE, UNKNOWN, VIOLATING, KnownOutcomes
+from mooring.plugins.default_preemption.row_pods import PodsByRow
+from mooring.plugins.default_preemption.victims import VictimSearch
+
+MAX_AT_ONCE = 256
+"""The most nodes that are tried at once; work beyond the last one needed is wasted."""
+
+FIRST_BY_SUMS, MAX_BY_SUMS = 32, 1024
+"""The least and the most nodes that are tried at once where many take hardly longer than one."""
+
+_AHEAD = 2
+"""So many times the candidates that are wanted are looked at first: most nodes of a full cluster are one."""
+
+
+class Looking:
+    """The search for the candidates of one pod. Used once.
+
+    Args:
+        search: Finds the victims on a node.
+        known: What is known of nodes; what is found is put there.
+        pods: The pods of each node.
+    """
+
+    def __init__(self, search: VictimSearch, known: KnownOutcomes, pods: PodsByRow) -> None:
+        self._search = search
+        self._known = known
+        self._pods = pods
+
+    def until(self, order: Int32s, wanted: int, enough: int) -> Int32s:
+        """int32[L]: what is found on the first L rows of ``order``, after which the search ends.
+
+        That is with ``wanted`` candidates, or with ``enough`` of both kinds.
+        """
+        ahead, size = min(_AHEAD * wanted, len(order)), 0
+        while True:
+            codes = self._known.codes(order[:ahead])
+            unknown = np.flatnonzero(codes == UNKNOWN)
+            told = codes[: unknown[0]] if len(unknown) else codes
+            candidates = np.minimum(np.cumsum(told == CANDIDATE), wanted)
+            count = candidates + np.minimum(np.cumsum(told == VIOLATING), wanted)
+            ends = np.flatnonzero((count >= enough) | ((candidates > 0) & (count >= wanted)))
+            if len(ends):
+                return told[: ends[0] + 1]
+            if len(unknown):
+                size = self._next_size(size, min(wanted, enough))
+                # Those that changed on the other nodes are searched with them: later pods begin there.
+                every = np.flatnonzero(self._known.codes(order) == UNKNOWN) if size > 1 else unknown
+                self._look(order[every[:size]])
+            elif ahead == len(order):
+                return told
+            else:
+                ahead = min(2 * ahead, len(order))
+
+    @cached_property
+    def _sums(self) -> NodeSums | None:
+        return self._search.nodes.sums()
+
+    def _next_size(self, size: int, needed: int) -> int:
+        """Return how many nodes are searched at once after ``size``, at first 0, where ``needed`` may do."""
+        if self._sums is not None:
+            return min(max(2 * size, needed, FIRST_BY_SUMS), MAX_BY_SUMS)
+        return min(2 * size, MAX_AT_ONCE) if size and self._search.nodes.independent else 1
+
+    def _look(self, rows: Int32s) -> None:
+        if self._sums is None:
+            self._one_by_one(rows)
+            return
+        snapshot = self._search.nodes.snapshot
+        nominated, index = snapshot.pods.nominated, snapshot.nodes.index
+        crowded = np.isin(rows, [index.get(name, -1) for name in tuple(nominated)])
+        for some, look in ((rows[crowded], self._one_by_one), (rows[~crowded], self._at_once)):
+            if len(some):
+                look(some)
+
+    def _one_by_one(self, rows: Int32s) -> None:
+        names, batch = self._search.nodes.snapshot.nodes.names, rows.tolist()
+        self._known.put(batch, self._search.on_nodes([names[row] for row in batch]))
+
+    def _at_once(self, rows: Int32s) -> None:
+        search, sums = self._search, self._sums
+        lower = self._pods.lower(search.nodes.snapshot, rows, search.pod.priority)
+        # With a later start, who started first is a matter of the clock.
+        if sums is None or (lower.latest >= search.now).any():
+            self._one_by_one(rows)
+            return
+        try:
+            self._known.put_found(rows, *SumsSearch(sums, rows, search, lower).run(), lower.mixed)
+        except PluginFailureError:
+            self._one_by_one(rows)

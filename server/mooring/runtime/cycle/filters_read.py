@@ -1,0 +1,44 @@
+"""What the Filter plugins of an evaluation look at, which decides what can be tried or used again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from mooring.framework import Part
+from mooring.framework.internal import parts_of
+from mooring.runtime.cycle.evaluation import Evaluation
+
+
+def filters_read(evaluation: Evaluation) -> Part:
+    """Return all parts that they look at, once PreFilter ran.
+
+    Those whose PreFilter notes follow pods that come and go look at other nodes, too.
+    """
+    if evaluation.filters_read is None:
+        parts = Part.NONE
+        for each in evaluation.profile.filter:
+            if each.name not in evaluation.skipped:
+                parts |= parts_of(each.plugin, evaluation.pod)
+        if any(extensions(evaluation, "add_pod")) or any(extensions(evaluation, "remove_pod")):
+            parts |= Part.OTHER_NODES
+        evaluation.filters_read = parts
+    return evaluation.filters_read
+
+
+def extensions(evaluation: Evaluation, method: str) -> Iterator[tuple[str, Callable[..., Any]]]:
+    """Name and function of each plugin that wants to hear of pods that come and go: add_pod or remove_pod."""
+    for enabled in evaluation.profile.pre_filter:
+        function = getattr(enabled.plugin, method, None)
+        if function is not None and enabled.name not in evaluation.skipped:
+            yield enabled.name, function
+
+
+def independent(evaluation: Evaluation) -> bool:
+    """Return whether the pods of a node change nothing for the others."""
+    return filters_read(evaluation).of_one_node
+
+
+def lasting(evaluation: Evaluation) -> bool:
+    """Return whether nodes are independent, and the answers change only with what the state has."""
+    return independent(evaluation) and Part.OUTSIDE not in filters_read(evaluation)
