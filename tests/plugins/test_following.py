@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 
 from mooring.cluster.kinds import Change, Put, Remove
 from mooring.cluster.state import State
-from mooring.framework import Code, CycleState, NodeView, Pod, PodChange, Status
+from mooring.framework import Code, CycleState, Int64s, NodeView, Pod, PodChange, Status
+from mooring.framework.internal import REJECTED
+from mooring.plugins import loops
 from mooring.plugins.inter_pod_affinity.plugin import InterPodAffinity
 from mooring.plugins.pod_topology_spread.plugin import PodTopologySpread
 from mooring.testing.builders import Manifest, make_node, make_pod
@@ -110,19 +112,45 @@ def answers(plugin: Any, state: CycleState, pod: Pod, nodes: NodeView) -> list[o
     return [*found, *raw.tolist(), *normalized.tolist()]
 
 
+def totals_by_points(
+    plugin: Any, state: CycleState, pod: Pod, nodes: NodeView, before: Int64s, weight: int
+) -> Int64s:
+    """What Filter rejects, and Score adds for the nodes that are left."""
+    totals = before.copy()
+    if plugin.pre_filter(state, pod, nodes).code is not Code.SKIP:
+        totals[nodes.rows[plugin.filter_nodes(state, pod, nodes).codes != 0]] = REJECTED
+    feasible = nodes.subset(np.flatnonzero(totals != REJECTED).astype(np.int32))
+    if len(feasible) and plugin.pre_score(state, pod, feasible).code is not Code.SKIP:
+        raw = plugin.score_nodes(state, pod, feasible)
+        own = plugin.normalizer is None
+        shares = plugin.normalize_score(state, pod, raw) if own else plugin.normalizer.apply(raw)
+        totals[feasible.rows] += weight * shares
+    return totals
+
+
+def totals_in_one_step(plugin: Any, state: CycleState, before: Int64s, weight: int) -> Int64s:
+    totals = before.copy()
+    plugin.reject(state, totals)
+    plugin.add(state, weight, totals)
+    return totals
+
+
 def moves(state: State, version: int) -> list[PodChange]:
     log = state.changes_since(version)
     assert log is not None
     return [(row, record, amount) for row, record, amount in log if record and amount and row >= 0]
 
 
-@pytest.mark.parametrize(
+PLUGINS = pytest.mark.parametrize(
     ("kind", "specs"),
     [
         pytest.param(PodTopologySpread, SPREADING, id="PodTopologySpread"),
         pytest.param(InterPodAffinity, CLOSE, id="InterPodAffinity"),
     ],
 )
+
+
+@PLUGINS
 @given(data=st.data())
 def test_notes_that_follow_say_what_new_ones_say(kind: Any, specs: Any, data: st.DataObject) -> None:
     cluster = State()
@@ -138,3 +166,30 @@ def test_notes_that_follow_say_what_new_ones_say(kind: Any, specs: Any, data: st
         cluster.apply("pods", data.draw(changes(specs)))
         assert plugin.update(state, pod, moves(cluster, version))
         assert answers(plugin, state, pod, nodes) == answers(plugin, CycleState(), pod, nodes)
+
+
+@PLUGINS
+@given(data=st.data(), compiled=st.booleans())
+def test_one_step_says_what_the_points_say(
+    kind: Any, specs: Any, data: st.DataObject, compiled: bool
+) -> None:
+    cluster = State()
+    cluster.replace("nodes", [make_node(name, labels=labels) for name, labels in NODES.items()])
+    cluster.apply("pods", data.draw(changes(specs)))
+    plugin = make(kind, state=cluster)
+    pod = make_pod("new", labels={"app": "a"}, spec=data.draw(specs))
+    nodes = NodeView(cluster.snapshot, cluster.snapshot.nodes.rows())
+    state = CycleState()
+    answers(plugin, state, pod, nodes)
+    before = np.full(cluster.snapshot.nodes.capacity, REJECTED, np.int64)
+    with pytest.MonkeyPatch.context() as patch:
+        if compiled:
+            patch.setattr(loops, "FEWEST_NODES", 1)
+        for _ in range(3):
+            version = cluster.version
+            cluster.apply("pods", data.draw(changes(specs)))
+            plugin.update(state, pod, moves(cluster, version))
+            before[nodes.rows] = data.draw(st.lists(st.integers(REJECTED, 9), min_size=5, max_size=5))
+            weight = data.draw(st.integers(1, 3))
+            expected = totals_by_points(plugin, CycleState(), pod, nodes, before, weight)
+            np.testing.assert_array_equal(totals_in_one_step(plugin, state, before, weight), expected)

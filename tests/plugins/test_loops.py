@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from mooring.framework import CycleState, Int64s, NodeTable, NodeView, PodTable, Snapshot
 from mooring.framework.internal import REJECTED
-from mooring.plugins import loops
+from mooring.plugins import domain_totals, loops
 from mooring.plugins.loops import FEWEST_CALLS, FEWEST_NODES, loop, wait_for_compiler
 from mooring.plugins.node_resources_balanced_allocation.plugin import NodeResourcesBalancedAllocation
 from mooring.plugins.node_resources_fit.plugin import NodeResourcesFit
@@ -105,3 +105,39 @@ def test_nobody_waits_for_the_compiler_and_it_works_only_for_who_asks_often() ->
     assert compiled is not None
     assert compiled(7) == 7
     assert same.over(NodeView(view.snapshot, few.rows[:0])) is None
+
+
+DOMAINS = st.sampled_from((1, 3, FEWEST_NODES))
+COUNTS = st.sampled_from((1, 50, 2**40, 2**52))
+
+
+@settings(max_examples=40)
+@given(st.integers(0, 2**32), DOMAINS, COUNTS, st.booleans(), st.integers(0, 3), st.floats(0.7, 9.0))
+def test_totals_by_domain_are_those_of_numpy(
+    seed: int, domains: int, most: int, outside: bool, weight: int, factor: float
+) -> None:
+    numbers, rows = np.random.default_rng(seed), FEWEST_NODES
+    ids = numbers.integers(0, domains, rows + 3, np.int32, endpoint=True)
+    counts = numbers.integers(0, most, domains + 1, endpoint=True)
+    counts[0] = 0
+    before = np.where(numbers.random(rows) < 0.3, REJECTED, numbers.integers(0, 100, rows))
+    ignored = numbers.integers(0, 9, rows + 3) == 0
+    least, crowded = int(numbers.integers(0, most, endpoint=True)), numbers.random(rows) * most
+
+    def answers() -> list[Any]:
+        limited, between, emptier = before.copy(), before.copy(), before.copy()
+        domain_totals.limit(ids, counts, limited, least=least, most=most // 2 + least, outside=outside)
+        domain_totals.add_between(ids, counts - most // 2, weight, between)
+        crowding = crowded.copy()
+        domain_totals.add_crowding(ids, counts, factor, 2.0, crowding)
+        domain_totals.add_emptier(crowding, ignored, weight, emptier)
+        inside = domain_totals.distinct(ids, domains + 1, before > 0)
+        return [limited, between, emptier, crowding, inside]
+
+    with pytest.MonkeyPatch.context() as patch:
+        looped = answers()
+        wait_for_compiler()
+        looped = answers()
+        patch.setattr(loops.Loop, "for_rows", lambda _loop, _count, _of=0: None)
+        for compiled, plain in zip(looped, answers(), strict=True):
+            np.testing.assert_array_equal(compiled, plain)

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from mooring.framework.cacheable import CacheablePlugin, Part
 from mooring.framework.columns import Bools, Int32s, Int64s
+from mooring.framework.cycle_state import CycleState
 from mooring.framework.handle import BindOutcome
 from mooring.framework.interface import Plugin
 from mooring.framework.node_table import NodeTable
@@ -137,6 +138,25 @@ class NodeRater(ABC):
 
         Called only for pods for which ``depends_on`` says ``Part.RESOURCES``.
         """
+
+
+class StateRater(CacheablePlugin):
+    """Says in one step of all rows what its points say, from what they wrote to the CycleState.
+
+    The plugin has these points as well, and they say the same. It is for answers that each decision changes:
+    once PreFilter and PreScore ran, ``update`` alone changes the CycleState, and neither rejects the pod.
+
+    Totals are int64[N], by row; ``REJECTED`` for rows that are not feasible, which they stay. A plugin of
+    which the CycleState has nothing does nothing.
+    """
+
+    @abstractmethod
+    def reject(self, state: CycleState, totals: Int64s) -> None:
+        """Set the totals of the nodes that Filter rejects to ``REJECTED``."""
+
+    @abstractmethod
+    def add(self, state: CycleState, weight: int, totals: Int64s) -> None:
+        """Add ``weight`` times the normalised score to the totals of the feasible nodes, at least one."""
 
 
 def add_scores(scores: Int64s, rejected: Bools, weight: int, totals: Int32s) -> None:

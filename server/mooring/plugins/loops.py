@@ -50,10 +50,14 @@ class Loop(Generic[T]):
 
         Calls about a small cluster don't have it compiled.
         """
-        count, compiled = len(nodes.rows), self._compiled
+        return self.for_rows(len(nodes.rows), len(nodes.snapshot.nodes.alive))
+
+    def for_rows(self, count: int, of: int = 0) -> Callable[..., T] | None:
+        """As ``over``, for ``count`` rows, ``of`` so many."""
+        compiled = self._compiled
         if compiled is not None and count:
             return compiled
-        if not count or max(count, len(nodes.snapshot.nodes.alive)) < FEWEST_NODES:
+        if not count or max(count, of) < FEWEST_NODES:
             return None
         if self._compiling is None:
             self._calls += 1

@@ -30,7 +30,7 @@ from mooring.framework import (
 )
 from mooring.framework.columns import ABSENT, Scalar
 from mooring.framework.interface import ArgsT
-from mooring.framework.internal import SignedByShape
+from mooring.framework.internal import SignedByShape, StateRater
 from mooring.framework.pod_table import AffinityClass, PodKind
 from mooring.framework.remembering import ByIdentity
 
@@ -221,15 +221,28 @@ class PodCounts(ABC):
 
 
 @dataclass(frozen=True, slots=True)
-class WhatIfCounts(PodCounts):
-    """The same, which a what-if evaluation may change too."""
+class ScoreCounts(PodCounts):
+    """The same, by which nodes are scored."""
+
+    @abstractmethod
+    def add_to(self, totals: Int64s, weight: int) -> None:
+        """As ``StateRater.add``."""
+
+
+@dataclass(frozen=True, slots=True)
+class FilterCounts(PodCounts):
+    """The same, by which nodes are filtered, and which a what-if evaluation may change too."""
+
+    @abstractmethod
+    def reject_in(self, totals: Int64s) -> None:
+        """As ``StateRater.reject``."""
 
     @abstractmethod
     def add(self, other: Pod, node: NodeInfo, amount: int) -> None:
         """``amount`` pods like ``other`` came to ``node``."""
 
 
-class PodCountingPlugin(PreFilterPlugin[ArgsT], SignedByShape):
+class PodCountingPlugin(PreFilterPlugin[ArgsT], SignedByShape, StateRater):
     """Base of InterPodAffinity and PodTopologySpread, which count pods in the CycleState.
 
     Attributes:
@@ -237,8 +250,8 @@ class PodCountingPlugin(PreFilterPlugin[ArgsT], SignedByShape):
         score_counts: What PreScore writes, likewise.
     """
 
-    filter_counts: ClassVar[type[WhatIfCounts]]
-    score_counts: ClassVar[type[PodCounts]]
+    filter_counts: ClassVar[type[FilterCounts]]
+    score_counts: ClassVar[type[ScoreCounts]]
 
     def update(self, state: CycleState, pod: Pod, changes: Sequence[PodChange]) -> bool:
         for kind in (self.filter_counts, self.score_counts):
@@ -246,6 +259,16 @@ class PodCountingPlugin(PreFilterPlugin[ArgsT], SignedByShape):
             if counts is not None:
                 counts.update(changes)
         return True
+
+    def reject(self, state: CycleState, totals: Int64s) -> None:
+        counts = state.get(self.filter_counts, self.filter_counts)
+        if counts is not None:
+            counts.reject_in(totals)
+
+    def add(self, state: CycleState, weight: int, totals: Int64s) -> None:
+        counts = state.get(self.score_counts, self.score_counts)
+        if counts is not None:
+            counts.add_to(totals, weight)
 
     def add_pod(self, state: CycleState, pod: Pod, other: Pod, node: NodeInfo) -> Status:
         """Count ``other`` on ``node``."""

@@ -15,6 +15,7 @@ from mooring.framework import (
     SUCCESS,
     Bools,
     Int32s,
+    Int64s,
     NodeInfo,
     NodeView,
     Pod,
@@ -24,10 +25,12 @@ from mooring.framework import (
 )
 from mooring.framework.columns import ABSENT
 from mooring.framework.deadline import timely
+from mooring.framework.internal import REJECTED
 from mooring.framework.pod_affinity import NO_TERMS, AffinityTerms, affinity_terms
 from mooring.framework.pod_table import PodKind
+from mooring.plugins.domain_totals import limit
 from mooring.plugins.inter_pod_affinity.terms import OwnTerm, pods_by_row
-from mooring.plugins.topology import DomainCounts, Move, Topologies, WhatIfCounts
+from mooring.plugins.topology import DomainCounts, FilterCounts, Move, Topologies
 
 REASON_AFFINITY = "node(s) didn't match pod affinity rules"
 REASON_ANTI_AFFINITY = "node(s) didn't match pod anti-affinity rules"
@@ -44,7 +47,7 @@ _NEAR, _APART, _OPPOSED = 1, 2, 3
 
 
 @dataclass(frozen=True, slots=True)
-class AffinityCounts(WhatIfCounts):
+class AffinityCounts(FilterCounts):
     """The pod's required terms, and how many pods each domain has for each kind of term.
 
     Attributes:
@@ -117,14 +120,31 @@ class AffinityCounts(WhatIfCounts):
             codes[~self._near_wanted(nodes)] = _NEAR
         return Verdicts(codes, _STATUSES)
 
+    def reject_in(self, totals: Int64s) -> None:
+        for count in (*self.opposed, *self.unwanted):
+            limit(count.topology.ids, count.counts, totals, most=0)
+        keys = dict.fromkeys(term.topology_key for term in self.near)
+        if keys and not self.wanted and not self._may_be_first:
+            totals[:] = REJECTED
+            return
+        least = int(bool(self.wanted))
+        for key in keys:
+            wanted = self.wanted[key]
+            limit(wanted.topology.ids, wanted.counts, totals, least=least, outside=False)
+
+    @property
+    def _may_be_first(self) -> bool:
+        """Whether the pod is one of those that it wants near."""
+        meta = self.pod.metadata
+        return all(term.matches(meta.namespace, meta.labels) for term in self.near)
+
     def _near_wanted(self, nodes: NodeView) -> Bools:
         """bool[K]: the node is near the wanted pods, or could be the first of such a group."""
         topologies = {term.topology_key: self.topologies[term.topology_key] for term in self.near}
         if self.wanted:
             found = [self.wanted[key].any_at(nodes) for key in topologies]
         else:
-            meta = self.pod.metadata
-            if not all(term.matches(meta.namespace, meta.labels) for term in self.near):
+            if not self._may_be_first:
                 return np.zeros(len(nodes), np.bool_)
             found = [nodes.take(topology.ids) != ABSENT for topology in topologies.values()]
         near: Bools = np.logical_and.reduce(found)

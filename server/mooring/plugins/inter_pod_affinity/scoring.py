@@ -15,15 +15,16 @@ from mooring.framework import Int64s, NodeView, Pod, Snapshot
 from mooring.framework.deadline import timely
 from mooring.framework.pod_affinity import NO_TERMS, AffinityTerm, AffinityTerms, affinity_terms
 from mooring.framework.pod_table import PodKind
+from mooring.plugins.domain_totals import add_between
 from mooring.plugins.inter_pod_affinity.terms import OwnTerm, pods_by_row
-from mooring.plugins.topology import DomainCounts, Move, PodCounts, Topologies
+from mooring.plugins.topology import DomainCounts, Move, ScoreCounts, Topologies
 
 Weighted = tuple[AffinityTerm, int]
 """A term and what one pod that it brings together is worth; negative to keep them apart."""
 
 
 @dataclass(frozen=True, slots=True)
-class Worth(PodCounts):
+class Worth(ScoreCounts):
     """What it is worth for a pod to be in each domain.
 
     Attributes:
@@ -46,6 +47,17 @@ class Worth(PodCounts):
         for count in self.domains:
             scores += count.at(nodes)
         return scores
+
+    def add_to(self, totals: Int64s, weight: int) -> None:
+        counts = tuple(self.domains)
+        if len(counts) == 1:
+            [only] = counts
+            add_between(only.topology.ids, only.counts, weight, totals)
+            return
+        rows, worth = np.arange(len(totals), dtype=np.int32), np.zeros(len(totals), np.int64)
+        for count in timely(counts):
+            worth += count.counts.take(count.topology.ids[: len(totals)])
+        add_between(rows, worth, weight, totals)
 
     def wishes_of(self, terms: AffinityTerms) -> Iterator[Weighted]:
         """Those of a placed pod's terms that are about the pod."""

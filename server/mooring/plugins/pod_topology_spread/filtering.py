@@ -23,10 +23,11 @@ from mooring.framework import (
 )
 from mooring.framework.columns import ABSENT
 from mooring.framework.deadline import timely
+from mooring.plugins.domain_totals import limit
 from mooring.plugins.pod_topology_spread.constraints import SpreadConstraint
 from mooring.plugins.pod_topology_spread.counts import ConstraintCounts
 from mooring.plugins.pod_topology_spread.eligibility import SpreadView
-from mooring.plugins.topology import DomainCount, WhatIfCounts
+from mooring.plugins.topology import DomainCount, FilterCounts
 
 REASON = "node(s) didn't match pod topology spread constraints"
 REASON_NO_LABEL = f"{REASON} (missing required label)"
@@ -53,19 +54,20 @@ class HardConstraint:
 
     def verdicts(self, nodes: NodeView) -> Int32s:
         """int32[K]: per node the number of its status."""
-        counts = self.pods.counts
-        by_domain = (counts > self.rule.max_skew + self._lowest() - self.own).astype(np.int32)
+        by_domain = (self.pods.counts > self.most()).astype(np.int32)
         by_domain[ABSENT] = _NO_LABEL
         return self.pods.topology.spread(by_domain, nodes)
 
-    def _lowest(self) -> int:
-        """Return the count of the emptiest domain; 0 when there are too few domains."""
+    def most(self) -> int:
+        """Return the most that a domain may have before the pod comes to it."""
+        # Of the emptiest domain; 0 when there are too few domains.
         counts = self.pods.counts[self.domains]
-        return int(counts.min()) if len(counts) and len(counts) >= self.rule.min_domains else 0
+        lowest = int(counts.min()) if len(counts) and len(counts) >= self.rule.min_domains else 0
+        return self.rule.max_skew + lowest - self.own
 
 
 @dataclass(frozen=True, slots=True)
-class HardCounts(ConstraintCounts, WhatIfCounts):
+class HardCounts(ConstraintCounts, FilterCounts):
     """The hard constraints of a pod in a namespace, and the row of each node's name."""
 
     constraints: tuple[HardConstraint, ...]
@@ -93,6 +95,11 @@ class HardCounts(ConstraintCounts, WhatIfCounts):
         for constraint in timely(others):
             codes = np.where(codes == 0, constraint.verdicts(nodes), codes)
         return Verdicts(codes, _STATUSES)
+
+    def reject_in(self, totals: Int64s) -> None:
+        for constraint in timely(self.constraints):
+            pods = constraint.pods
+            limit(pods.topology.ids, pods.counts, totals, most=constraint.most(), outside=False)
 
 
 def hard_counts(

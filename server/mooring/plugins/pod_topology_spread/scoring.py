@@ -9,18 +9,17 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from mooring.framework import MAX_NODE_SCORE, Bools, Int32s, Int64s, NodeView, Pod
+from mooring.framework import Bools, Int32s, Int64s, NodeView, Pod
 from mooring.framework.columns import ABSENT
 from mooring.framework.deadline import timely
+from mooring.framework.internal import REJECTED
 from mooring.framework.objects.node import HOSTNAME
+from mooring.plugins.domain_totals import Floats, add_crowding, add_emptier, distinct, emptier, half_up
 from mooring.plugins.pod_topology_spread.constraints import SpreadConstraint
 from mooring.plugins.pod_topology_spread.counts import ConstraintCounts
 from mooring.plugins.pod_topology_spread.eligibility import SpreadView
-from mooring.plugins.topology import DomainCount, Topology
-
-Floats = npt.NDArray[np.float64]
+from mooring.plugins.topology import DomainCount, ScoreCounts, Topology
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,61 +29,68 @@ class SoftConstraint:
     Attributes:
         rule: The constraint.
         pods: The pods that it selects.
-        unlabelled: bool[capacity], rows whose node lacks the topology key, which has no part in their score;
-            None when there are none.
+        ids: int32[capacity], the domains of the topology, but none for rows whose node lacks its key: it has no
+            part in their score.
         sizes: How many nodes have all topology keys, and in how many domains they are.
     """
 
     rule: SpreadConstraint
     pods: DomainCount
-    unlabelled: Bools | None
+    ids: Int32s
     sizes: tuple[int, int]
 
-    def penalties(self, nodes: NodeView, counted: NodeView) -> Floats:
-        """float64[K]: how crowded it is where each of ``nodes`` is; the ``counted`` ones make up the size."""
-        pods = self.pods.counts.astype(np.float64)
-        crowding = pods * math.log(self._size(counted) + 2) + (self.rule.max_skew - 1)
-        penalties = self.pods.topology.spread(crowding, nodes)
-        if self.unlabelled is not None:
-            penalties[nodes.take(self.unlabelled)] = 0.0
-        return penalties
+    def crowd(self, counted: Bools, all_counted: int, crowding: Floats) -> None:
+        """Add how crowded it is where each row is to its ``crowding`` (float64[N]).
 
-    def _size(self, counted: NodeView) -> int:
+        The rows that are ``counted`` (bool[N]), so many in all, make up the size.
+        """
+        factor = math.log(self._size(counted, all_counted) + 2)
+        add_crowding(self.ids, self.pods.counts, factor, self.rule.max_skew - 1, crowding)
+
+    def _size(self, counted: Bools, all_counted: int) -> int:
         """Return the number of domains; nodes that share a host name count separately, as there."""
         if self.rule.topology_key == HOSTNAME:
-            return len(counted)
+            return all_counted
         nodes, domains = self.sizes
         # When these are all that could be counted, nothing has to be.
-        return (
-            domains if len(counted) == nodes else _distinct(counted.take(self.pods.topology.ids, live=True))
-        )
+        if all_counted == nodes:
+            return domains
+        return distinct(self.pods.topology.ids, self.pods.topology.size, counted)
 
 
 @dataclass(frozen=True, slots=True)
-class SoftCounts(ConstraintCounts):
+class SoftCounts(ConstraintCounts, ScoreCounts):
     """The soft constraints of a pod in a namespace.
 
     Attributes:
         constraints: The constraints, at least one.
         namespace: The pod's namespace.
-        incomplete: bool[capacity], rows whose node lacks a topology key that it must have; None when there
-            are none.
+        ignored: bool[capacity], rows whose node lacks a topology key that it must have.
     """
 
     constraints: tuple[SoftConstraint, ...]
     namespace: str
-    incomplete: Bools | None
+    ignored: Bools
 
     def score(self, nodes: NodeView) -> ScoreNotes:
         """Return the state for scoring the feasible ``nodes``."""
-        ignored, counted = None, nodes
-        if self.incomplete is not None:
-            ignored = nodes.take(self.incomplete)
-            counted = nodes.subset(nodes.rows[~ignored])
-        penalties = np.zeros(len(nodes), np.float64)
+        feasible = np.zeros(len(self.ignored), np.bool_)
+        feasible[nodes.at] = True
+        crowding = nodes.take(self._crowding(feasible))
+        ignored = nodes.take(self.ignored)
+        return ScoreNotes(half_up(crowding), ignored if ignored.any() else None)
+
+    def add_to(self, totals: Int64s, weight: int) -> None:
+        add_emptier(self._crowding(totals != REJECTED), self.ignored, weight, totals)
+
+    def _crowding(self, feasible: Bools) -> Floats:
+        """float64[N]: how crowded it is where each row is; those that are ``feasible`` (bool[N]) count."""
+        crowding = np.zeros(len(feasible), np.float64)
+        counted = feasible & ~self.ignored[: len(feasible)]
+        count = int(np.count_nonzero(counted))
         for constraint in timely(self.constraints):
-            penalties += constraint.penalties(nodes, counted)
-        return ScoreNotes(_half_up(penalties), ignored)
+            constraint.crowd(counted, count, crowding)
+        return crowding
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,13 +111,11 @@ class ScoreNotes:
 
     def normalized(self, scores: Int64s) -> Int64s:
         """int64[K]: the emptiest domain gets most, ignored nodes 0."""
-        counted = scores if self.ignored is None else scores[~self.ignored]
-        highest = int(counted.max(initial=0))
-        if highest == 0:
-            share = np.full(len(scores), MAX_NODE_SCORE, np.int64)
-        else:
-            share = MAX_NODE_SCORE * (highest + int(counted.min()) - scores) // highest
-        return share if self.ignored is None else np.where(self.ignored, 0, share)
+        if self.ignored is None:
+            return emptier(scores)
+        share = np.zeros(len(scores), np.int64)
+        share[~self.ignored] = emptier(scores[~self.ignored])
+        return share
 
 
 def soft_counts(
@@ -123,7 +127,7 @@ def soft_counts(
     """
     complete = view.with_keys(constraints if needs_all_keys else ())
     soft = tuple(_soft(rule, view, complete) for rule in timely(constraints))
-    return SoftCounts(soft, pod.metadata.namespace, _unless_empty(view.nodes_there & ~complete))
+    return SoftCounts(soft, pod.metadata.namespace, view.nodes_there & ~complete)
 
 
 def _soft(rule: SpreadConstraint, view: SpreadView, complete: Bools) -> SoftConstraint:
@@ -136,17 +140,9 @@ def _soft(rule: SpreadConstraint, view: SpreadView, complete: Bools) -> SoftCons
         ids = np.where(unlabelled, labelled.nameless, labelled.ids)
         pods = view.count(rule, Topology(ids, labelled.size), view.eligible(rule, complete))
     sizes = int(np.count_nonzero(complete)), _distinct(pods.topology.ids[complete])
-    return SoftConstraint(rule, pods, _unless_empty(unlabelled), sizes)
+    counted: Int32s = np.where(unlabelled, np.int32(ABSENT), pods.topology.ids)
+    return SoftConstraint(rule, pods, counted, sizes)
 
 
 def _distinct(domains: Int32s) -> int:
     return int(np.count_nonzero(np.bincount(domains)))
-
-
-def _unless_empty(rows: Bools) -> Bools | None:
-    return rows if rows.any() else None
-
-
-def _half_up(values: Floats) -> Int64s:
-    """Round half up: Go's math.Round for what is not negative, as no value is that close below one half."""
-    return np.floor(values + 0.5).astype(np.int64)

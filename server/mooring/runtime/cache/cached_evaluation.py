@@ -335,7 +335,9 @@ class CachedEvaluation:
         """Put ``rows`` where they belong now; those whose resource score is unknown are returned."""
         values, resource_ids = self._resources.values.data, self._tracker.resource_ids.data
         known = len(values)
-        totals, base, put = self._totals.data, self._base.data, self._ranked().put
+        totals, base = self._totals.data, self._base.data
+        # Dynamic scores come on top, so that nobody asks who leads without them.
+        put = self._ranked().put if self._dynamic is None else totals.__setitem__
         unknown: list[int] = []
         crossed = False
         for row in rows:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
+import msgspec
 import numpy as np
 
-from mooring.framework import Bools, Int32s, Int64s, NodeView, Pod
+from mooring.framework import Bools, CycleState, Int32s, Int64s, NodeView, Pod
+from mooring.framework.internal import StateRater
 from mooring.framework.state import ClusterState
 from mooring.runtime.cache.cycle_states import CycleStates
 from mooring.runtime.cache.outcome import Bypass, NotCachedError
@@ -19,10 +21,45 @@ from mooring.runtime.cycle.plugin_calls import PluginCalls
 from mooring.runtime.cycle.pre_filter import run_pre_filter
 from mooring.runtime.cycle.sampling import search
 from mooring.runtime.cycle.score import run_pre_score, run_score, weigh
+from mooring.runtime.profiles.profile import Profile
+
+
+class _Rater(msgspec.Struct, frozen=True):
+    """A plugin that rates all rows in one step, with its name and weight."""
+
+    name: str
+    plugin: StateRater
+    weight: int
+
+
+class _Raters(msgspec.Struct, frozen=True):
+    """The plugins of a profile that filter and those that score, when all can rate in one step."""
+
+    filtering: Sequence[_Rater]
+    scoring: Sequence[_Rater]
+
+    @classmethod
+    def of(cls, profile: Profile) -> _Raters | None:
+        """Those of ``profile``; None when one can't, or isn't enabled where it finds out what to say."""
+        points = (profile.pre_filter, profile.filter), (profile.pre_score, profile.score)
+        steps: list[list[_Rater]] = []
+        for before, point in points:
+            raters = [
+                _Rater(enabled.name, enabled.plugin, enabled.weight)
+                for enabled in point
+                if isinstance(enabled.plugin, StateRater)
+            ]
+            if {rater.name for rater in raters} != {enabled.name for enabled in (*before, *point)}:
+                return None
+            steps.append(raters)
+        return cls(*steps)
 
 
 class DynamicScores:
     """The scores of the plugins that depend on where pods are, computed for each decision.
+
+    The plugins' points are called at first, and then, if each is a ``StateRater``, those in one step, as long as
+    what the points wrote can be updated.
 
     Args:
         cluster: The state.
@@ -36,15 +73,17 @@ class DynamicScores:
         self._static = static
         self._view = NodeView(cluster.snapshot, static.rows)
         self._cycle_states = CycleStates(cluster, pod, static.dynamic.evaluating)
+        self._raters = _Raters.of(static.dynamic)
+        # What all points wrote, for the raters.
+        self._noted: CycleState | None = None
         self._version = -1
         self._evaluated = 0
-        self._rows: Int32s = np.zeros(0, np.int32)
         self._totals: Int64s = np.zeros(0, np.int64)
 
     @property
     def nbytes(self) -> int:
         """The bytes of its arrays; what plugins wrote isn't known."""
-        return self._rows.nbytes + self._totals.nbytes
+        return self._totals.nbytes
 
     def update(self, version: int, totals: Int32s, calls: Callable[[], PluginCalls], start: int) -> None:
         """Ask about the rows that have ``totals`` (int32[capacity]) from all other plugins.
@@ -57,7 +96,7 @@ class DynamicScores:
         """
         static = self._static
         if not (version == self._version and static.timeless and static.order is None):
-            self._rate(version, totals, calls, start, None)
+            self._rate(version, totals.astype(np.int64), calls(), start)
 
     def among(
         self, version: int, totals: Int32s, calls: Callable[[], PluginCalls], passing: Bools
@@ -67,54 +106,74 @@ class DynamicScores:
         Returns:
             int32[F], int64[F]: the feasible rows, and their totals.
         """
+        some = totals.astype(np.int64)
+        some[~passing[: len(some)]] = OUT
+        self._rate(version, some, calls(), 0)
         self._version = -1
-        self._rate(version, totals, calls, 0, passing)
-        self._version = -1
-        return self._rows, self._totals
+        rows = np.flatnonzero(self._totals != OUT).astype(np.int32)
+        return rows, self._totals[rows]
 
-    def _rate(
-        self,
-        version: int,
-        totals: Int32s,
-        calls: Callable[[], PluginCalls],
-        start: int,
-        passing: Bools | None,
+    def _rate(self, version: int, totals: Int64s, use: PluginCalls, start: int) -> None:
+        """Take in what the plugins say of the rows that have ``totals`` (int64[capacity])."""
+        self._version = -1
+        state = self._cycle_states.at(version, use)
+        if self._raters is not None and state is self._noted:
+            self._ask_raters(self._raters, state, totals, use, start)
+        else:
+            self._call_points(state, totals, use, start)
+        self._totals, self._version = totals, version
+        self._cycle_states.keep(state, version)
+
+    def _ask_raters(
+        self, raters: _Raters, state: CycleState, totals: Int64s, use: PluginCalls, start: int
     ) -> None:
-        static, view, use = self._static, self._view, calls()
+        with use.point("Score"):
+            for rater in raters.filtering:
+                use.call(rater.name, "Filter", rater.plugin.reject, state, totals)
+            self._search(totals, start)
+            if self._static.scaled:
+                rows = np.flatnonzero(totals != OUT).astype(np.int32)
+                totals[rows] += self._static.scaled_scores(rows)
+            for rater in raters.scoring:
+                use.call(rater.name, "Score", rater.plugin.add, state, rater.weight, totals)
+
+    def _call_points(self, state: CycleState, totals: Int64s, use: PluginCalls, start: int) -> None:
+        static, view = self._static, self._view
         evaluation = begin(static.dynamic, self._cluster, self._pod, view.rows, view)
-        evaluation.state = self._cycle_states.at(version, use)
+        evaluation.state = state
         allowed = run_pre_filter(evaluation, use)
         if allowed is None or not allowed.all():
             raise NotCachedError(Bypass.PRE_FILTER)
-        fits = view.take(totals, live=True) != OUT
-        fits &= passed(evaluation, view, use)
-        if passing is not None:
-            fits &= view.take(passing, live=True)
-        if np.count_nonzero(fits) != len(view):
-            view = view.subset(view.rows[fits])
+        totals[view.rows[~passed(evaluation, view, use)]] = OUT
+        self._search(totals, start)
+        rows = np.flatnonzero(totals != OUT).astype(np.int32)
+        # Plugins are never asked to score no nodes.
+        if len(rows):
+            view = evaluation.view(rows)
+            raw = run_score(evaluation, view, run_pre_score(evaluation, view, use), use)
+            totals[view.at] += weigh(evaluation, raw, len(view), use).totals
+            totals[view.at] += static.scaled_scores(view.at)
+        self._noted = state if len(rows) else None
+
+    def _search(self, totals: Int64s, start: int) -> None:
+        """Reject the rows that the search, which begins at ``start``, leaves out."""
+        static = self._static
         self._evaluated = static.evaluated
         if static.order is not None:
-            by_row = np.zeros(len(totals), np.bool_)
-            by_row[view.at] = True
-            found, looked_at = search(static.order, by_row, start, static.wanted)
-            view, self._evaluated = view.subset(np.sort(found)), len(looked_at)
-        self._rows, self._totals = view.rows, np.zeros(0, np.int64)
-        # Plugins are never asked to score no nodes.
-        if len(view):
-            raw = run_score(evaluation, view, run_pre_score(evaluation, view, use), use)
-            own = weigh(evaluation, raw, len(view), use).totals
-            self._totals = own + view.take(totals, live=True) + static.scaled_scores(view.at)
-        self._version = version
-        self._cycle_states.keep(evaluation.state, version)
+            found, looked_at = search(static.order, totals != OUT, start, static.wanted)
+            left_out = np.ones(len(totals), np.bool_)
+            left_out[found] = False
+            totals[left_out] = OUT
+            self._evaluated = len(looked_at)
 
     def is_feasible(self, row: int) -> bool:
         """Return whether the node of ``row`` is feasible."""
-        at = int(np.searchsorted(self._rows, row))
-        return at < len(self._rows) and self._rows.item(at) == row
+        return row < len(self._totals) and self._totals.item(row) != OUT
 
     def select(self, seed: int, uid: str) -> Selected | None:
         """Select the node for the pod with ``uid``; None when none is feasible."""
-        rows = self._rows
-        if not len(rows):
+        totals = self._totals
+        feasible = int(np.count_nonzero(totals != OUT))
+        if not feasible:
             return None
-        return best(self._totals, seed, uid, feasible=len(rows), evaluated=self._evaluated, rows=rows)
+        return best(totals, seed, uid, feasible=feasible, evaluated=self._evaluated)

@@ -1,0 +1,164 @@
+"""Totals of all rows from what the domains of a topology have: one pass over the rows for each step.
+
+Totals are int64[N], by row, and ``REJECTED`` for rows that can't be selected, which they stay. Columns by row
+may be longer than the totals.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from mooring.framework import MAX_NODE_SCORE, Bools, Int32s, Int64s, Normalizer
+from mooring.framework.columns import ABSENT
+from mooring.framework.internal import REJECTED
+from mooring.framework.normalize import MAX_EXACT
+from mooring.plugins.loops import loop
+
+Floats = npt.NDArray[np.float64]
+
+
+def limit(
+    ids: Int32s,
+    counts: Int64s,
+    totals: Int64s,
+    *,
+    least: int = 0,
+    most: int = MAX_EXACT,
+    outside: bool = True,
+) -> None:
+    """Reject the rows whose domain has less than ``least`` or more than ``most``.
+
+    Args:
+        ids: int32[N], the domain of each row.
+        counts: int64[D], what each domain has.
+        totals: Those of the rows.
+        least: The least.
+        most: The most.
+        outside: Whether rows in no domain are left.
+    """
+    compiled = _limit.for_rows(len(totals))
+    if compiled is not None:
+        compiled(ids, counts, least, most, outside, totals)
+        return
+    fits = (counts >= least) & (counts <= most)
+    fits[ABSENT] = outside
+    totals[~fits.take(ids[: len(totals)])] = REJECTED
+
+
+def add_between(ids: Int32s, worth: Int64s, weight: int, totals: Int64s) -> None:
+    """Add ``weight`` times what ``Normalizer.BY_MIN_MAX`` makes of the ``worth`` (int64[D]) of each domain."""
+    compiled = _add_between.for_rows(len(totals))
+    if compiled is not None:
+        compiled(ids, worth, weight, totals)
+        return
+    left = totals != REJECTED
+    totals[left] += weight * Normalizer.BY_MIN_MAX.apply(worth.take(ids[: len(totals)][left]))
+
+
+def add_crowding(ids: Int32s, counts: Int64s, factor: float, offset: float, crowding: Floats) -> None:
+    """Add ``factor`` times what each row's domain has, plus ``offset``, to its ``crowding`` (float64[N]).
+
+    Rows in no domain get nothing.
+    """
+    compiled = _add_crowding.for_rows(len(crowding))
+    if compiled is not None:
+        compiled(ids, counts, factor, offset, crowding)
+        return
+    by_domain = counts * factor + offset
+    by_domain[ABSENT] = 0.0
+    crowding += by_domain.take(ids[: len(crowding)])
+
+
+def add_emptier(crowding: Floats, ignored: Bools, weight: int, totals: Int64s) -> None:
+    """Add ``weight`` times 0..100, most for the rows with the least ``crowding`` (float64[N]), as
+    PodTopologySpread does.
+
+    Rows that are ``ignored`` (bool[N]) get nothing, and don't matter to others.
+    """
+    compiled = _add_emptier.for_rows(len(totals))
+    if compiled is not None and compiled(crowding, ignored, weight, totals):
+        return
+    rows = np.flatnonzero((totals != REJECTED) & ~ignored[: len(totals)])
+    totals[rows] += weight * emptier(half_up(crowding[rows]))
+
+
+def distinct(ids: Int32s, size: int, counted: Bools) -> int:
+    """Return in how many domains, of ``size``, the ``counted`` rows (bool[N]) are; in none is one more."""
+    compiled = _distinct.for_rows(len(counted))
+    if compiled is not None:
+        return compiled(ids, counted, np.zeros(size, np.bool_))
+    return int(np.count_nonzero(np.bincount(ids[: len(counted)][counted])))
+
+
+def half_up(values: Floats) -> Int64s:
+    """Round half up: Go's math.Round for what is not negative, as no value is that close below one half."""
+    return np.floor(values + 0.5).astype(np.int64)
+
+
+def emptier(penalties: Int64s) -> Int64s:
+    """int64[K]: 0..100, the least of ``penalties`` (int64[K], not negative) gets most."""
+    highest = int(penalties.max(initial=0))
+    if highest == 0:
+        return np.full(len(penalties), MAX_NODE_SCORE, np.int64)
+    return MAX_NODE_SCORE * (highest + int(penalties.min()) - penalties) // highest
+
+
+@loop("int32[::1], int64[::1], int64, int64, boolean, int64[::1]")
+def _limit(ids: Int32s, counts: Int64s, least: int, most: int, outside: bool, totals: Int64s) -> None:
+    for row in range(len(totals)):
+        count = counts[ids[row]]
+        fits = outside if ids[row] == ABSENT else (least <= count) & (count <= most)
+        totals[row] = totals[row] if fits else REJECTED
+
+
+@loop("int32[::1], int64[::1], int64, int64[::1]")
+def _add_between(ids: Int32s, worth: Int64s, weight: int, totals: Int64s) -> None:
+    found, lowest, highest = False, 0, 0
+    for row in range(len(totals)):
+        if totals[row] != REJECTED:
+            value = worth[ids[row]]
+            lowest = min(lowest, value) if found else value
+            highest = max(highest, value) if found else value
+            found = True
+    if highest == lowest:
+        return
+    span = np.float64(highest - lowest)
+    for row in range(len(totals)):
+        share = MAX_NODE_SCORE * (np.float64(worth[ids[row]] - lowest) / span)
+        totals[row] = totals[row] + weight * np.int64(share) if totals[row] != REJECTED else REJECTED
+
+
+@loop("int32[::1], int64[::1], float64, float64, float64[::1]")
+def _add_crowding(ids: Int32s, counts: Int64s, factor: float, offset: float, crowding: Floats) -> None:
+    for row in range(len(crowding)):
+        crowding[row] += counts[ids[row]] * factor + offset if ids[row] != ABSENT else 0.0
+
+
+@loop("float64[::1], boolean[::1], int64, int64[::1]")
+def _add_emptier(crowding: Floats, ignored: Bools, weight: int, totals: Int64s) -> bool:
+    """Return False when a number is too large; then nothing is done."""
+    lowest, highest = np.inf, 0.0
+    for row in range(len(totals)):
+        counted = totals[row] != REJECTED and not ignored[row]
+        lowest = min(lowest, crowding[row] if counted else np.inf)
+        highest = max(highest, crowding[row] if counted else 0.0)
+    lowest, highest = np.floor(lowest + 0.5), np.floor(highest + 0.5)
+    if highest > MAX_EXACT // 2:
+        return False
+    for row in range(len(totals)):
+        penalty = np.floor(crowding[row] + 0.5)
+        share = MAX_NODE_SCORE * (highest + lowest - penalty) / highest if highest > 0.0 else MAX_NODE_SCORE
+        counted = totals[row] != REJECTED and not ignored[row]
+        totals[row] = totals[row] + weight * np.int64(share) if counted else totals[row]
+    return True
+
+
+@loop("int32[::1], boolean[::1], boolean[::1]")
+def _distinct(ids: Int32s, counted: Bools, seen: Bools) -> int:
+    count = 0
+    for row in range(len(counted)):
+        if counted[row] and not seen[ids[row]]:
+            seen[ids[row]] = True
+            count += 1
+    return count
