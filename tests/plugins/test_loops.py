@@ -131,8 +131,9 @@ def test_totals_by_domain_are_those_of_numpy(
         crowding = crowded.copy()
         domain_totals.add_crowding(ids, counts, factor, 2.0, crowding)
         domain_totals.add_emptier(crowding, ignored, weight, emptier)
-        inside = domain_totals.distinct(ids, domains + 1, before > 0)
-        return [limited, between, emptier, crowding, inside]
+        counted = domain_totals.count(before, ignored)
+        inside = domain_totals.distinct(ids, domains + 1, before, ignored)
+        return [limited, between, emptier, crowding, counted, inside]
 
     with pytest.MonkeyPatch.context() as patch:
         looped = answers()

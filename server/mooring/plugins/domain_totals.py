@@ -17,6 +17,8 @@ from mooring.plugins.loops import loop
 
 Floats = npt.NDArray[np.float64]
 
+_MOST = 2**63 - 1
+
 
 def limit(
     ids: Int32s,
@@ -47,7 +49,7 @@ def limit(
 
 
 def add_between(ids: Int32s, worth: Int64s, weight: int, totals: Int64s) -> None:
-    """Add ``weight`` times what ``Normalizer.BY_MIN_MAX`` makes of the ``worth`` (int64[D]) of each domain."""
+    """Add ``weight`` times what ``Normalizer.BY_MIN_MAX`` makes of the ``worth`` (int64[D]) of domains."""
     compiled = _add_between.for_rows(len(totals))
     if compiled is not None:
         compiled(ids, worth, weight, totals)
@@ -79,16 +81,24 @@ def add_emptier(crowding: Floats, ignored: Bools, weight: int, totals: Int64s) -
     compiled = _add_emptier.for_rows(len(totals))
     if compiled is not None and compiled(crowding, ignored, weight, totals):
         return
-    rows = np.flatnonzero((totals != REJECTED) & ~ignored[: len(totals)])
+    rows = np.flatnonzero(_counted(totals, ignored))
     totals[rows] += weight * emptier(half_up(crowding[rows]))
 
 
-def distinct(ids: Int32s, size: int, counted: Bools) -> int:
-    """Return in how many domains, of ``size``, the ``counted`` rows (bool[N]) are; in none is one more."""
-    compiled = _distinct.for_rows(len(counted))
+def count(totals: Int64s, ignored: Bools) -> int:
+    """Return how many rows are neither rejected nor ``ignored`` (bool[N])."""
+    compiled = _count.for_rows(len(totals))
     if compiled is not None:
-        return compiled(ids, counted, np.zeros(size, np.bool_))
-    return int(np.count_nonzero(np.bincount(ids[: len(counted)][counted])))
+        return compiled(totals, ignored)
+    return int(np.count_nonzero(_counted(totals, ignored)))
+
+
+def distinct(ids: Int32s, size: int, totals: Int64s, ignored: Bools) -> int:
+    """Return in how many domains, of ``size``, the rows are that ``count`` counts; in none is one more."""
+    compiled = _distinct.for_rows(len(totals))
+    if compiled is not None:
+        return compiled(ids, totals, ignored, np.zeros(size, np.bool_))
+    return int(np.count_nonzero(np.bincount(ids[: len(totals)][_counted(totals, ignored)])))
 
 
 def half_up(values: Floats) -> Int64s:
@@ -104,6 +114,11 @@ def emptier(penalties: Int64s) -> Int64s:
     return MAX_NODE_SCORE * (highest + int(penalties.min()) - penalties) // highest
 
 
+def _counted(totals: Int64s, ignored: Bools) -> Bools:
+    counted: Bools = (totals != REJECTED) & ~ignored[: len(totals)]
+    return counted
+
+
 @loop("int32[::1], int64[::1], int64, int64, boolean, int64[::1]")
 def _limit(ids: Int32s, counts: Int64s, least: int, most: int, outside: bool, totals: Int64s) -> None:
     for row in range(len(totals)):
@@ -114,19 +129,17 @@ def _limit(ids: Int32s, counts: Int64s, least: int, most: int, outside: bool, to
 
 @loop("int32[::1], int64[::1], int64, int64[::1]")
 def _add_between(ids: Int32s, worth: Int64s, weight: int, totals: Int64s) -> None:
-    found, lowest, highest = False, 0, 0
+    lowest, highest = _MOST, -_MOST
     for row in range(len(totals)):
-        if totals[row] != REJECTED:
-            value = worth[ids[row]]
-            lowest = min(lowest, value) if found else value
-            highest = max(highest, value) if found else value
-            found = True
-    if highest == lowest:
+        value, left = worth[ids[row]], totals[row] != REJECTED
+        lowest = min(lowest, value if left else _MOST)
+        highest = max(highest, value if left else -_MOST)
+    if highest <= lowest:
         return
     span = np.float64(highest - lowest)
     for row in range(len(totals)):
         share = MAX_NODE_SCORE * (np.float64(worth[ids[row]] - lowest) / span)
-        totals[row] = totals[row] + weight * np.int64(share) if totals[row] != REJECTED else REJECTED
+        totals[row] += weight * np.int64(share) if totals[row] != REJECTED else 0
 
 
 @loop("int32[::1], int64[::1], float64, float64, float64[::1]")
@@ -138,27 +151,36 @@ def _add_crowding(ids: Int32s, counts: Int64s, factor: float, offset: float, cro
 @loop("float64[::1], boolean[::1], int64, int64[::1]")
 def _add_emptier(crowding: Floats, ignored: Bools, weight: int, totals: Int64s) -> bool:
     """Return False when a number is too large; then nothing is done."""
-    lowest, highest = np.inf, 0.0
+    # The least and the most of whole numbers are found in half the time.
+    lowest, highest = _MOST, 0
     for row in range(len(totals)):
-        counted = totals[row] != REJECTED and not ignored[row]
-        lowest = min(lowest, crowding[row] if counted else np.inf)
-        highest = max(highest, crowding[row] if counted else 0.0)
-    lowest, highest = np.floor(lowest + 0.5), np.floor(highest + 0.5)
+        if totals[row] != REJECTED and not ignored[row]:
+            whole = int(np.floor(crowding[row] + 0.5))
+            lowest, highest = min(lowest, whole), max(highest, whole)
     if highest > MAX_EXACT // 2:
         return False
+    most, divisor = np.float64(highest + lowest), np.float64(highest)
     for row in range(len(totals)):
         penalty = np.floor(crowding[row] + 0.5)
-        share = MAX_NODE_SCORE * (highest + lowest - penalty) / highest if highest > 0.0 else MAX_NODE_SCORE
+        share = MAX_NODE_SCORE * (most - penalty) / divisor if highest > 0 else MAX_NODE_SCORE
         counted = totals[row] != REJECTED and not ignored[row]
         totals[row] = totals[row] + weight * np.int64(share) if counted else totals[row]
     return True
 
 
-@loop("int32[::1], boolean[::1], boolean[::1]")
-def _distinct(ids: Int32s, counted: Bools, seen: Bools) -> int:
-    count = 0
-    for row in range(len(counted)):
-        if counted[row] and not seen[ids[row]]:
+@loop("int64[::1], boolean[::1]")
+def _count(totals: Int64s, ignored: Bools) -> int:
+    found = 0
+    for row in range(len(totals)):
+        found += totals[row] != REJECTED and not ignored[row]
+    return found
+
+
+@loop("int32[::1], int64[::1], boolean[::1], boolean[::1]")
+def _distinct(ids: Int32s, totals: Int64s, ignored: Bools, seen: Bools) -> int:
+    found = 0
+    for row in range(len(totals)):
+        if totals[row] != REJECTED and not ignored[row] and not seen[ids[row]]:
             seen[ids[row]] = True
-            count += 1
-    return count
+            found += 1
+    return found

@@ -121,8 +121,9 @@ class AffinityCounts(FilterCounts):
         return Verdicts(codes, _STATUSES)
 
     def reject_in(self, totals: Int64s) -> None:
-        for count in (*self.opposed, *self.unwanted):
-            limit(count.topology.ids, count.counts, totals, most=0)
+        for key in timely(dict.fromkeys((*self.opposed.keys(), *self.unwanted.keys()))):
+            ids, others = self.topologies[key].ids, self.opposed[key].counts + self.unwanted[key].counts
+            limit(ids, others, totals, most=0)
         keys = dict.fromkeys(term.topology_key for term in self.near)
         if keys and not self.wanted and not self._may_be_first:
             totals[:] = REJECTED

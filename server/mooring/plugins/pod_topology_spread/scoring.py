@@ -15,7 +15,7 @@ from mooring.framework.columns import ABSENT
 from mooring.framework.deadline import timely
 from mooring.framework.internal import REJECTED
 from mooring.framework.objects.node import HOSTNAME
-from mooring.plugins.domain_totals import Floats, add_crowding, add_emptier, distinct, emptier, half_up
+from mooring.plugins.domain_totals import Floats, add_crowding, add_emptier, count, distinct, emptier, half_up
 from mooring.plugins.pod_topology_spread.constraints import SpreadConstraint
 from mooring.plugins.pod_topology_spread.counts import ConstraintCounts
 from mooring.plugins.pod_topology_spread.eligibility import SpreadView
@@ -29,8 +29,8 @@ class SoftConstraint:
     Attributes:
         rule: The constraint.
         pods: The pods that it selects.
-        ids: int32[capacity], the domains of the topology, but none for rows whose node lacks its key: it has no
-            part in their score.
+        ids: int32[capacity], the domain of each row in the topology, but none where the node lacks its key:
+            there the constraint has no part in the score.
         sizes: How many nodes have all topology keys, and in how many domains they are.
     """
 
@@ -39,23 +39,22 @@ class SoftConstraint:
     ids: Int32s
     sizes: tuple[int, int]
 
-    def crowd(self, counted: Bools, all_counted: int, crowding: Floats) -> None:
-        """Add how crowded it is where each row is to its ``crowding`` (float64[N]).
+    def crowd(self, size: int, crowding: Floats) -> None:
+        """Add how crowded it is where each row is to its ``crowding`` (float64[N]), of so many domains."""
+        add_crowding(self.ids, self.pods.counts, math.log(size + 2), self.rule.max_skew - 1, crowding)
 
-        The rows that are ``counted`` (bool[N]), so many in all, make up the size.
+    def size(self, totals: Int64s, ignored: Bools, counted: int) -> int:
+        """Return the number of domains of the rows that count, see ``domain_totals.count``, so many in all.
+
+        Nodes that share a host name count separately, as there.
         """
-        factor = math.log(self._size(counted, all_counted) + 2)
-        add_crowding(self.ids, self.pods.counts, factor, self.rule.max_skew - 1, crowding)
-
-    def _size(self, counted: Bools, all_counted: int) -> int:
-        """Return the number of domains; nodes that share a host name count separately, as there."""
         if self.rule.topology_key == HOSTNAME:
-            return all_counted
+            return counted
         nodes, domains = self.sizes
         # When these are all that could be counted, nothing has to be.
-        if all_counted == nodes:
+        if counted == nodes:
             return domains
-        return distinct(self.pods.topology.ids, self.pods.topology.size, counted)
+        return distinct(self.pods.topology.ids, self.pods.topology.size, totals, ignored)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,22 +73,20 @@ class SoftCounts(ConstraintCounts, ScoreCounts):
 
     def score(self, nodes: NodeView) -> ScoreNotes:
         """Return the state for scoring the feasible ``nodes``."""
-        feasible = np.zeros(len(self.ignored), np.bool_)
-        feasible[nodes.at] = True
-        crowding = nodes.take(self._crowding(feasible))
+        totals = np.full(len(self.ignored), REJECTED, np.int64)
+        totals[nodes.at] = 0
+        crowding = nodes.take(self._crowding(totals))
         ignored = nodes.take(self.ignored)
         return ScoreNotes(half_up(crowding), ignored if ignored.any() else None)
 
     def add_to(self, totals: Int64s, weight: int) -> None:
-        add_emptier(self._crowding(totals != REJECTED), self.ignored, weight, totals)
+        add_emptier(self._crowding(totals), self.ignored, weight, totals)
 
-    def _crowding(self, feasible: Bools) -> Floats:
-        """float64[N]: how crowded it is where each row is; those that are ``feasible`` (bool[N]) count."""
-        crowding = np.zeros(len(feasible), np.float64)
-        counted = feasible & ~self.ignored[: len(feasible)]
-        count = int(np.count_nonzero(counted))
+    def _crowding(self, totals: Int64s) -> Floats:
+        """float64[N]: how crowded it is where each row is; feasible rows, see ``StateRater``, count."""
+        counted, crowding = count(totals, self.ignored), np.zeros(len(totals), np.float64)
         for constraint in timely(self.constraints):
-            constraint.crowd(counted, count, crowding)
+            constraint.crowd(constraint.size(totals, self.ignored, counted), crowding)
         return crowding
 
 

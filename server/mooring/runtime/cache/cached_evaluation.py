@@ -321,11 +321,10 @@ class CachedEvaluation:
 
     def _take_in(self, rows: Int32s, calls: Calls) -> None:
         """Look at ``rows`` (int32[C]) again, each of which may occur more than once."""
-        rows = rows[rows != UNPLACED]
         if len(rows) > _FEW_ROWS + len(self._totals) // _ROWS_TO_ONE:
-            self._rate_again(rows, calls)
+            self._rate_again(rows[rows != UNPLACED], calls)
             return
-        unknown = self._put(rows.tolist())
+        unknown = self._put([row for row in rows.tolist() if row != UNPLACED])
         if unknown:
             self._resources.learn(unknown, calls())
             # What is unknown even now changed meanwhile, and comes again.

@@ -13,7 +13,7 @@ from mooring.framework.state import ClusterState
 from mooring.runtime.cache.cycle_states import CycleStates
 from mooring.runtime.cache.outcome import Bypass, NotCachedError
 from mooring.runtime.cache.ranking import OUT
-from mooring.runtime.cache.selected import Selected, best
+from mooring.runtime.cache.selected import Selected, best_of_rows
 from mooring.runtime.cache.static_scores import StaticScores
 from mooring.runtime.cycle.evaluation import begin
 from mooring.runtime.cycle.filter import passed
@@ -58,8 +58,8 @@ class _Raters(msgspec.Struct, frozen=True):
 class DynamicScores:
     """The scores of the plugins that depend on where pods are, computed for each decision.
 
-    The plugins' points are called at first, and then, if each is a ``StateRater``, those in one step, as long as
-    what the points wrote can be updated.
+    The plugins' points are called at first, and then, if each plugin is a ``StateRater``, their one step, as
+    long as what the points wrote can be updated.
 
     Args:
         cluster: The state.
@@ -74,8 +74,7 @@ class DynamicScores:
         self._view = NodeView(cluster.snapshot, static.rows)
         self._cycle_states = CycleStates(cluster, pod, static.dynamic.evaluating)
         self._raters = _Raters.of(static.dynamic)
-        # What all points wrote, for the raters.
-        self._noted: CycleState | None = None
+        self._noted = False
         self._version = -1
         self._evaluated = 0
         self._totals: Int64s = np.zeros(0, np.int64)
@@ -116,13 +115,12 @@ class DynamicScores:
     def _rate(self, version: int, totals: Int64s, use: PluginCalls, start: int) -> None:
         """Take in what the plugins say of the rows that have ``totals`` (int64[capacity])."""
         self._version = -1
-        state = self._cycle_states.at(version, use)
-        if self._raters is not None and state is self._noted:
+        state = self._cycle_states.updated(version, use) if self._noted else None
+        if self._raters is not None and state is not None:
             self._ask_raters(self._raters, state, totals, use, start)
         else:
-            self._call_points(state, totals, use, start)
+            self._call_points(version, totals, use, start)
         self._totals, self._version = totals, version
-        self._cycle_states.keep(state, version)
 
     def _ask_raters(
         self, raters: _Raters, state: CycleState, totals: Int64s, use: PluginCalls, start: int
@@ -137,10 +135,11 @@ class DynamicScores:
             for rater in raters.scoring:
                 use.call(rater.name, "Score", rater.plugin.add, state, rater.weight, totals)
 
-    def _call_points(self, state: CycleState, totals: Int64s, use: PluginCalls, start: int) -> None:
+    def _call_points(self, version: int, totals: Int64s, use: PluginCalls, start: int) -> None:
         static, view = self._static, self._view
+        self._noted = False
         evaluation = begin(static.dynamic, self._cluster, self._pod, view.rows, view)
-        evaluation.state = state
+        evaluation.state = self._cycle_states.at(version, use)
         allowed = run_pre_filter(evaluation, use)
         if allowed is None or not allowed.all():
             raise NotCachedError(Bypass.PRE_FILTER)
@@ -153,7 +152,8 @@ class DynamicScores:
             raw = run_score(evaluation, view, run_pre_score(evaluation, view, use), use)
             totals[view.at] += weigh(evaluation, raw, len(view), use).totals
             totals[view.at] += static.scaled_scores(view.at)
-        self._noted = state if len(rows) else None
+        self._cycle_states.keep(evaluation.state, version)
+        self._noted = len(rows) > 0
 
     def _search(self, totals: Int64s, start: int) -> None:
         """Reject the rows that the search, which begins at ``start``, leaves out."""
@@ -172,8 +172,4 @@ class DynamicScores:
 
     def select(self, seed: int, uid: str) -> Selected | None:
         """Select the node for the pod with ``uid``; None when none is feasible."""
-        totals = self._totals
-        feasible = int(np.count_nonzero(totals != OUT))
-        if not feasible:
-            return None
-        return best(totals, seed, uid, feasible=feasible, evaluated=self._evaluated)
+        return best_of_rows(self._totals, seed, uid, self._evaluated)

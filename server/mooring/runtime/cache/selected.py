@@ -6,7 +6,9 @@ import msgspec
 import numpy as np
 
 from mooring.framework import Int32s, Int64s
-from mooring.runtime.cycle.tie_break import choose
+from mooring.plugins.loops import loop
+from mooring.runtime.cache.ranking import OUT
+from mooring.runtime.cycle.tie_break import choose, mix64
 
 
 class Selected(msgspec.Struct, frozen=True, gc=False):
@@ -40,3 +42,31 @@ def best(
     at = leaders[choose(seed, uid, len(leaders))]
     row = int(at if rows is None else rows[at])
     return Selected(row, int(top) if feasible > 1 else 0, len(leaders), feasible, evaluated)
+
+
+def best_of_rows(totals: Int64s, seed: int, uid: str, evaluated: int) -> Selected | None:
+    """As ``best``, by ``totals`` (int64[N]) of which some may be ``OUT``; None when all are."""
+    compiled = _best.for_rows(len(totals))
+    if compiled is not None:
+        row, total, ties, feasible = compiled(totals, np.uint64(mix64(seed, uid)))
+        return Selected(row, total if feasible > 1 else 0, ties, feasible, evaluated) if feasible else None
+    feasible = int(np.count_nonzero(totals != OUT))
+    return best(totals, seed, uid, feasible=feasible, evaluated=evaluated) if feasible else None
+
+
+@loop("int64[::1], uint64")
+def _best(totals: Int64s, mixed: int) -> tuple[int, int, int, int]:
+    """Return one of the rows with the highest total, that total, how many have it, and how many any."""
+    top, ties, feasible = np.int64(OUT), 0, 0
+    for row in range(len(totals)):
+        top = max(top, totals[row])
+        feasible += totals[row] != OUT
+    for row in range(len(totals)):
+        ties += totals[row] == top
+    picked = np.int64(mixed % np.uint64(ties))
+    for row in range(len(totals)):
+        if totals[row] == top:
+            if picked == 0:
+                return row, int(top), ties, feasible
+            picked -= 1
+    return 0, int(top), 0, 0

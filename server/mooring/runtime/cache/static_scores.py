@@ -146,13 +146,14 @@ class StaticScores:
         structure = tracker.structure
         if structure == self.structure:
             return True
-        parts = self.parts
-        if self.images is not None and self.images() == self.images_version:
-            parts &= ~Part.IMAGES
-        if self.objects is not None and self.objects.unchanged():
-            parts &= ~Part.OBJECTS
-        if tracker.moved_since(self.checked, parts, self.concerned):
-            return False
+        if tracker.moved_since(self.checked, self.parts, self.concerned):
+            parts = self.parts
+            if self.images is not None and self.images() == self.images_version:
+                parts &= ~Part.IMAGES
+            if self.objects is not None and self.objects.unchanged():
+                parts &= ~Part.OBJECTS
+            if parts == self.parts or tracker.moved_since(self.checked, parts, self.concerned):
+                return False
         self.checked, self.structure = max(self.checked, version), structure
         return True
 
