@@ -20,7 +20,7 @@ STRANGE = "<b>\x1b[31m"
 
 
 def pod(name: str, cpu: str) -> Pod:
-    return make_pod(name, requests={"cpu": cpu}, metadata={"uid": f"u-{name}"})
+    return make_pod(name, requests={"cpu": cpu}, labels={"cpu": cpu}, metadata={"uid": f"u-{name}"})
 
 
 @pytest.fixture(scope="module")
@@ -48,6 +48,9 @@ def server() -> Iterator[str]:
         pytest.param(["--limit", "2"], [3, 4], id="the newest"),
         pytest.param(["-A"], [1, 2, 3, 4], id="all namespaces"),
         pytest.param(["--margin", "0"], [1, 3, 4], id="tied"),
+        pytest.param(["-l", "cpu=1"], [1, 4], id="labels"),
+        pytest.param(["-l", "cpu notin (1, 2)"], [2], id="labels, by a set"),
+        pytest.param(["-l", "cpu", "--pod", "web"], [1, 3], id="labels and pod"),
     ],
 )
 def test_decisions_are_listed_by_filter(

@@ -21,6 +21,7 @@ from mooring.decisions.records import (
     Why,
 )
 from mooring.framework import Code, Pod
+from mooring.framework.label_selector import parsed
 from mooring.runtime.profiles.profile import Profile
 from mooring.testing import make_pod
 from tests.service.backends import world
@@ -50,14 +51,14 @@ def record(name: str, *, node: str = "", pod: Pod | None = None, **where: str) -
     )
 
 
-def batch(*names: str) -> BatchRecord:
+def batch(*names: str, **labels: str) -> BatchRecord:
     numbers = list(range(len(names)))
     return BatchRecord(
         time=1.5,
         began=1.0,
         kind=DecisionKind.DRY_RUN,
         seed=0,
-        templates=[(make_pod("template"), profile())],
+        templates=[(make_pod("template", labels=labels), profile())],
         indices=[0] * len(names),
         names=names,
         uids=[f"u-{name}" for name in names],
@@ -152,11 +153,18 @@ def test_close_decisions_are_those_that_another_node_nearly_won(most: int, expec
         pytest.param({"kinds": {DecisionKind.BIND}}, [], id="kind"),
         pytest.param({"profile": "p", "pod": "d"}, ["d"], id="two at once"),
         pytest.param({"profile": "q"}, [], id="profile"),
+        pytest.param({"labels": parsed("app=web")}, ["b", "c"], id="labels, of a batch"),
+        pytest.param({"labels": parsed("!app")}, ["a", "d", "e"], id="labels, of one"),
     ],
 )
 def test_a_filter_lets_through_what_agrees(where: dict[str, Any], expected: list[str]) -> None:
     journal = DecisionJournal()
-    for entry in (record("a"), batch("b", "c"), record("d", node="n9"), record("e", namespace="other")):
+    for entry in (
+        record("a"),
+        batch("b", "c", app="web"),
+        record("d", node="n9"),
+        record("e", namespace="other"),
+    ):
         journal.add(entry)
     assert names(journal, 0, **where) == expected
 

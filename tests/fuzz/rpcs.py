@@ -151,6 +151,7 @@ def _decisions() -> list[Message]:
         kinds=[decision_pb.DECISION_KIND_SCHEDULE, decision_pb.DECISION_KIND_DRY_RUN],
         results=[decision_pb.DECISION_RESULT_UNSCHEDULABLE],
         rejecting_plugin="P",
+        label_selector="app in (a, b),!old",
     )
     return [
         decision_pb.ListDecisionsRequest(filter=where, after_seq=0, limit=5),

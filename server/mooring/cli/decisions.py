@@ -44,7 +44,7 @@ def add(commands: Commands) -> None:
 
 
 def _add_filter(flags: Flags) -> None:
-    add_selection(flags, labels=False)
+    add_selection(flags)
     flags.add("pod", "POD", "", "only decisions about this pod: NAME, pod/NAME or NAMESPACE/NAME")
     flags.add("node", "NODE", "", "only decisions that selected or nominated this node")
     flags.add("profile", "NAME", "", "only decisions of this profile")
@@ -133,7 +133,8 @@ def result_of(decision: pb.Decision) -> str:
 def _filter(args: argparse.Namespace) -> pb.DecisionFilter:
     from mooring.v1 import decision_service_pb2 as pb
 
-    namespace, name = selection_of(args).namespace, ""
+    selection = selection_of(args)
+    namespace, name = selection.namespace, ""
     if args.pod:
         namespace, _, name = pod_key(args.pod, args.namespace).rpartition("/")
     results = [pb.DecisionResult.Value(f"DECISION_RESULT_{args.result.upper()}")] if args.result else []
@@ -145,6 +146,7 @@ def _filter(args: argparse.Namespace) -> pb.DecisionFilter:
         results=results,
         rejecting_plugin=args.plugin,
         max_margin=args.margin,
+        label_selector=selection.selector,
     )
 
 

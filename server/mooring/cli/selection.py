@@ -34,13 +34,12 @@ class PodSelection:
         return self.namespace in ("", metadata.namespace) and self.matcher.matches(metadata.labels)
 
 
-def add_selection(flags: Flags, *, labels: bool = True) -> None:
-    """Add ``-n`` and ``-A``, and ``-l`` unless labels aren't known there."""
+def add_selection(flags: Flags) -> None:
+    """Add ``-n``, ``-A`` and ``-l``."""
     add_namespace(flags)
     flags.switch("all-namespaces", "the pods of all namespaces", short="A")
-    if labels:
-        text = "the pods with such labels: app=web, tier!=db, zone in (a, b), gpu, !gpu"
-        flags.add("selector", "SELECTOR", "", text, _selector, short="l")
+    text = "the pods with such labels: app=web, tier!=db, zone in (a, b), gpu, !gpu"
+    flags.add("selector", "SELECTOR", "", text, _selector, short="l")
 
 
 def selection_of(args: argparse.Namespace, *, namespace: str = "") -> PodSelection:
@@ -55,9 +54,8 @@ def selection_of(args: argparse.Namespace, *, namespace: str = "") -> PodSelecti
     """
     if args.all_namespaces and args.namespace:
         raise InvalidArgumentError.at("-A", "is given together with -n")
-    selector = getattr(args, "selector", "")
     chosen = args.namespace or ("" if args.all_namespaces else namespace)
-    return PodSelection(chosen, selector, parsed(selector))
+    return PodSelection(chosen, args.selector, parsed(args.selector))
 
 
 def _selector(text: str) -> str:

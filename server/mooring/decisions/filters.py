@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from mooring.decisions.records import BatchRecord, DecisionKind, DecisionResult, Record
+from mooring.framework.label_selector import EVERYTHING, LabelMatcher
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +22,7 @@ class DecisionFilter:
         results: How it ended; none = anyhow.
         rejecting_plugin: A plugin that rejected something.
         max_margin: By how much the selected node's total is above the next one's at most; None = any.
+        labels: What the pod's labels match.
     """
 
     namespace: str = ""
@@ -32,6 +34,7 @@ class DecisionFilter:
     results: frozenset[DecisionResult] = frozenset()
     rejecting_plugin: str = ""
     max_margin: int | None = None
+    labels: LabelMatcher = EVERYTHING
 
     def matches(self, record: Record) -> bool:
         """Return whether it lets this decision through."""
@@ -46,6 +49,7 @@ class DecisionFilter:
             and (not self.results or record.result in self.results)
             and (not self.rejecting_plugin or (why is not None and self.rejecting_plugin in why.plugins))
             and (self.max_margin is None or self._is_close(record, self.max_margin))
+            and (self.labels.empty or self.labels.matches(record.pod.metadata.labels))
         )
 
     @staticmethod

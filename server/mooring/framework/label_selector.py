@@ -68,6 +68,9 @@ class LabelMatcher:
 NOTHING = LabelMatcher(nothing=True)
 """Matches no labels."""
 
+EVERYTHING = LabelMatcher()
+"""Matches any labels."""
+
 
 def having(labels: Mapping[str, str]) -> LabelMatcher:
     """Return a matcher of what has all of ``labels``."""

@@ -312,6 +312,7 @@ class DecisionFilter(_message.Message):
     RESULTS_FIELD_NUMBER: _builtins.int
     REJECTING_PLUGIN_FIELD_NUMBER: _builtins.int
     MAX_MARGIN_FIELD_NUMBER: _builtins.int
+    LABEL_SELECTOR_FIELD_NUMBER: _builtins.int
     namespace: _builtins.str
     """OPTIONAL. Pods of this namespace."""
     pod: _builtins.str
@@ -326,6 +327,8 @@ class DecisionFilter(_message.Message):
     """OPTIONAL. Decisions in which this plugin rejected something."""
     max_margin: _builtins.int
     """OPTIONAL. Close decisions: several nodes had the highest total, or that of the runner-up is known and at most so far below it."""
+    label_selector: _builtins.str
+    """OPTIONAL. Pods that had such labels when it was made: a selector as kubectl takes it, such as "app=web,tier!=db"."""
     @_builtins.property
     def kinds(self) -> _containers.RepeatedScalarFieldContainer[Global___DecisionKind.ValueType]:
         """OPTIONAL. Decisions of one of these kinds."""
@@ -346,10 +349,11 @@ class DecisionFilter(_message.Message):
         results: _abc.Iterable[Global___DecisionResult.ValueType] | None = ...,
         rejecting_plugin: _builtins.str = ...,
         max_margin: _builtins.int | None = ...,
+        label_selector: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_max_margin", b"_max_margin", "max_margin", b"max_margin"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_max_margin", b"_max_margin", "kinds", b"kinds", "max_margin", b"max_margin", "namespace", b"namespace", "node", b"node", "pod", b"pod", "profile", b"profile", "rejecting_plugin", b"rejecting_plugin", "results", b"results", "uid", b"uid"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_max_margin", b"_max_margin", "kinds", b"kinds", "label_selector", b"label_selector", "max_margin", b"max_margin", "namespace", b"namespace", "node", b"node", "pod", b"pod", "profile", b"profile", "rejecting_plugin", b"rejecting_plugin", "results", b"results", "uid", b"uid"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__max_margin: _TypeAlias = _typing.Literal["max_margin"]  # noqa: Y015
     _WhichOneofArgType__max_margin: _TypeAlias = _typing.Literal["_max_margin", b"_max_margin"]  # noqa: Y015

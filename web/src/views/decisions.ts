@@ -35,6 +35,7 @@ const RESULTS: readonly DecisionResultJson[] = [
 const FACETS = [
   ["namespace", "Namespace"],
   ["pod", "Pod"],
+  ["selector", "Labels"],
   ["node", "Node"],
   ["profile", "Profile"],
   ["plugin", "Rejected by"],
@@ -137,6 +138,7 @@ export class Decisions extends LitElement {
     const { query } = this;
     for (const name of ["namespace", "pod", "node", "profile"] as const) if (query.get(name)) filter[name] = query.get(name)!;
     if (/^\d+$/.test(query.get("margin") ?? "")) filter.maxMargin = query.get("margin")!;
+    if (query.get("selector")) filter.labelSelector = query.get("selector")!;
     if (query.get("plugin")) filter.rejectingPlugin = query.get("plugin")!;
     const result = RESULTS.find((one) => word(one, "DECISION_RESULT_") === query.get("result"));
     if (result) filter.results = [result];

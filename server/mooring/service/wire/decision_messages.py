@@ -15,7 +15,7 @@ from mooring.framework.errors import InvalidArgumentError
 from mooring.runtime.cycle.explain import Explanation
 from mooring.service.wire.explanation import to_response
 from mooring.service.wire.node_names import fill_names
-from mooring.service.wire.objects import status_message
+from mooring.service.wire.objects import label_matcher, status_message
 from mooring.v1 import decision_service_pb2 as pb
 from mooring.v1 import nodes_pb2, objects_pb2
 from mooring.v1 import scheduling_service_pb2 as scheduling_pb
@@ -132,7 +132,7 @@ def filter_of(message: pb.DecisionFilter) -> DecisionFilter:
     """Return the filter of a request.
 
     Raises:
-        InvalidArgumentError: A kind or a result is none.
+        InvalidArgumentError: A kind, a result or the selector is none.
     """
     try:
         kinds = frozenset(map(DecisionKind, message.kinds))
@@ -152,6 +152,7 @@ def filter_of(message: pb.DecisionFilter) -> DecisionFilter:
         results,
         message.rejecting_plugin,
         message.max_margin if message.HasField("max_margin") else None,
+        label_matcher(message.label_selector, "filter.label_selector"),
     )
 
 
