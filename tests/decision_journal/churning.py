@@ -1,5 +1,6 @@
 """A cluster that changes all the time while decisions are made, each of which is made again afterwards.
 
+Pods are decided about alone, in batches and in groups, with others that make room for them and without.
 ``python -m tests.decision_journal.churning COUNT SEED`` says how many of COUNT come out as they were noted.
 """
 
@@ -9,11 +10,21 @@ import sys
 from collections import Counter
 from random import Random
 from time import process_time
+from typing import Any
 
 from mooring.app.options import DecisionOptions
 from mooring.cluster.kinds import Put, Remove
 from mooring.framework import Node, Pod
 from mooring.framework.errors import MooringError
+from mooring.framework.objects import (
+    GangSchedulingPolicy,
+    ObjectMeta,
+    PodGroup,
+    PodGroupSchedulingConstraints,
+    PodGroupSchedulingPolicy,
+    PodGroupSpec,
+    TopologyConstraint,
+)
 from mooring.runtime.cycle.plugin_calls import Unhurried
 from mooring.service.decision_differences import differences_of
 from mooring.testing import make_node, make_pod
@@ -22,6 +33,20 @@ from tests.service.backends import Direct, World, sent, world
 
 ZONE = "topology.kubernetes.io/zone"
 NODES = 40
+GATES = {"GenericWorkload": True, "TopologyAwareWorkloadScheduling": True}
+
+
+def group_of(name: str, min_count: int, *keys: str) -> PodGroup:
+    return PodGroup(
+        metadata=ObjectMeta(name=name, namespace="default", uid=f"u-{name}"),
+        spec=PodGroupSpec(
+            scheduling_policy=PodGroupSchedulingPolicy(gang=GangSchedulingPolicy(min_count)),
+            scheduling_constraints=PodGroupSchedulingConstraints(tuple(map(TopologyConstraint, keys))),
+        ),
+    )
+
+
+GROUPS = (group_of("any", 2), group_of("most", 4), group_of("zone", 3, ZONE))
 
 
 def churn(dice: Random, count: int) -> tuple[Counter[str], list[str]]:
@@ -33,7 +58,10 @@ def churn(dice: Random, count: int) -> tuple[Counter[str], list[str]]:
     ends: Counter[str] = Counter()
     told: list[str] = []
     undo = DecisionOptions(journal=256 << 20, undo=256 << 20)
-    with world(*(node_of(dice, at) for at in range(NODES)), remembering=undo) as w:
+    version = dice.choice(("1.36", "1.37"))
+    gates = {**GATES, "GangScheduling": True} if version == "1.36" else GATES
+    nodes = [node_of(dice, at) for at in range(NODES)]
+    with world(*nodes, *GROUPS, remembering=undo, gates=gates, version=version) as w:
         servicers = Direct(w.backend)
         assert w.backend.decisions is not None
         journal = w.backend.decisions.journal
@@ -68,8 +96,7 @@ def node_of(dice: Random, at: int) -> Node:
     )
 
 
-def _pod(dice: Random, name: str) -> Pod:
-    spec = {}
+def _pod(dice: Random, name: str, **spec: Any) -> Pod:
     app = f"a{dice.randrange(3)}"
     if dice.random() < 0.3:
         spec["topologySpreadConstraints"] = [
@@ -109,10 +136,14 @@ def ask(dice: Random, servicers: Direct, number: int) -> None:
         servicers.scheduling.Filter(pb.FilterRequest(pod=sent(pod)))
     elif way < 0.4:
         servicers.scheduling.Schedule(pb.ScheduleRequest(templates=[template], seed=seed))
-    elif way < 0.7:
+    elif way < 0.6:
         servicers.scheduling.Schedule(
             pb.ScheduleRequest(templates=[template], seed=seed, commit_mode=pb.COMMIT_MODE_RESERVE)
         )
+    elif way < 0.65:
+        servicers.scheduling.Preempt(pb.PreemptRequest(pod=sent(_pod(dice, f"p{number}", priority=9))))
+    elif way < 0.75:
+        _ask_about_groups(dice, servicers, number, seed)
     else:
         names = [f"b{number}-{at}" for at in range(dice.randrange(2, 12))]
         columns = pb.PodColumns(template_indices=[0] * len(names), names=names, uids=names)
@@ -121,6 +152,18 @@ def ask(dice: Random, servicers: Direct, number: int) -> None:
         servicers.scheduling.Schedule(
             pb.ScheduleRequest(templates=[small], pods=columns, seed=seed, commit_mode=mode)
         )
+
+
+def _ask_about_groups(dice: Random, servicers: Direct, number: int, seed: int) -> None:
+    """Have some groups decided, the pods of each with those before them in place."""
+    groups = []
+    for group in dice.sample(GROUPS, dice.randrange(1, 3)):
+        name = group.metadata.name
+        joined = {"schedulingGroup": {"podGroupName": name}}
+        pods = [_pod(dice, f"{name}{number}-{at}", **joined) for at in range(dice.randrange(1, 7))]
+        groups.append(pb.GroupToSchedule(namespace="default", name=name, pods=map(sent, pods)))
+    mode = dice.choice((pb.COMMIT_MODE_RESERVE, pb.COMMIT_MODE_DRY_RUN))
+    servicers.scheduling.ScheduleGroups(pb.ScheduleGroupsRequest(groups=groups, seed=seed, commit_mode=mode))
 
 
 if __name__ == "__main__":

@@ -6,12 +6,13 @@ import numpy as np
 
 from mooring.decisions.explanations import Explanations
 from mooring.decisions.journal import DecisionJournal
-from mooring.decisions.reasons import why_of
+from mooring.decisions.reasons import why_of, why_of_status
 from mooring.decisions.records import BatchRecord, DecisionResult, Record, Why
 from mooring.framework import Code
 from mooring.framework.errors import PluginFailureError
 from mooring.runtime.cycle.choice import Choice
 from mooring.runtime.cycle.evaluation import Evaluation
+from mooring.runtime.cycle.group_result import GroupDecision, GroupMember
 from mooring.tracing.spans import Attributes, current_span, current_trace_id
 
 
@@ -55,6 +56,16 @@ def write_choice(record: Record, choice: Choice) -> None:
             _write_runner_up(record, choice.source)
     elif record.kind.selects:
         write_why(record, why_of(choice.evaluation))
+
+
+def write_member(record: Record, member: GroupMember, decision: GroupDecision) -> None:
+    """Write to a record what was decided for a pod of a group."""
+    choice = member.choice
+    status = member.status if not member.status.ok else decision.status
+    if choice is not None and bool(choice.node_name) == status.ok == bool(choice.feasible):
+        write_choice(record, choice)
+    if not status.ok and record.why is None:
+        write_why(record, why_of_status(status, member.message or decision.message))
 
 
 def write_why(record: Record, why: Why) -> None:

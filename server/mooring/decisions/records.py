@@ -8,7 +8,7 @@ from enum import IntEnum, auto
 import msgspec
 from msgspec.structs import replace
 
-from mooring.framework import Code, Pod
+from mooring.framework import Code, Pod, PodGroupInfo
 from mooring.runtime.profiles.profile import Profile
 
 Owner = tuple[str, str]
@@ -90,6 +90,7 @@ class Details(msgspec.Struct, gc=False, eq=False):
         earlier: How many pods of the same dry run had been placed before.
         placed: The pods that this dry run placed one by one, of which those come first; none where they are
             the first of the decision's batch.
+        group: The group with which the pod was tried; None = it was tried alone.
         trace_id: The trace that it belongs to, "" = none.
     """
 
@@ -104,6 +105,7 @@ class Details(msgspec.Struct, gc=False, eq=False):
     queue_wait: float = 0.0
     earlier: int = 0
     placed: Placed = ()
+    group: PodGroupInfo | None = None
     trace_id: str = ""
 
 
@@ -199,6 +201,21 @@ class Record(msgspec.Struct, gc=False, eq=False):
         if self.written is None:
             self.written = Details()
         return self.written
+
+    def undecided(self) -> Record:
+        """Return a record of the same question, to which nothing was decided yet."""
+        return Record(
+            self.time,
+            self.began,
+            self.kind,
+            self.seed,
+            self.pod,
+            self.profile_key,
+            self.name,
+            self.uid,
+            self.node_epoch,
+            self.state_version,
+        )
 
     def subject(self) -> Pod:
         """Return the pod, under its own name."""

@@ -10,7 +10,10 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 
+from mooring.decisions.decisions import write_choice, write_why
+from mooring.decisions.group_members import MemberAgain
 from mooring.decisions.journal import DecisionJournal
+from mooring.decisions.reasons import why_of
 from mooring.decisions.records import DecisionKind, Record
 from mooring.framework.errors import FailedPreconditionError, NotFoundError
 from mooring.runtime.cycle.candidates import ALL_NODES
@@ -44,8 +47,8 @@ class Repeater:
 
     def repeat(
         self, seq: int, progress: Progress, *, all_rejections: bool = False
-    ) -> tuple[Choice, Explanation]:
-        """Return what comes out when decision ``seq`` is made again, and its explanation.
+    ) -> tuple[Record, Explanation]:
+        """Return what comes out when decision ``seq`` is made again, as a record, and its explanation.
 
         Raises:
             NotFoundError: There is no such decision, or not any more (DECISION_NOT_FOUND).
@@ -56,17 +59,13 @@ class Repeater:
         if record is None:
             raise decision_not_found(seq, self._journal)
         with self._state_of(seq, record, progress) as work:
-            pod = record.subject()
-            work.tree.discard(record.uid)
-            profile = work.engine.profile(record.profile)
-            if record.details.attempt:
-                # The queue has run PreEnqueue.
-                profile = replace(profile, pre_enqueue=())
-            options = CycleOptions(start=record.details.start, all_rejections=all_rejections)
-            run = partial(evaluate, options=options)
-            found = work.engine.evaluate(pod, profile, ALL_NODES, run, progress=progress)
-            choice = select(*found, record.seed)
-            return choice, Explanation.of(choice, record.seed)
+            group = record.details.group
+            if group is None:
+                again, choice = _decided_again(work, record, progress, all_rejections=all_rejections)
+            else:
+                member = MemberAgain(work, record, group, progress)
+                again, choice = member.record, member.choice(all_rejections=all_rejections)
+            return again, Explanation.of(choice, record.seed)
 
     @contextmanager
     def _state_of(self, seq: int, record: Record, progress: Progress) -> Iterator[Work]:
@@ -110,6 +109,28 @@ def decision_not_found(seq: int, journal: DecisionJournal) -> NotFoundError:
         f"there is no decision {seq}; the journal has those from {journal.first} to {journal.last}",
         reason="DECISION_NOT_FOUND",
     )
+
+
+def _decided_again(
+    work: Work, record: Record, progress: Progress, *, all_rejections: bool
+) -> tuple[Record, Choice]:
+    """Return what comes out for a pod that was decided about alone, and the choice that this was."""
+    work.tree.discard(record.uid)
+    profile = work.engine.profile(record.profile)
+    if record.details.attempt:
+        # The queue has run PreEnqueue.
+        profile = replace(profile, pre_enqueue=())
+    options = CycleOptions(start=record.details.start, all_rejections=all_rejections)
+    run = partial(evaluate, options=options)
+    found = work.engine.evaluate(record.subject(), profile, ALL_NODES, run, progress=progress)
+    choice, again = select(*found, record.seed), record.undecided()
+    if record.kind.selects:
+        write_choice(again, choice)
+    else:
+        again.evaluated, again.feasible = choice.evaluated, choice.feasible
+        if record.why is not None or not (choice.feasible or record.details.nominated):
+            write_why(again, why_of(choice.evaluation))
+    return again, choice
 
 
 def _not_repeatable(why: str) -> FailedPreconditionError:

@@ -294,13 +294,15 @@ class Engine:
             # A copy of the state has the columns that the state has.
             source.snapshot.nodes.label(key)
         with source.lock:
-            live = (self._cache, source.version) if state is None else None
+            version = source.version
+            live = (self._cache, version) if state is None else None
             world = source.fork(pods=waiting_pods(group, source.snapshot))
         calls, waits = partial(self.calls, profile, progress), progress or Unhurried()
         pods = without_leaving(group).pods
         quick = GroupDecisions(live, world, grouped(profile), pods, seed, waits, self._trying).decide
         cycle = EarlierGroupCycle if profile.gates.version < LATER_CYCLE_SINCE else GroupCycle
-        return cycle(profile, world, group, calls, seed=seed, picks=picks, quick=quick).run()
+        decision = cycle(profile, world, group, calls, seed=seed, picks=picks, quick=quick).run()
+        return replace(decision, state_version=version)
 
     def assume_if_fits(
         self, pod: Pod, node_name: str, profile: Profile, progress: Progress | None = None

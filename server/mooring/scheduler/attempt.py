@@ -4,10 +4,23 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from mooring.framework import Pod
+from mooring.framework import Pod, PodGroupInfo
 from mooring.runtime.profiles.profile import Profile
 from mooring.scheduler.budget import AttemptBudget
 from mooring.scheduler.queue import QueuedPod
+
+
+@dataclass(frozen=True, slots=True)
+class DecidedGroup:
+    """A group that was decided about.
+
+    Attributes:
+        info: The group, with its pods that were tried.
+        state_version: The version of the state that was evaluated.
+    """
+
+    info: PodGroupInfo
+    state_version: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +34,7 @@ class Attempt:
         budget: What it may take, and where it is.
         start: Where its search begins that ends before all nodes are evaluated; None = the pod is tried
             with its group.
+        group: That group; None also where nothing was decided about it.
     """
 
     item: QueuedPod
@@ -28,6 +42,7 @@ class Attempt:
     began: float
     budget: AttemptBudget
     start: int | None = None
+    group: DecidedGroup | None = None
 
     @property
     def pod(self) -> Pod:

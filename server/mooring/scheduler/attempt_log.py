@@ -32,7 +32,7 @@ class AttemptLog:
         """Note that the pod of ``attempt`` has got a node, to which it is being bound."""
         if self.decisions is not None:
             record = self._about(attempt, DecisionKind.SCHEDULE)
-            record.state_version = choice.state_version
+            record.state_version = _version(attempt, choice)
             write_choice(record, choice)
             self.decisions.add(record, choice)
 
@@ -41,8 +41,8 @@ class AttemptLog:
         if self.decisions is None:
             return
         record = self._about(attempt, DecisionKind.BIND if failure.node else DecisionKind.SCHEDULE)
+        record.state_version = _version(attempt, failure.choice)
         if failure.choice is not None:
-            record.state_version = failure.choice.state_version
             write_choice(record, failure.choice)
         else:
             write_why(record, _why(failure))
@@ -78,12 +78,23 @@ class AttemptLog:
             metadata.uid,
             self.engine.state.snapshot.nodes.epoch,
         )
-        alone = attempt.start is not None and not profile.extenders_for(attempt.pod)
-        queue_wait = max(0.0, now - item.queued_at)
+        group = attempt.group
+        known = attempt.start is not None or group is not None
         record.written = Details(
-            repeatable=alone, start=attempt.start or 0, attempt=item.attempts, queue_wait=queue_wait
+            repeatable=known and not profile.extenders_for(attempt.pod),
+            start=attempt.start or 0,
+            attempt=item.attempts,
+            queue_wait=max(0.0, now - item.queued_at),
+            group=None if group is None else group.info,
         )
         return record
+
+
+def _version(attempt: Attempt, choice: Choice | None) -> int:
+    """Return the version of the state that was evaluated; 0 where none was."""
+    if attempt.group is not None:
+        return attempt.group.state_version
+    return 0 if choice is None else choice.state_version
 
 
 def _why(failure: SchedulingFailure) -> Why:

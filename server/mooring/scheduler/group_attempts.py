@@ -17,7 +17,7 @@ from mooring.runtime.cycle.choice import Choice
 from mooring.runtime.cycle.evaluation import Evaluation
 from mooring.runtime.cycle.group_result import GroupDecision, GroupMember, rejected_group
 from mooring.runtime.profiles.profile import Profile
-from mooring.scheduler.attempt import Attempt
+from mooring.scheduler.attempt import Attempt, DecidedGroup
 from mooring.scheduler.binding import Binders
 from mooring.scheduler.budget import AttemptBudget
 from mooring.scheduler.parts import Parts
@@ -46,6 +46,7 @@ class _GroupAttempt:
         began: Since when, on the monotonic clock.
         budget: What it may take, and where it is.
         open: Those of its pods, by UID, of which nothing has become yet.
+        decided: What was decided about; None = nothing yet, or the attempt ended in an error.
     """
 
     item: QueuedGroup
@@ -53,6 +54,7 @@ class _GroupAttempt:
     began: float
     budget: AttemptBudget
     open: dict[str, QueuedPod] = field(init=False)
+    decided: DecidedGroup | None = None
 
     def __post_init__(self) -> None:
         self.open = {member.uid: member for member in self.item.pods}
@@ -65,7 +67,7 @@ class _GroupAttempt:
     def close(self, uid: str, now: float) -> Attempt:
         """Return the part of it that is about one pod, of which something becomes now."""
         share = (now - self.began) / len(self.item.pods)
-        return Attempt(self.open.pop(uid), self.profile, now - share, self.budget)
+        return Attempt(self.open.pop(uid), self.profile, now - share, self.budget, group=self.decided)
 
 
 class GroupAttempts:
@@ -111,6 +113,7 @@ class GroupAttempts:
         parts.committer.require_leader()
         info = PodGroupInfo(item.group, tuple(member.pod for member in tried))
         decision = parts.engine.decide_group(info, attempt.profile, progress=attempt.budget)
+        attempt.decided = DecidedGroup(info, decision.state_version)
         parts.observer.group_decided(parts.clock.monotonic() - attempt.began)
         if decision.preemption is not None:
             parts.observer.group_preemption(decision.preemption.status.code.label)
@@ -238,6 +241,7 @@ class GroupAttempts:
     def _failed(self, attempt: _GroupAttempt, error: Exception) -> Status:
         """Give back all pods of which nothing has become yet, after an error; returns that."""
         failure = failed(error)
+        attempt.decided = None
         status = Status.error(failure.message)
         for uid in tuple(attempt.open):
             one = attempt.close(uid, self._parts.clock.monotonic())

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from mooring.decisions.reasons import why_of
 from mooring.decisions.records import DecisionKind, Record
-from mooring.runtime.cycle.choice import Choice
 from mooring.v1 import decision_service_pb2 as pb
 from mooring.v1 import scheduling_service_pb2 as scheduling_pb
 from mooring.v1 import statuses_pb2
@@ -21,24 +19,26 @@ def differing_fields(first: pb.Decision, second: pb.Decision) -> list[str]:
     ]
 
 
-def differences_of(record: Record, again: Choice) -> list[str]:
+def differences_of(record: Record, again: Record) -> list[str]:
     """Return in what a decision that was made ``again`` differs from its record, for people."""
     kind = record.kind
     if kind is DecisionKind.SCORE:
         # It takes all nodes as feasible and selects none: there is nothing to compare.
         return []
-    why = None if again.feasible else why_of(again.evaluation)
-    then = record.why
-    pairs: dict[str, tuple[object, object]] = {
-        "feasible": (record.feasible, again.feasible),
-        "reasons": (then.reasons if then else (), why.reasons if why else ()),
-        "dominant": (then.dominant if then else None, why.dominant if why else None),
-    }
+    then, why = record.why, again.why
+    pairs: dict[str, tuple[object, object]] = {"feasible": (record.feasible, again.feasible)}
+    if record.details.group is None:
+        pairs |= {
+            "reasons": (then.reasons if then else (), why.reasons if why else ()),
+            "dominant": (then.dominant if then else None, why.dominant if why else None),
+        }
+    else:
+        pairs["message"] = then.message if then else "", why.message if why else ""
     if kind.selects:
         pairs |= {
-            "node": (record.node, again.node_name or ""),
+            "node": (record.node, again.node),
             "total": (record.total, again.total),
-            "ties": (record.ties, again.tie_count),
+            "ties": (record.ties, again.ties),
             "evaluated": (record.evaluated, again.evaluated),
         }
     return [f"{name}: {one}, now {other}" for name, (one, other) in pairs.items() if one != other]

@@ -131,8 +131,10 @@ class GroupCommitter:
                 if len(committed) - len(failed.keys() & committed.keys()) + len(waiting) < needed:
                     self._release(waiting, owner)
                     return PlacedGroup(given_up(decision, failed[uid], keep=committed), committed)
-        members = tuple(failed.get(each.pod.metadata.uid, each) for each in decision.members)
-        return PlacedGroup(replace(decision, members=members), committed)
+        if failed:
+            members = tuple(failed.get(each.pod.metadata.uid, each) for each in decision.members)
+            decision = replace(decision, members=members, state_version=0)
+        return PlacedGroup(decision, committed)
 
     def _release(self, reserved: Sequence[GroupMember], owner: str) -> None:
         for member in reversed(reserved):
@@ -187,4 +189,4 @@ def given_up(
             members.append(replace(member, status=why, message=why.message))
         else:
             members.append(member)
-    return replace(decision, status=why, members=tuple(members))
+    return replace(decision, status=why, members=tuple(members), state_version=0)

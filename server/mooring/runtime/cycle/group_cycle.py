@@ -364,14 +364,7 @@ class GroupCycle:
         self, status: Status, tried: Sequence[TriedPlacement] = (), taken: int = -1
     ) -> GroupDecision:
         members = tried[taken].members if taken >= 0 else ()
-        return GroupDecision(
-            self._group.group,
-            status,
-            self._settled(status, members),
-            tuple(tried),
-            taken,
-            state_version=self._world.version,
-        )
+        return GroupDecision(self._group.group, status, self._settled(status, members), tuple(tried), taken)
 
     def _settled(self, status: Status, members: Sequence[GroupMember]) -> tuple[GroupMember, ...]:
         return settled(status, members, self._group.pods)

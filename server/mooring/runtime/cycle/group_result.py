@@ -152,7 +152,7 @@ class GroupDecision:
         ties: Which of them have the highest total.
         preemption: What could be done for a group that fits nowhere; None unless that was asked.
         rooms: The pods for which room can be made, each by itself, in any placement, with who has to go.
-        state_version: The version of the state that was evaluated.
+        state_version: The version of the state that was evaluated; 0 where something else had a say.
     """
 
     group: PodGroup

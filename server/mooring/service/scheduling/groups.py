@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from mooring.decisions.records import DecisionKind
 from mooring.framework import GroupPreemption, Pod, PodGroupInfo, Status
@@ -75,14 +75,16 @@ def schedule_groups(
     else:
         place = _commit(backend, request, owner, progress)
     kind = DecisionKind.DRY_RUN if dry else DecisionKind.SCHEDULE
-    answers = []
+    answers: list[pb.ScheduledGroup] = []
+    earlier: list[tuple[Pod, str]] = []
     for one in asked:
         progress.check()
         noting = Noting(backend, kind, backend.seed(request.seed))
         placed = place(one) if one.group.pods else PlacedGroup(_nothing_to_do(one.group, backend))
-        noting.grouped(placed.decision, one.profile)
+        noting.grouped(one.group, placed.decision, one.profile, earlier)
         answers.append(_answer(one, placed))
         if dry:
+            earlier += [(member.pod, member.node_name) for member in placed.decision.placed]
             result = result_of(placed.decision.status)
             backend.metrics.dry_runs(result, one.profile.name).inc(len(one.group.pods))
         elif backend.work is None:
@@ -99,12 +101,14 @@ def _dry_run(backend: Backend, seed: int, progress: Progress) -> Callable[[_Aske
     """Return what decides about one group after the other on a private copy of the state."""
     engine = backend.engine
     world = engine.state.fork()
+    version = world.version
 
     def place(asked: _AskedGroup) -> PlacedGroup:
         decision = engine.decide_group(asked.group, asked.profile, seed=seed, state=world, progress=progress)
         for member in decision.placed:
             world.assume(member.pod, member.node_name)
-        return PlacedGroup(decision)
+        # The copy has versions of its own.
+        return PlacedGroup(replace(decision, state_version=version))
 
     return place
 

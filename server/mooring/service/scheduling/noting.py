@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from time import time
 
-from mooring.decisions.decisions import why_of_error, write_choice, write_why
+from mooring.decisions.decisions import why_of_error, write_choice, write_member, write_why
 from mooring.decisions.reasons import why_of, why_of_status
 from mooring.decisions.records import BatchRecord, DecisionKind, DecisionResult, Placed, Record
-from mooring.framework import Pod, Status
+from mooring.framework import Pod, PodGroupInfo, Status
 from mooring.framework.errors import MooringError, PluginFailureError
 from mooring.runtime.cycle.choice import Choice, ChoiceColumns, no_choice
 from mooring.runtime.cycle.evaluation import Evaluation
@@ -97,19 +97,19 @@ class Noting:
         record.own_details().repeatable = False
         decisions.add(record)
 
-    def grouped(self, decision: GroupDecision, profile: Profile) -> None:
-        """Note what was decided for each pod of a group, which can't be made again without the others."""
+    def grouped(
+        self, group: PodGroupInfo, decision: GroupDecision, profile: Profile, placed: Placed = ()
+    ) -> None:
+        """Note what was decided for each pod of a group; ``placed`` as in ``chose``."""
         decisions = self._decisions
         if decisions is None:
             return
         for member in decision.members:
-            record, choice = self._about(member.pod, profile), member.choice
-            status = member.status if not member.status.ok else decision.status
-            if choice is not None and bool(choice.node_name) == status.ok == bool(choice.feasible):
-                write_choice(record, choice)
-            if not status.ok and record.why is None:
-                write_why(record, why_of_status(status, member.message or decision.message))
-            record.own_details().repeatable = False
+            record = self._about(member.pod, profile)
+            record.state_version = decision.state_version
+            write_member(record, member, decision)
+            details = record.own_details()
+            details.group, details.earlier, details.placed = group, len(placed), placed
             decisions.add(record)
 
     def chose_columns(self, batch: Batch, found: ChoiceColumns) -> None:
