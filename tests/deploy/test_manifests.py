@@ -18,12 +18,15 @@ from tests.cli.commands import ROOT, call
 
 DEPLOY = ROOT / "deploy"
 CONFIGURATIONS = sorted(DEPLOY.glob("overlays/*/config.yaml"))
-MANIFESTS = sorted(
+PAGE = DEPLOY / "components/web/page.yaml"
+"""What is patched into the second scheduler's pod: it has no identity and no volumes of its own."""
+FOUND = sorted(
     file
     for folder in ("base", "components", "overlays")
     for file in (DEPLOY / folder).rglob("*.yaml")
     if file.name not in ("config.yaml", "kube-scheduler.yaml", "kustomization.yaml")
 )
+MANIFESTS = [file for file in FOUND if file != PAGE]
 READ = ["get", "list", "watch"]
 Manifest = dict[str, Any]
 
@@ -48,14 +51,16 @@ def pods() -> Iterator[tuple[str, Manifest]]:
 
 
 PODS = dict(pods())
+(PATCHED,) = (document["spec"]["template"]["spec"] for document in documents(PAGE))
 CONTAINERS = [
     pytest.param(container, id=f"{overlay}: {container['name']}")
-    for overlay, spec in PODS.items()
+    for overlay, spec in [*PODS.items(), ("web", PATCHED)]
     for container in spec["containers"]
+    if "image" in container
 ]
 PROGRAMS = [
     pytest.param(container, id=f"{file.parent.name}: {container['name']}")
-    for file in (*MANIFESTS, *DEPLOY.glob("examples/systems/*/*.yaml"))
+    for file in (*FOUND, *DEPLOY.glob("examples/systems/*/*.yaml"))
     for document in documents(file)
     for container in document.get("spec", {}).get("template", document).get("spec", {}).get("containers", ())
     if container.get("command", [""])[0] in ("mooring", "mooring-extender")
@@ -67,9 +72,10 @@ def test_all_of_them_are_found() -> None:
 
 
 def test_every_manifest_is_part_of_a_kustomization() -> None:
-    for file in MANIFESTS:
+    for file in FOUND:
         built = yaml.safe_load((file.parent / "kustomization.yaml").read_text())
-        assert file.name in built["resources"]
+        patches = [each.get("path") for each in built.get("patches", ())]
+        assert file.name in (patches if file == PAGE else built["resources"])
 
 
 @pytest.mark.parametrize("container", PROGRAMS)
@@ -112,7 +118,7 @@ def test_containers_are_confined(container: Manifest) -> None:
     }
     assert container["resources"]["requests"].keys() == {"cpu", "memory"}
     assert container["resources"]["limits"].keys() == {"memory"}
-    mounts = [mount for mount in container["volumeMounts"] if not mount.get("readOnly")]
+    mounts = [mount for mount in container.get("volumeMounts", ()) if not mount.get("readOnly")]
     assert [mount["mountPath"] for mount in mounts] in ([], ["/run/mooring"])
 
 
@@ -158,6 +164,9 @@ def test_off_loopback_nothing_is_answered_without_authentication(container: Mani
         assert local(flag(container, "listen")) or flag(container, "client-ca-file")
         limit = int(container["resources"]["limits"]["memory"].removesuffix("Mi")) * MEBI
         assert int(flag(container, "max-body-bytes")) * BODY_IN_MEMORY <= limit // 2
+    elif container["command"] == ["mooring", "web"]:
+        assert local(flag(container, "listen"))
+        assert not any(name in argument for argument in container["args"] for name in ("tls", "insecure"))
     else:
         assert container["command"] == ["mooring", "scheduler"]
         assert not [one for one in container["args"] if one.startswith("--authorization-always-allow-paths")]
@@ -182,6 +191,21 @@ def test_the_token_is_mounted_where_the_api_server_is_asked() -> None:
     assert all(len(spec["containers"]) == 1 for overlay, spec in PODS.items() if overlay != "extender")
 
 
+def test_the_page_has_no_rights() -> None:
+    assert PATCHED["automountServiceAccountToken"] is False
+    mounted = {container["name"]: container.get("volumeMounts", []) for container in PATCHED["containers"]}
+    assert mounted["page"] == []
+    token = PODS["extender"]["volumes"]
+    assert PATCHED["volumes"] == [volume for volume in token if volume["name"] == "token"]
+    assert [mount["name"] for mount in mounted["scheduler"]] == ["token"]
+
+
+def test_the_page_asks_the_scheduler_beside_it() -> None:
+    (page,) = [container for container in PATCHED["containers"] if container["name"] == "page"]
+    (scheduler,) = PODS["second-scheduler"]["containers"]
+    assert flag(page, "server") == f"scheduler={flag(scheduler, 'grpc-listen')}"
+
+
 NOBODYS = ipaddress.ip_network("192.0.2.0/24")
 """RFC 5737: for documents alone."""
 
@@ -194,8 +218,8 @@ def test_no_network_is_let_in_or_out_that_nobody_named() -> None:
         for side, key in (("from", "ingress"), ("to", "egress"))
         for rule in policy["spec"].get(key, ())
     ]
-    assert len(policies) == 3
-    assert len(rules) == 4
+    assert len(policies) == 4
+    assert len(rules) == 5
     for rule, side in rules:
         assert rule["ports"]
         assert [ipaddress.ip_network(peer["ipBlock"]["cidr"]) for peer in rule[side]] == [NOBODYS]

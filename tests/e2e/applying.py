@@ -160,7 +160,7 @@ def _mounted(
     maps = {item["metadata"]["name"]: item["data"] for item in objects if item["kind"] == "ConfigMap"}
     volumes = {one["name"]: one["configMap"]["name"] for one in spec["volumes"] if "configMap" in one}
     places = {}
-    for mount in container["volumeMounts"]:
+    for mount in container.get("volumeMounts", ()):
         if mount["name"] in volumes:
             folder = directory / volumes[mount["name"]]
             folder.mkdir(exist_ok=True)

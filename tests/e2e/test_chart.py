@@ -64,7 +64,9 @@ def _without_helm(value: dict[str, Any]) -> dict[str, Any]:
     return {key: inner for key, inner in kept.items() if not (key == "annotations" and inner == {})}
 
 
-@pytest.mark.parametrize("overlay", ["second-scheduler", "extender", "extender-loopback"])
+@pytest.mark.parametrize(
+    "overlay", ["second-scheduler", "second-scheduler-web", "extender", "extender-loopback"]
+)
 def test_it_renders_what_the_overlay_has(overlay: str) -> None:
     chart = compared(rendered(f"--values={CHART}/ci/{overlay}-values.yaml", ADDRESS))
     assert chart == compared(built(f"overlays/{overlay}"))
@@ -100,6 +102,8 @@ def test_the_api_server_takes_every_object(control_plane: ControlPlane, values: 
         (["--set=config.kind=KubeSchedulerConfiguration"], "config"),
         (["--set=podMonitor.interval=soon"], "interval"),
         (["--set=mode=extender", "--set=podMonitor.enabled=true"], "podMonitor"),
+        (["--set=mode=extender", "--set=web.enabled=true"], "web"),
+        (["--set=web.enabled=true", "--set=web.listen=0.0.0.0:80"], "listen"),
     ],
     ids=lambda value: value if isinstance(value, str) else None,
 )

@@ -6,9 +6,12 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from urllib.error import HTTPError
+from urllib.request import Request, urlopen
 
+import grpc
 import pytest
 import yaml
+from grpc_health.v1 import health_pb2, health_pb2_grpc  # type: ignore[import-untyped]
 
 from tests.process import free_port
 
@@ -181,3 +184,36 @@ def test_metrics_are_for_those_whom_the_api_server_lets_read_them(
                 assert rejection.value.code == status
         assert "mooring_pending_pods" in fetch(f"{endpoint}/metrics", metrics_token(guarded))
         assert "can't be found out" not in ours.output()
+
+
+def test_the_page_shows_what_the_scheduler_beside_it_decides(
+    guarded: GuardedControlPlane, tmp_path: Path
+) -> None:
+    """The overlay second-scheduler-web: the page has no identity, and asks the other container."""
+    overlay, api = built("overlays/second-scheduler-web"), guarded.api
+    apply(api, overlay)
+    flags = scheduling(identity(guarded, "mooring-system", "mooring"))
+    page, health = (f"127.0.0.1:{free_port()}" for _ in range(2))
+    asked = {
+        "--server": f"scheduler={flags['--grpc-listen']}",
+        "--listen": page,
+        "--health-listen": health,
+    }
+    ready = "^mooring-web ready"
+    with (
+        start("scheduler", overlay, tmp_path, flags),
+        start("page", overlay, tmp_path, asked, container=1, ready=ready),
+    ):
+        api.create(objects.pod("seen", schedulerName="mooring"))
+        node = api.wait_bound("seen")
+        request = Request(
+            f"http://{page}/api/v1/DecisionService/ListDecisions",
+            json.dumps({"filter": {"pod": "seen"}}).encode(),
+            {"Content-Type": "application/json"},
+        )
+        with urlopen(request, timeout=30) as answer:
+            (decision,) = json.load(answer)["decisions"]
+        assert (decision["pod"]["name"], decision["node"]) == ("seen", node)
+        with grpc.insecure_channel(health) as channel:
+            said = health_pb2_grpc.HealthStub(channel).Check(health_pb2.HealthCheckRequest(service=""))
+        assert said.status == health_pb2.HealthCheckResponse.SERVING

@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import gzip
+import sys
+import time
 from collections.abc import Iterator
+from pathlib import Path
 
+import grpc
 import pytest
+from grpc_health.v1 import health_pb2, health_pb2_grpc  # type: ignore[import-untyped]
 
+from mooring.web.app import STALLED_SECONDS, WebApp
 from mooring.web.hosts import Hosts
+from tests.process import Process, free_port
 from tests.web.serving import Page, page
 
 
@@ -75,3 +82,20 @@ def test_names_by_which_a_browser_may_ask(host: str, taken: bool) -> None:
 
 def test_every_name_is_taken_where_an_ingress_asks() -> None:
     assert Hosts(None).rejection(b"anything") == ""
+
+
+def test_its_health_says_whether_the_page_answers(tmp_path: Path) -> None:
+    """Over gRPC, as a kubelet asks; a page whose event loop stands still fails."""
+    address = f"127.0.0.1:{free_port()}"
+    flags = ["--server=127.0.0.1:1", "--listen=127.0.0.1:0", f"--health-listen={address}"]
+    command = [sys.executable, "-m", "mooring", "web", *flags]
+    with Process("web", command, tmp_path / "log") as running, grpc.insecure_channel(address) as channel:
+        running.wait_line("mooring-web ready")
+        health = health_pb2_grpc.HealthStub(channel)
+        for service in ("", "liveness"):
+            asked = health_pb2.HealthCheckRequest(service=service)
+            assert health.Check(asked).status == health_pb2.HealthCheckResponse.SERVING
+    app = WebApp([], None, Hosts(()), "")
+    assert app.stalled() == ""
+    app._last_beat = time.monotonic() - STALLED_SECONDS - 1
+    assert "not answered for 31 s" in app.stalled()

@@ -138,3 +138,23 @@ env:
   {{- toYaml . | nindent 2 }}
 {{- end }}
 {{- end }}
+
+{{/* The ServiceAccount's token, for the one container that asks the API server. */}}
+{{- define "mooring.token" -}}
+name: token
+projected:
+  sources:
+  - serviceAccountToken: {path: token, expirationSeconds: 3607}
+  - configMap:
+      name: kube-root-ca.crt
+      items:
+      - {key: ca.crt, path: ca.crt}
+  - downwardAPI:
+      items:
+      - path: namespace
+        fieldRef: {fieldPath: metadata.namespace}
+{{- end }}
+
+{{- define "mooring.tokenMount" -}}
+{name: token, mountPath: /var/run/secrets/kubernetes.io/serviceaccount, readOnly: true}
+{{- end }}

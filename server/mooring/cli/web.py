@@ -60,6 +60,7 @@ def add(commands: Commands) -> None:
     remote.add_server_certificates(server)
     serving = flags.group("Serving flags")
     serving.add("listen", "ADDRESS", "127.0.0.1:50054", "HOST:PORT of the page")
+    serving.add("health-listen", "ADDRESS", "", "HOST:PORT or unix:PATH of gRPC health; default: none")
     serving.add("tls-cert-file", "FILE", "", "certificate of the page, PEM")
     serving.add("tls-private-key-file", "FILE", "", "its private key, PEM")
     text = "show the page only to clients with a certificate of these CAs, PEM"
@@ -92,6 +93,7 @@ def run(args: argparse.Namespace, _options: tuple[Option, ...]) -> int:
             insecure_listen=args.insecure_listen,
             path_prefix=args.path_prefix,
             hosts=frozenset(args.allow_host),
+            health_listen=args.health_listen,
         )
         serve(options, lambda url: print(f"mooring-web ready: {url}/", flush=True))
     return EXIT_OK

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import gzip
+import math
+import time
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -33,6 +35,10 @@ COMPRESSED_BYTES: Final = 4096
 
 API: Final = "/api/v1/"
 _PROBES: Final = ("/healthz", "/livez", "/readyz")
+
+BEAT_SECONDS: Final = 1.0
+STALLED_SECONDS: Final = 30.0
+"""A page whose event loop has not had a turn for so long doesn't answer any more."""
 _PLAIN_TEXT: Final = b"text/plain; charset=utf-8"
 
 _SAFE: Final = (
@@ -76,6 +82,7 @@ class WebApp:
         self._files = read_files()
         self._withdrawn = False
         self._end_waiting: Callable[[], object] | None = None
+        self._last_beat = math.inf
         self._stopping: asyncio.Event
         self._gateway: Gateway
 
@@ -84,6 +91,11 @@ class WebApp:
         self._withdrawn = True
         if self._end_waiting is not None:
             self._end_waiting()
+
+    def stalled(self) -> str:
+        """Return why only a restart helps; "" while none is needed. Any thread."""
+        silent = time.monotonic() - self._last_beat
+        return f"the page has not answered for {silent:.0f} s" if silent > STALLED_SECONDS else ""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request, or follow the server's start and stop."""
@@ -103,10 +115,17 @@ class WebApp:
         self._gateway = Gateway(processes)
         self._stopping = asyncio.Event()
         self._end_waiting = partial(asyncio.get_running_loop().call_soon_threadsafe, self._stopping.set)
+        beating = asyncio.create_task(self._beat())
         await send({"type": "lifespan.startup.complete"})
         await receive()
+        beating.cancel()
         await processes.close()
         await send({"type": "lifespan.shutdown.complete"})
+
+    async def _beat(self) -> None:
+        while True:
+            self._last_beat = time.monotonic()
+            await asyncio.sleep(BEAT_SECONDS)
 
     async def _respond(self, scope: Scope, receive: Receive) -> Answer:
         headers = dict(scope["headers"])

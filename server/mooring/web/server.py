@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 
+from mooring.service.listeners.health import HealthListener
 from mooring.service.listeners.listen import is_local, split
+from mooring.service.listeners.probes import Probes
 from mooring.serving.addresses import ListenError
 from mooring.serving.certificates import TlsFiles
 from mooring.web.app import WebApp
@@ -27,6 +30,7 @@ class WebOptions:
         insecure_listen: Whether plain HTTP may be served where other machines reach it.
         path_prefix: A path under which the page is served too; "" = none.
         hosts: Names by which browsers ask, beside those of loopback.
+        health_listen: HOST:PORT or unix:PATH of gRPC health; "" = none.
     """
 
     listen: str
@@ -36,6 +40,7 @@ class WebOptions:
     insecure_listen: bool = False
     path_prefix: str = ""
     hosts: frozenset[str] = frozenset()
+    health_listen: str = ""
 
 
 def serve(options: WebOptions, on_ready: Callable[[str], None]) -> None:
@@ -59,4 +64,10 @@ def serve(options: WebOptions, on_ready: Callable[[str], None]) -> None:
     credentials = channel_credentials(options.trusted) if options.trusted else None
     app = WebApp(options.addresses, credentials, hosts, options.path_prefix)
     tls = server_context(options.certificate) if options.certificate else None
-    HttpServer(app, host, port, tls).run(on_ready)
+    server = HttpServer(app, host, port, tls)
+    with ExitStack() as running:
+        if options.health_listen:
+            health = HealthListener(options.health_listen, Probes(app.stalled, lambda: ""), ())
+            running.callback(health.stop)
+            health.start()
+        server.run(on_ready)
