@@ -26,7 +26,7 @@ class Calls(NullObserver):
     def __init__(self) -> None:
         self.count = 0
 
-    def plugin_evaluated(self, plugin: str, extension_point: str, profile: str) -> None:
+    def plugin_evaluated(self, plugin: str, extension_point: str, profile: str, count: int = 1) -> None:
         self.count += 1
 
 

@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from mooring.framework import (
     SUCCESS,
@@ -21,6 +22,7 @@ from mooring.framework import (
     Status,
 )
 from mooring.framework.errors import MooringError
+from mooring.runtime.commit import binding_cycle
 from mooring.runtime.commit.reservations import Stage
 from mooring.runtime.cycle.candidates import ALL_NODES
 from mooring.testing import make_node
@@ -354,6 +356,54 @@ def test_a_reservation_ends_that_something_happened_to_before_it_was_there(bound
         [pod] = world.add(manifest("p"))
         assert world.committer.reserve_pod(pod, "a", world.engine.profile()).ok
         until(lambda: not len(world.committer.reservations))
+
+
+@pytest.mark.parametrize("told", [False, True], ids=["the API server is asked", "a source tells"])
+def test_a_reservation_of_a_batch_ends_as_one_by_itself(told: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(binding_cycle, "RESERVED_PAUSE", 60.0 if told else 0.1)
+    with committing() as world:
+        names = ["bound", "free", "gone", "elsewhere", "here", "stays"]
+        uids = [f"uid-{name}" for name in names]
+        template, *_ = world.add(*(manifest(name) for name in names))
+        like = replace(template, metadata=replace(template.metadata, name="", uid="")), world.engine.profile()
+        placed = world.committer.place_reserved_in_turn([like], [0] * len(names), names, uids, owner="me")
+        nodes = dict(zip(names, [choice.node_name or "" for choice in placed], strict=True))
+        assert world.committer.reservations.count_by_stage() == {Stage.RESERVED: len(names)}
+        assert world.bind(world.pod("bound"), nodes["bound"]) is BindOutcome.BOUND
+        with pytest.raises(MooringError, match="by another client"):
+            world.committer.unreserve_pod("default", "free", "uid-free", owner="somebody")
+        assert world.committer.unreserve_pod("default", "free", "uid-free", owner="me")
+        world.fake.remove("Pod", "gone")
+        other = {"a": "b", "b": "a"}
+        for name, node in (("elsewhere", other[nodes["elsewhere"]]), ("here", nodes["here"])):
+            world.fake.remove("Pod", name)
+            world.fake.add(manifest(name, node=node))
+        if told:
+            world.sync()
+        until(lambda: len(world.committer.reservations) == 1)
+        assert world.committer.unreserve_pod("default", "stays", "uid-stays", owner="me")
+        world.fake.remove("Pod", "free")
+        world.settle()
+        world.check(room=10)
+
+
+def test_a_batch_gives_back_what_something_happened_to_before_it_was_there() -> None:
+    with committing() as world:
+        template, *_ = world.add(manifest("p"), manifest("q"))
+        place = world.engine.place_batch
+
+        def loses_one(*args: Any, **how: Any) -> Any:
+            placed = place(*args, **how)
+            world.fake.remove("Pod", "p")
+            world.sync()
+            return placed
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(world.engine, "place_batch", loses_one)
+            like, both = (template, world.engine.profile()), ["p", "q"]
+            world.committer.place_reserved_in_turn([like], [0, 0], both, [f"uid-{name}" for name in both])
+        until(lambda: len(world.committer.reservations) == 1)
+        assert world.committer.reservations.find_reservation("uid-q")
 
 
 def test_a_reservation_is_what_bind_uses_and_what_the_filters_look_at_again() -> None:

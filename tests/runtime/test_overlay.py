@@ -87,7 +87,7 @@ class Counted(NullObserver):
     def __init__(self) -> None:
         self.asked = 0
 
-    def plugin_evaluated(self, plugin: str, extension_point: str, profile: str) -> None:
+    def plugin_evaluated(self, plugin: str, extension_point: str, profile: str, count: int = 1) -> None:
         self.asked += 1
 
 
@@ -154,7 +154,7 @@ def test_nobody_waits_for_who_is_held_up_by_a_plugin() -> None:
     held, release = threading.Event(), threading.Event()
 
     class Stuck(NullObserver):
-        def plugin_evaluated(self, plugin: str, extension_point: str, profile: str) -> None:
+        def plugin_evaluated(self, plugin: str, extension_point: str, profile: str, count: int = 1) -> None:
             if threading.current_thread().name == "held up":
                 held.set()
                 release.wait(60)

@@ -167,7 +167,9 @@ def add_scores(scores: Int64s, rejected: Bools, weight: int, totals: Int32s) -> 
 
 
 class SelectiveReserve(ABC):
-    """Reserves something for some pods alone; the others of a batch are decided in one step."""
+    """Reserves something for some pods alone; the others of a batch are decided and reserved in one step,
+    without it.
+    """
 
     @abstractmethod
     def reserves_for(self, pod: Pod) -> bool:

@@ -31,14 +31,16 @@ class MetricsObserver:
             span.record(plugin, seconds, {"extension_point": extension_point, "status": status})
         self._metrics.plugin_execution_duration(plugin, extension_point, status).observe(seconds)
 
-    def point_duration(self, extension_point: str, status: str, profile: str, seconds: float) -> None:
+    def point_duration(
+        self, extension_point: str, status: str, profile: str, seconds: float, count: int = 1
+    ) -> None:
         span = current_span()
         if span is not None:
             span.record(extension_point, seconds, {"profile": profile, "status": status})
-        self._metrics.extension_point_duration(extension_point, status, profile).observe(seconds)
+        self._metrics.extension_point_duration(extension_point, status, profile).observe(seconds, count)
 
-    def plugin_evaluated(self, plugin: str, extension_point: str, profile: str) -> None:
-        self._metrics.plugin_evaluation(plugin, extension_point, profile).inc()
+    def plugin_evaluated(self, plugin: str, extension_point: str, profile: str, count: int = 1) -> None:
+        self._metrics.plugin_evaluation(plugin, extension_point, profile).inc(count)
 
     def algorithm_duration(self, seconds: float, count: int = 1) -> None:
         self._metrics.algorithm_duration().observe(seconds, count)

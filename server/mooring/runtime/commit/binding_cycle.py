@@ -7,7 +7,8 @@ unknown outcome keeps its place until the pod itself was read.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
 
@@ -27,7 +28,7 @@ from mooring.runtime.commit.clock import SystemClock
 from mooring.runtime.commit.extension_points import Committed, Ended
 from mooring.runtime.commit.outcome_resolver import Resolver
 from mooring.runtime.commit.preconditions import reject_leaving
-from mooring.runtime.commit.reservations import Reservation, Reservations, Stage
+from mooring.runtime.commit.reservations import Reservation, Reservations, ReservedBatch, Stage
 from mooring.runtime.cycle.plugin_calls import Progress, Unhurried
 from mooring.runtime.engine import Engine
 from mooring.runtime.profiles.waiting_pods import PodAtPermit
@@ -223,6 +224,21 @@ class BindingCycle:
         elif self._api is not None:
             self._resolver.resolve_later(reservation, RESERVED_PAUSE)
 
+    def hold_batch(self, batch: ReservedBatch, progress: Progress | None) -> None:
+        """Do as ``reserve`` and ``hold_reservation`` do, for pods for which no plugin reserves anything."""
+        for index, count in Counter(batch.indices).items():
+            profile = batch.templates[index][1]
+            calls = self.engine.calls(profile, progress)
+            with calls.point("Reserve", count):
+                for enabled in profile.reserve:
+                    calls.pass_over(enabled.name, "Reserve", count)
+        self.reservations.add_batch(batch)
+        records = self.engine.state.snapshot.pods.records
+        gone = [uid for uid in batch.uids if (found := records.get(uid)) is None or not found.assumed]
+        self._resolve_soon(batch, gone)
+        if self._api is not None:
+            self._resolver.resolve_later(batch, RESERVED_PAUSE)
+
     def release_reservation(self, reservation: Reservation) -> None:
         """Unreserve, and take the assumption back."""
         self._waiting.leave(reservation.uid)
@@ -295,8 +311,21 @@ class BindingCycle:
         if reservation.stage is not Stage.BINDING:
             self._resolver.resolve_later(reservation, 0.0)
 
-    def _resolve(self, reservation: Reservation, attempt: int) -> float | None:
-        """Resolve a reservation that no call is working on; None once it has ended."""
+    def _resolve_soon(self, batch: ReservedBatch, uids: Iterable[str]) -> None:
+        """Resolve those of some pods of a batch that still have their place from it."""
+        for uid in uids:
+            reservation = self.reservations.find_reservation(uid)
+            if reservation is not None and reservation.batch is batch:
+                self._resolver.resolve_later(reservation, 0.0)
+
+    def _resolve(self, found: Reservation | ReservedBatch, attempt: int) -> float | None:
+        """Resolve a reservation that no call is working on, or each of a batch; None once it has ended."""
+        if isinstance(found, ReservedBatch):
+            self._resolve_soon(found, found.uids)
+            return None
+        return self._resolve_one(found, attempt)
+
+    def _resolve_one(self, reservation: Reservation, attempt: int) -> float | None:
         pause = min(FIRST_PAUSE * 2.0 ** min(attempt, 10), LONGEST_PAUSE)
         if not self.reservations.try_lock_pod(reservation.uid):
             return pause

@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable
 
 from mooring.framework import Clock
-from mooring.runtime.commit.reservations import Reservation
+from mooring.runtime.commit.reservations import Reservation, ReservedBatch
 
 log = logging.getLogger(__name__)
 
@@ -18,7 +18,7 @@ AFTER_A_FAILURE = 1.0
 
 
 class Resolver:
-    """Calls ``resolve`` for each reservation, in a thread of its own, until it is settled.
+    """Calls ``resolve`` for each reservation, or batch of them, in a thread of its own, until it is settled.
 
     Args:
         resolve: Called with the reservation and the number of earlier calls; returns the seconds until the
@@ -26,16 +26,18 @@ class Resolver:
         clock: The time.
     """
 
-    def __init__(self, resolve: Callable[[Reservation, int], float | None], clock: Clock) -> None:
+    def __init__(
+        self, resolve: Callable[[Reservation | ReservedBatch, int], float | None], clock: Clock
+    ) -> None:
         self._resolve = resolve
         self._clock = clock
-        self._due: list[tuple[float, int, int, Reservation]] = []
+        self._due: list[tuple[float, int, int, Reservation | ReservedBatch]] = []
         self._numbers = itertools.count()
         self._changed = threading.Condition()
         self._thread: threading.Thread | None = None
         self._stopped = False
 
-    def resolve_later(self, reservation: Reservation, pause: float, attempt: int = 0) -> None:
+    def resolve_later(self, reservation: Reservation | ReservedBatch, pause: float, attempt: int = 0) -> None:
         """Come back to it after ``pause`` seconds."""
         with self._changed:
             due = (self._clock.monotonic() + pause, next(self._numbers), attempt, reservation)
@@ -60,12 +62,12 @@ class Resolver:
             try:
                 pause = self._resolve(reservation, attempt)
             except Exception:
-                log.exception("resolving pod %s", reservation.commit.pod.key)
+                log.exception("resolving the pods %s", ", ".join(reservation.uids))
                 pause = AFTER_A_FAILURE
             if pause is not None:
                 self.resolve_later(reservation, pause, attempt + 1)
 
-    def _next(self) -> tuple[int, Reservation] | None:
+    def _next(self) -> tuple[int, Reservation | ReservedBatch] | None:
         with self._changed:
             while not self._stopped:
                 left = self._due[0][0] - self._clock.monotonic() if self._due else None

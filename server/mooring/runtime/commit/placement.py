@@ -6,15 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from msgspec.structs import replace
-
 from mooring.framework import Pod, ReservePlugin, Status
-from mooring.framework.errors import MooringError
 from mooring.framework.internal import SelectiveReserve
 from mooring.framework.state import ClusterState
 from mooring.runtime.commit.binding_cycle import BindingCycle
-from mooring.runtime.commit.extension_points import Commit, Committed
-from mooring.runtime.commit.reservations import Reservation
+from mooring.runtime.commit.extension_points import Committed
+from mooring.runtime.commit.reservations import Reservation, ReservedBatch
 from mooring.runtime.cycle.choice import Choice
 from mooring.runtime.cycle.plugin_calls import Progress
 from mooring.runtime.profiles.profile import Profile
@@ -50,11 +47,11 @@ def reserve_in_turn(
     seed: int,
     owner: str,
     progress: Progress | None,
-) -> Sequence[PlacedPod]:
+) -> Sequence[Choice]:
     """Decide, assume and reserve the first of some pods, in their order and with what one call each gives.
 
-    A pod is its template with a name and a UID of its own. All that come first have a reservation; the first
-    that has none is one that is locked, must not be placed, finds no node, or for which a plugin
+    A pod is its template with a name and a UID of its own. All that have a choice have a reservation; the
+    first that has none is one that is locked, must not be placed, finds no node, or for which a plugin
     reserves something.
 
     Raises:
@@ -63,29 +60,29 @@ def reserve_in_turn(
     engine, reservations = cycle.engine, cycle.reservations
     count = count_plain(templates, indices)
     locked = uids[: reservations.try_lock_pods(uids[:count])]
-    placements: list[PlacedPod] = []
-    choices: Sequence[Choice] = ()
     try:
         count = count_free(engine.state, locked)
         some = indices[:count], names[:count], locked[:count]
         choices = engine.place_batch(templates, *some, seed=seed, progress=progress)
-        for index, name, uid, choice in zip(*some, choices, strict=False):
-            template, profile = templates[index]
-            pod = replace(template, metadata=replace(template.metadata, name=name, uid=uid))
-            commit = Commit(profile, choice.cycle_state, pod, choice.node_name or "")
-            reservation = Reservation(commit, owner=owner)
-            if not cycle.reserve(reservation, progress).ok:
-                break
-            cycle.hold_reservation(reservation)
-            placements.append(PlacedPod(choice, reservation))
-    except MooringError:
-        if not choices:
-            raise
+        if choices:
+            cycle.hold_batch(_reserved(templates, *some, choices, owner), progress)
     finally:
-        for uid in locked[len(placements) : len(choices)]:
-            engine.state.forget(uid)
         reservations.unlock_pods(locked)
-    return placements
+    return choices
+
+
+def _reserved(
+    templates: Sequence[tuple[Pod, Profile]],
+    indices: Sequence[int],
+    names: Sequence[str],
+    uids: Sequence[str],
+    choices: Sequence[Choice],
+    owner: str,
+) -> ReservedBatch:
+    """Return the places of the first of some pods, for which there are choices."""
+    count, nodes = len(choices), [choice.node_name or "" for choice in choices]
+    sources = [choice.source for choice in choices]
+    return ReservedBatch(templates, indices[:count], names[:count], uids[:count], nodes, sources, owner)
 
 
 def count_plain(templates: Sequence[tuple[Pod, Profile]], indices: Sequence[int]) -> int:

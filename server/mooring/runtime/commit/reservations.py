@@ -12,12 +12,17 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import Enum
+from itertools import repeat
 from typing import Any
 
-from mooring.framework import PreBindPlugin
+from msgspec.structs import replace
+
+from mooring.framework import CycleState, Pod, PreBindPlugin
 from mooring.runtime.commit.extension_points import Commit
+from mooring.runtime.cycle.choice import cycle_state_of
+from mooring.runtime.cycle.evaluation import Evaluation
 from mooring.runtime.cycle.plugin_calls import Progress
-from mooring.runtime.profiles.profile import Enabled
+from mooring.runtime.profiles.profile import Enabled, Profile
 
 _STEP = 0.1
 """Seconds between two checks of whether the caller still waits for a pod's lock."""
@@ -46,6 +51,7 @@ class Reservation:
         owner: Who asked for it; "" = no owner, so any client may end it.
         busy: The plugins whose PreBind has something to do; None = they were not asked yet.
         unknown_since: When the outcome of its binding became unknown, on the monotonic clock.
+        batch: The batch that it was reserved in; None = it was reserved by itself.
     """
 
     commit: Commit
@@ -53,11 +59,51 @@ class Reservation:
     owner: str = ""
     busy: Sequence[Enabled[PreBindPlugin[Any]]] | None = None
     unknown_since: float = 0.0
+    batch: ReservedBatch | None = None
 
     @property
     def uid(self) -> str:
         """The pod's UID."""
         return self.commit.pod.metadata.uid
+
+    @property
+    def uids(self) -> Sequence[str]:
+        """The same, as a ``ReservedBatch`` has it."""
+        return (self.uid,)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ReservedBatch:
+    """Pods that got their places in one step; one entry per pod.
+
+    Each has a ``Reservation`` of its own once somebody looks at it: to make them all takes as long as to
+    decide, and the garbage collector would visit each.
+
+    Attributes:
+        templates: The pods that the others are copies of, and their profiles.
+        indices: The template of each pod.
+        names: The names.
+        uids: The UIDs.
+        node_names: The nodes.
+        sources: The choices' sources, of which each pod's cycle state is made.
+        owner: As in ``Reservation``.
+    """
+
+    templates: Sequence[tuple[Pod, Profile]]
+    indices: Sequence[int]
+    names: Sequence[str]
+    uids: Sequence[str]
+    node_names: Sequence[str]
+    sources: Sequence[Evaluation | CycleState]
+    owner: str
+
+    def reservation(self, uid: str) -> Reservation:
+        """Return that of one pod."""
+        at = self.uids.index(uid)
+        template, profile = self.templates[self.indices[at]]
+        pod = replace(template, metadata=replace(template.metadata, name=self.names[at], uid=uid))
+        commit = Commit(profile, cycle_state_of(self.sources[at]), pod, self.node_names[at])
+        return Reservation(commit, Stage.RESERVED, self.owner, batch=self)
 
 
 class Reservations:
@@ -68,7 +114,7 @@ class Reservations:
     """
 
     def __init__(self) -> None:
-        self._reservations: dict[str, Reservation] = {}
+        self._reservations: dict[str, Reservation | ReservedBatch] = {}
         self._locked: set[str] = set()
         self._changed = threading.Condition()
 
@@ -79,12 +125,20 @@ class Reservations:
     def find_reservation(self, uid: str) -> Reservation | None:
         """Return the reservation of the pod with this UID."""
         with self._changed:
-            return self._reservations.get(uid)
+            found = self._reservations.get(uid)
+            if isinstance(found, ReservedBatch):
+                found = self._reservations[uid] = found.reservation(uid)
+            return found
 
     def add_reservation(self, reservation: Reservation) -> None:
         """Store it. The caller has locked the pod."""
         with self._changed:
             self._reservations[reservation.uid] = reservation
+
+    def add_batch(self, batch: ReservedBatch) -> None:
+        """Store the reservations of all its pods, which the caller has locked."""
+        with self._changed:
+            self._reservations.update(zip(batch.uids, repeat(batch)))
 
     def remove_reservation(self, reservation: Reservation) -> None:
         """Drop it, since it has ended. The caller has locked the pod."""
@@ -94,7 +148,10 @@ class Reservations:
     def count_by_stage(self) -> Counter[Stage]:
         """Return how many reservations are in each stage."""
         with self._changed:
-            return Counter(reservation.stage for reservation in self._reservations.values())
+            return Counter(
+                Stage.RESERVED if isinstance(found, ReservedBatch) else found.stage
+                for found in self._reservations.values()
+            )
 
     def lock_pod(self, uid: str, progress: Progress) -> None:
         """Wait for the pod's lock and take it. Any thread may unlock the pod.

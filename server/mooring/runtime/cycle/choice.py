@@ -58,7 +58,7 @@ class Choice(msgspec.Struct, frozen=True):
     @property
     def cycle_state(self) -> CycleState:
         """What the plugins wrote, for the extension points after the choice."""
-        return self.source.state if isinstance(self.source, Evaluation) else self.source.clone()
+        return cycle_state_of(self.source)
 
     @property
     def ties(self) -> Int32s:
@@ -122,6 +122,11 @@ class ChoiceColumns:
             [choice.feasible],
             [choice.evaluated],
         )
+
+
+def cycle_state_of(source: Evaluation | CycleState) -> CycleState:
+    """Return what the plugins wrote, for the points after a choice with this ``source``, of one pod."""
+    return source.state if isinstance(source, Evaluation) else source.clone()
 
 
 def choice_of(evaluation: Evaluation, best: Int32s, position: int, version: int) -> Choice:

@@ -29,12 +29,14 @@ class Observer(Protocol):
         """Record how long a plugin ran."""
         ...
 
-    def point_duration(self, extension_point: str, status: str, profile: str, seconds: float) -> None:
-        """All plugins of an extension point ran for one pod."""
+    def point_duration(
+        self, extension_point: str, status: str, profile: str, seconds: float, count: int = 1
+    ) -> None:
+        """All plugins of an extension point ran for ``count`` pods, in ``seconds`` each."""
         ...
 
-    def plugin_evaluated(self, plugin: str, extension_point: str, profile: str) -> None:
-        """Count a run of a plugin."""
+    def plugin_evaluated(self, plugin: str, extension_point: str, profile: str, count: int = 1) -> None:
+        """Count ``count`` runs of a plugin."""
         ...
 
     def algorithm_duration(self, seconds: float, count: int = 1) -> None:
@@ -72,10 +74,12 @@ class NullObserver:
     def plugin_duration(self, plugin: str, extension_point: str, status: str, seconds: float) -> None:
         """Drop it."""
 
-    def point_duration(self, extension_point: str, status: str, profile: str, seconds: float) -> None:
+    def point_duration(
+        self, extension_point: str, status: str, profile: str, seconds: float, count: int = 1
+    ) -> None:
         """Drop it."""
 
-    def plugin_evaluated(self, plugin: str, extension_point: str, profile: str) -> None:
+    def plugin_evaluated(self, plugin: str, extension_point: str, profile: str, count: int = 1) -> None:
         """Drop it."""
 
     def algorithm_duration(self, seconds: float, count: int = 1) -> None:
@@ -214,9 +218,13 @@ class PluginCalls:
             progress.plugin, progress.extension_point, RUNNING.check = caller, its_point, before
             self._observer.plugin_evaluated(plugin, point, self._profile)
 
-    def point(self, point: str) -> PointTimer:
-        """Return what measures an extension point."""
-        return PointTimer(point, self._profile, self._observer)
+    def pass_over(self, plugin: str, point: str, count: int) -> None:
+        """Count ``count`` pods for which ``plugin`` has nothing to do at ``point``, as if it had said so."""
+        self._observer.plugin_evaluated(plugin, point, self._profile, count)
+
+    def point(self, point: str, count: int = 1) -> PointTimer:
+        """Return what measures an extension point, for ``count`` pods together."""
+        return PointTimer(point, self._profile, self._observer, count)
 
     def placements_generated(self, count: int) -> None:
         """Count the placements that were found for a pod group."""
@@ -247,12 +255,13 @@ class PointTimer:
         status: The point's status; set by the block when it isn't Success.
     """
 
-    __slots__ = ("_began", "_observer", "_point", "_profile", "status")
+    __slots__ = ("_began", "_count", "_observer", "_point", "_profile", "status")
 
-    def __init__(self, point: str, profile: str, observer: Observer) -> None:
+    def __init__(self, point: str, profile: str, observer: Observer, count: int = 1) -> None:
         self._point = point
         self._profile = profile
         self._observer = observer
+        self._count = count
         self._began = time.perf_counter()
         self.status = Code.SUCCESS
 
@@ -262,6 +271,6 @@ class PointTimer:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        seconds = time.perf_counter() - self._began
+        seconds = (time.perf_counter() - self._began) / self._count
         status = Code.ERROR if isinstance(error, MooringError) else self.status
-        self._observer.point_duration(self._point, status.label, self._profile, seconds)
+        self._observer.point_duration(self._point, status.label, self._profile, seconds, self._count)

@@ -6,7 +6,7 @@ The logger is ``mooring.audit``, the level INFO. What is rejected before anythin
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Final
 
@@ -51,16 +51,16 @@ def committed(call: str, client: str, pod: str, uid: str, node: str, outcome: st
     )
 
 
-def committed_together(call: str, client: str, pods: Sequence[tuple[str, str, str]]) -> None:
-    """Write that ``call`` did the same for all these pods: namespace/name, UID and node of each.
+def committed_together(call: str, client: str, pods: Iterable[tuple[str, str, str, str | None]]) -> None:
+    """Write that ``call`` did the same for all these pods: namespace, name, UID and node of each.
 
     PODS_A_LINE share a line: a line each would take as long as the commit itself.
     """
     if not log.isEnabledFor(logging.INFO):
         return
-    for start in range(0, len(pods), PODS_A_LINE):
-        told = " ".join(f"pod={pod} uid={uid} node={node}" for pod, uid, node in pods[start:][:PODS_A_LINE])
-        log.info("%s client=%s %s: OK", call, client or "-", told)
+    told = [f"pod={namespace}/{name} uid={uid} node={node}" for namespace, name, uid, node in pods]
+    for start in range(0, len(told), PODS_A_LINE):
+        log.info("%s client=%s %s: OK", call, client or "-", " ".join(told[start : start + PODS_A_LINE]))
 
 
 def pushed(call: str, client: str, source: str, outcome: str) -> None:

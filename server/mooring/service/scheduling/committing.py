@@ -74,20 +74,20 @@ class Committing(CommitMode):
         noting = self._noting()
         count = not_recreated(self._backend, batch.templates, indices, names, uids)
         pods = batch.templates, indices[:count], names[:count], uids[:count]
-        placements = self._backend.committer.place_reserved_in_turn(
+        choices = self._backend.committer.place_reserved_in_turn(
             *pods, seed=self._seed, owner=self._owner, progress=progress
         )
-        for placement in placements:
-            self._answer.add(placement.status, "", placement.choice)
-        commits = [placement.reservation.commit for placement in placements if placement.reservation]
-        told = [(commit.pod.key, commit.pod.metadata.uid, commit.node_name) for commit in commits]
+        if not choices:
+            return 0
+        self._answer.add_reserved(choices)
+        namespaces = [batch.templates[index][0].metadata.namespace for index in indices]
+        told = zip(namespaces, names, uids, (choice.node_name for choice in choices), strict=False)
         audit.committed_together(_WORDS[batch.mode], self._owner, told)
-        noting.chose_many(batch, some.start, [placement.choice for placement in placements])
-        if placements:
-            seconds = (time.perf_counter() - began) / len(placements)
-            for index, times in Counter(indices[: len(placements)]).items():
-                self._count("scheduled", batch.templates[index][1], seconds, times)
-        return len(placements)
+        noting.chose_many(batch, some.start, choices)
+        seconds = (time.perf_counter() - began) / len(choices)
+        for index, times in Counter(indices[: len(choices)]).items():
+            self._count("scheduled", batch.templates[index][1], seconds, times)
+        return len(choices)
 
     def _decide_one(self, at: int, progress: SlotProgress) -> None:
         pod, profile = self._batch.pod(at)

@@ -59,6 +59,21 @@ class AnswerColumns:
                 self._committed = self._committed or status.ok
                 self._put(status, message, choice, outcome)
 
+    def add_reserved(self, choices: Sequence[Choice]) -> None:
+        """So many more pods, which have got the nodes that were chosen; nothing once closed."""
+        with self._lock:
+            if self._closed:
+                return
+            self._committed = True
+            self._pod_statuses += [0] * len(choices)
+            self._outcomes += [pb.BIND_OUTCOME_UNSPECIFIED] * len(choices)
+            self._nodes += [choice.node_name or "" for choice in choices]
+            self._totals += [choice.total for choice in choices]
+            self._tie_counts += [choice.tie_count for choice in choices]
+            self._evaluated += [choice.evaluated for choice in choices]
+            self._feasible += [choice.feasible for choice in choices]
+            self.ties += [[] for _ in choices]
+
     def settle(self, position: int, status: Status, message: str, outcome: pb.BindOutcome.ValueType) -> None:
         """Set the outcome of a pod that was added before; ignored once closed."""
         with self._lock:
