@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from mooring.cluster.kinds import Remove, identity
 from mooring.cluster.prepared import PreparedObjects
@@ -94,6 +94,10 @@ class Holdings:
     def pod_uid(self, namespace: str, name: str) -> str | None:
         """Return the UID of the pod of that name."""
         return self._pod_uids.get(namespace, {}).get(name)
+
+    def pod_uids(self, namespace: str) -> Mapping[str, str]:
+        """Return the UIDs of the pods in the namespace by name, live."""
+        return self._pod_uids.get(namespace, {})
 
     def count_objects(self, source: str, kind: str) -> int:
         """Return how many objects of ``kind`` the source has."""

@@ -103,10 +103,21 @@ class Journal:
         self._entries.append(entry)
         self._versions.append(self.version + changes)
         if len(self._entries) > 2 * self._length:
-            surplus = len(self._entries) - self._length
-            self._begins = self._versions[surplus]
-            del self._entries[:surplus], self._versions[:surplus]
-            self._first += surplus
+            self._forget_oldest()
+
+    def add_alike(self, entries: Sequence[Entry], changes: int) -> None:
+        """``add`` many, each of which changes one row."""
+        first = self.version + changes
+        self._entries += entries
+        self._versions += range(first, first + len(entries))
+        if len(self._entries) > 2 * self._length:
+            self._forget_oldest()
+
+    def _forget_oldest(self) -> None:
+        surplus = len(self._entries) - self._length
+        self._begins = self._versions[surplus]
+        del self._entries[:surplus], self._versions[:surplus]
+        self._first += surplus
 
     def position_at(self, version: int) -> int | None:
         """Return the number of the first entry that isn't in this version; None when it is too old."""

@@ -5,7 +5,7 @@ Mirrors what pkg/scheduler/backend/cache/cache.go promises of assumed pods, keye
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec.structs import replace
 
@@ -261,6 +261,9 @@ class State:
         with self.lock:
             record = self.snapshot.pods.records.get(self._holdings.pod_uid(namespace, name) or "")
             return record.pod if record else None
+
+    def pod_uids(self, namespace: str) -> Mapping[str, str]:
+        return self._holdings.pod_uids(namespace)
 
     def count_of(self, source: str, kind: str) -> int:
         """Return how many objects of ``kind`` the source has; waits for no lock."""

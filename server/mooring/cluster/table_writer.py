@@ -160,23 +160,43 @@ class TableWriter:
             for record in records:
                 self.put_record(record)
             return
-        known, by_row, changes = self.pods.records, self.pods.by_row, self.changes
+        if self.pods.records.keys().isdisjoint([record.uid for record in records]):
+            self._put_new(records)
+        else:
+            self._put_known(records)
+        by_row = self.pods.by_row
         for record in records:
-            uid, row = record.uid, record.row
-            if (old := known.get(uid)) is not None:
-                self._detach(old)
-                self._count(old, -1)
-            if self.journal is not None:
-                self.journal.add(PodEntry(uid, old, record), len(self.changes))
-            known[uid] = record
-            self._count(record, 1)
-            changes.append((row, record, 1))
-            by_row[row] = (*by_row.get(row, ()), uid)
+            by_row[record.row] = (*by_row.get(record.row, ()), record.uid)
         rows = [record.row for record in records]
         self.nodes.add_usage_to_rows(rows, kind.usage)
         priorities, priority = self.pods.priorities, kind.template.spec.priority or 0
         priorities[priority] = priorities.get(priority, 0) + len(rows)
         self._classes.place_pods(kind.class_key, kind.template.metadata.labels, rows)
+
+    def _put_new(self, records: Sequence[PodRecord]) -> None:
+        """Write the records of pods that are not there yet, but nothing of their rows."""
+        uids = [record.uid for record in records]
+        if self.journal is not None:
+            self.journal.add_alike(
+                [PodEntry(record.uid, None, record) for record in records], len(self.changes)
+            )
+        self.pods.records.update(zip(uids, records, strict=True))
+        self.changes += [(record.row, record, 1) for record in records]
+        for record in records:
+            self._count(record, 1)
+
+    def _put_known(self, records: Sequence[PodRecord]) -> None:
+        """As ``_put_new``, where some are there without a node."""
+        known = self.pods.records
+        for record in records:
+            if (old := known.get(record.uid)) is not None:
+                self._detach(old)
+                self._count(old, -1)
+            if self.journal is not None:
+                self.journal.add(PodEntry(record.uid, old, record), len(self.changes))
+            known[record.uid] = record
+            self._count(record, 1)
+            self.changes.append((record.row, record, 1))
 
     def remove_pod(self, uid: str) -> None:
         """Remove the pod, if it is there."""

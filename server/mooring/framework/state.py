@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 from mooring.framework.cluster_events import Listener
@@ -32,6 +32,12 @@ class ClusterState(Protocol):
 
     def find_pod(self, namespace: str, name: str) -> Pod | None:
         """Return the pod of that name as it is now, also one that is assumed; None when there is none."""
+        ...
+
+    def pod_uids(self, namespace: str) -> Mapping[str, str]:
+        """Return the UIDs of the pods in the namespace by name, live; the caller holds the lock. Pods that no
+        source has delivered are not there.
+        """
         ...
 
     def changes_since(self, version: int) -> Sequence[RowChange] | None:

@@ -28,7 +28,7 @@ from mooring.runtime.cache.overlay import Overlays
 from mooring.runtime.cache.self_check import Cached, SelfCheck
 from mooring.runtime.cache.totals import CachedTotals, Totals
 from mooring.runtime.cycle.candidates import ALL_NODES, Candidates
-from mooring.runtime.cycle.choice import Choice, ChoiceColumns
+from mooring.runtime.cycle.choice import Choice, ChoiceColumns, PlacedColumns
 from mooring.runtime.cycle.cycle import CycleOptions, Run, evaluate, evaluate_filters, evaluate_scores
 from mooring.runtime.cycle.earlier_group_cycle import LATER_CYCLE_SINCE, EarlierGroupCycle
 from mooring.runtime.cycle.evaluation import Evaluation
@@ -252,7 +252,7 @@ class Engine:
         *,
         seed: int = 0,
         progress: Progress | None = None,
-    ) -> Sequence[Choice]:
+    ) -> PlacedColumns:
         """``place`` among all nodes for the first of some pods, in their order and for less each.
 
         A pod is its template with a name and a UID of its own. The first pod without a choice, as one that

@@ -12,7 +12,7 @@ from mooring.framework.state import ClusterState
 from mooring.runtime.cache.consistency import answer, check_may_decide, held
 from mooring.runtime.cache.evaluation_cache import EvaluationCache, Template
 from mooring.runtime.cache.outcome import Bypass, NotCachedError
-from mooring.runtime.cycle.choice import Choice
+from mooring.runtime.cycle.choice import PlacedColumns
 from mooring.runtime.cycle.plugin_calls import PluginCalls
 from mooring.runtime.profiles.profile import Profile
 
@@ -35,7 +35,7 @@ class CachedBatch:
     """
 
     def __init__(self, cluster: ClusterState, cache: EvaluationCache, seed: int, start: int) -> None:
-        self.choices: list[Choice] = []
+        self.choices = PlacedColumns()
         self._cluster = cluster
         self._cache = cache
         self._seed = seed
@@ -61,7 +61,7 @@ class CachedBatch:
         try:
             for index, alike in groupby(indices):
                 pod, profile = templates[index]
-                end += sum(1 for _ in alike)
+                end += len(tuple(alike))
                 if index not in found:
                     found[index] = self._cache.find(pod, profile)
                 template = found[index]
@@ -115,13 +115,16 @@ class CachedBatch:
             raise
         cached.placed(versions[taken_in])
         self._cache.counts.hits += count - 1
-        nodes = cluster.snapshot.nodes.names
-        state = static.cycle_state
-        self.choices += [
-            Choice(nodes[at.row], at.row, at.total, at.ties, at.evaluated, at.feasible, version, state)
-            for at, version in zip(selected, versions, strict=False)
-        ]
-        self.start += sum(one.evaluated for one in selected)
+        nodes, choices = cluster.snapshot.nodes.names, self.choices
+        choices.names += [nodes[row] for row in rows]
+        choices.rows += rows
+        choices.totals += [one.total for one in selected]
+        choices.tie_counts += [one.ties for one in selected]
+        choices.evaluated += (evaluated := [one.evaluated for one in selected])
+        choices.feasible += [one.feasible for one in selected]
+        choices.versions += versions[:count]
+        choices.sources += [static.cycle_state] * count
+        self.start += sum(evaluated)
         self.start %= len(cluster.snapshot.nodes)
 
     def _unplaced(self, uids: Sequence[str]) -> tuple[Sequence[str], Sequence[int]]:

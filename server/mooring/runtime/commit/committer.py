@@ -28,7 +28,7 @@ from mooring.runtime.commit.preconditions import (
 )
 from mooring.runtime.commit.reservations import Reservation, Stage
 from mooring.runtime.cycle.candidates import Candidates
-from mooring.runtime.cycle.choice import Choice
+from mooring.runtime.cycle.choice import PlacedColumns
 from mooring.runtime.cycle.evaluation import Evaluation
 from mooring.runtime.cycle.plugin_calls import Progress, Unhurried
 from mooring.runtime.profiles.profile import Profile, grouped
@@ -202,7 +202,7 @@ class Committer:
         seed: int = 0,
         owner: str = "",
         progress: Progress | None = None,
-    ) -> Sequence[Choice]:
+    ) -> PlacedColumns:
         """``place_reserved`` for the first of some pods, see ``reserve_in_turn``."""
         self._cycle.require_leader()
         pods = templates, indices, names, uids

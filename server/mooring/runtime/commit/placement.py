@@ -12,7 +12,7 @@ from mooring.framework.state import ClusterState
 from mooring.runtime.commit.binding_cycle import BindingCycle
 from mooring.runtime.commit.extension_points import Committed
 from mooring.runtime.commit.reservations import Reservation, ReservedBatch
-from mooring.runtime.cycle.choice import Choice
+from mooring.runtime.cycle.choice import Choice, PlacedColumns
 from mooring.runtime.cycle.plugin_calls import Progress
 from mooring.runtime.profiles.profile import Profile
 
@@ -47,7 +47,7 @@ def reserve_in_turn(
     seed: int,
     owner: str,
     progress: Progress | None,
-) -> Sequence[Choice]:
+) -> PlacedColumns:
     """Decide, assume and reserve the first of some pods, in their order and with what one call each gives.
 
     A pod is its template with a name and a UID of its own. All that have a choice have a reservation; the
@@ -65,31 +65,22 @@ def reserve_in_turn(
         some = indices[:count], names[:count], locked[:count]
         choices = engine.place_batch(templates, *some, seed=seed, progress=progress)
         if choices:
-            cycle.hold_batch(_reserved(templates, *some, choices, owner), progress)
+            own = indices[: len(choices)], names[: len(choices)], uids[: len(choices)]
+            batch = ReservedBatch(templates, *own, choices.names, choices.sources, owner)
+            cycle.hold_batch(batch, progress)
     finally:
         reservations.unlock_pods(locked)
     return choices
-
-
-def _reserved(
-    templates: Sequence[tuple[Pod, Profile]],
-    indices: Sequence[int],
-    names: Sequence[str],
-    uids: Sequence[str],
-    choices: Sequence[Choice],
-    owner: str,
-) -> ReservedBatch:
-    """Return the places of the first of some pods, for which there are choices."""
-    count, nodes = len(choices), [choice.node_name or "" for choice in choices]
-    sources = [choice.source for choice in choices]
-    return ReservedBatch(templates, indices[:count], names[:count], uids[:count], nodes, sources, owner)
 
 
 def count_plain(templates: Sequence[tuple[Pod, Profile]], indices: Sequence[int]) -> int:
     """Return how many pods, each given by its template's index, come before one for which ``asks_nothing`` is
     false.
     """
-    plain = {index for index in set(indices) if asks_nothing(*templates[index])}
+    used = set(indices)
+    plain = {index for index in used if asks_nothing(*templates[index])}
+    if len(plain) == len(used):
+        return len(indices)
     return next((at for at, index in enumerate(indices) if index not in plain), len(indices))
 
 

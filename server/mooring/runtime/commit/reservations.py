@@ -19,8 +19,6 @@ from msgspec.structs import replace
 
 from mooring.framework import CycleState, Pod, PreBindPlugin
 from mooring.runtime.commit.extension_points import Commit
-from mooring.runtime.cycle.choice import cycle_state_of
-from mooring.runtime.cycle.evaluation import Evaluation
 from mooring.runtime.cycle.plugin_calls import Progress
 from mooring.runtime.profiles.profile import Enabled, Profile
 
@@ -85,7 +83,7 @@ class ReservedBatch:
         names: The names.
         uids: The UIDs.
         node_names: The nodes.
-        sources: The choices' sources, of which each pod's cycle state is made.
+        cycle_states: What the plugins of the scheduling cycle wrote; each pod gets a copy.
         owner: As in ``Reservation``.
     """
 
@@ -94,7 +92,7 @@ class ReservedBatch:
     names: Sequence[str]
     uids: Sequence[str]
     node_names: Sequence[str]
-    sources: Sequence[Evaluation | CycleState]
+    cycle_states: Sequence[CycleState]
     owner: str
 
     def reservation(self, uid: str) -> Reservation:
@@ -102,7 +100,7 @@ class ReservedBatch:
         at = self.uids.index(uid)
         template, profile = self.templates[self.indices[at]]
         pod = replace(template, metadata=replace(template.metadata, name=self.names[at], uid=uid))
-        commit = Commit(profile, cycle_state_of(self.sources[at]), pod, self.node_names[at])
+        commit = Commit(profile, self.cycle_states[at].clone(), pod, self.node_names[at])
         return Reservation(commit, Stage.RESERVED, self.owner, batch=self)
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import overload
 
 import msgspec
 import numpy as np
@@ -58,7 +60,7 @@ class Choice(msgspec.Struct, frozen=True):
     @property
     def cycle_state(self) -> CycleState:
         """What the plugins wrote, for the extension points after the choice."""
-        return cycle_state_of(self.source)
+        return self.source.state if isinstance(self.source, Evaluation) else self.source.clone()
 
     @property
     def ties(self) -> Int32s:
@@ -124,9 +126,52 @@ class ChoiceColumns:
         )
 
 
-def cycle_state_of(source: Evaluation | CycleState) -> CycleState:
-    """Return what the plugins wrote, for the points after a choice with this ``source``, of one pod."""
-    return source.state if isinstance(source, Evaluation) else source.clone()
+@dataclass(slots=True)
+class PlacedColumns(Sequence[Choice]):
+    """The choices of pods that were assumed one after the other; every list has one entry per pod.
+
+    Attributes:
+        names: The nodes.
+        rows: Their rows.
+        totals: As in ``Choice``, like the other ones.
+        tie_counts: As there.
+        evaluated: As there.
+        feasible: As there.
+        versions: As there.
+        sources: As there.
+    """
+
+    names: list[str] = field(default_factory=list)
+    rows: list[int] = field(default_factory=list)
+    totals: list[int] = field(default_factory=list)
+    tie_counts: list[int] = field(default_factory=list)
+    evaluated: list[int] = field(default_factory=list)
+    feasible: list[int] = field(default_factory=list)
+    versions: list[int] = field(default_factory=list)
+    sources: list[CycleState] = field(default_factory=list)
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    @overload
+    def __getitem__(self, at: int) -> Choice: ...
+
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[Choice]: ...
+
+    def __getitem__(self, at: int | slice) -> Choice | Sequence[Choice]:
+        if isinstance(at, slice):
+            return [self[one] for one in range(*at.indices(len(self)))]
+        return Choice(
+            self.names[at],
+            self.rows[at],
+            self.totals[at],
+            self.tie_counts[at],
+            self.evaluated[at],
+            self.feasible[at],
+            self.versions[at],
+            self.sources[at],
+        )
 
 
 def choice_of(evaluation: Evaluation, best: Int32s, position: int, version: int) -> Choice:

@@ -51,7 +51,7 @@ def committed(call: str, client: str, pod: str, uid: str, node: str, outcome: st
     )
 
 
-def committed_together(call: str, client: str, pods: Iterable[tuple[str, str, str, str | None]]) -> None:
+def committed_together(call: str, client: str, pods: Iterable[tuple[str, str, str, str]]) -> None:
     """Write that ``call`` did the same for all these pods: namespace, name, UID and node of each.
 
     PODS_A_LINE share a line: a line each would take as long as the commit itself.

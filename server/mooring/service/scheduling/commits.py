@@ -120,10 +120,13 @@ def not_recreated(
 ) -> int:
     """How many of some pods, like their templates, come before one that ``reject_recreated`` rejects."""
     state = backend.engine.state
-    for at, (index, name, uid) in enumerate(zip(indices, names, uids, strict=True)):
-        named = state.find_pod(templates[index][0].metadata.namespace, name)
-        if named is not None and named.metadata.uid != uid:
-            return at
+    namespaces = {index: templates[index][0].metadata.namespace for index in set(indices)}
+    with state.lock:
+        known = {index: state.pod_uids(namespace) for index, namespace in namespaces.items()}
+        if any(known.values()):
+            for at, (index, name, uid) in enumerate(zip(indices, names, uids, strict=True)):
+                if known[index].get(name, uid) != uid:
+                    return at
     return len(uids)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from time import time
 
 from mooring.decisions.decisions import why_of_error, write_choice, write_member, write_why
@@ -10,7 +9,7 @@ from mooring.decisions.reasons import why_of, why_of_status
 from mooring.decisions.records import BatchRecord, DecisionKind, DecisionResult, Placed, Record
 from mooring.framework import Pod, PodGroupInfo, Status
 from mooring.framework.errors import MooringError, PluginFailureError
-from mooring.runtime.cycle.choice import Choice, ChoiceColumns, no_choice
+from mooring.runtime.cycle.choice import Choice, ChoiceColumns, PlacedColumns, no_choice
 from mooring.runtime.cycle.evaluation import Evaluation
 from mooring.runtime.cycle.full_cycle import Found
 from mooring.runtime.cycle.group_result import GroupDecision
@@ -145,7 +144,7 @@ class Noting:
             decisions.add(record)
 
     def chose_many(
-        self, batch: Batch, first: int, choices: Sequence[Choice], placed: Placed | None = None
+        self, batch: Batch, first: int, choices: PlacedColumns, placed: Placed | None = None
     ) -> None:
         """Note the choices for the pods of the batch from position ``first`` on.
 
@@ -165,12 +164,12 @@ class Noting:
             indices=batch.indices[some],
             names=batch.names[some],
             uids=batch.uids[some],
-            nodes=[choice.node_name or "" for choice in choices],
-            totals=[choice.total for choice in choices],
-            ties=[choice.tie_count for choice in choices],
-            evaluated=[choice.evaluated for choice in choices],
-            feasible=[choice.feasible for choice in choices],
-            versions=(batch.selection.version(0),) if dry else [choice.state_version for choice in choices],
+            nodes=choices.names,
+            totals=choices.totals,
+            ties=choices.tie_counts,
+            evaluated=choices.evaluated,
+            feasible=choices.feasible,
+            versions=(batch.selection.version(0),) if dry else choices.versions,
             node_epoch=self._nodes.epoch,
             repeatable=_is_live(batch.selection),
         )

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Iterable, Sequence
 
 from mooring.framework import SUCCESS, Status
-from mooring.runtime.cycle.choice import Choice, ChoiceColumns
+from mooring.runtime.cycle.choice import Choice, ChoiceColumns, PlacedColumns
 from mooring.runtime.profiles.profile import Profile
 from mooring.service.backend import Backend
 from mooring.service.scheduling.batch import Batch
@@ -23,7 +23,7 @@ class AnswerColumns:
 
     Attributes:
         version: The version of the state that the last pod was decided in; None = the newest.
-        ties: By pod, their names.
+        ties: By pod, their names; none unless they are asked for.
     """
 
     def __init__(self, *, include_ties: bool) -> None:
@@ -59,7 +59,7 @@ class AnswerColumns:
                 self._committed = self._committed or status.ok
                 self._put(status, message, choice, outcome)
 
-    def add_reserved(self, choices: Sequence[Choice]) -> None:
+    def add_reserved(self, choices: PlacedColumns) -> None:
         """So many more pods, which have got the nodes that were chosen; nothing once closed."""
         with self._lock:
             if self._closed:
@@ -67,12 +67,11 @@ class AnswerColumns:
             self._committed = True
             self._pod_statuses += [0] * len(choices)
             self._outcomes += [pb.BIND_OUTCOME_UNSPECIFIED] * len(choices)
-            self._nodes += [choice.node_name or "" for choice in choices]
-            self._totals += [choice.total for choice in choices]
-            self._tie_counts += [choice.tie_count for choice in choices]
-            self._evaluated += [choice.evaluated for choice in choices]
-            self._feasible += [choice.feasible for choice in choices]
-            self.ties += [[] for _ in choices]
+            self._nodes += choices.names
+            self._totals += choices.totals
+            self._tie_counts += choices.tie_counts
+            self._evaluated += choices.evaluated
+            self._feasible += choices.feasible
 
     def settle(self, position: int, status: Status, message: str, outcome: pb.BindOutcome.ValueType) -> None:
         """Set the outcome of a pod that was added before; ignored once closed."""
@@ -104,10 +103,8 @@ class AnswerColumns:
         self._tie_counts.append(choice.tie_count if choice else 0)
         self._evaluated.append(choice.evaluated if choice else 0)
         self._feasible.append(choice.feasible if choice else 0)
-        ties: list[str] = []
-        if choice is not None and self._include_ties:
-            ties = names_of(choice.evaluation.snapshot.nodes, choice.ties)
-        self.ties.append(ties)
+        if self._include_ties:
+            self.ties.append(names_of(choice.evaluation.snapshot.nodes, choice.ties) if choice else [])
 
     def response(self, backend: Backend, batch: Batch) -> pb.ScheduleResponse:
         """Return the message."""
@@ -119,21 +116,22 @@ class AnswerColumns:
             if selection.state is None:
                 selection.epoch = table.epoch
             rows = rows_of(table, self._nodes)
-            tie_rows = [rows_of(table, names) for names in self.ties] if self._include_ties else []
+            tie_rows = [rows_of(table, names) for names in self.ties]
         profiles = batch.profiles()
-        return pb.ScheduleResponse(
+        response = pb.ScheduleResponse(
             provenance=backend.provenance(version, selection.epoch, *profiles),
-            nodes=selection.node_list(self._nodes, rows),
             statuses=[status_message(status, message) for status, message in self._statuses],
             pod_statuses=self._pod_statuses,
             totals=self._totals,
             tie_counts=self._tie_counts,
-            ties=[selection.node_list(names, at) for names, at in zip(self.ties, tie_rows, strict=False)],
+            ties=[selection.node_list(names, at) for names, at in zip(self.ties, tie_rows, strict=True)],
             evaluated_counts=self._evaluated,
             feasible_counts=self._feasible,
             bind_outcomes=self._outcomes if batch.mode == pb.COMMIT_MODE_BIND else (),
             warnings=_warnings(profiles),
         )
+        selection.fill(response.nodes, self._nodes, rows)
+        return response
 
 
 def columns_response(backend: Backend, batch: Batch, found: ChoiceColumns) -> pb.ScheduleResponse:
