@@ -12,6 +12,7 @@ from mooring.cluster.kinds import Change, Remove
 from mooring.cluster.state import State
 from mooring.cluster.work_tree import WorkTree
 from mooring.framework.errors import MooringError
+from mooring.framework.objects import ResourceClaim
 from mooring.framework.state import ClusterState
 from mooring.runtime.cycle.candidates import ALL_NODES
 from mooring.runtime.cycle.plugin_calls import Unhurried
@@ -174,12 +175,9 @@ class InSessions:
         record = work.tree.snapshot.pods.records[pod.metadata.uid]  # type: ignore[attr-defined]
         check("node", record.node_name, node)
         twin.cluster.put(record.pod)
-        # What Reserve assumed of claims and volumes is part of the session.
-        for item in list(twin.cluster.objects.values()):
-            key = item.metadata.namespace, item.metadata.name
-            shown = work.tree.snapshot.objects.get(type(item), key[1], key[0])
-            if shown is not None:
-                twin.cluster.put(shown)
+        # What Reserve assumed of claims and volumes, and the claims that it made, are part of the session.
+        for kind in {ResourceClaim, *map(type, twin.cluster.objects.values())}:
+            twin.cluster.put(*work.tree.snapshot.objects.all(kind))
 
     def _ask(self, dice: Random, twin: Twin) -> None:
         """All that is said of all nodes is what a fresh engine says over a state with the same objects."""

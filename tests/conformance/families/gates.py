@@ -61,6 +61,7 @@ LEFT_ALONE = {
     "CompositePodGroup",
     "InPlacePodVerticalScalingSchedulerPreemption",
     "PodGroupPreemptionPolicy",
+    "WorkloadAwarePreemption",
     # The harness' API server fills in and checks pods by it.
     "VolumeAttributesClass",
 }
