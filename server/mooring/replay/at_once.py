@@ -30,7 +30,10 @@ class AtOnce:
     def __init__(self, engine: Engine, profiles: Mapping[str, Profile], seed: int) -> None:
         self._engine, self._seed = engine, seed
         self._profiles = {name: each for name, each in profiles.items() if _ends_with_the_choice(each)}
-        self._asking: dict[str, Profile] = dict(engine.profiles)
+        self._gates = {
+            name: [gate.plugin.pre_enqueue for gate in profile.pre_enqueue]
+            for name, profile in engine.profiles.items()
+        }
         self._known: dict[int, tuple[PodKind, Profile | None]] = {}
 
     def node_of(self, pod: Pod, kind: PodKind) -> str:
@@ -41,8 +44,9 @@ class AtOnce:
         if profile is None:
             return ""
         try:
-            if not all(gate.plugin.pre_enqueue(pod).ok for gate in self._asking[profile.name].pre_enqueue):
-                return ""
+            for ask in self._gates[profile.name]:
+                if not ask(pod).ok:
+                    return ""
             return self._engine.place(pod, profile, ALL_NODES, seed=self._seed).node_name or ""
         except MooringError:
             return ""

@@ -100,6 +100,7 @@ class Lives:
         self._recorded: dict[str, str] = {}
         self._evicted: set[str] = set()
         self._waiting: dict[str, tuple[QueuedPod, Reservation]] = {}
+        self._anything_waits = False
         profiles = engine.profiles
         self._room = profiles.waiting
         self._profiles = deciding(profiles)
@@ -129,26 +130,27 @@ class Lives:
         # Changes stand in the order in which they happened; only decisions, which are not read, come later.
         for happening in read_recording(directory, self._state.kind_of, advance):
             if isinstance(happening, Changed):
-                yield from self._until(happening.time / 1e6)
-                if isinstance(happening.entry, PodEntry):
-                    yield from self._pod(happening.entry)
+                time, entry = happening.time / 1e6, happening.entry
+                if self._anything_waits:
+                    yield from self._until(time)
                 else:
-                    yield from self._apply(self._change_of(happening.entry))
+                    self._clock.advance_to(time)
+                if not isinstance(entry, PodEntry):
+                    yield from self._apply(self._change_of(entry))
+                elif not self._says_where_it_went(entry):
+                    yield from self._pod(entry)
         # Whoever waits for a backoff gets the attempt that follows it.
         yield from self._until(self._clock.now() + self._times.longest + 1)
 
     def _until(self, time: float) -> Iterator[PlayedAttempt]:
         """Let time pass."""
         while self._clock.now() < time:
-            if not self._clock.now() or not self._anything_waits():
+            if not self._clock.now() or not self._anything_waits:
                 self._clock.advance_to(time)
             else:
                 pause = max(self._queue.move_due_pods(), 0.001)
                 self._clock.advance_to(min(time, self._clock.now() + pause))
                 yield from self._try_all()
-
-    def _anything_waits(self) -> bool:
-        return bool(len(self._queue) or self._waiting)
 
     def _change_of(self, entry: NodeEntry | ObjectEntry) -> Change:
         """Return what a source would deliver."""
@@ -165,26 +167,30 @@ class Lives:
         self._state.apply(SOURCE, [change])
         yield from self._try_all()
 
+    def _says_where_it_went(self, entry: PodEntry) -> bool:
+        """Return whether a pod that waited got or had its node when it was recorded: nothing to follow."""
+        record, placed = entry.new, self._recorded.get(entry.uid)
+        if record is None or placed is None:
+            return False
+        if not placed and record.node_name:
+            placed = self._recorded[entry.uid] = record.node_name
+        return bool(placed)
+
     def _pod(self, entry: PodEntry) -> Iterator[PlayedAttempt]:
-        """Let a pod come, change or go; where it was placed when it was recorded is nothing to follow."""
+        """Let a pod come, change or go."""
         uid, record = entry.uid, entry.new
-        placed = self._recorded.get(uid)
         if record is None:
             self._recorded.pop(uid, None)
             self._evicted.discard(uid)
             yield from self._leave(uid)
         elif uid in self._evicted:
             pass
-        elif placed is None and record.node_name and not record.assumed:
+        elif uid in self._recorded or (record.node_name and not record.assumed):
             yield from self._apply(Put(record.pod))
-        elif placed is None:
+        else:
             self.arrived += 1
             self._recorded[uid] = record.node_name
             yield from self._come(_without_node(record), record)
-        elif placed or record.node_name:
-            self._recorded[uid] = placed or record.node_name
-        else:
-            yield from self._apply(Put(record.pod))
 
     def _come(self, pod: Pod, record: PodRecord) -> Iterator[PlayedAttempt]:
         """Let a pod come that has no node: whoever else waits was tried before, and got none."""
@@ -194,7 +200,7 @@ class Lives:
             return
         self.bound += 1
         yield PlayedAttempt(self._clock.now(), pod.key, record.uid, 1, node)
-        if self._anything_waits():
+        if self._anything_waits:
             self._feed.note_change(ObjectChange("Pod", None, _on_node(pod, node)))
             yield from self._try_all()
 
@@ -202,7 +208,7 @@ class Lives:
         """Let a pod go."""
         if uid in self._state.snapshot.pods.records:
             self._remove(uid)
-            if self._anything_waits():
+            if self._anything_waits:
                 yield from self._try_all()
 
     def _remove(self, uid: str) -> None:
@@ -213,7 +219,7 @@ class Lives:
             return
         # It was placed at once, and no source has it.
         self._state.discard(uid)
-        if self._anything_waits():
+        if self._anything_waits:
             self._feed.note_change(ObjectChange("Pod", record.pod, None))
 
     def _try_all(self) -> Iterator[PlayedAttempt]:
@@ -221,11 +227,17 @@ class Lives:
         self._feed.tell_queue()
         self._queue.move_due_pods()
         while (entity := self._queue.pop()) is not None:
+            self._note_who_waits()
             (item,) = entity.members
             yield self._try(item)
             self._finish_released()
             self._feed.tell_queue()
         self._finish_released()
+        self._note_who_waits()
+
+    def _note_who_waits(self) -> None:
+        """Note whether any pod does: counting is much for each of some millions of changes."""
+        self._anything_waits = bool(len(self._queue) or self._waiting)
 
     def _try(self, item: QueuedPod) -> PlayedAttempt:
         pod = item.pod
