@@ -27,9 +27,10 @@ from mooring.framework import Node, Pod
 from mooring.framework.errors import NotFoundError
 from mooring.framework.objects.node import HOSTNAME
 from mooring.framework.releases import DEFAULT_KUBE_VERSION
+from mooring.lab.comparison import Comparison, Sweep
 from mooring.lab.decision import Decision
 from mooring.lab.measures import USUAL, Measure
-from mooring.lab.placing import Comparison, Placed, Sweep
+from mooring.lab.placing import Placed
 from mooring.lab.profiles import enabling, weighted
 from mooring.lab.rules import Rule
 from mooring.recordings.playback import Moment

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from mooring.lab.placing import Float64s, Placed
+from mooring.lab.placing import Float64s, Placed
 
 
 @dataclass(frozen=True, slots=True)
