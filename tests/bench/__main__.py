@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tests.bench import (
+    beside_sessions,
     extender,
     first_list,
     futures,
@@ -34,6 +35,7 @@ def workloads(size: Size) -> list[Workload]:
         groups,
         futures,
         remote,
+        beside_sessions,
         extender,
         memory,
         first_list,

@@ -3,33 +3,37 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from functools import partial
 from random import Random
 from typing import Any
 
-from mooring.app.engine import build_core, configuration_of, registry_of
+from mooring.app.engine import Core, build_core, configuration_of, registry_of
 from mooring.app.options import EngineOptions
 from mooring.app.sessions import LiveState
 from mooring.cluster.decoding import from_manifest
 from mooring.framework import Pod
 from mooring.framework.quantity import Quantity
 from mooring.plugins.loops import wait_for_compiler
+from mooring.runtime.cycle.candidates import ALL_NODES
 from mooring.runtime.cycle.plugin_calls import Unhurried
 from mooring.sessions.capacity import capacity_of
 from mooring.sessions.node_groups import NodeGroup, NodeGroups
 from mooring.sessions.placing import place_alike
 from mooring.sessions.removal import Removal, adopted
+from mooring.sessions.sessions import LONGEST_LEASE_SECONDS, Session, Sessions
 from mooring.sessions.work_trees import Work
 from mooring.testing.builders import Manifest, make_node, make_pod, pod_manifest
 from tests.bench.cluster import node, node_name, own_request
+from tests.bench.memory import resident
 from tests.bench.shapes import HOSTNAME, ZONE
-from tests.bench.workload import Repeat, Sample, Size, Workload
+from tests.bench.workload import Repeat, Sample, Size, Workload, percentile, timed
 
 OFFERS: Mapping[str, Quantity] = {"cpu": "16", "memory": "64Gi", "pods": 110}
 PODS_PER_NODE, TEMPLATES, SHAPES, GROUPS, PENDING = 30, 50, 500, 400, 1000
-BATCH, SEED = 1000, 42
+BATCH, SEED, PLACED = 1000, 42, 10
+OPTIONS = EngineOptions()
 OWNED = {"ownerReferences": [{"kind": "ReplicaSet", "name": "rs", "uid": "rs", "controller": True}]}
 
 
@@ -56,6 +60,16 @@ def workloads(size: Size) -> list[Workload]:
             note=f"{TEMPLATES} templates; nothing but room decides",
         ),
         Workload(
+            f"futures/Sessions/{cluster}",
+            partial(_sessions, size),
+            {
+                "open, place, revert p50 µs": "- / 1000",
+                "filter p50 µs": "- / 100",
+                f"MB of {size.pods} sessions": "- / 1000",
+            },
+            note=f"each places {PLACED} pods; filter: all nodes, for a pod that is new",
+        ),
+        Workload(
             f"futures/NodeGroups/{PENDING}Pods/{GROUPS}Groups",
             partial(_node_groups, size),
             {"all groups s": "5 / 1"},
@@ -65,12 +79,17 @@ def workloads(size: Size) -> list[Workload]:
 
 
 def _prepare(size: Size, question: Callable[[Work, Size], Repeat], _running: ExitStack) -> Repeat:
+    nodes, pods = manifests(size.nodes)
+    return question(work_on(map(from_manifest, [*nodes, *pods])), size)
+
+
+def manifests(nodes: int) -> tuple[list[Manifest], list[Manifest]]:
+    """So many nodes, and the pods that run there."""
     dice = Random(SEED)
-    nodes = [from_manifest(node(number, offers=OFFERS)) for number in range(size.nodes)]
-    pods = [
-        from_manifest(_running_pod(at, dice.randrange(TEMPLATES))) for at in range(size.nodes * PODS_PER_NODE)
-    ]
-    return question(_work([*nodes, *pods]), size)
+    return (
+        [node(number, offers=OFFERS) for number in range(nodes)],
+        [_running_pod(at, dice.randrange(TEMPLATES)) for at in range(nodes * PODS_PER_NODE)],
+    )
 
 
 def _running_pod(number: int, template: int) -> Manifest:
@@ -82,12 +101,65 @@ def _running_pod(number: int, template: int) -> Manifest:
     )
 
 
-def _work(objects: Iterable[Any]) -> Work:
-    options = EngineOptions()
-    registry = registry_of(options)
-    core = build_core(options, registry, configuration_of(options, registry))
+def work_on(objects: Iterable[Any]) -> Work:
+    """A work tree over these objects."""
+    return LiveState(_core_on(objects), OPTIONS).work()
+
+
+def _core_on(objects: Iterable[Any]) -> Core:
+    registry = registry_of(OPTIONS)
+    core = build_core(OPTIONS, registry, configuration_of(OPTIONS, registry))
     core.state.replace("bench", objects)
-    return LiveState(core, options).work()
+    return core
+
+
+def _sessions(size: Size, _running: ExitStack) -> Repeat:
+    nodes, pods = manifests(size.nodes)
+    core = _core_on(map(from_manifest, [*nodes, *pods]))
+    template = [(make_pod("p", requests=own_request(7)), core.engine.profile())]
+
+    def place(sessions: Sessions, session: Session, count: int) -> None:
+        names = [f"{session.id}-{at}" for at in range(count)]
+        with sessions.working(session, Unhurried()) as work:
+            place_alike(work, template, [0] * count, names, names, seed=SEED)
+
+    def open_and_revert(sessions: Sessions) -> None:
+        session = sessions.open()
+        place(sessions, session, 1)
+        sessions.revert(session, 0)
+        sessions.close(session)
+
+    def filtering(sessions: Sessions) -> Iterator[float]:
+        session = sessions.open()
+        with sessions.trying(session, Unhurried()) as work:
+            for number in range(size.pods // 10):
+                pod, profile = make_pod(f"new-{number}", requests=own_request(7)), template[0][1]
+                yield timed(partial(work.engine.filter, pod, profile, ALL_NODES))
+        sessions.close(session)
+
+    def repeat() -> Sample:
+        sessions = Sessions(LiveState(core, OPTIONS))
+        opened = [timed(partial(open_and_revert, sessions)) for _ in range(size.pods // 10)]
+        return {
+            "open, place, revert p50 µs": percentile(opened, 50) * 1e6,
+            "filter p50 µs": percentile(list(filtering(sessions)), 50) * 1e6,
+            f"MB of {size.pods} sessions": grown / 1e6,
+        }
+
+    def grow() -> int:
+        sessions = Sessions(LiveState(core, OPTIONS))
+        open_and_revert(sessions)
+        before, many = resident(), [sessions.open(lease=LONGEST_LEASE_SECONDS) for _ in range(size.pods)]
+        for session in many:
+            place(sessions, session, PLACED)
+        grown = resident() - before
+        for session in many:
+            sessions.close(session)
+        return grown
+
+    # Later the memory would be there already.
+    grown = grow()
+    return repeat
 
 
 def _placements(work: Work, _size: Size) -> Repeat:
@@ -133,7 +205,7 @@ def _removal(work: Work, size: Size) -> Repeat:
 
 
 def _node_groups(size: Size, _running: ExitStack) -> Repeat:
-    work = _work([])
+    work = work_on([])
     count = PENDING if size.nodes > 1000 else 20
     groups = [
         NodeGroup(

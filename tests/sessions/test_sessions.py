@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+import gc
+import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
 from random import Random
 from typing import Any
@@ -14,7 +16,12 @@ from mooring.app.options import EngineOptions
 from mooring.app.sessions import LiveState
 from mooring.cluster.journal import Journal
 from mooring.cluster.kinds import Put, Remove
-from mooring.framework.errors import FailedPreconditionError, NotFoundError, PermissionDeniedError
+from mooring.framework.errors import (
+    FailedPreconditionError,
+    NotFoundError,
+    PermissionDeniedError,
+    ResourceExhaustedError,
+)
 from mooring.runtime.cycle.candidates import ALL_NODES
 from mooring.runtime.cycle.plugin_calls import Unhurried
 from mooring.sessions.placing import place_alike
@@ -138,3 +145,41 @@ def test_sessions_nest_so_deep_and_no_deeper() -> None:
         session = sessions.open(origin=session)
     with pytest.raises(Exception, match="4 sessions were opened from each other; 3 may be"):
         sessions.open(origin=session)
+
+
+def test_of_a_hundred_thousand_sessions_nothing_is_left() -> None:
+    _, sessions = made()
+    rejected, opened = 0, [sessions.open()]
+    tracemalloc.start()
+    try:
+        before = tracemalloc.get_traced_memory()[0]
+        for _ in range(100_000):
+            try:
+                opened.append(sessions.open())
+            except ResourceExhaustedError:
+                rejected += 1
+        most = tracemalloc.get_traced_memory()[0] - before
+        for session in opened:
+            sessions.close(session)
+        count = len(opened)
+        del session, opened
+        gc.collect()
+        left = tracemalloc.get_traced_memory()[0] - before
+    finally:
+        tracemalloc.stop()
+    assert (count, rejected) == (sessions.quota.sessions, 100_001 - sessions.quota.sessions)
+    # A dict that was large stays so.
+    assert left < most / 10
+
+
+def test_a_node_that_is_gone_is_there_in_a_session_that_began_before() -> None:
+    core, sessions = made()
+    session = sessions.open()
+    core.state.apply("test", [Remove("Node", "", name) for name in NAMES[1:]])
+    version = core.state.version
+    with sessions.working(session, Unhurried()) as work:
+        work.tree.assume(make_pod("p"), NAMES[1])
+    with sessions.trying(session, Unhurried()) as work:
+        assert sorted(work.tree.snapshot.nodes.index) == sorted(NAMES)
+    sessions.close(session)
+    assert (core.state.version, list(core.state.snapshot.nodes.index)) == (version, NAMES[:1])

@@ -20,6 +20,7 @@ from typing import Any, TypeVar
 from prometheus_client import Gauge
 
 from mooring.framework.errors import DeadlineExceededError, ResourceExhaustedError
+from mooring.service.calls.rests import Rest
 from mooring.service.calls.threads import waiting
 
 Result = TypeVar("Result")
@@ -27,13 +28,6 @@ Result = TypeVar("Result")
 MAX_STUCK_ABOUT_ONE_POD = 2
 """With this many threads stuck about one pod, calls about it are rejected: a client that repeats calls
 about a pod for which a plugin never returns takes no more threads from others, nor ends the process."""
-
-SHARE_BESIDE_OTHERS = 0.04
-"""What slots that give way take of a processor while others need it: one thread at a time runs Python."""
-
-MIN_WORK_SECONDS = 0.0005
-LONGEST_REST_SECONDS = 0.25
-"""Work between two rests, at least, and a rest at most."""
 
 log = logging.getLogger(__name__)
 
@@ -118,34 +112,11 @@ class _Stage(Enum):
     GIVEN_UP = auto()
 
 
-class _Rest:
-    """Makes a thread sleep after it worked, for as long as others have work, too."""
-
-    __slots__ = ("_began", "_others", "_times")
-
-    def __init__(self, others: Callable[[], bool], threads: int) -> None:
-        self._others = others
-        self._times = threads / SHARE_BESIDE_OTHERS - 1
-        self._began = 0.0
-
-    def begin(self) -> None:
-        """Work begins now."""
-        self._began = time.perf_counter()
-
-    def __call__(self) -> None:
-        """Sleep, if it is time to."""
-        worked = time.perf_counter() - self._began
-        if worked < MIN_WORK_SECONDS or not self._others():
-            return
-        time.sleep(min(worked * self._times, LONGEST_REST_SECONDS))
-        self.begin()
-
-
 @dataclass(slots=True, eq=False)
 class _SlotJob:
     work: Callable[[SlotProgress], Any]
     progress: SlotProgress
-    rest: _Rest | None = None
+    rest: Rest | None = None
     finished: threading.Lock = field(default_factory=threading.Lock)
     stage: _Stage = _Stage.QUEUED
     result: Any = None
@@ -220,7 +191,7 @@ class Slots:
             self._fill()
 
     def give_way_to(self, others: Callable[[], bool]) -> None:
-        """Let all work here take `SHARE_BESIDE_OTHERS` of a processor while ``others`` says there is more."""
+        """Let all work here rest, as ``Rest`` says, while ``others`` says that there is more."""
         self._others = others
 
     @property
@@ -261,7 +232,7 @@ class Slots:
             ResourceExhaustedError: Too many threads are stuck.
         """
         self.check()
-        rest = None if self._others is None else _Rest(self._others, self._count)
+        rest = None if self._others is None else Rest(self._others, self._count)
         job = _SlotJob(work, SlotProgress(deadline, self._admit, rest), rest)
         if on_cancel is not None:
             on_cancel(job.progress.cancel)
@@ -354,7 +325,7 @@ class Slots:
             job.error = error
         goes_on = self._finish(job)
         if job.rest is not None:
-            job.rest()
+            job.rest.end()
         return goes_on
 
     def _finish(self, job: _SlotJob) -> bool:

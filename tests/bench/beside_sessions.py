@@ -1,0 +1,106 @@
+"""What live decisions are left with while a hundred clients place pods in sessions all the time."""
+
+from __future__ import annotations
+
+import itertools
+import multiprocessing
+import re
+import threading
+import urllib.request
+from contextlib import ExitStack
+from functools import partial
+from multiprocessing.synchronize import Event
+
+import grpc
+
+from mooring.client import Client, Pods
+from mooring.v1.scheduling_service_pb2_grpc import SchedulingServiceStub
+from tests.bench.cluster import pending_json
+from tests.bench.processes import start_server
+from tests.bench.remote import IN_FLIGHT, schedule_request
+from tests.bench.workload import Repeat, Sample, Size, Workload, calls_per_second
+
+SESSIONS = 100
+TURNS = 4
+"""How often a repeat measures without sessions and with them, in turn."""
+
+_CPU = re.compile(r"^\w*process_cpu_seconds_total (\S+)$", re.MULTILINE)
+
+
+def workloads(size: Size) -> list[Workload]:
+    """Unary calls with and without sessions."""
+    return [
+        Workload(
+            f"sessions/Schedule/{size.nodes}Nodes/Beside{SESSIONS}Busy",
+            partial(_prepare, size),
+            {"% of calls/s": "- / 95", "% of calls per processor second": "- / 95"},
+            note="of the same without sessions, in turn; processor time is the server's",
+        )
+    ]
+
+
+def _prepare(size: Size, running: ExitStack) -> Repeat:
+    addresses = start_server(running, size.nodes)
+    context = multiprocessing.get_context("spawn")
+    busy, end = context.Event(), context.Event()
+    clients = context.Process(target=_be_clients, args=(addresses["grpc"], busy, end), daemon=True)
+    clients.start()
+    running.callback(clients.join)
+    running.callback(busy.set)
+    running.callback(end.set)
+    channel = running.enter_context(grpc.insecure_channel(addresses["grpc"]))
+    schedule, numbers = SchedulingServiceStub(channel).Schedule, itertools.count()
+
+    def decide() -> object:
+        return schedule(schedule_request(1, next(numbers)))
+
+    def measured() -> tuple[float, float]:
+        before = _processor_seconds(addresses["metrics"])
+        rate = calls_per_second(size.seconds, decide, IN_FLIGHT)
+        return rate, rate * size.seconds / (_processor_seconds(addresses["metrics"]) - before)
+
+    def repeat() -> Sample:
+        alone, beside = [0.0, 0.0], [0.0, 0.0]
+        for turn in range(2 * TURNS):
+            (busy.set if turn % 2 else busy.clear)()
+            figures = measured()
+            total = beside if turn % 2 else alone
+            total[:] = map(sum, zip(total, figures, strict=True))
+        busy.clear()
+        return {
+            "% of calls/s": 100 * beside[0] / alone[0],
+            "% of calls per processor second": 100 * beside[1] / alone[1],
+            "calls/s": beside[0] / TURNS,
+        }
+
+    measured()
+    return repeat
+
+
+def _processor_seconds(address: str) -> float:
+    """What the server says that it took so far."""
+    with urllib.request.urlopen(f"http://{address}/metrics", timeout=10) as answer:
+        found = _CPU.search(answer.read().decode())
+    if found is None:
+        raise RuntimeError("the server's metrics have no processor time")
+    return float(found[1])
+
+
+def _be_clients(address: str, busy: Event, end: Event) -> None:
+    """Place pods in a session each and take them back, while ``busy`` is set."""
+
+    def place(number: int) -> None:
+        pods = [Pods(pending_json(number), uids=[f"session-{number}"])]
+        with grpc.insecure_channel(address) as channel:
+            while not end.is_set():
+                busy.wait()
+                with Client(channel, timeout=60).session() as session:
+                    while busy.is_set() and not end.is_set():
+                        with session.trying():
+                            session.place(pods)
+
+    threads = [threading.Thread(target=place, args=(number,)) for number in range(SESSIONS)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
