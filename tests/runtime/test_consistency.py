@@ -213,7 +213,7 @@ def test_a_nomination_that_comes_during_a_decision_counts() -> None:
     engine, state = engine_of(make_node("a", allocatable={"cpu": "2"}))
     warm(engine, TWO_CPUS)
     first = pod("first", **TWO_CPUS, spec={"priority": 1000}, status={"nominatedNodeName": "a"})
-    with pause(EvaluationCache, "find", thread="assuming") as finding:
+    with pause(EvaluationCache, "find_decision", thread="assuming") as finding:
         assuming = Running("assuming", lambda: assume(engine, pod("late", **TWO_CPUS)))
         finding.wait()
         put(state, first)

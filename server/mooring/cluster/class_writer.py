@@ -61,17 +61,26 @@ class ClassWriter:
 
     def place_pod(self, key: ClassKey, labels: Mapping[str, str], row: int) -> None:
         """Count a pod of the class, with ``labels``, on ``row``."""
-        self.place_pods(key, labels, (row,))
+        number = self._number(key, labels)
+        self._sizes[number] += 1
+        place = self._free_places.pop() if self._free_places else self._unused_places(1)
+        placed, places = self.classes.placed, self._places
+        placed[1, place] = row
+        placed[0, place] = number
+        places[row] = places.get(row, b"") + place.to_bytes(_PLACE, "little")
 
     def place_pods(self, key: ClassKey, labels: Mapping[str, str], rows: Sequence[int]) -> None:
         """Count one pod on each of ``rows``; a row may occur more than once."""
         number = self._number(key, labels)
         self._sizes[number] += len(rows)
-        new, places = self._new_places(len(rows)), self._places
-        numbers_of, rows_of = self.classes.placed
+        free, places = self._free_places, self._places
+        new = [free.pop() for _ in range(min(len(rows), len(free)))]
+        first = self._unused_places(len(rows) - len(new))
+        new += range(first, self._used_places)
+        placed = self.classes.placed
+        placed[1, new] = rows
+        placed[0, new] = number
         for row, place in zip(rows, new, strict=True):
-            rows_of[place] = row
-            numbers_of[place] = number
             places[row] = places.get(row, b"") + place.to_bytes(_PLACE, "little")
 
     def remove_pod(self, key: ClassKey, row: int, index: int) -> None:
@@ -140,12 +149,11 @@ class ClassWriter:
         assert column is not None  # noqa: S101  # for the type checker
         return column
 
-    def _new_places(self, count: int) -> list[int]:
-        """``count`` free places."""
-        free = self._free_places
-        again = [free.pop() for _ in range(min(count, len(free)))]
-        first, self._used_places = self._used_places, self._used_places + count - len(again)
+    def _unused_places(self, count: int) -> int:
+        """Use ``count`` more places, and return the first of them."""
+        first = self._used_places
+        self._used_places = used = first + count
         room = self.classes.placed.shape[1]
-        if self._used_places > room:
-            self.classes.placed = grown(self.classes.placed, max(_FIRST_ROOM, 2 * room, self._used_places))
-        return [*again, *range(first, self._used_places)]
+        if used > room:
+            self.classes.placed = grown(self.classes.placed, max(_FIRST_ROOM, 2 * room, used))
+        return first

@@ -247,11 +247,19 @@ def shape_of(pod: Pod) -> Pod:
 
 
 def may_have_claims(pod: Pod) -> bool:
-    """Return whether a ``ClaimReader`` could read anything of ``pod``; cheap, for each decision."""
+    """Return whether a ``ClaimReader`` could read anything of ``pod``, whatever else is in the cluster."""
     spec = pod.spec
-    if spec.volumes or spec.resource_claims or spec.init_containers or spec.overhead or spec.resources:
-        return True
-    return any("/" in name for container in spec.containers for name in container.resources.requests)
+    has_some = bool(spec.resource_claims) or any(volume.is_storage for volume in spec.volumes)
+    return has_some or may_ask_for_devices(pod)
+
+
+def may_ask_for_devices(pod: Pod) -> bool:
+    """Return whether the pod asks for a resource that devices could stand for."""
+    spec = pod.spec
+    asked = [container.resources.requests for container in (*spec.init_containers, *spec.containers)]
+    if spec.resources is not None:
+        asked.append(spec.resources.requests)
+    return "/" in "".join(["".join(names) for names in (*asked, spec.overhead)])
 
 
 def without_claims(pod: Pod) -> Pod:

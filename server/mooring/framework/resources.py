@@ -92,8 +92,7 @@ NEWEST_RULES = ResourceRules()
 """As a release with all of these gates on counts: the newest one, unless they are set otherwise."""
 
 
-@dataclass(frozen=True, slots=True)
-class PodUsage:
+class PodUsage(msgspec.Struct, frozen=True, cache_hash=True):
     """What one pod takes from its node. Equal pods share one such record.
 
     Attributes:
@@ -245,16 +244,20 @@ def _sum(pod: Pod, rules: ResourceRules, missing: Amounts) -> Amounts:
 
 
 def _summed(spec: PodSpec) -> Amounts:
+    if len(spec.containers) == 1 and not spec.init_containers and not spec.overhead:
+        # Nothing has to be summed up, as of most pods.
+        [container] = spec.containers
+        return parse_amounts(container.resources.requests, "spec.containers[0].resources.requests")
     return _sum(Pod(spec=spec), NEWEST_RULES, {})
 
 
 def _summed_with_defaults(spec: PodSpec) -> Amounts:
     missing = DEFAULT_AMOUNTS.keys()
-    if all(missing <= container.resources.requests.keys() for container in timely(spec.containers)) and all(
-        missing <= container.resources.requests.keys() for container in timely(spec.init_containers)
-    ):
-        return _plain_amounts(spec)
-    return _sum(Pod(spec=spec), NEWEST_RULES, DEFAULT_AMOUNTS)
+    for containers in (spec.containers, spec.init_containers):
+        for container in timely(containers):
+            if not missing <= container.resources.requests.keys():
+                return _sum(Pod(spec=spec), NEWEST_RULES, DEFAULT_AMOUNTS)
+    return _plain_amounts(spec)
 
 
 _plain_amounts = ByIdentity(_summed, most=MAX_AT_ONCE)

@@ -235,13 +235,19 @@ class Engine:
         Raises:
             UnavailableError: The state changes faster than the decision can follow.
         """
-        held = self.exclusive and not profile.extenders_for(pod)
-        with self.state.lock if held else nullcontext():
-            if candidates.everything:
-                cached = self._from_cache(pod, profile, seed, progress, assume=True)
-                if not isinstance(cached, Bypass):
-                    return cached
-            return self._full.place(pod, profile, candidates, seed, progress)
+        if self.exclusive and not profile.extenders_for(pod):
+            with self.state.lock:
+                return self._place(pod, profile, candidates, seed, progress)
+        return self._place(pod, profile, candidates, seed, progress)
+
+    def _place(
+        self, pod: Pod, profile: Profile, candidates: Candidates, seed: int, progress: Progress | None
+    ) -> Choice:
+        if candidates.everything:
+            cached = self._from_cache(pod, profile, seed, progress, assume=True)
+            if not isinstance(cached, Bypass):
+                return cached
+        return self._full.place(pod, profile, candidates, seed, progress)
 
     def place_batch(
         self,
@@ -374,10 +380,12 @@ class Engine:
         start = mix64(seed, pod.metadata.uid) if profile.samples and not assume else self._full.start
         calls = partial(self._trying, profile, budget)
         choice = self._decisions.decide(pod, profile, seed, calls, start=start, assume=assume)
-        self._note(budget, choice)
+        if budget is not None or isinstance(choice, Bypass):
+            self._note(budget, choice)
         if not isinstance(choice, Bypass):
             if assume:
-                self._full.start = (self._full.start + choice.evaluated) % len(self.state.snapshot.nodes)
+                nodes = self.state.snapshot.nodes.index
+                self._full.start = (self._full.start + choice.evaluated) % len(nodes)
             self._observer.algorithm_duration(time.perf_counter() - began)
             self.self_check.answered(self, pod, profile, seed)
         return choice

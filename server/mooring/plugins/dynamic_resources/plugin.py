@@ -41,7 +41,7 @@ from mooring.framework import (
     Verdicts,
 )
 from mooring.framework.deadline import timely
-from mooring.framework.internal import ClaimReader, ObjectReader, SelectiveReserve
+from mooring.framework.internal import ClaimReader, ObjectReader, SelectiveReserve, may_ask_for_devices
 from mooring.framework.object_table import ObjectTable
 from mooring.framework.objects import Object
 from mooring.framework.objects.claims import ResourceClaim
@@ -71,7 +71,6 @@ from mooring.plugins.dynamic_resources.extended_resources.claim import (
     ExtendedResources,
     extended_resources_of,
     made_before,
-    may_ask_for_devices,
 )
 from mooring.plugins.dynamic_resources.extended_resources.classes import GATE as EXTENDED_GATE
 from mooring.plugins.dynamic_resources.hints import events

@@ -71,14 +71,14 @@ def compiled_scorer_of(strategy: ScoringStrategy) -> CompiledScorer:
 def _free_shares(
     weights: Sequence[int], scored: Requests, checked: Requests
 ) -> Callable[[NodeView, int, Int32s], bool]:
-    counted = list(counted_requests(scored))
-    if not {name for _, name, _ in counted}.union(name for name, _ in checked) <= FIXED_ROWS.keys():
+    parts: list[int] = []
+    for position, name, request in counted_requests(scored):
+        parts += FIXED_ROWS.get(name, -1), NON_ZERO_ROWS.get(name, -1), request, weights[position]
+    lacking: list[int] = []
+    for name, request in checked:
+        lacking += FIXED_ROWS.get(name, -1), request
+    if -1 in parts[::4] or -1 in lacking[::2]:
         return lambda _nodes, _weight, _totals: False
-    parts = [
-        (FIXED_ROWS[name], NON_ZERO_ROWS.get(name, -1), request, weights[position])
-        for position, name, request in counted
-    ]
-    lacking = [(FIXED_ROWS[name], request) for name, request in checked]
     asked = np.array(parts, np.int64).reshape(-1, 4), np.array(lacking, np.int64).reshape(-1, 2)
 
     def rate(nodes: NodeView, weight: int, totals: Int32s) -> bool:
@@ -186,9 +186,10 @@ def add_free_shares(
             shares[node] += its_weight * np.floor(free * 100.0 / offered[node])
     if not fine:
         return False
-    weights = max(weights, 1)
+    of_weights = 1.0 / max(weights, 1)
     for node in range(count):
-        score = weight * np.int64(shares[node] / weights)
+        # The mean, rounded down: shares are whole, so half of one keeps it away from where rounding matters.
+        score = weight * np.int64((shares[node] + 0.5) * of_weights)
         totals[node] = totals[node] + score if totals[node] >= 0 else totals[node]
     for at in range(len(checked)):
         resource, request = checked[at]

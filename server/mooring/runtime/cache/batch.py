@@ -9,7 +9,7 @@ from itertools import accumulate, groupby
 from mooring.framework import Pod
 from mooring.framework.errors import DeadlineExceededError, PluginFailureError
 from mooring.framework.state import ClusterState
-from mooring.runtime.cache.consistency import answer, check_may_decide, held
+from mooring.runtime.cache.consistency import Held, answer, check_may_decide
 from mooring.runtime.cache.evaluation_cache import EvaluationCache, Template
 from mooring.runtime.cache.outcome import Bypass, NotCachedError
 from mooring.runtime.cycle.choice import PlacedColumns
@@ -93,7 +93,7 @@ class CachedBatch:
         def assume(_: None) -> None:
             self._assume(pod, template, names, uids)
 
-        with held(template.cached):
+        with Held(template.cached):
             look = partial(template.cached.update, calls, start=self.start)
             answer(self._cluster, self._cache.counts, template, pod, look, assume)
 

@@ -26,6 +26,9 @@ from mooring.runtime.cycle.tie_break import choose, mixed_in_turn
 _FEW_ROWS, _ROWS_TO_ONE = 16, 1024
 """Up to this many changed rows, plus one for this many rows in all, each is put in its place by itself."""
 
+_ROWS_TO_GATHER = 2
+"""With more changed rows than one in so many, rating all takes less: they are in sequence."""
+
 Calls = Callable[[], PluginCalls]
 """Gives the way to call plugins, when one has to be called after all."""
 
@@ -257,7 +260,8 @@ class CachedEvaluation:
 
         Certain for the holder of the state's lock.
         """
-        return (basis or self.basis) == (self.cluster.version, self._tracker.generation)
+        version, generation = (self.version, self.generation) if basis is None else basis
+        return version == self.cluster.version and generation == self._tracker.generation
 
     def branch(self) -> tuple[Ranking, Int32s, int, ResourceScores]:
         """Return what an overlay continues from.
@@ -286,21 +290,26 @@ class CachedEvaluation:
         whole = static.open.rows is static.rows
         self.nodes = static.open if whole else NodeView(self.cluster.snapshot, static.rows)
         self._dynamic = DynamicScores(self.cluster, self.pod, static) if static.has_dynamic else None
+        self._rate_all(calls)
+        self.rejections = Rejections(len(static.base))
+        self.version = moved.version
+
+    def _rate_all(self, calls: Calls) -> None:
+        """Rate all rows in one step."""
+        static = self.static
         totals = static.open.take(static.base)
         self._resources.rate(static.open, totals, calls())
         self._add_up(totals)
-        self.rejections = Rejections(len(static.base))
-        self.version = moved.version
 
     def _add_up(self, totals: Int32s) -> None:
         """Take in ``totals`` (int32[K], of the open rows), which lack what is scaled by the nodes that are
         feasible.
         """
-        static = self.static
-        at, fits = static.open.at, totals != OUT
-        self._feasible = int(np.count_nonzero(fits))
+        static, at = self.static, self.static.open.at
+        self._feasible = _count(totals)
         self._base = static.base
         if static.scaled and self._dynamic is None:
+            fits = totals != OUT
             feasible = at if self._feasible == len(totals) else static.open.rows[fits]
             scaled = static.scaled_scores(feasible)
             self._base = static.base.copy()
@@ -358,12 +367,15 @@ class CachedEvaluation:
 
     def _rate_again(self, rows: Int32s, calls: Calls) -> None:
         """Rate all of ``rows`` in one step; the ranking is built again once it is worth it."""
+        if len(rows) > len(self.static.open.rows) // _ROWS_TO_GATHER:
+            self._rate_all(calls)
+            return
         before, totals = self._totals.take(rows), self._base.take(rows)
         self._resources.rate(NodeView(self.cluster.snapshot, rows), totals, calls())
         self._totals[rows] = totals
         self._ranking, self._led = None, False
-        if ((before == OUT) != (totals == OUT)).any():
-            self._feasible = int(np.count_nonzero(self._totals != OUT))
+        if (_has_out(before) or _has_out(totals)) and ((before == OUT) != (totals == OUT)).any():
+            self._feasible = _count(self._totals)
             self._crossed()
 
     def _crossed(self) -> None:
@@ -373,3 +385,13 @@ class CachedEvaluation:
             totals = self._totals[at]
             without = totals - self._base[at] + self.static.base[at]
             self._add_up(np.where(totals == OUT, np.int32(OUT), without))
+
+
+def _has_out(totals: Int32s) -> bool:
+    """Return whether one of ``totals`` (int32[K]) is ``OUT``, which is the lowest."""
+    return len(totals) > 0 and totals.item(totals.argmin()) == OUT
+
+
+def _count(totals: Int32s) -> int:
+    """Return how many of ``totals`` (int32[K]) are not ``OUT``."""
+    return int(np.count_nonzero(totals != OUT)) if _has_out(totals) else len(totals)

@@ -37,7 +37,7 @@ class Changes(msgspec.Struct, frozen=True):
         version: The version of the state up to which the log was read.
         generation: What resource-state ids mean, as in ``ChangeTracker``.
         rows: int32[C], the rows of the changes since the version that was asked for, as in ``RowLog``; None
-            when that is forgotten.
+            when that is forgotten, or before all versions.
     """
 
     version: int
@@ -125,7 +125,8 @@ class ChangeTracker:
                 self._begin()
             else:
                 self._read(changes)
-            return Changes(self.version, self.generation, self._log.since(version))
+            rows = self._log.since(version) if version >= 0 else None
+            return Changes(self.version, self.generation, rows)
 
     def forget(self) -> None:
         """Start over with the next call."""

@@ -19,8 +19,8 @@ themselves and look again at what is free.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from types import TracebackType
 from typing import TypeVar
 
 from mooring.framework import Pod
@@ -43,23 +43,30 @@ Found = TypeVar("Found")
 Answer = TypeVar("Answer")
 
 
-@contextmanager
-def held(cached: CachedEvaluation) -> Iterator[None]:
-    """Hold the lock of ``cached`` while it is brought up to date and read.
+class Held:
+    """Holds the lock of ``cached`` while that is brought up to date and read.
 
-    Raises:
-        NotCachedError: Another thread holds it for too long, or plugins failed within.
+    A class, because every decision enters one and ``contextmanager`` costs more. Entering it and leaving it
+    raise NotCachedError: another thread holds the lock for too long, or plugins failed within.
     """
-    if not cached.lock.acquire(timeout=PATIENCE):
-        raise NotCachedError(Bypass.BUSY)
-    try:
-        yield
-    except NodesChangedError:
-        raise NotCachedError(Bypass.NODES_CHANGED) from None
-    except PluginFailureError:
-        raise NotCachedError(Bypass.PLUGIN_FAILED) from None
-    finally:
-        cached.lock.release()
+
+    __slots__ = ("_lock",)
+
+    def __init__(self, cached: CachedEvaluation) -> None:
+        self._lock = cached.lock
+
+    def __enter__(self) -> None:
+        if not self._lock.acquire(timeout=PATIENCE):
+            raise NotCachedError(Bypass.BUSY)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._lock.release()
+        if isinstance(error, NodesChangedError):
+            raise NotCachedError(Bypass.NODES_CHANGED) from None
+        if isinstance(error, PluginFailureError):
+            raise NotCachedError(Bypass.PLUGIN_FAILED) from None
 
 
 def answer(

@@ -9,7 +9,7 @@ from typing import TypeVar
 from mooring.framework import Pod
 from mooring.framework.state import ClusterState
 from mooring.runtime.cache.claim_scores import ClaimScores, ask_about_claims
-from mooring.runtime.cache.consistency import answer, check_may_decide, held
+from mooring.runtime.cache.consistency import Held, answer, check_may_decide
 from mooring.runtime.cache.evaluation_cache import EvaluationCache, Template
 from mooring.runtime.cache.outcome import Bypass, NotCachedError
 from mooring.runtime.cache.selected import Selected
@@ -87,7 +87,7 @@ class CachedDecisions:
                 cached.update(calls, dynamic=apart is None, start=start)
                 return None if apart is None else ask_about_claims(cached, apart, pod, calls)
 
-            with held(cached):
+            with Held(cached):
                 counts, found = cache.counts, partial(take, template)
                 return answer(self._cluster, counts, template, pod, look, found)
         except NotCachedError as error:

@@ -8,9 +8,9 @@ import msgspec
 from msgspec.structs import replace
 
 from mooring.framework import Pod
-from mooring.framework.internal import without_claims
+from mooring.framework.internal import may_have_claims, without_claims
 from mooring.framework.memory import share_of_memory
-from mooring.framework.named_node import without_named_node
+from mooring.framework.named_node import named_node, without_named_node
 from mooring.framework.pod_table import PodKind
 from mooring.framework.state import ClusterState
 from mooring.runtime.cache.cached_evaluation import CachedEvaluation, Calls
@@ -38,6 +38,10 @@ _OBJECT_BYTES = 16
 _encode = msgspec.msgpack.Encoder().encode
 
 
+_Asked = tuple[tuple[str, bytes], Mapping[str, str], frozenset[str]]
+"""Of a pod the key of its template, the labels that plugins read, and the keys that selectors name."""
+
+
 class Template(msgspec.Struct, frozen=True):
     """What all pods like one have in common.
 
@@ -46,6 +50,8 @@ class Template(msgspec.Struct, frozen=True):
         cached: Their evaluation.
         selected_keys: The label keys that selectors named when it was found: as long as it is these,
             other labels are read by no plugin.
+        decides: Whether decisions about them come from this evaluation whatever else is in the cluster: none
+            names its node, and none can have claims.
         node: The only node that they can go to, while the evaluation is of pods that may go anywhere; "" when
             they may as well.
         apart: The parts of the profile, while the evaluation is of pods without claims; None when it isn't.
@@ -54,6 +60,7 @@ class Template(msgspec.Struct, frozen=True):
     kind: PodKind
     cached: CachedEvaluation
     selected_keys: frozenset[str]
+    decides: bool = False
     node: str = ""
     apart: Apart | None = None
 
@@ -97,18 +104,13 @@ class EvaluationCache:
         """As ``find``, for a decision: pods that differ in the node that they name, or in their claims, share
         an evaluation.
         """
-        if profile.samples:
-            return self.find(pod, profile)
-        apart = self._signer.apart(pod, profile)
-        if apart is not None:
-            like = self.find(without_claims(pod), apart.others)
-            kind = self.cluster.kind_of(pod)
-            return Template(kind, like.cached, like.selected_keys, apart=apart)
-        node = self._signer.named_node(pod, profile)
-        if not node:
-            return self.find(pod, profile)
-        like = self.find(without_named_node(pod), profile)
-        return Template(self.cluster.kind_of(pod), like.cached, like.selected_keys, node)
+        asked = self._asked(pod, profile)
+        template = self._known(pod, asked)
+        if template is not None and template.decides:
+            return template
+        decides = _decides(pod, profile)
+        like = None if decides else self._like(pod, profile)
+        return like or template or self._made(pod, profile, asked, decides=decides)
 
     def find(self, pod: Pod, profile: Profile) -> Template:
         """Return the template of ``pod``, with its signature.
@@ -117,33 +119,60 @@ class EvaluationCache:
             NotCachedError: The pod is large, or nothing that is said of it can be used again.
             PluginFailureError: A plugin failed to sign the pod.
         """
+        asked = self._asked(pod, profile)
+        return self._known(pod, asked) or self._made(pod, profile, asked, decides=_decides(pod, profile))
+
+    def _like(self, pod: Pod, profile: Profile) -> Template | None:
+        """Return the template of ``pod`` with the evaluation of those without its claims, or its node; None
+        when that can't be.
+        """
+        apart = self._signer.apart(pod, profile)
+        if apart is not None:
+            like = self.find(without_claims(pod), apart.others)
+            return Template(self.cluster.kind_of(pod), like.cached, like.selected_keys, apart=apart)
+        node = self._signer.named_node(pod, profile)
+        if not node:
+            return None
+        like = self.find(without_named_node(pod), profile)
+        return Template(self.cluster.kind_of(pod), like.cached, like.selected_keys, node=node)
+
+    def _asked(self, pod: Pod, profile: Profile) -> _Asked:
         meta, keys = pod.metadata, self.cluster.snapshot.pods.selected_keys
-        labels = self._signer.read_labels(pod, profile, keys)
-        key = (
-            profile.key,
-            _encode(
-                (
-                    meta.namespace,
-                    labels,
-                    meta.annotations,
-                    meta.owner_references,
-                    meta.deletion_timestamp,
-                    pod.spec,
-                    pod.status,
-                )
-            ),
-        )
+        labels = meta.labels and self._signer.read_labels(pod, profile, keys)
+        owners, deleted = meta.owner_references, meta.deletion_timestamp
+        read = meta.namespace, labels, meta.annotations, owners, deleted, pod.spec, pod.status
+        return (profile.key, _encode(read)), labels, keys
+
+    def _known(self, pod: Pod, asked: _Asked) -> Template | None:
+        key, _, keys = asked
         template = self._templates.get(key)
         if template is None:
-            if len(key[1]) > _MAX_POD_BYTES:
-                raise NotCachedError(Bypass.LARGE_POD)
-            template, again = self._made(pod, profile, labels, keys, _OBJECT_BYTES * len(key[1]))
-            if again:
-                self._remember(key, template)
-        elif template.selected_keys is not keys or template.kind.template.metadata.labels != meta.labels:
-            template = Template(self.cluster.kind_of(pod), template.cached, keys)
+            return None
+        same_labels = template.kind.template.metadata.labels == pod.metadata.labels
+        if template.selected_keys is not keys or not same_labels:
+            template = replace(template, kind=self.cluster.kind_of(pod), selected_keys=keys)
             self._templates[key] = template
         self._evaluations.use(template.cached)
+        return template
+
+    def _made(self, pod: Pod, profile: Profile, asked: _Asked, *, decides: bool) -> Template:
+        """Return what ``find`` returns of a pod that is not known, and remember it from its second use on."""
+        key, labels, keys = asked
+        if len(key[1]) > _MAX_POD_BYTES:
+            raise NotCachedError(Bypass.LARGE_POD)
+        own = {"name": "", "uid": "", "resource_version": "", "creation_timestamp": None}
+        bare = replace(pod, metadata=replace(pod.metadata, labels=labels, **own))
+        signature = self._signer.sign(bare, profile)
+        if signature is None:
+            raise NotCachedError(Bypass.EXTENDER if profile.extenders_for(pod) else Bypass.UNSIGNED)
+        cached = self._evaluations.get(signature.whole)
+        again = cached is not None
+        if cached is None:
+            cached = self._new(bare, signature, _OBJECT_BYTES * len(key[1]))
+            again = self._evaluations.put(signature.whole, cached)
+        template = Template(self.cluster.kind_of(pod, remember=again), cached, keys, decides)
+        if again:
+            self._remember(key, template)
         return template
 
     def _remember(self, key: tuple[str, bytes], template: Template) -> None:
@@ -151,31 +180,6 @@ class EvaluationCache:
         if self._template_bytes > _MAX_TEMPLATE_BYTES:
             self._forget_templates()
         self._templates[key] = template
-
-    def _made(
-        self, pod: Pod, profile: Profile, labels: Mapping[str, str], keys: frozenset[str], pod_bytes: int
-    ) -> tuple[Template, bool]:
-        """Return what ``find`` returns, and whether to remember it; plugins read ``labels`` alone."""
-        bare = replace(
-            pod,
-            metadata=replace(
-                pod.metadata,
-                name="",
-                uid="",
-                resource_version="",
-                creation_timestamp=None,
-                labels=labels,
-            ),
-        )
-        signature = self._signer.sign(bare, profile)
-        if signature is None:
-            raise NotCachedError(Bypass.EXTENDER if profile.extenders_for(pod) else Bypass.UNSIGNED)
-        cached = self._evaluations.get(signature.whole)
-        again = cached is not None
-        if cached is None:
-            cached = self._new(bare, signature, pod_bytes)
-            again = self._evaluations.put(signature.whole, cached)
-        return Template(self.cluster.kind_of(pod, remember=again), cached, keys), again
 
     def _new(self, pod: Pod, signature: Signature, pod_bytes: int) -> CachedEvaluation:
         cluster, tracker, key = self.cluster, self.tracker, signature.static
@@ -190,3 +194,8 @@ class EvaluationCache:
 
         resources = ResourceScores(signature.resources, cluster, pod, tracker)
         return CachedEvaluation(cluster, tracker, pod, static, resources, pod_bytes)
+
+
+def _decides(pod: Pod, profile: Profile) -> bool:
+    """Return what ``Template.decides`` says; where not all nodes are looked at, no evaluation is shared."""
+    return profile.samples or not (may_have_claims(pod) or named_node(pod))

@@ -14,7 +14,7 @@ from mooring.framework.pod_table import PodKind
 from mooring.framework.state import ClusterState
 from mooring.framework.view import NodesChangedError
 from mooring.runtime.cache.change_tracker import ChangeTracker
-from mooring.runtime.cache.consistency import check_labels, check_may_decide, check_rules_decide, held
+from mooring.runtime.cache.consistency import Held, check_labels, check_may_decide, check_rules_decide
 from mooring.runtime.cache.evaluation_cache import EvaluationCache, Template
 from mooring.runtime.cache.few_nodes import CHECKED, MAX_FEW, FewNodes
 from mooring.runtime.cache.outcome import Bypass, NotCachedError
@@ -127,7 +127,7 @@ class Branch:
     def learn(self, overlay: Overlay) -> None:
         """Ask about the resource states that are unknown; raises as ``update``."""
         calls = self._calls()
-        with held(self._cached):
+        with Held(self._cached):
             resource_ids = self._resources.unknown_ids(self.unknown)
             self._resources.learn_resource_ids(resource_ids, *overlay.shown(resource_ids), calls)
             self._scores = self._resources.values
@@ -393,6 +393,6 @@ class Overlays:
         if template.kind.affinity_key is not None:
             raise NotCachedError(Bypass.AFFINITY)
         use = partial(calls, profile)
-        with held(template.cached):
+        with Held(template.cached):
             template.cached.update(use)
             return Branch(pod, template, use)

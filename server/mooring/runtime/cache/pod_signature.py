@@ -66,6 +66,27 @@ class Apart(msgspec.Struct, frozen=True):
     last: Profile
 
 
+class _Signers(msgspec.Struct, frozen=True):
+    """Plugins by what they sign.
+
+    Attributes:
+        by_shape: Those for whose signature the shape and the requests stand, and that give none to any pod.
+        by_pod: The other ones.
+    """
+
+    by_shape: tuple[Plugin[Any], ...]
+    by_pod: tuple[Plugin[Any], ...]
+
+    @classmethod
+    def of(cls, plugins: Iterable[Plugin[Any]], *, claims: bool) -> _Signers:
+        """Return ``plugins`` for pods that may have ``claims``, or have none."""
+        parts: tuple[list[Plugin[Any]], list[Plugin[Any]]] = [], []
+        for plugin in plugins:
+            by_shape = _signs_shapes(plugin) or (isinstance(plugin, ClaimReader) and not claims)
+            parts[not by_shape].append(plugin)
+        return cls(tuple(parts[0]), tuple(parts[1]))
+
+
 class _Plugins(msgspec.Struct, frozen=True):
     """The plugins of a profile that evaluate pods, each once.
 
@@ -73,16 +94,16 @@ class _Plugins(msgspec.Struct, frozen=True):
         by_selectors: Whether none of them looks at a label that no selector names.
         claim_readers: Those that may read claims, by name; none when others may, too.
         naming: Those to which it may matter that a pod names a node; None when none sees to it.
-        by_shape: Those for whose signature the shape and the requests stand, and that give none to any pod.
-        by_pod: The other ones.
-        by_resources: Those of either that may read resources alone.
+        signers: All of them, for pods that may have claims,
+        without_claims: and for pods without, to all of which those that read claims say the same.
+        by_resources: Those that may read resources alone.
     """
 
     by_selectors: bool
     claim_readers: tuple[tuple[str, ClaimReader], ...]
     naming: tuple[SignedBySelectors, ...] | None
-    by_shape: tuple[Plugin[Any], ...]
-    by_pod: tuple[Plugin[Any], ...]
+    signers: _Signers
+    without_claims: _Signers
     by_resources: frozenset[Plugin[Any]]
 
 
@@ -104,6 +125,9 @@ class _Parts(msgspec.Struct, frozen=True):
     whole: _Signed
     static: _Signed
     by_resources: frozenset[Plugin[Any]]
+
+
+_NO_PARTS = _Parts(_Signed(()), _Signed(()), frozenset())
 
 
 class _Shape(msgspec.Struct):
@@ -140,11 +164,14 @@ class Signer:
         if profile.extenders_for(pod):
             return None
         plugins = self._of(profile)
-        shape = self._shape(pod, profile, plugins)
-        own = shape and _parts(pod, plugins.by_pod, plugins.by_resources)
-        if shape is None or own is None:
+        signers = plugins.signers if may_have_claims(pod) else plugins.without_claims
+        shape = self._shape(pod, profile, signers, plugins.by_resources)
+        if shape is None:
             return None
-        by_resources = shape.by_resources | own.by_resources
+        own = _parts(pod, signers.by_pod, plugins.by_resources) if signers.by_pod else _NO_PARTS
+        if own is None:
+            return None
+        by_resources = shape.by_resources | own.by_resources if own.by_resources else shape.by_resources
         halves = self._halves.get((profile.key, by_resources))
         if halves is None:
             halves = self._halves[profile.key, by_resources] = (
@@ -187,13 +214,15 @@ class Signer:
             plugins = self._plugins[profile.key] = _plugins(profile)
         return plugins
 
-    def _shape(self, pod: Pod, profile: Profile, plugins: _Plugins) -> _Parts | None:
+    def _shape(
+        self, pod: Pod, profile: Profile, signers: _Signers, by_resources: frozenset[Plugin[Any]]
+    ) -> _Parts | None:
         """None when a plugin that goes by the shape says that nothing can be cached."""
         shaped = shape_of(pod)
         key = profile.key, _encode(shaped)
         shape = self._shapes.get(key)
         if shape is None:
-            shape = _Shape(_parts(shaped, plugins.by_shape, plugins.by_resources), len(key[1]))
+            shape = _Shape(_parts(shaped, signers.by_shape, by_resources), len(key[1]))
             self._shapes.put(key, shape)
         return shape.parts
 
@@ -220,8 +249,8 @@ def _plugins(profile: Profile) -> _Plugins:
         by_selectors=len(by_selectors) == len(plugins),
         claim_readers=readers if len(by_selectors) == len(plugins) else (),
         naming=tuple(by_selectors) if named and len(by_selectors) == len(plugins) else None,
-        by_shape=tuple(filter(_signs_shapes, plugins)),
-        by_pod=tuple(plugin for plugin in plugins if not _signs_shapes(plugin)),
+        signers=_Signers.of(plugins, claims=True),
+        without_claims=_Signers.of(plugins, claims=False),
         by_resources=frozenset(filter(may_read_resources_alone, plugins)),
     )
 

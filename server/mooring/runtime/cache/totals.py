@@ -10,7 +10,7 @@ import numpy as np
 from mooring.framework import SUCCESS, Int32s, Pod, Status
 from mooring.framework.state import ClusterState
 from mooring.runtime.cache.cached_evaluation import CachedEvaluation, Calls
-from mooring.runtime.cache.consistency import PATIENCE, answer, check_rules_decide, held
+from mooring.runtime.cache.consistency import PATIENCE, Held, answer, check_rules_decide
 from mooring.runtime.cache.evaluation_cache import EvaluationCache
 from mooring.runtime.cache.outcome import Bypass, NotCachedError
 from mooring.runtime.cache.ranking import OUT
@@ -95,7 +95,7 @@ class CachedTotals:
             check_rules_decide(cluster, pod)
             template = self._cache.find(pod, profile)
             cached = template.cached
-            with held(cached):
+            with Held(cached):
                 return answer(cluster, counts, template, pod, look, lambda found: found)
         except NotCachedError as error:
             return error.reason

@@ -6,11 +6,12 @@ is asked for by one more claim.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
 
 from mooring.framework import NodeView, Pod, Status, hashable
 from mooring.framework.deadline import timely
+from mooring.framework.internal import may_ask_for_devices
 from mooring.framework.object_table import ObjectTable
 from mooring.framework.objects import DeviceClass, ResourceClaim
 from mooring.framework.objects.claims import DeviceClaim, ResourceClaimSpec
@@ -96,17 +97,3 @@ def made_before(pod: Pod, claims: Iterable[ResourceClaim]) -> ResourceClaim | No
         ):
             return claim
     return None
-
-
-def may_ask_for_devices(pod: Pod) -> bool:
-    """Return whether the pod asks for a resource that devices could stand for."""
-    return "/" in "".join(_resource_names(pod))
-
-
-def _resource_names(pod: Pod) -> Iterator[str]:
-    """All that the pod asks for, without the amounts, which take longer to add up."""
-    for container in (*pod.spec.init_containers, *pod.spec.containers):
-        yield from container.resources.requests
-    if pod.spec.resources is not None:
-        yield from pod.spec.resources.requests
-    yield from pod.spec.overhead
