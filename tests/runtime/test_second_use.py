@@ -53,6 +53,20 @@ def test_the_last_value_that_was_used_once_is_there_until_the_next_one() -> None
     assert (cache.get("a"), size_of(cache, "b")) == (None, 2)
 
 
+def test_a_second_use_counts_after_thousands_of_others() -> None:
+    cache, keys = cache_of(10**6), range(10_000)
+    assert not any(cache.put(key, Value(1)) for key in keys)
+    assert all(cache.put(key, Value(1)) for key in keys)
+
+
+def test_hashes_of_what_was_used_once_are_forgotten_at_last() -> None:
+    cache = cache_of(10**6)
+    cache.put("a", Value(1))
+    for key in range(50_000):
+        cache.put(key, Value(1))
+    assert not cache.put("a", Value(1))
+
+
 def test_to_be_found_is_a_use() -> None:
     cache = cache_of(100)
     cache.put("a", Value(1))

@@ -85,5 +85,5 @@ def _counted(template: Pod, rules: ResourceRules) -> tuple[PodUsage, ClassKey, A
 
 def _class_key(pod: Pod) -> ClassKey:
     meta = pod.metadata
-    labels = tuple(chain.from_iterable(sorted(meta.labels.items())))
+    labels = tuple(chain.from_iterable(sorted(meta.labels.items()))) if meta.labels else ()
     return meta.namespace, labels, meta.deletion_timestamp is not None

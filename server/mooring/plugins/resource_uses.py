@@ -65,7 +65,8 @@ class ResourceUse:
 
 def listed_requests(amounts: Mapping[str, int], names: Iterable[str]) -> Requests:
     """Return the amounts (billionths) of the listed resources."""
-    return tuple([(name, _counted(name, amounts.get(name, 0))) for name in names])
+    counted = [(name, amounts.get(name, 0)) for name in names]
+    return tuple([(name, millis(nanos) if name == CPU else units(nanos)) for name, nanos in counted])
 
 
 def resource_uses(requests: Requests, nodes: NodeView, *, non_zero: bool) -> Iterator[ResourceUse]:
@@ -117,7 +118,3 @@ def columns_and_places(nodes: NodeView) -> tuple[Columns, Places]:
     table, at = nodes.table, nodes.at
     places = (at.start, _NO_ROWS) if isinstance(at, slice) else (0, at)
     return (table.allocatable, table.requested, table.non_zero_requested), places
-
-
-def _counted(name: str, nanos: int) -> int:
-    return millis(nanos) if name == CPU else units(nanos)

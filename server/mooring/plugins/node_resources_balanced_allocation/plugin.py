@@ -94,7 +94,7 @@ class NodeResourcesBalancedAllocation(
         return self._rated(state.get(_PRE_SCORE, tuple) or self._requests(pod), nodes)
 
     def rating(self, pod: Pod) -> NodeRating:
-        requests = self._requests(pod)
+        requests = self._listed(pod)
         if not any(amount for _, amount in requests):
             return lambda _nodes, _weight, _totals: None
         compiled = self._compiled(requests)
@@ -119,10 +119,12 @@ class NodeResourcesBalancedAllocation(
         It can't where no loop is compiled, other than two resources count or others than those that each node
         has, or an amount is too large.
         """
-        asked = [(FIXED_ROWS.get(name, -1), request) for _, name, request in counted_requests(requests)]
-        if not self._improves or len(asked) != 2 or min(asked)[0] < 0:
+        asked: list[int] = []
+        for _, name, request in counted_requests(requests):
+            asked += FIXED_ROWS.get(name, -1), request
+        if not self._improves or len(asked) != 4 or -1 in asked[::2]:
             return lambda _nodes, _weight, _totals: False
-        both = np.array(asked, np.int64)
+        both = np.array(asked, np.int64).reshape(2, 2)
 
         def rate(nodes: NodeView, weight: int, totals: Int32s) -> bool:
             add = add_improvements.over(nodes)

@@ -127,7 +127,7 @@ class NodeResourcesFit(
         return self._scored(self._scored_requests(pod) if requests is None else requests, nodes)
 
     def rating(self, pod: Pod) -> NodeRating:
-        requests, checked = self._scored_requests(pod), ((PODS, 1), *self._checked_requests(pod))
+        requests, checked = self._requests_to_score(pod), ((PODS, 1), *self._requests_to_check(pod))
         compiled = self._compiled(requests, checked)
 
         def rate(nodes: NodeView, weight: int, totals: Int32s) -> None:

@@ -124,6 +124,7 @@ class ChangeTracker:
             if changes is None or self.count > most:
                 self._begin()
             else:
+                self._log.extend_from(self.version, changes)
                 self._read(changes)
             rows = self._log.since(version) if version >= 0 else None
             return Changes(self.version, self.generation, rows)

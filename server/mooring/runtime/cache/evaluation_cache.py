@@ -50,8 +50,8 @@ class Template(msgspec.Struct, frozen=True):
         cached: Their evaluation.
         selected_keys: The label keys that selectors named when it was found: as long as it is these,
             other labels are read by no plugin.
-        decides: Whether decisions about them come from this evaluation whatever else is in the cluster: none
-            names its node, and none can have claims.
+        plain: Whether they name no node and can't have claims, so that decisions about them come from this
+            evaluation.
         node: The only node that they can go to, while the evaluation is of pods that may go anywhere; "" when
             they may as well.
         apart: The parts of the profile, while the evaluation is of pods without claims; None when it isn't.
@@ -60,7 +60,7 @@ class Template(msgspec.Struct, frozen=True):
     kind: PodKind
     cached: CachedEvaluation
     selected_keys: frozenset[str]
-    decides: bool = False
+    plain: bool = False
     node: str = ""
     apart: Apart | None = None
 
@@ -106,11 +106,11 @@ class EvaluationCache:
         """
         asked = self._asked(pod, profile)
         template = self._known(pod, asked)
-        if template is not None and template.decides:
+        if template is not None and template.plain:
             return template
-        decides = _decides(pod, profile)
-        like = None if decides else self._like(pod, profile)
-        return like or template or self._made(pod, profile, asked, decides=decides)
+        plain = _is_plain(pod)
+        like = None if plain or profile.samples else self._like(pod, profile)
+        return like or template or self._made(pod, profile, asked, plain=plain)
 
     def find(self, pod: Pod, profile: Profile) -> Template:
         """Return the template of ``pod``, with its signature.
@@ -120,7 +120,7 @@ class EvaluationCache:
             PluginFailureError: A plugin failed to sign the pod.
         """
         asked = self._asked(pod, profile)
-        return self._known(pod, asked) or self._made(pod, profile, asked, decides=_decides(pod, profile))
+        return self._known(pod, asked) or self._made(pod, profile, asked, plain=_is_plain(pod))
 
     def _like(self, pod: Pod, profile: Profile) -> Template | None:
         """Return the template of ``pod`` with the evaluation of those without its claims, or its node; None
@@ -155,14 +155,14 @@ class EvaluationCache:
         self._evaluations.use(template.cached)
         return template
 
-    def _made(self, pod: Pod, profile: Profile, asked: _Asked, *, decides: bool) -> Template:
+    def _made(self, pod: Pod, profile: Profile, asked: _Asked, *, plain: bool) -> Template:
         """Return what ``find`` returns of a pod that is not known, and remember it from its second use on."""
         key, labels, keys = asked
         if len(key[1]) > _MAX_POD_BYTES:
             raise NotCachedError(Bypass.LARGE_POD)
         own = {"name": "", "uid": "", "resource_version": "", "creation_timestamp": None}
         bare = replace(pod, metadata=replace(pod.metadata, labels=labels, **own))
-        signature = self._signer.sign(bare, profile)
+        signature = self._signer.sign(bare, profile, claims=not plain)
         if signature is None:
             raise NotCachedError(Bypass.EXTENDER if profile.extenders_for(pod) else Bypass.UNSIGNED)
         cached = self._evaluations.get(signature.whole)
@@ -170,7 +170,7 @@ class EvaluationCache:
         if cached is None:
             cached = self._new(bare, signature, _OBJECT_BYTES * len(key[1]))
             again = self._evaluations.put(signature.whole, cached)
-        template = Template(self.cluster.kind_of(pod, remember=again), cached, keys, decides)
+        template = Template(self.cluster.kind_of(pod, remember=again), cached, keys, plain)
         if again:
             self._remember(key, template)
         return template
@@ -196,6 +196,6 @@ class EvaluationCache:
         return CachedEvaluation(cluster, tracker, pod, static, resources, pod_bytes)
 
 
-def _decides(pod: Pod, profile: Profile) -> bool:
-    """Return what ``Template.decides`` says; where not all nodes are looked at, no evaluation is shared."""
-    return profile.samples or not (may_have_claims(pod) or named_node(pod))
+def _is_plain(pod: Pod) -> bool:
+    """Return what ``Template.plain`` says."""
+    return not (may_have_claims(pod) or named_node(pod))

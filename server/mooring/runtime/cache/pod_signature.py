@@ -153,9 +153,10 @@ class Signer:
         self._apart: dict[tuple[str, frozenset[str]], Apart] = {}
         self._halves: dict[tuple[str, frozenset[Plugin[Any]]], tuple[ResourcePlugins, Profile]] = {}
 
-    def sign(self, pod: Pod, profile: Profile) -> Signature | None:
+    def sign(self, pod: Pod, profile: Profile, *, claims: bool = True) -> Signature | None:
         """Return the signature of ``pod``, which has no name; None when answers about it can't be cached.
 
+        Without ``claims`` it is known that the pod can't have any.
         A plugin says so, or an extender is interested in the pod: what that answers, mooring can't foresee.
 
         Raises:
@@ -164,7 +165,7 @@ class Signer:
         if profile.extenders_for(pod):
             return None
         plugins = self._of(profile)
-        signers = plugins.signers if may_have_claims(pod) else plugins.without_claims
+        signers = plugins.signers if claims else plugins.without_claims
         shape = self._shape(pod, profile, signers, plugins.by_resources)
         if shape is None:
             return None

@@ -24,7 +24,7 @@ class Rejections:
     """
 
     def __init__(self, capacity: int) -> None:
-        self._statuses: dict[Status, int] = {SUCCESS: UNKNOWN}
+        self._statuses: dict[Status, int] = {}
         self._capacity = capacity
         self._codes = self._resource_ids = _NONE
 
@@ -51,6 +51,7 @@ class Rejections:
         """``rows`` (int32[K]) in the states ``resource_ids`` said ``codes``, which index ``statuses``."""
         if self._codes is _NONE:
             self._codes, self._resource_ids = np.zeros((2, self._capacity), np.int32)
+            self._statuses[SUCCESS] = UNKNOWN
         known = self._statuses
         lookup = np.array([known.setdefault(status, len(known)) for status in statuses], np.int32)
         self._resource_ids[rows], self._codes[rows] = resource_ids, lookup[codes]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from mooring.framework import Int32s
-from mooring.framework.state import ClusterState
+from mooring.framework.state import ClusterState, RowChange
 
 _LENGTH = 1 << 14
 """Changes that are remembered. Between two pods of one template there may be one of each of thousands others;
@@ -37,13 +39,24 @@ class RowLog:
             return None
         return self._rows[self._end - count : self._end].copy()
 
+    def extend_from(self, version: int, changes: Sequence[RowChange]) -> None:
+        """Write ``changes``, all after ``version``, unless they don't follow on what was written."""
+        if version == self.version:
+            self._extend(changes)
+
     def _write(self) -> None:
         now = self._state.version
         if now == self.version:
             return
         changes = self._state.changes_since(self.version)
-        self.version = now
-        if changes is None or len(changes) > _LENGTH:
+        if changes is None:
+            self.version, self._end = now, 0
+        else:
+            self._extend(changes)
+
+    def _extend(self, changes: Sequence[RowChange]) -> None:
+        self.version += len(changes)
+        if len(changes) > _LENGTH:
             self._end = 0
             return
         if self._end + len(changes) > len(self._rows):

@@ -23,11 +23,13 @@ class Counted(Protocol):
 
 Value = TypeVar("Value", bound=Counted)
 
-_MAX_HASHES = 1 << 12
-"""Hashes of what was used once; then all of them are forgotten."""
+_MAX_HASHES = 1 << 14
+"""So many hashes of what was used once last are remembered, and as many before them may be: a second use
+counts as one also after so many other keys. They take 3 MB at most."""
 
-_MEASURED_EACH = 16
-"""Values grow after they were put in, so all of them are measured again each time this many were added."""
+_MEASURED_EACH, _MEASURED_SHARE = 16, 8
+"""Values grow after they were put in, so all are measured again each time this many were added, or one for so
+many."""
 
 
 class SecondUseCache(Generic[Value]):
@@ -50,6 +52,7 @@ class SecondUseCache(Generic[Value]):
         self._newest: tuple[Hashable, Value] | None = None
         # By hash: two keys with the same one keep a value too many, which does no harm.
         self._used_once: set[int] = set()
+        self._used_before: set[int] = set()
         self._unmeasured = 0
 
     def __len__(self) -> int:
@@ -84,13 +87,13 @@ class SecondUseCache(Generic[Value]):
         self.use(value)
         with self._lock:
             mark = hash(key)
-            again = key in self._values or mark in self._used_once
+            again = key in self._values or mark in self._used_once or mark in self._used_before
             if again:
                 self._values[key], self._newest = value, None
                 dropped = self._trim()
             else:
                 if len(self._used_once) >= _MAX_HASHES:
-                    self._used_once.clear()
+                    self._used_before, self._used_once = self._used_once, set()
                 self._used_once.add(mark)
                 self._newest = key, value
                 dropped = False
@@ -102,14 +105,15 @@ class SecondUseCache(Generic[Value]):
         """Forget every value."""
         with self._lock:
             self._values.clear()
-            self._used_once.clear()
+            self._used_once, self._used_before = set(), set()
             self._newest = None
         self._dropped()
 
     def _trim(self) -> bool:
         """Keep to the budget; whether anything was dropped."""
         self._unmeasured += 1
-        if self._unmeasured < min(_MEASURED_EACH, len(self._values)):
+        count = len(self._values)
+        if self._unmeasured < min(max(_MEASURED_EACH, count // _MEASURED_SHARE), count):
             return False
         self._unmeasured = 0
         sizes = {key: value.nbytes for key, value in self._values.items()}
