@@ -73,7 +73,7 @@ def batch(*names: str, **labels: str) -> BatchRecord:
 
 
 def names(journal: DecisionJournal, after: int, limit: int = 100, **where: Any) -> list[str]:
-    found, _ = journal.after(after, limit, DecisionFilter(**where))
+    found = journal.after(after, limit, DecisionFilter(**where)).decisions
     return [one.name for _, one in found]
 
 
@@ -102,8 +102,8 @@ def test_what_comes_after_a_number(after: int, limit: int, expected: list[str], 
     journal = DecisionJournal()
     for entry in (record("a"), batch("b", "c"), record("d")):
         journal.add(entry)
-    found, at = journal.after(after, limit)
-    assert ([one.name for _, one in found], at) == (expected, looked)
+    found, at, missed = journal.after(after, limit)
+    assert ([one.name for _, one in found], at, missed) == (expected, looked, 0)
 
 
 @pytest.mark.parametrize(
@@ -182,6 +182,19 @@ def test_the_oldest_go_when_the_budget_is_used_up() -> None:
     assert names(journal, 0) == [f"p{number}" for number in range(journal.first, 1_001)]
 
 
+def test_what_was_forgotten_is_missed_once() -> None:
+    journal = DecisionJournal(10 * (RECORD_BYTES + PodSizes().size([make_pod("template")])))
+    after, seen, missed = 0, 0, 0
+    for number in range(200):
+        journal.add(record(f"p{number}"))
+        if number % 40 == 39:
+            found, after, more = journal.after(after, 3)
+            seen, missed = seen + len(found), missed + more
+    rest = journal.after(after, 1_000)
+    assert missed > 0
+    assert seen + missed + len(rest.decisions) + rest.missed == journal.last == 200
+
+
 def test_large_pods_leave_room_for_fewer_decisions() -> None:
     small, large = (make_pod("p", metadata={"annotations": {"a": "x" * size}}) for size in (10, 20_000))
     kept = []
@@ -241,7 +254,7 @@ def test_whoever_reads_while_others_write_misses_nothing_that_is_kept() -> None:
         writer.start()
     seen, at = [], 0
     while at < 4_500:
-        found, at = journal.after(at, 100)
+        found, at, _ = journal.after(at, 100)
         seen += [seq for seq, _ in found]
     for writer in writers:
         writer.join()

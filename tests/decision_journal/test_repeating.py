@@ -62,7 +62,7 @@ def test_attempts_of_groups_are_made_again(of: PodGroup, placed: int) -> None:
     made, journal, repeater = scheduled(2, 2)
     made.add(of, *(member(f"m{number}") for number in range(5)))
     made.add(node("later", 8))
-    noted = [one for _, one in journal.after(0, 5)[0]]
+    noted = [one for _, one in journal.after(0, 5).decisions]
     assert sum(bool(one.node) for one in noted) == placed
     assert {one.details.group.key for one in noted if one.details.group} == {("default", "g")}
     again = [repeater.repeat(seq, Unhurried()) for seq in range(1, 6)]

@@ -13,8 +13,9 @@ import threading
 import time
 from bisect import bisect_right
 from collections.abc import Iterator
-from itertools import count
+from itertools import chain, count
 from operator import attrgetter
+from typing import NamedTuple
 
 import msgspec
 
@@ -45,6 +46,20 @@ Entry = Record | BatchRecord
 
 Numbered = tuple[int, Record]
 """A decision with its number."""
+
+
+class Passage(NamedTuple):
+    """Decisions that come after a number, in order.
+
+    Attributes:
+        decisions: The decisions.
+        looked: Up to which number was looked at.
+        missed: How many were forgotten before they could be looked at.
+    """
+
+    decisions: list[Numbered]
+    looked: int
+    missed: int
 
 
 class _Run(msgspec.Struct, eq=False):
@@ -149,20 +164,22 @@ class DecisionJournal:
 
     def after(
         self, seq: int, limit: int, where: DecisionFilter | None = None, before: int | None = None
-    ) -> tuple[list[Numbered], int]:
-        """Return the first decisions after ``seq``, in order, and up to which number was looked at."""
+    ) -> Passage:
+        """Return the first decisions after ``seq``."""
         found: list[Numbered] = []
-        looked = min(max(seq, self.first - 1), self.last)
-        for first, entry in self.entries_after(seq):
+        runs = self._runs_from(seq + 1)
+        missed = max(0, runs[0].first - 1 - seq) if runs else 0
+        looked = min(seq + missed, self.last)
+        for first, entry in chain.from_iterable(run.after(seq) for run in runs):
             for number, record in _numbered(first, entry, where):
                 if before is not None and number >= before:
-                    return found, before - 1
+                    return Passage(found, before - 1, missed)
                 if number > seq:
                     found.append((number, record))
                     if len(found) == limit:
-                        return found, number
+                        return Passage(found, number, missed)
             looked = first + (len(entry) if isinstance(entry, BatchRecord) else 1) - 1
-        return found, looked
+        return Passage(found, looked, missed)
 
     def newest(
         self, limit: int, where: DecisionFilter | None = None, before: int | None = None

@@ -81,7 +81,7 @@ class DecisionServicer(DecisionServiceServicer):
         limit = _limit(request.limit, MOST_LISTED)
         seconds = request.wait.ToNanoseconds() / 1e9
         _check_wait(request, seconds)
-        journal, rejected = decisions.journal, False
+        journal, rejected, missed = decisions.journal, False, 0
         before = request.before_seq if request.HasField("before_seq") else None
         after = request.after_seq if request.HasField("after_seq") else None
         if after is None:
@@ -89,19 +89,20 @@ class DecisionServicer(DecisionServiceServicer):
             found, looked = journal.newest(limit, where, before), last
         else:
             end = time.monotonic() + seconds
-            found, looked = journal.after(after, limit, where, before)
+            found, looked, missed = journal.after(after, limit, where, before)
             if not found and seconds:
                 with self._turn_to_wait() as may:
                     rejected = not may
                     while may and not found and (left := end - time.monotonic()) > 0 and context.is_active():
                         journal.wait(looked, min(left, 1.0))
-                        found, looked = journal.after(looked, limit, where)
+                        found, looked, more = journal.after(looked, limit, where)
+                        missed += more
         return pb.ListDecisionsResponse(
             decisions=[self._message(decisions, *one) for one in found],
             next_after_seq=looked,
             first_seq=journal.first,
             last_seq=journal.last,
-            missed_count=0 if after is None else max(0, journal.first - 1 - after),
+            missed_count=missed,
             dropped_count=journal.dropped,
             journal_id=journal.id,
             wait_refused=rejected,
