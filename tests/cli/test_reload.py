@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -20,12 +18,10 @@ from mooring.runtime.profiles.registry import new_in_tree_registry
 from mooring.telemetry.metrics import Metrics
 from mooring.telemetry.reload_metrics import ReloadMetrics
 from mooring.testing import make_pod
-from mooring.v1 import objects_pb2
-from mooring.v1 import scheduling_service_pb2 as pb
 from mooring.v1.plugin_service_pb2 import ListProfilesRequest
 from mooring.v1.plugin_service_pb2_grpc import PluginServiceStub
-from mooring.v1.scheduling_service_pb2_grpc import SchedulingServiceStub
-from tests.cli.commands import fetch, scoring, serving, write_config
+from tests.cli.commands import scoring, serving, write_config
+from tests.cli.reloading import in_order, reload
 from tests.process import until
 
 CATALOG = new_in_tree_registry().catalog()
@@ -167,50 +163,30 @@ def test_its_own_pod_is_found_by_namespace_and_host_name(
     assert own_pod(state, tmp_path / "absent") is None
 
 
-@contextmanager
-def asking(stub: SchedulingServiceStub, hashes: list[str], threads: int = 2) -> Iterator[None]:
-    """Decisions without a pause; a call that fails ends in the list, too."""
-    stop = threading.Event()
-    whole = objects_pb2.KubernetesObject(json=b'{"metadata":{"name":"p","uid":"u"}}')
-    request = pb.FilterRequest(pod=objects_pb2.PodSource(object=whole))
-
-    def ask() -> None:
-        while not stop.is_set():
-            try:
-                hashes.append(stub.Filter(request).provenance.configuration_hash)
-            except grpc.RpcError as error:
-                hashes.append(str(error))
-
-    asking = [threading.Thread(target=ask) for _ in range(threads)]
-    for each in asking:
-        each.start()
-    try:
-        yield
-    finally:
-        stop.set()
-        for each in asking:
-            each.join()
-
-
 def test_no_call_fails_while_the_file_of_a_server_changes(tmp_path: Path) -> None:
+    """Each decision is made by the configuration of before or that of after; a bad file changes nothing."""
+    found = reload(tmp_path, changes=4)
+    assert found.failed == []
+    assert in_order(found)
+    assert {one for seen in found.seen for one in seen} == set(found.known)
+    assert found.rejected == 4
+
+
+def test_an_earlier_configuration_is_still_known(tmp_path: Path) -> None:
     file = tmp_path / "c.yaml"
     known = [weights(file)]
     with (
         serving(tmp_path, "--config", file) as server,
         grpc.insecure_channel(server.address("grpc")) as channel,
     ):
-        metrics = f"http://{server.address('metrics')}/metrics"
-        seen: list[str] = []
-        with asking(SchedulingServiceStub(channel), seen):
-            for weight in (2, 3):
-                known.append(weights(tmp_path / "new", weight))
-                (tmp_path / "new").replace(file)
-                until(lambda: seen[-1:] == known[-1:], "the new configuration")
-            file.write_text("profiles: [")
-            until(lambda: b"mooring_config_reload_success 0.0" in fetch(metrics)[1], "the rejection")
-            count = len(seen)
-            until(lambda: len(seen) > count + 10, "more answers")
         plugins = PluginServiceStub(channel)
+        for weight in (2, 3):
+            known.append(weights(tmp_path / "new", weight))
+            (tmp_path / "new").replace(file)
+            until(
+                lambda: plugins.ListProfiles(ListProfilesRequest()).configuration_hash == known[-1],
+                "the new configuration",
+            )
         earlier = plugins.ListProfiles(ListProfilesRequest(configuration_hash=known[0]))
         now = plugins.ListProfiles(ListProfilesRequest())
         with pytest.raises(grpc.RpcError) as unknown:
@@ -219,6 +195,3 @@ def test_no_call_fails_while_the_file_of_a_server_changes(tmp_path: Path) -> Non
     assert (earlier.configuration_hash, now.configuration_hash) == (known[0], known[-1])
     assert earlier.profiles[0].configuration_json != now.profiles[0].configuration_json
     assert info_of(unknown.value).reason == "CONFIGURATION_NOT_FOUND"
-    assert set(seen) == set(known)
-    assert list(dict.fromkeys(seen)) == known
-    assert seen[-1] == known[-1]
