@@ -69,6 +69,31 @@ def test_a_table_of_decisions_shows_names_as_text(capsys: pytest.CaptureFixture[
     assert "0/2 nodes are available: 2 Insufficient cpu." in found.out
 
 
+def test_a_wide_table_says_more(capsys: pytest.CaptureFixture[str], server: str) -> None:
+    found = call(capsys, "decisions", "--server", server, "--pod", "web", "-o", "wide", "--limit", "1")
+    head, row = found.out.splitlines()
+    assert head.split()[7:] == ["PROFILE", "ATTEMPT", "FEASIBLE", "TOOK"]
+    assert row.split()[-3:-1] == ["default-scheduler", "2/2"]
+
+
+def test_where_there_is_no_decision_it_is_said(capsys: pytest.CaptureFixture[str], server: str) -> None:
+    found = call(capsys, "decisions", "--server", server, "--pod", "nobody")
+    assert (found.code, found.out, found.err) == (
+        0,
+        "",
+        "mooring: no decision was made yet, or none matches\n",
+    )
+
+
+def test_more_decisions_than_a_call_lists_are_asked_for_in_pages(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], server: str
+) -> None:
+    monkeypatch.setattr("mooring.cli.decisions.PAGE", 2)
+    for limit, expected in ((1, [4]), (3, [2, 3, 4]), (4, [1, 2, 3, 4]), (9, [1, 2, 3, 4])):
+        found = call(capsys, "decisions", "--server", server, "-o", "json", "--limit", str(limit))
+        assert [each["seq"] for each in json.loads(found.out)] == expected
+
+
 def test_a_table_of_decisions_fits_a_terminal(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from mooring.app.embedding import Option
 from mooring.cli import remote
 from mooring.cli.flags import SERVER, Commands, Flags, add_output, add_verbosity, pod_key
-from mooring.cli.output import EXIT_OK, print_document
+from mooring.cli.output import EXIT_OK, complain, print_document
 from mooring.cli.selection import add_selection, selection_of
 from mooring.cli.values import count, one_of, positive
 
@@ -22,11 +22,17 @@ if TYPE_CHECKING:
 WAIT_SECONDS = 15
 """How long a call of ``--watch`` waits for the next decision."""
 
+PAGE = 1_000
+"""The most decisions that a call lists."""
+
 RETRY_SECONDS = 1.0
 """The pause when the server lets no more callers wait."""
 
 RESULTS = ("scheduled", "unschedulable", "error", "failed")
 COLUMNS = ("SEQ", "TIME", "POD", "KIND", "RESULT", "NODE", "WHY")
+TABLES = ("table", "wide")
+WIDE = ("PROFILE", "ATTEMPT", "FEASIBLE", "TOOK")
+"""Further columns of ``-o wide``."""
 
 
 def add(commands: Commands) -> None:
@@ -38,7 +44,7 @@ def add(commands: Commands) -> None:
     _add_filter(flags.group("Filter flags"))
     flags.add("limit", "COUNT", "50", "how many, the newest ones", positive)
     flags.switch("watch", "go on with the next decisions until Ctrl-C")
-    add_output(flags)
+    add_output(flags, "wide")
     add_verbosity(flags)
     parser.set_defaults(run=run)
 
@@ -61,11 +67,14 @@ def run(args: argparse.Namespace, _options: tuple[Option, ...]) -> int:
     from mooring.v1 import decision_service_pb2 as pb
 
     where = _filter(args)
-    found = remote.decide(args, "ListDecisions", pb.ListDecisionsRequest(filter=where, limit=args.limit))
+    found = remote.decide(
+        args, "ListDecisions", pb.ListDecisionsRequest(filter=where, limit=min(args.limit, PAGE))
+    )
+    newest = [*_before(args, where, found.decisions), *found.decisions]
     if not args.watch:
-        _print_all(args.output, found.decisions)
+        _print_all(args.output, newest)
         return EXIT_OK
-    _print_each(args.output, found.decisions)
+    _print_each(args.output, newest)
     journal, after = found.journal_id, found.next_after_seq
     while True:
         request = pb.ListDecisionsRequest(filter=where, after_seq=after)
@@ -81,6 +90,20 @@ def run(args: argparse.Namespace, _options: tuple[Option, ...]) -> int:
         after = found.next_after_seq
         if found.wait_refused:
             time.sleep(RETRY_SECONDS)
+
+
+def _before(
+    args: argparse.Namespace, where: pb.DecisionFilter, page: Sequence[pb.Decision]
+) -> list[pb.Decision]:
+    """Return the decisions before those of ``page``, as many as ``--limit`` still asks for."""
+    from mooring.v1 import decision_service_pb2 as pb
+
+    earlier: list[pb.Decision] = []
+    while len(page) == PAGE and (left := args.limit - PAGE - len(earlier)) > 0:
+        request = pb.ListDecisionsRequest(filter=where, before_seq=page[0].seq, limit=min(left, PAGE))
+        page = remote.decide(args, "ListDecisions", request).decisions
+        earlier = [*page, *earlier]
+    return earlier
 
 
 def document_of(decision: pb.Decision) -> dict[str, Any]:
@@ -151,21 +174,27 @@ def _filter(args: argparse.Namespace) -> pb.DecisionFilter:
 
 
 def _print_all(form: str, decisions: Sequence[pb.Decision]) -> None:
-    if form == "table":
-        _print_table(decisions)
+    if form in TABLES and not decisions:
+        complain("no decision was made yet, or none matches")
+    elif form in TABLES:
+        _print_table(decisions, wide=form == "wide")
     else:
         print_document(form, [document_of(each) for each in decisions])
 
 
-def _print_table(decisions: Sequence[pb.Decision]) -> None:
+def _print_table(decisions: Sequence[pb.Decision], *, wide: bool) -> None:
     from mooring.cli.console import print_line, put, table_of
     from mooring.cli.tables.names import ShortNames
 
     nodes = {name for each in decisions for name in (each.node, each.nominated_node) if name}
-    names = ShortNames.of(nodes)
+    names = ShortNames.of(nodes, whole=wide)
     today = datetime.now(UTC).date()
-    rows = [(str(each.seq), _time_of_day(each, today), *_row(each, names.short)[2:]) for each in decisions]
-    put(table_of(COLUMNS, rows))
+    rows: list[tuple[str, ...]] = [
+        (str(each.seq), _time_of_day(each, today), *_row(each, names.short)[2:]) for each in decisions
+    ]
+    if wide:
+        rows = [(*row, *_more(each)) for row, each in zip(rows, decisions, strict=True)]
+    put(table_of((*COLUMNS, *WIDE) if wide else COLUMNS, rows), wide=wide)
     if names.ending:
         print_line(f"the names of nodes go on with {names.ending}")
 
@@ -175,7 +204,7 @@ def _print_each(form: str, decisions: Iterable[pb.Decision]) -> None:
     from mooring.serving.logs import printable
 
     for each in decisions:
-        if form == "table":
+        if form in TABLES:
             print(printable("  ".join(_row(each))), flush=True)
         else:
             print(json.dumps(document_of(each), ensure_ascii=False), flush=True)
@@ -200,6 +229,16 @@ def _row(decision: pb.Decision, short: Callable[[str], str] = str) -> tuple[str,
         result_of(decision),
         short(decision.node) or (f"({short(decision.nominated_node)})" if decision.nominated_node else ""),
         why,
+    )
+
+
+def _more(decision: pb.Decision) -> tuple[str, ...]:
+    """Return what ``-o wide`` shows besides."""
+    return (
+        decision.provenance.profile,
+        str(decision.attempt or ""),
+        f"{decision.feasible_count}/{decision.evaluated_count}",
+        f"{decision.duration.ToNanoseconds() / 1e6:.1f}ms",
     )
 
 
