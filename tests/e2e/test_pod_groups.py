@@ -15,9 +15,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import grpc
 import pytest
 
-from tests.process import wait_until
+from mooring.v1 import decision_service_pb2 as pb
+from mooring.v1.decision_service_pb2_grpc import DecisionServiceStub
+from tests.process import free_port, wait_until
 
 from . import objects
 from .api import Api
@@ -240,6 +243,37 @@ def test_a_group_makes_room_and_says_so(
         assert {event["note"] for event in told} == {f"Preempted by podgroup {uid} on node cluster"}
         assert {event["related"]["kind"] for event in told} == {"PodGroup"}
         assert "Pod group is waiting for preemption" in running.output()
+
+
+def test_what_was_decided_for_each_pod_of_a_group_is_made_again(
+    control_plane: ControlPlaneWithGroups, api: Api, tmp_path: Path
+) -> None:
+    """Each Event about a pod has its decision, which comes out the same with its group afterwards."""
+    for name in ("a", "b"):
+        api.create(objects.node(name))
+    address = f"127.0.0.1:{free_port()}"
+    listening = (GROUP_GATES, f"--grpc-listen={address}")
+    kubeconfig = control_plane.kubeconfig("mooring")
+    with (
+        MooringScheduler(tmp_path, kubeconfig, ALONE, *listening),
+        grpc.insecure_channel(address) as channel,
+    ):
+        for gang in (Gang("fits", 4, fits=True), Gang("large", 5, fits=False)):
+            api.call("POST", GROUPS, gang.group())
+            api.create_all(gang.pods())
+        for number in range(4):
+            api.wait_bound(f"fits-{number}")
+        wait_until(lambda: condition(api, "large")[0] == "False", "the group to be rejected")
+        decisions = DecisionServiceStub(channel)
+        noted = decisions.ListDecisions(pb.ListDecisionsRequest(limit=100)).decisions
+        kept = [one for one in noted if one.kind == pb.DECISION_KIND_SCHEDULE]
+        again = [decisions.ExplainAt(pb.ExplainAtRequest(seq=one.seq)) for one in kept]
+        assert [list(each.differences) for each in again] == [[]] * len(kept)
+        results = {one.pod.name: one.result for one in kept}
+        assert results == {
+            **{f"fits-{number}": pb.DECISION_RESULT_SCHEDULED for number in range(4)},
+            **{f"large-{number}": pb.DECISION_RESULT_UNSCHEDULABLE for number in range(5)},
+        }
 
 
 def test_bad_groups_hold_up_nobody(control_plane: ControlPlaneWithGroups, api: Api, tmp_path: Path) -> None:
