@@ -2,9 +2,10 @@
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, expect
 
 from tests.cli.commands import serving
 from tests.web.live import web
@@ -13,10 +14,16 @@ pytestmark = pytest.mark.browser
 
 
 @pytest.fixture(scope="module")
-def sample(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The page of a server on the sample cluster, as `mooring run` starts both."""
-    folder = tmp_path_factory.mktemp("sample")
-    with serving(folder) as server, web(folder, server.address("grpc")) as url:
+def sample_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a server on the sample cluster."""
+    with serving(tmp_path_factory.mktemp("server")) as server:
+        yield server.address("grpc")
+
+
+@pytest.fixture(scope="module")
+def sample(tmp_path_factory: pytest.TempPathFactory, sample_server: str) -> Iterator[str]:
+    """The page of that server, as `mooring run` starts both."""
+    with web(tmp_path_factory.mktemp("sample"), sample_server) as url:
         yield url
 
 
@@ -55,3 +62,54 @@ def test_a_process_that_is_gone_is_marked(page: Page, sample: str) -> None:
     )
     page.goto(sample)
     expect(page.get_by_role("alert")).to_contain_text("unreachable")
+
+
+FOCUSED = """() => {
+  let at = document.activeElement;
+  while (at?.shadowRoot?.activeElement) at = at.shadowRoot.activeElement;
+  return [at.getAttribute("role") ?? "", at.textContent.trim()];
+}"""
+
+
+def tab_to(page: Page, *, role: str = "", name: str = "") -> None:
+    """Press Tab until what has this role or text has the focus."""
+    for _ in range(60):
+        page.keyboard.press("Tab")
+        found, text = page.evaluate(FOCUSED)
+        if (role and found == role) or (name and text == name):
+            return
+    raise AssertionError(f"no {role or name} gets the focus")
+
+
+def test_the_same_without_a_mouse_under_a_prefix(
+    browser: Browser, tmp_path: Path, sample_server: str
+) -> None:
+    """Dark, and as an ingress shows it: below a path of its own."""
+    with web(tmp_path, sample_server, "--path-prefix", "/mooring") as url:
+        context = browser.new_context(color_scheme="dark", viewport={"width": 900, "height": 700})
+        page = context.new_page()
+        page.goto(f"{url}mooring")
+        expect(page.get_by_role("link", name="Ask about them")).to_be_visible()
+        tab_to(page, name="Ask about them")
+        page.keyboard.press("Enter")
+        expect(page.get_by_role("link", name="default/web-3")).to_be_visible()
+        tab_to(page, role="grid")
+        page.keyboard.press("ArrowDown")
+        page.keyboard.press("Enter")
+        sentence = page.get_by_text(re.compile("default/web-3 goes to worker-a1"))
+        expect(sentence).to_be_visible()
+        grid = page.get_by_role("grid", name="Nodes and what each plugin says")
+        tab_to(page, role="grid")
+        while grid.evaluate("element => !element.matches(':focus')"):
+            tab_to(page, role="grid")
+        for key in ("ArrowDown", "ArrowDown", "ArrowDown", "Enter"):
+            page.keyboard.press(key)
+        expect(page.get_by_role("region", name="control-plane-1")).to_be_visible()
+        assert "/mooring/" in page.url
+        context.close()
+
+
+def test_a_filter_that_is_none_says_so_and_nothing_goes_on_loading(page: Page, sample: str) -> None:
+    page.goto(f"{sample}#/decisions?selector=a===b")
+    expect(page.get_by_role("alert")).to_contain_text("'a===b' is none of KEY=VALUE")
+    expect(page.get_by_text("Loading")).to_have_count(0)

@@ -118,7 +118,7 @@ export class Decisions extends LitElement {
         >
       </form>
       ${this.error ? failed(this.error, () => this.begin()) : nothing}
-      ${decisionGrid("Decisions, the newest first", this.shown, this.loaded ? "No decision yet, or none that matches." : "Loading …")}
+      ${decisionGrid("Decisions, the newest first", this.shown, this.error ? "Nothing was listed." : this.loaded ? "No decision yet, or none that matches." : "Loading …")}
     </div>`;
   }
 
