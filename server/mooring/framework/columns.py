@@ -93,6 +93,8 @@ class LabelColumn:
         wanted = {self.id_of(value) for value in values} - {ABSENT}
         if len(wanted) == 1:
             return np.equal(self.ids[rows], wanted.pop())
+        if not wanted:
+            return np.zeros(len(self.ids[rows]), np.bool_)
         return self._lookup(self._at(rows), wanted)
 
     def exists(self, rows: Int32s | slice) -> Bools:

@@ -72,6 +72,8 @@ class PodClasses:
         if selector.nothing:
             return np.zeros(capacity, np.int64)
         matching = self._matching(selector.requirements, namespaces, terminating=terminating)
+        if not matching.any():
+            return np.zeros(capacity, np.int64)
         classes, rows = self.placed
         # Clipped, as classes may have come since they were matched.
         found = rows[np.flatnonzero(matching.take(classes, mode="clip"))]

@@ -54,6 +54,8 @@ class Worth(ScoreCounts):
             [only] = counts
             add_between(only.topology.ids, only.counts, weight, totals)
             return
+        if not counts:
+            return
         rows, worth = np.arange(len(totals), dtype=np.int32), np.zeros(len(totals), np.int64)
         for count in timely(counts):
             worth += count.counts.take(count.topology.ids[: len(totals)])

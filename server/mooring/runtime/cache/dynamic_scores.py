@@ -73,6 +73,8 @@ class DynamicScores:
         self._static = static
         self._view = NodeView(cluster.snapshot, static.rows)
         self._cycle_states = CycleStates(cluster, pod, static.dynamic.evaluating)
+        # What was written for the static scores need not be found out again.
+        self._cycle_states.keep(static.cycle_state.clone(), static.version)
         self._raters = _Raters.of(static.dynamic)
         self._noted = False
         self._version = -1
