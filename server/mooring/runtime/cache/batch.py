@@ -111,9 +111,10 @@ class CachedBatch:
         try:
             cluster.assume_alike(pod, template.kind, names[:count], uids[:count], rows)
         except BaseException:
-            cached.placed(-1)
+            cached.placed(-1, template.kind)
             raise
-        cached.placed(versions[taken_in])
+        if taken_in:
+            cached.placed(versions[taken_in], template.kind)
         self._cache.counts.hits += count - 1
         nodes, choices = cluster.snapshot.nodes.names, self.choices
         choices.names += [nodes[row] for row in rows]

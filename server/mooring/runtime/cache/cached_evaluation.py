@@ -97,13 +97,8 @@ class CachedEvaluation:
             self._start = start
             return
         try:
-            moved = self._tracker.read(self.version)
-            rows = moved.rows
-            if rows is None or self.version < 0 or not self._static_is_true(moved):
-                self._begin(moved, calls)
-            elif len(rows):
-                self._take_in(rows, calls)
-                self.version = moved.version
+            if not (self.current() and self.static.is_true(self._tracker, self.version)):
+                self._read(calls)
             if dynamic and self._dynamic is not None:
                 self._dynamic.update(self.version, self._totals, calls, start)
             self._start = start
@@ -112,6 +107,16 @@ class CachedEvaluation:
             if not (isinstance(error, NotCachedError) and error.reason is Bypass.NEEDS_PLUGINS):
                 self.version = -1
             raise
+
+    def _read(self, calls: Calls) -> None:
+        """Take in what changed of the static and the resource scores."""
+        moved = self._tracker.read(self.version)
+        rows = moved.rows
+        if rows is None or self.version < 0 or not self._static_is_true(moved):
+            self._begin(moved, calls)
+        elif len(rows):
+            self._take_in(rows, calls)
+            self.version = moved.version
 
     def select(self, seed: int, uid: str) -> Selected | None:
         """Select the node for the pod with ``uid``; None when none is feasible."""
@@ -154,7 +159,24 @@ class CachedEvaluation:
         if not asks_later and self._ranking is not None and self.static.order is None:
             return self._select_alike(seed, uids, kind.usage)
         selected = self.select(seed, uids[0])
-        return [selected] if selected is not None else [], 0
+        if selected is None:
+            return [], 0
+        followed = self._dynamic is not None and self._follow(selected.row, kind.usage)
+        return [selected], int(followed)
+
+    def _follow(self, row: int, usage: PodUsage) -> bool:
+        """Take in that a pod which takes ``usage`` comes to ``row``, but for dynamic scores; return whether
+        its new resource score is known, and so it was.
+        """
+        resource_ids, values = self._tracker.resource_ids.data, self._resources.values.data
+        resource_id = self._tracker.next_ids(usage).get(resource_ids[row])
+        if resource_id is None or resource_id >= len(values) or values[resource_id] == UNKNOWN:
+            return False
+        value, resource_ids[row] = values[resource_id], resource_id
+        if value == OUT:
+            self._feasible -= 1
+        self._totals.data[row] = OUT if value == OUT else self._base.data[row] + value
+        return True
 
     def _select_alike(self, seed: int, uids: Sequence[str], usage: PodUsage) -> tuple[list[Selected], int]:
         """As ``select_batch``, up to the pod after which a plugin has to be called."""
@@ -179,9 +201,10 @@ class CachedEvaluation:
             ranking.put(row, OUT if value == OUT else base[row] + value)
         return selected, len(selected)
 
-    def placed(self, version: int) -> None:
+    def placed(self, version: int, kind: PodKind) -> None:
         """All is true for ``version``, with the pods of ``select_batch`` in their places; -1 = nothing is."""
-        self.version = self._tracker.version = version
+        self.version = version
+        self._tracker.placed(version, kind)
 
     def _sampled(self, order: Int32s, seed: int, uid: str) -> Selected:
         """Select the best of those that are found first, scored as if there were no others."""

@@ -129,6 +129,15 @@ class ChangeTracker:
             rows = self._log.since(version) if version >= 0 else None
             return Changes(self.version, self.generation, rows)
 
+    def placed(self, version: int, kind: PodKind) -> None:
+        """Take in pods of ``kind`` whose rows have their ids already, up to ``version``; -1 = start over.
+
+        The caller holds the state's lock.
+        """
+        if version >= 0 and kind.affinity_key is not None:
+            self._note_affinity(version, kind)
+        self.version = version
+
     def forget(self) -> None:
         """Start over with the next call."""
         with self._state.lock:
@@ -207,15 +216,18 @@ class ChangeTracker:
             elif row == UNPLACED or not amount:
                 continue
             elif record.kind.affinity_key is not None:
-                self._affinities.append((version, record.kind))
-                self._move(Part.AFFINITIES, version)
+                self._note_affinity(version, record.kind)
             if row != UNPLACED:
                 once = record is not None and amount > 0 and row not in unnumbered
                 unnumbered[row] = record.kind.usage if once and record is not None else None
-        if len(self._affinities) > 2 * _MAX_AFFINITIES:
+        self.version += len(changes)
+
+    def _note_affinity(self, version: int, kind: PodKind) -> None:
+        if len(self._affinities) >= 2 * _MAX_AFFINITIES:
             self._affinities_since = self._affinities[-_MAX_AFFINITIES - 1][0]
             self._affinities = self._affinities[-_MAX_AFFINITIES:]
-        self.version += len(changes)
+        self._affinities.append((version, kind))
+        self._move(Part.AFFINITIES, version)
 
     def _move(self, part: Part, version: int) -> None:
         self._moved[part] = version

@@ -138,8 +138,8 @@ class CachedDecisions:
             try:
                 cluster.assume(pod, cluster.snapshot.nodes.names[selected.row], template.kind)
             except BaseException:
-                cached.placed(-1)
+                cached.placed(-1, template.kind)
                 raise
             if taken_in:
-                cached.placed(cluster.version)
+                cached.placed(cluster.version, template.kind)
         return selected
