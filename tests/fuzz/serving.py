@@ -19,6 +19,7 @@ from mooring.app.local_client import LocalContext
 from mooring.cluster.decoding import decode_json
 from mooring.cluster.kinds import KINDS, ClusterObject
 from mooring.framework.errors import MooringError, PluginFailureError
+from mooring.service import decisions
 from mooring.service.calls import reading
 from mooring.service.calls.errors import failure_of
 from mooring.service.calls.memory import MemoryBudget, Share, body_budget_bytes
@@ -202,10 +203,11 @@ def _context() -> Any:
 @contextmanager
 def serving() -> Iterator[Served]:
     """A server with a state of its own."""
-    # What is counted in large requests alone is counted in all of them, and no node is filled pod by pod.
+    # What is counted in large requests alone is counted in all; no node is filled pod by pod, no call waits.
     with (
         patch.object(reading, "SMALL_BYTES", 0),
         patch.object(capacity, "MOST_PLACED", 20),
+        patch.object(decisions, "LONGEST_WAIT_SECONDS", 0.2),
         world(push=True) as served,
     ):
         yield Served(served)
