@@ -35,7 +35,7 @@ def fake() -> Iterator[FakeApiServer]:
 def test_pods_are_bound_and_sigterm_ends_it_in_order(fake: FakeApiServer, tmp_path: Path) -> None:
     fake.add(*(pending(f"p-{number}") for number in range(30)), pod_manifest("foreign"))
     fake.add(pending("nowhere", nodeSelector={"absent": "label"}))
-    with scheduler(fake, tmp_path) as started:
+    with scheduler(fake, tmp_path, "--v=2") as started:
         until(lambda: all(node_of(fake, f"p-{number}") for number in range(30)), "30 bindings")
         until(lambda: len(fake.all("Event")) == 31, "an event for each of its pods")
         assert lease(fake)["holderIdentity"]

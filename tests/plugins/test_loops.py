@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from mooring.framework import CycleState, Int64s, NodeTable, NodeView, PodTable, Snapshot
 from mooring.framework.internal import REJECTED
 from mooring.plugins import domain_totals, loops
-from mooring.plugins.loops import FEWEST_CALLS, FEWEST_NODES, loop, wait_for_compiler
+from mooring.plugins.loops import FEWEST_CALLS, FEWEST_NODES, compile_ahead, loop, wait_for_compiler
 from mooring.plugins.node_resources_balanced_allocation.plugin import NodeResourcesBalancedAllocation
 from mooring.plugins.node_resources_fit.plugin import NodeResourcesFit
 from mooring.testing import make_pod
@@ -142,3 +142,13 @@ def test_totals_by_domain_are_those_of_numpy(
         patch.setattr(loops.Loop, "for_rows", lambda _loop, _count, _of=0: None)
         for compiled, plain in zip(looped, answers(), strict=True):
             np.testing.assert_array_equal(compiled, plain)
+
+
+def test_who_decides_all_day_has_them_compiled_before() -> None:
+    view, same = nodes(0, 1, 1, lacking=False), loop("(int64,)")(lambda number: number)
+    compile_ahead(FEWEST_NODES - 1)
+    assert same.over(view) is None
+    compile_ahead(FEWEST_NODES)
+    compiled = same.over(view)
+    assert compiled is not None
+    assert compiled(7) == 7

@@ -36,6 +36,7 @@ from mooring.config.defaults import KUBE_SCHEDULER_LEASE
 from mooring.config.show import dump, plain
 from mooring.framework.errors import InvalidArgumentError
 from mooring.framework.handle import Unchallenged
+from mooring.plugins.loops import compile_ahead
 from mooring.runtime.commit.binding_cycle import BindingCycle
 from mooring.runtime.commit.clock import SystemClock
 from mooring.runtime.commit.committer import Committer
@@ -111,6 +112,7 @@ def run_scheduler(
         log_configuration(parts.core.configuration, configured=bool(options.engine.config), scheduling=True)
         if not _came_true(lambda: parts.source.synced, stop):
             return True
+        compile_ahead(len(parts.core.state.snapshot.nodes))
         if parts.election is not None:
             parts.election.start()
             running.callback(parts.election.stop)

@@ -13,6 +13,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, Generic, TypeVar
+from weakref import WeakSet
 
 from mooring.framework import NodeView
 
@@ -27,6 +28,7 @@ T = TypeVar("T")
 log = logging.getLogger(__name__)
 
 _compiler = ThreadPoolExecutor(1, "compiler")
+_loops: WeakSet[Loop[Any]] = WeakSet()
 
 
 class Loop(Generic[T]):
@@ -62,9 +64,14 @@ class Loop(Generic[T]):
         if self._compiling is None:
             self._calls += 1
             if self._calls >= FEWEST_CALLS:
-                # Two threads may come here at once; then it is compiled twice.
-                self._compiling = _compiler.submit(self._compile)
+                self.begin_compiling()
         return None
+
+    def begin_compiling(self) -> None:
+        """Have it compiled in the compiler's thread, unless that was asked for before."""
+        if self._compiling is None:
+            # Two threads may come here at once; then it is compiled twice.
+            self._compiling = _compiler.submit(self._compile)
 
     def _compile(self) -> None:
         if find_spec("numba") is None:
@@ -81,7 +88,24 @@ class Loop(Generic[T]):
 
 def loop(types: str) -> Callable[[Callable[..., T]], Loop[T]]:
     """Make the function below a ``Loop`` over arguments of these types."""
-    return lambda function: Loop(types, function)
+
+    def made(function: Callable[..., T]) -> Loop[T]:
+        _loops.add(found := Loop(types, function))
+        return found
+
+    return made
+
+
+def compile_ahead(nodes: int) -> None:
+    """Have all loops compiled for a cluster of so many nodes if they are of use there, and wait for that.
+
+    For a process that decides all day: while the compiler works it holds the interpreter's lock for most of
+    the time, so that for two seconds everything else takes several times as long.
+    """
+    if nodes >= FEWEST_NODES:
+        for found in tuple(_loops):
+            found.begin_compiling()
+        wait_for_compiler()
 
 
 def wait_for_compiler() -> None:
