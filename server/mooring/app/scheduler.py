@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 import threading
 import time
@@ -65,6 +66,9 @@ log = logging.getLogger("mooring.start")
 LEASE = "mooring"
 """The lease unless a flag or the configuration names one."""
 
+YOUNG_OBJECTS = 10_000
+"""How many more objects there are when the garbage collector looks for cycles; a pod leaves some fifty."""
+
 LOOK_SECONDS = 0.05
 """Between two looks whether something that takes its time has happened."""
 
@@ -113,6 +117,7 @@ def run_scheduler(
         if not _came_true(lambda: parts.source.synced, stop):
             return True
         compile_ahead(len(parts.core.state.snapshot.nodes))
+        _settle_memory()
         if parts.election is not None:
             parts.election.start()
             running.callback(parts.election.stop)
@@ -343,6 +348,13 @@ def _came_true(condition: Callable[[], bool], stop: threading.Event) -> bool:
             return True
         stop.wait(LOOK_SECONDS)
     return False
+
+
+def _settle_memory() -> None:
+    """Let the garbage collector look no more at what is there: a large cluster, which is here to stay."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(YOUNG_OBJECTS, *gc.get_threshold()[1:])
 
 
 def _schedule(scheduler: Scheduler, give_up: Callable[[], None]) -> None:
