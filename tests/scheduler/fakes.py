@@ -41,12 +41,9 @@ class FakeClock:
         self.time += seconds
 
 
-def by_priority(first: QueuedEntity, second: QueuedEntity) -> bool:
+def by_priority(entity: QueuedEntity) -> tuple[int, float]:
     """PrioritySort's order."""
-    return (-(first.sorted_as.spec.priority or 0), first.queued_at) < (
-        -(second.sorted_as.spec.priority or 0),
-        second.queued_at,
-    )
+    return -(entity.sorted_as.spec.priority or 0), entity.queued_at
 
 
 def new_queue(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
@@ -21,6 +21,8 @@ from mooring.framework.errors import InvalidArgumentError
 from mooring.runtime.assembly import ProfileBuilder
 from mooring.runtime.profiles.profiles import Profiles
 from mooring.runtime.profiles.registry import new_in_tree_registry
+from mooring.scheduler.assembly import sorted_by
+from mooring.scheduler.queue.queued_pod import QueuedPod
 from mooring.testing import make_node, make_pod
 
 from .world import World, configuration
@@ -77,10 +79,30 @@ def test_profiles_of_other_names_need_a_restart() -> None:
         w.scheduler.check_profiles(others)
 
 
-def test_another_order_of_the_queue_needs_a_restart() -> None:
-    w = World()
+def backwards(w: World) -> Profiles:
     plugins = {"queueSort": {"disabled": [{"name": "*"}], "enabled": [{"name": "Backwards"}]}}
     document = configuration((), ("default-scheduler",))
     document["profiles"][0].setdefault("plugins", {}).update(plugins)
+    return without_plugins(w, document)
+
+
+def test_another_order_of_the_queue_needs_a_restart() -> None:
+    w = World()
     with pytest.raises(InvalidArgumentError, match="queueSort"):
-        w.scheduler.check_profiles(without_plugins(w, document))
+        w.scheduler.check_profiles(backwards(w))
+
+
+@pytest.mark.parametrize(
+    ("made", "wanted"),
+    [
+        pytest.param(without_plugins, [3, 1, 2], id="by a key"),
+        pytest.param(backwards, [3, 2, 1], id="by comparing"),
+    ],
+)
+def test_the_queue_is_in_the_order_of_its_plugin(
+    made: Callable[[World], Profiles], wanted: list[int]
+) -> None:
+    pods = {1: make_pod("p1"), 2: make_pod("p2"), 3: make_pod("p3", spec={"priority": 1})}
+    waiting = [QueuedPod(pod, queued_at=float(number)) for number, pod in pods.items()]
+    waiting.sort(key=sorted_by(made(World())["default-scheduler"]))
+    assert [int(item.queued_at) for item in waiting] == wanted

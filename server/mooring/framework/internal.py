@@ -187,6 +187,14 @@ class RoomCounter(ABC):
         """
 
 
+class KeyedSort(ABC):
+    """Orders pods by a key, which is taken once, in place of comparing them again and again."""
+
+    @abstractmethod
+    def sort_key(self, pod: Pod, queued: float) -> tuple[int, float]:
+        """Return the key of ``pod``, queued then; ``less`` holds where the first has a lower one."""
+
+
 class PlacesTogether(ABC):
     """Places some pods only together with the others of their group."""
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
+from functools import cmp_to_key, partial
 from typing import Any
 
 from mooring.decisions.decisions import Decisions
 from mooring.framework import Clock, ClusterApi, Pod, PreEnqueuePlugin, Status
 from mooring.framework.handle import Leadership
 from mooring.framework.interface import PreemptingPlugin
+from mooring.framework.internal import KeyedSort
 from mooring.framework.releases import Gates
 from mooring.runtime.commit.committer import Committer
 from mooring.runtime.cycle.earlier_group_cycle import PREEMPTION_GATE
@@ -32,7 +33,7 @@ from mooring.scheduler.queue import (
     groups_wait,
     rules_of,
 )
-from mooring.scheduler.queue.heap import Less
+from mooring.scheduler.queue.heap import Order
 from mooring.scheduler.queue.scheduling_queue import LONGEST_WAIT_SECONDS
 from mooring.scheduler.recorder import EventRecorder
 from mooring.scheduler.scheduler import Scheduler, Wake
@@ -173,7 +174,15 @@ def ask_pre_enqueue(
     return engine.calls(profile).call(enabled.name, "PreEnqueue", enabled.plugin.pre_enqueue, pod)
 
 
-def sorted_by(profile: Profile) -> Less:
-    """Return what says whether QueueSort takes the first of two before the second."""
-    less = profile.queue_sort[0].plugin.less
-    return lambda first, second: less(first.sorted_as, first.queued_at, second.sorted_as, second.queued_at)
+def sorted_by(profile: Profile) -> Order:
+    """Return the key by which QueueSort orders what waits."""
+    plugin = profile.queue_sort[0].plugin
+    if isinstance(plugin, KeyedSort):
+        key = plugin.sort_key
+        return lambda entity: key(entity.sorted_as, entity.queued_at)
+
+    def compare(one: tuple[Pod, float], other: tuple[Pod, float]) -> int:
+        return int(plugin.less(*other, *one)) - int(plugin.less(*one, *other))
+
+    ordered = cmp_to_key(compare)
+    return lambda entity: ordered((entity.sorted_as, entity.queued_at))

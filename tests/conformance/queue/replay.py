@@ -109,7 +109,7 @@ class Player:
             entry = HintedEvent(ClusterEvent(resource, action), self._hint(number))
             events.setdefault(plugin, []).append(entry)
         rules = QueueingRules([Gate("Gates", _gates), Gate("Lock", self._lock)], events)
-        self._queue = SchedulingQueue({PROFILE: rules}, _less, self, gates=gates)
+        self._queue = SchedulingQueue({PROFILE: rules}, _order, self, gates=gates)
 
     def now(self) -> float:
         return 1_700_000_000 + self.ticks / TICKS
@@ -292,8 +292,5 @@ def _gates(pod: Pod) -> Status:
     return Status.unresolvable("gated") if pod.spec.scheduling_gates else SUCCESS
 
 
-def _less(first: QueuedEntity, second: QueuedEntity) -> bool:
-    return (-(first.sorted_as.spec.priority or 0), first.queued_at) < (
-        -(second.sorted_as.spec.priority or 0),
-        second.queued_at,
-    )
+def _order(entity: QueuedEntity) -> tuple[int, float]:
+    return -(entity.sorted_as.spec.priority or 0), entity.queued_at

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from mooring.framework import Pod, QueueSortPlugin
+from mooring.framework.internal import KeyedSort
 from mooring.framework.upstream import Upstream
 
 
-class PrioritySort(QueueSortPlugin[None]):
+class PrioritySort(QueueSortPlugin[None], KeyedSort):
     """Higher priority first; among equals the one that was queued earlier. No priority counts as 0."""
 
     name = "PrioritySort"
     upstream = Upstream()
 
     def less(self, first: Pod, first_queued: float, second: Pod, second_queued: float) -> bool:
-        return (-(first.spec.priority or 0), first_queued) < (-(second.spec.priority or 0), second_queued)
+        return self.sort_key(first, first_queued) < self.sort_key(second, second_queued)
+
+    def sort_key(self, pod: Pod, queued: float) -> tuple[int, float]:
+        return -(pod.spec.priority or 0), queued

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from mooring.framework import Clock
-from mooring.scheduler.queue.heap import EntityHeap, Less
+from mooring.scheduler.queue.heap import EntityHeap, Order
 from mooring.scheduler.queue.queued_pod import QueuedEntity
 
 LONGEST_SHIFT = 62
@@ -29,16 +29,15 @@ class BackoffQueue:
     """Orders pods and groups by the end of their backoff. For one thread at a time.
 
     The end is cut to the whole second, so that pods whose backoffs end in the same second are tried in
-    the order of ``less``; the backoff lasts through that second. What isn't ``early``, such as pods that
+    the order of ``order``; the backoff lasts through that second. What isn't ``early``, such as pods that
     failed without having been rejected, is ordered by time alone, and never taken early.
     """
 
-    def __init__(self, clock: Clock, times: BackoffTimes, less: Less) -> None:
+    def __init__(self, clock: Clock, times: BackoffTimes, order: Order) -> None:
         self._clock = clock
         self._times = times
-        self._less = less
-        self._early = EntityHeap(self._early_less)
-        self._late = EntityHeap(lambda first, second: self.ends(first) < self.ends(second))
+        self._early = EntityHeap(lambda item: (self.ends(item), order(item)))
+        self._late = EntityHeap(self.ends)
 
     def __len__(self) -> int:
         return len(self._early) + len(self._late)
@@ -91,7 +90,3 @@ class BackoffQueue:
         while (item := heap.first()) is not None and not self.lasts(item):
             heap.remove(item.uid)
             yield item
-
-    def _early_less(self, first: QueuedEntity, second: QueuedEntity) -> bool:
-        first_ends, second_ends = self.ends(first), self.ends(second)
-        return first_ends < second_ends if first_ends != second_ends else self._less(first, second)

@@ -3,97 +3,78 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from heapq import heapify, heappop, heappush
+from typing import Any
 
 from mooring.scheduler.queue.queued_pod import QueuedEntity
 
-Less = Callable[[QueuedEntity, QueuedEntity], bool]
-"""True when the first goes before the second."""
+Order = Callable[[QueuedEntity], Any]
+"""The key by which they are ordered: what has the lowest goes first."""
+
+_FEWEST = 64
+"""Entries that are not worth clearing up for."""
 
 
 class EntityHeap:
-    """Queued entities by UID, the first in the order of ``less`` on top. For one thread at a time.
+    """Queued entities by UID, the first in the order of a key on top. For one thread at a time.
 
-    A binary heap that knows where each one is; the standard library's can't move one whose place changed.
+    What is taken out, or gets another place, leaves an entry behind that counts no more.
 
     Args:
-        less: Must give the same result for what is in the heap, unless ``put`` is called for it.
+        order: Must give the same key for what is in the heap, unless ``put`` is called for it.
     """
 
-    def __init__(self, less: Less) -> None:
-        self._less = less
-        self._items: list[QueuedEntity] = []
-        self._at: dict[str, int] = {}
+    def __init__(self, order: Order) -> None:
+        self._order = order
+        self._heap: list[tuple[Any, int, str]] = []
+        self._items: dict[str, tuple[int, QueuedEntity]] = {}
+        self._number = 0
 
     def __len__(self) -> int:
         return len(self._items)
 
     def __contains__(self, uid: str) -> bool:
-        return uid in self._at
+        return uid in self._items
 
     def __iter__(self) -> Iterator[QueuedEntity]:
         """Return them in no particular order."""
-        return iter(self._items)
+        return (item for _, item in self._items.values())
 
     def put(self, item: QueuedEntity) -> None:
         """Add it, or find its new place."""
-        at = self._at.get(item.uid)
-        if at is None:
-            at = len(self._items)
-            self._items.append(item)
-        self._settle(item, at)
+        self._number += 1
+        self._items[item.uid] = self._number, item
+        heappush(self._heap, (self._order(item), self._number, item.uid))
+        if len(self._heap) > 2 * len(self._items) + _FEWEST:
+            self._heap = [entry for entry in self._heap if self._counts(entry)]
+            heapify(self._heap)
 
     def get(self, uid: str) -> QueuedEntity | None:
         """Return the one with this UID."""
-        at = self._at.get(uid)
-        return None if at is None else self._items[at]
+        found = self._items.get(uid)
+        return None if found is None else found[1]
 
     def remove(self, uid: str) -> QueuedEntity | None:
         """Take it out; None when it isn't there."""
-        at = self._at.pop(uid, None)
-        if at is None:
-            return None
-        item, last = self._items[at], self._items.pop()
-        if last is not item:
-            self._settle(last, at)
-        return item
+        found = self._items.pop(uid, None)
+        return None if found is None else found[1]
 
     def first(self) -> QueuedEntity | None:
         """Return the one on top, which stays there."""
-        return self._items[0] if self._items else None
+        heap = self._heap
+        while heap and not self._counts(heap[0]):
+            heappop(heap)
+        return self._items[heap[0][2]][1] if heap else None
 
     def pop(self) -> QueuedEntity | None:
         """Take the one on top; None when there is none."""
-        return self.remove(self._items[0].uid) if self._items else None
+        item = self.first()
+        if item is not None:
+            heappop(self._heap)
+            del self._items[item.uid]
+        return item
 
-    def _settle(self, item: QueuedEntity, at: int) -> None:
-        """Put ``item`` where it belongs, beginning at the place ``at``.
-
-        What doesn't rise mostly belongs at the bottom, being what was there: to go down all the way and rise
-        from there takes half as many comparisons as looking at each step whether it has sunk enough.
-        """
-        risen = self._rise(item, at)
-        at = self._rise(item, self._bottom(at)) if risen == at else risen
-        self._items[at] = item
-        self._at[item.uid] = at
-
-    def _rise(self, item: QueuedEntity, at: int) -> int:
-        while at:
-            parent = (at - 1) // 2
-            above = self._items[parent]
-            if not self._less(item, above):
-                break
-            self._items[at] = above
-            self._at[above.uid] = at
-            at = parent
-        return at
-
-    def _bottom(self, at: int) -> int:
-        """Return the place at the bottom that is free after the first ones below ``at`` have risen."""
-        while (child := 2 * at + 1) < len(self._items):
-            if child + 1 < len(self._items) and self._less(self._items[child + 1], self._items[child]):
-                child += 1
-            below = self._items[child]
-            self._items[at] = below
-            self._at[below.uid] = at
-            at = child
-        return at
+    def _counts(self, entry: tuple[Any, int, str]) -> bool:
+        """Return whether an entry is the last one of its UID, which is still there."""
+        found = self._items.get(entry[2])
+        return found is not None and found[0] == entry[1]

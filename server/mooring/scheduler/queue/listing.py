@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, cmp_to_key
+from functools import cache
 
 from mooring.framework import ActionType, ClusterEvent, Pod
-from mooring.scheduler.queue.heap import Less
+from mooring.scheduler.queue.heap import Order
 from mooring.scheduler.queue.hints import QueueingRules
 from mooring.scheduler.queue.queued_pod import QueuedEntity, QueuedPod
 
@@ -36,12 +36,12 @@ class ListedPod:
 
 
 def list_pods(
-    waiting: Iterable[tuple[str, QueuedEntity]], rules: Mapping[str, QueueingRules], less: Less
+    waiting: Iterable[tuple[str, QueuedEntity]], rules: Mapping[str, QueueingRules], order: Order
 ) -> list[ListedPod]:
-    """Return the pods of what waits, each with its place: the active ones first, in the order of ``less``."""
+    """Return the pods of what waits, each with its place: the active ones first, in their order."""
     placed = list(waiting)
     active = [entity for place, entity in placed if place == "active"]
-    active.sort(key=cmp_to_key(lambda one, other: int(less(other, one)) - int(less(one, other))))
+    active.sort(key=order)
     others = [each for each in placed if each[0] != "active"]
     return [
         _listed(place, entity, item, rules[item.pod.spec.scheduler_name])

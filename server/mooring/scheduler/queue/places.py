@@ -11,7 +11,7 @@ from itertools import product
 
 from mooring.framework import Clock, KubeVersion
 from mooring.scheduler.queue.backoff import BackoffQueue, BackoffTimes
-from mooring.scheduler.queue.heap import EntityHeap, Less
+from mooring.scheduler.queue.heap import EntityHeap, Order
 from mooring.scheduler.queue.hints import QueueingRules, Strategy
 from mooring.scheduler.queue.pre_enqueue import ask_gates
 from mooring.scheduler.queue.queued_pod import QueuedEntity
@@ -46,15 +46,15 @@ class Places:
     def __init__(
         self,
         rules: Mapping[str, QueueingRules],
-        less: Less,
+        order: Order,
         clock: Clock,
         times: BackoffTimes,
         wake: Callable[[], None],
         incoming: Incoming,
         version: KubeVersion,
     ) -> None:
-        self.active = EntityHeap(less)
-        self.backoff = BackoffQueue(clock, times, less)
+        self.active = EntityHeap(order)
+        self.backoff = BackoffQueue(clock, times, order)
         self.unschedulable = UnschedulableEntities()
         self._rules = rules
         self._clock = clock

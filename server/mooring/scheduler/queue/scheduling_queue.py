@@ -17,7 +17,7 @@ from mooring.framework.releases import NEWEST, Gates
 from mooring.scheduler.queue.backoff import BackoffTimes
 from mooring.scheduler.queue.cluster_events import events_of, label_of
 from mooring.scheduler.queue.gathering import Gathering, groups_are_tried
-from mooring.scheduler.queue.heap import Less
+from mooring.scheduler.queue.heap import Order
 from mooring.scheduler.queue.hints import WILDCARD, QueueingRules, Strategy
 from mooring.scheduler.queue.in_flight import InFlight
 from mooring.scheduler.queue.listing import ListedPod, list_pods
@@ -62,7 +62,7 @@ class SchedulingQueue:
 
     Args:
         rules: By scheduler name, the profile's gates and events.
-        less: The order of active pods.
+        order: That of active pods.
         clock: The time.
         times: How long pods back off.
         gates: Which features of which release are on.
@@ -74,7 +74,7 @@ class SchedulingQueue:
     def __init__(
         self,
         rules: Mapping[str, QueueingRules],
-        less: Less,
+        order: Order,
         clock: Clock,
         *,
         times: BackoffTimes | None = None,
@@ -84,7 +84,7 @@ class SchedulingQueue:
         longest_wait: float = LONGEST_WAIT_SECONDS,
     ) -> None:
         self._rules = dict(rules)
-        self._less = less
+        self._order = order
         self._clock = clock
         self._gates = gates or Gates(NEWEST)
         self._longest_wait = longest_wait
@@ -93,7 +93,7 @@ class SchedulingQueue:
         self._flushed_once = version >= FLUSHED_ONCE_SINCE
         self._groups_are_tried = groups_are_tried(self._gates)
         self._incoming = incoming
-        self._places = Places(self._rules, less, clock, times or BackoffTimes(), wake, incoming, version)
+        self._places = Places(self._rules, order, clock, times or BackoffTimes(), wake, incoming, version)
         self._in_flight = InFlight()
         self._gathering = Gathering(self._places, clock, self._gates)
         now = clock.now()
@@ -305,7 +305,7 @@ class SchedulingQueue:
         """Return the pods that wait: by place, the active ones in the order in which they are tried."""
         with self._lock:
             waiting = list(self._places.placed())
-        return list_pods(waiting, self._rules, self._less)
+        return list_pods(waiting, self._rules, self._order)
 
     def in_flight(self) -> tuple[int, int]:
         """Return how many pods are in flight, and how many events are remembered for them."""
