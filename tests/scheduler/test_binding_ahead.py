@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from mooring.framework import BindOutcome, Pod
+from mooring.framework import SUCCESS, BindOutcome, CycleState, Pod, PreBindPlugin, ReservePlugin, Status
 from mooring.framework.errors import UnavailableError
-from mooring.framework.internal import BindingEnded
+from mooring.framework.internal import BindingEnded, SelectiveReserve
 from mooring.testing import make_node, make_pod
 
 from .test_expectation import Busy
@@ -145,3 +145,32 @@ def test_a_binding_comes_after_what_was_to_be_said_of_the_pod(monkeypatch: pytes
     written.set()
     world.settle()
     assert order == ["status", "binding"]
+
+
+def test_plugins_are_asked_about_those_alone_that_they_may_reserve_for() -> None:
+    asked: list[tuple[str, str]] = []
+
+    class Some(ReservePlugin[None], PreBindPlugin[None], SelectiveReserve):
+        name = "Some"
+
+        def reserves_for(self, pod: Pod) -> bool:
+            return pod.metadata.name == "mine"
+
+        def reserve(self, state: CycleState, pod: Pod, node_name: str) -> Status:
+            asked.append((pod.metadata.name, "reserve"))
+            return SUCCESS
+
+        def unreserve(self, state: CycleState, pod: Pod, node_name: str) -> None:
+            raise AssertionError("all are bound")
+
+        def pre_bind_pre_flight(self, state: CycleState, pod: Pod, node_name: str) -> Status:
+            asked.append((pod.metadata.name, "pre_flight"))
+            return Status.skip()
+
+        def pre_bind(self, state: CycleState, pod: Pod, node_name: str) -> Status:
+            raise AssertionError("it has nothing to do")
+
+    world = World(Some, nodes=[make_node("a")])
+    world.add(make_pod("mine"), make_pod("other"))
+    assert [world.cluster.node_of(name) for name in ("mine", "other")] == ["a", "a"]
+    assert asked == [("mine", "reserve"), ("mine", "pre_flight")]

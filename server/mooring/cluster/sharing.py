@@ -90,8 +90,10 @@ def _shared_pod(pod: Pod, check: Callable[[ClusterObject], None]) -> Pod:
     pod = _without_unread_volumes(pod)
 
     def checked(template: Pod) -> Pod:
-        check(template)
-        return _shared_template(template)
+        # Once it is shared, its spec mostly is one whose amounts are known.
+        new = _shared_template(template)
+        check(new)
+        return new
 
     template = _one(template_of(pod), checked)
     return of_template(template, pod.metadata, _text(pod.spec.node_name), pod.status.start_time)

@@ -167,13 +167,13 @@ def add_scores(scores: Int64s, rejected: Bools, weight: int, totals: Int32s) -> 
 
 
 class SelectiveReserve(ABC):
-    """Reserves something for some pods alone; the others of a batch are decided and reserved in one step,
-    without it.
+    """Reserves something for some pods alone. About others it is asked neither at Reserve nor before PreBind:
+    it has nothing to do for them, and those of a batch are decided and reserved in one step.
     """
 
     @abstractmethod
     def reserves_for(self, pod: Pod) -> bool:
-        """Return whether ``reserve`` may have anything to do for ``pod``, on any node."""
+        """Return whether ``reserve``, or ``pre_bind``, may have anything to do for ``pod``, on any node."""
 
 
 class RoomCounter(ABC):

@@ -293,9 +293,10 @@ class BindingCycle:
         record = snapshot.pods.get(reservation.uid)
         if record is None:
             raise pod_not_found(commit.pod)
-        reject_leaving(record.pod)
-        if record.pod.spec.node_name != commit.node_name:
-            raise bound_elsewhere(record.pod.key, record.pod.spec.node_name)
+        pod = record.pod
+        reject_leaving(pod)
+        if pod.spec.node_name != commit.node_name:
+            raise bound_elsewhere(pod.key, pod.spec.node_name)
 
     def _heard(self, change: ObjectChange) -> None:
         """Resolve a pod with a reservation soon when it was deleted or bound."""

@@ -57,6 +57,8 @@ class Commit:
         """Success, or the first rejection; then ``unreserve`` has to follow."""
         with calls.point("Reserve") as point:
             for enabled in self.profile.reserve:
+                if not reserves_for(enabled.plugin, self.pod):
+                    continue
                 answer = calls.call(enabled.name, "Reserve", enabled.plugin.reserve, *self._arguments)
                 if not (status := _said(enabled.name, "Reserve", answer)).ok:
                     point.status = status.code
@@ -96,6 +98,8 @@ class Commit:
         busy = []
         with calls.point("PreBindPreFlight") as point:
             for enabled in self.profile.pre_bind:
+                if not reserves_for(enabled.plugin, self.pod):
+                    continue
                 asked = enabled.plugin.pre_bind_pre_flight
                 answer = calls.call(enabled.name, "PreBindPreFlight", asked, *self._arguments)
                 status = _said(enabled.name, "PreBindPreFlight", answer)
@@ -192,6 +196,11 @@ class Commit:
     @property
     def _arguments(self) -> tuple[CycleState, Pod, str]:
         return self.cycle_state, self.pod, self.node_name
+
+
+def reserves_for(plugin: object, pod: Pod) -> bool:
+    """Return whether ``plugin`` may reserve anything for ``pod``; about others it is not asked."""
+    return not isinstance(plugin, SelectiveReserve) or plugin.reserves_for(pod)
 
 
 def _timed(timer: PointTimer, plugin: str, answer: BindOutcome | Callable[[], BindOutcome]) -> Committed:

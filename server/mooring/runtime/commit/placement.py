@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from mooring.framework import Pod, ReservePlugin, Status
-from mooring.framework.internal import SelectiveReserve
+from mooring.framework import Pod, Status
 from mooring.framework.state import ClusterState
 from mooring.runtime.commit.binding_cycle import BindingCycle
-from mooring.runtime.commit.extension_points import Committed
+from mooring.runtime.commit.extension_points import Committed, reserves_for
 from mooring.runtime.commit.reservations import Reservation, ReservedBatch
 from mooring.runtime.cycle.choice import Choice, PlacedColumns
 from mooring.runtime.cycle.plugin_calls import Progress
@@ -86,11 +84,7 @@ def count_plain(templates: Sequence[tuple[Pod, Profile]], indices: Sequence[int]
 
 def asks_nothing(pod: Pod, profile: Profile) -> bool:
     """Return whether pods like ``pod`` may be placed, and no Reserve plugin reserves anything for them."""
-    return _may_be_placed(pod) and not any(_reserves_for(enabled.plugin, pod) for enabled in profile.reserve)
-
-
-def _reserves_for(plugin: ReservePlugin[Any], pod: Pod) -> bool:
-    return plugin.reserves_for(pod) if isinstance(plugin, SelectiveReserve) else True
+    return _may_be_placed(pod) and not any(reserves_for(enabled.plugin, pod) for enabled in profile.reserve)
 
 
 def _may_be_placed(pod: Pod) -> bool:
