@@ -25,6 +25,8 @@ LEAVING = {"deletionTimestamp": "2026-01-01T00:00:00Z"}
 class Told:
     """Stands in for a queue: notes what it is told."""
 
+    heeds_events = False
+
     def __init__(self) -> None:
         self.calls: list[tuple[str, ...]] = []
         self.only: Callable[[Pod], bool] | None = None
@@ -137,3 +139,30 @@ def test_pods_that_are_there_already_are_told_of_first() -> None:
     state.apply("test", [Put(make_pod("later"))])
     changes.tell_queue()
     assert queue.count_pods()["active"] == 2
+
+
+PENDING, PLACED = make_pod("p"), make_pod("p", node="a")
+
+
+@pytest.mark.parametrize("rejected", [False, True], ids=["nothing waits", "a pod was rejected"])
+@pytest.mark.parametrize(
+    ("change", "always"),
+    [
+        pytest.param(ObjectChange("Pod", None, PENDING), True, id="a new pod"),
+        pytest.param(ObjectChange("Pod", PENDING, PENDING), True, id="a change of a pod that waits"),
+        pytest.param(ObjectChange("Pod", PENDING, PLACED), False, id="a pod that is bound"),
+        pytest.param(ObjectChange("Pod", PLACED, None), False, id="a pod that leaves its node"),
+        pytest.param(ObjectChange("Node", None, make_node("a")), False, id="a node"),
+        pytest.param(ObjectChange("PodGroup", None, object()), True, id="a group"),
+    ],
+)
+def test_what_helps_nobody_wakes_nobody(change: ObjectChange, always: bool, rejected: bool) -> None:
+    woken: list[None] = []
+    stand_in: Any = Told()
+    stand_in.heeds_events = rejected
+    gates = Gates(NEWEST)
+    feed = ChangeFeed(
+        stand_in, State(), {"default-scheduler"}, gates, NOBODY_WAITS, lambda: woken.append(None)
+    )
+    feed.note_change(change)
+    assert bool(woken) is (always or rejected)

@@ -288,3 +288,15 @@ class TestGates:
         assert names(queue) == ["good"]
         assert where(queue) == "gated"
         assert queue.count_rejections() == {("Gate", "default-scheduler"): 1}
+
+
+def test_a_pod_that_comes_back_rejected_heeds_events_and_wakes_who_tells_of_them() -> None:
+    woken: list[None] = []
+    queue = new_queue(FakeClock(), wake=lambda: woken.append(None))
+    queue.add_pod(make_pod())
+    item = popped(queue)
+    woken.clear()
+    assert not queue.heeds_events
+    queue.give_back(item, Rejection(frozenset({"Fit"})))
+    assert queue.heeds_events
+    assert woken

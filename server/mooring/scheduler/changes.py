@@ -61,9 +61,14 @@ class ChangeFeed:
                 self.note_change(ObjectChange("Pod", None, pod))
 
     def note_change(self, change: ObjectChange) -> None:
-        """Note a change of the state, as its listener; any thread."""
+        """Note a change of the state, as its listener; any thread.
+
+        Without a pod that it may help it can wait until something else wakes the thread that decides: the
+        watch tells of each pod that is bound, too.
+        """
         self._noted.append(change)
-        self._wake()
+        if self._queue.heeds_events or _is_of_the_queue(change):
+            self._wake()
 
     def tell_queue(self) -> None:
         """Tell the queue what was noted; one thread."""
@@ -139,6 +144,14 @@ class ChangeFeed:
     def _nomination_ended(self, pod: Pod) -> None:
         priority = pod.spec.priority or 0
         self._queue.move_pods(POD_LEFT, pod, None, lambda other: (other.spec.priority or 0) <= priority)
+
+
+def _is_of_the_queue(change: ObjectChange) -> bool:
+    """Return whether a change is of what waits, and not of what it may wait for."""
+    if change.kind == "Pod":
+        pod: Pod = change.new or change.old
+        return not pod.spec.node_name
+    return change.kind != "Node"
 
 
 def _log_node(change: ObjectChange) -> None:

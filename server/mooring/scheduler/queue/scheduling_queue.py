@@ -88,6 +88,7 @@ class SchedulingQueue:
         self._clock = clock
         self._gates = gates or Gates(NEWEST)
         self._longest_wait = longest_wait
+        self._wake = wake
         self._lock = threading.RLock()
         version = self._gates.version
         self._flushed_once = version >= FLUSHED_ONCE_SINCE
@@ -104,6 +105,11 @@ class SchedulingQueue:
         """Return how many pods that are alone, and groups, wait to be tried."""
         with self._lock:
             return len(self._places)
+
+    @property
+    def heeds_events(self) -> bool:
+        """Whether an event may move anything: a pod was rejected, or is gated. Waits for no lock."""
+        return len(self._places.unschedulable) > 0
 
     def add_pod(self, pod: Pod) -> None:
         """Add a new pod."""
@@ -193,6 +199,8 @@ class SchedulingQueue:
                     self._in_flight.end_attempt(item.uid)
                     self._gathering.add_pod(item, ATTEMPT_FAILED)
             self._in_flight.end_attempt(item.uid)
+            # What happened while nothing waited woke nobody, and may help this one.
+            self._wake()
 
     def end_attempt(self, uid: str) -> None:
         """End the attempt of a popped pod that does not come back."""
