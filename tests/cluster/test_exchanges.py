@@ -56,6 +56,7 @@ def exchanged(api: ApiServer, request: ApiRequest | None = None) -> Response | U
         pytest.param([CLOSING], 2, id="said to be the last one"),
         pytest.param([LENGTH, END], 2, id="an idle connection is closed"),
         pytest.param([LENGTH + LENGTH], 2, id="and one that nobody asked for"),
+        pytest.param([LENGTH + LENGTH[:5]], 2, id="and the beginning of one that nobody asked for"),
     ],
 )
 def test_an_answer_is_told(pieces: Sequence[bytes], connections: int) -> None:

@@ -36,17 +36,19 @@ class _Line:
 
     Attributes:
         socket: Never blocks; None once it is closed.
-        answer: What has come of the answer that is awaited; None = none is.
+        answer: What has come of the answer that is awaited, or of the last one.
+        awaited: Whether one is awaited.
         answered: Gets it.
         ends: When it is too late, on the monotonic clock.
     """
 
-    __slots__ = ("answer", "answered", "ends", "lock", "socket")
+    __slots__ = ("answer", "answered", "awaited", "ends", "lock", "socket")
 
     def __init__(self, connected: socket.socket) -> None:
         self.socket: socket.socket | None = connected
         self.lock = threading.Lock()
-        self.answer: WholeAnswer | None = None
+        self.answer = WholeAnswer()
+        self.awaited = False
         self.answered: Answered = _nobody
         self.ends = 0.0
 
@@ -115,7 +117,8 @@ class Exchanges:
                 except BaseException:
                     self._idle.append(line)
                     raise
-                line.answer, line.answered, line.ends = WholeAnswer(), answered, time.monotonic() + seconds
+                line.answer.begin_again()
+                line.awaited, line.answered, line.ends = True, answered, time.monotonic() + seconds
                 why = _sent(line.socket, message)
             if why:
                 self._give_up(line, why)
@@ -126,7 +129,7 @@ class Exchanges:
         self._closed = True
         for line in tuple(self._lines):
             with line.lock:
-                if line.answer is None:
+                if not line.awaited:
                     self._drop(line)
 
     def _add(self, connected: socket.socket) -> None:
@@ -150,39 +153,42 @@ class Exchanges:
             if (now := time.monotonic()) >= look_at:
                 look_at = now + TICK_SECONDS
                 for line in tuple(self._lines):
-                    if line.answer is not None and now > line.ends:
+                    if line.awaited and now > line.ends:
                         self._give_up(line, "the time for it is over")
         self._selector.close()
 
     def _take(self, line: _Line) -> None:
         """Take in what has come; a complete answer is handed on."""
+        answered: Answered = _nobody
+        response = None
         with line.lock:
-            answer = line.answer
+            answer, why = line.answer, ""
             try:
-                whole = line.socket is not None and _received(line.socket, answer)
+                if line.socket is None or not _received(line.socket, answer, line.awaited):
+                    return
             except (OSError, ProtocolError) as error:
                 why = f"{type(error).__name__}: {error}"
             else:
-                if not whole or answer is None:
-                    return
-                why, answered, line.answer = "", line.answered, None
+                headers = {} if answer.status < 300 else answer.headers
+                # Whoever takes the connection from among the idle ones uses its answer again.
+                response = Response(answer.status, headers, answer.body)
+                answered, line.awaited = line.answered, False
                 if answer.keep_alive and not self._closed:
                     self._idle.append(line)
                 else:
                     self._drop(line)
-        if why:
+        if response is None:
             self._give_up(line, why)
-        elif answer is not None:
-            headers = {} if answer.status < 300 else answer.headers
-            _tell(answered, Response(answer.status, headers, answer.body))
+        else:
+            _tell(answered, response)
 
     def _give_up(self, line: _Line, why: str) -> None:
         """Close a connection; the request that it carried has no answer."""
         with line.lock:
-            waited, line.answer = line.answer, None
+            waited, line.awaited = line.awaited, False
             answered = line.answered
             self._drop(line)
-        if waited is not None:
+        if waited:
             _tell(answered, unanswered(why))
 
     def _drop(self, line: _Line) -> None:
@@ -219,7 +225,7 @@ def _sent(connected: socket.socket, message: bytes) -> str:
     return "" if sent == len(message) else f"{sent} of {len(message)} bytes could be sent"
 
 
-def _received(connected: socket.socket, answer: WholeAnswer | None) -> bool:
+def _received(connected: socket.socket, answer: WholeAnswer, awaited: bool) -> bool:
     """Read what is there; return whether the answer is complete.
 
     Raises:
@@ -231,7 +237,7 @@ def _received(connected: socket.socket, answer: WholeAnswer | None) -> bool:
             data = connected.recv(READ)
         except _NOT_YET:
             return False
-        if answer is None:
+        if not awaited:
             raise ProtocolError("the connection ended, or an answer came without a request")
         answer.feed(data)
         if answer.complete:

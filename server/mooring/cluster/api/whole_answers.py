@@ -98,14 +98,18 @@ class WholeAnswer:
     """
 
     def __init__(self) -> None:
+        self._parser = HttpResponseParser(self)
+        self._headers: list[tuple[bytes, bytes]] = []
+        self._body: list[bytes] = []
+        self.begin_again()
+
+    def begin_again(self) -> None:
+        """Await the next answer of the connection, which is to be kept alive: a parser is dear."""
         self.complete = False
         self.keep_alive = False
         self.status = 0
         self.fields: list[tuple[bytes, bytes]] = []
         self.body = b""
-        self._parser = HttpResponseParser(self)
-        self._headers: list[tuple[bytes, bytes]] = []
-        self._body: list[bytes] = []
         self._head: int | None = 0
 
     @property
