@@ -116,8 +116,7 @@ def run_scheduler(
         log_configuration(parts.core.configuration, configured=bool(options.engine.config), scheduling=True)
         if not _came_true(lambda: parts.source.synced, stop):
             return True
-        compile_ahead(len(parts.core.state.snapshot.nodes))
-        _settle_memory()
+        _warm_up(len(parts.core.state.snapshot.nodes))
         if parts.election is not None:
             parts.election.start()
             running.callback(parts.election.stop)
@@ -350,8 +349,12 @@ def _came_true(condition: Callable[[], bool], stop: threading.Event) -> bool:
     return False
 
 
-def _settle_memory() -> None:
-    """Let the garbage collector look no more at what is there: a large cluster, which is here to stay."""
+def _warm_up(nodes: int) -> None:
+    """Do before the first decision what would slow down all others.
+
+    The garbage collector looks no more at what is there: a cluster of so many nodes, which is here to stay.
+    """
+    compile_ahead(nodes)
     gc.collect()
     gc.freeze()
     gc.set_threshold(YOUNG_OBJECTS, *gc.get_threshold()[1:])

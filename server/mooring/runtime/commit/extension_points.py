@@ -58,6 +58,7 @@ class Commit:
         with calls.point("Reserve") as point:
             for enabled in self.profile.reserve:
                 if not reserves_for(enabled.plugin, self.pod):
+                    calls.pass_over(enabled.name, "Reserve", 1)
                     continue
                 answer = calls.call(enabled.name, "Reserve", enabled.plugin.reserve, *self._arguments)
                 if not (status := _said(enabled.name, "Reserve", answer)).ok:
@@ -99,6 +100,7 @@ class Commit:
         with calls.point("PreBindPreFlight") as point:
             for enabled in self.profile.pre_bind:
                 if not reserves_for(enabled.plugin, self.pod):
+                    calls.pass_over(enabled.name, "PreBindPreFlight", 1)
                     continue
                 asked = enabled.plugin.pre_bind_pre_flight
                 answer = calls.call(enabled.name, "PreBindPreFlight", asked, *self._arguments)
