@@ -23,7 +23,6 @@ from mooring.framework.objects import Node, Pod
 from mooring.framework.pod_table import UNPLACED, PodRecord
 from mooring.recordings.encoding import EntryEncoder
 from mooring.recordings.segments import FORMAT_VERSION, SegmentWriter, segment_path
-from mooring.v1 import decision_service_pb2
 from mooring.v1 import recording_pb2 as pb
 from tests.bench.cluster import node, node_name
 from tests.bench.variety import DEPLOYMENTS, deployed
@@ -66,7 +65,7 @@ def _repeat(folder: Path) -> Sample:
 
 def write_lives(directory: Path, nodes: int, lives: int, at_once: int) -> Path:
     """A recording of so many pods of 50 Deployments, of which so many live at once."""
-    encoder = EntryEncoder(lambda *_: decision_service_pb2.Decision())
+    encoder = EntryEncoder(lambda *_: None)
     directory.mkdir(parents=True)
     writer = SegmentWriter(segment_path(directory, 1))
     header = pb.RecordingHeader(format_version=FORMAT_VERSION, kube_version="1.37")

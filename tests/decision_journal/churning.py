@@ -126,8 +126,8 @@ def change(dice: Random, w: World) -> None:
             w.state.discard(uid)
 
 
-def ask(dice: Random, servicers: Direct, number: int) -> None:
-    """Have something decided."""
+def ask(dice: Random, servicers: Direct, number: int, *, groups: bool = True) -> None:
+    """Have something decided, and with ``groups`` now and then some of these, which the state must have."""
     seed = dice.randrange(5)
     way = dice.random()
     pod = _pod(dice, f"p{number}")
@@ -142,7 +142,7 @@ def ask(dice: Random, servicers: Direct, number: int) -> None:
         )
     elif way < 0.65:
         servicers.scheduling.Preempt(pb.PreemptRequest(pod=sent(_pod(dice, f"p{number}", priority=9))))
-    elif way < 0.75:
+    elif way < 0.75 and groups:
         _ask_about_groups(dice, servicers, number, seed)
     else:
         names = [f"b{number}-{at}" for at in range(dice.randrange(2, 12))]

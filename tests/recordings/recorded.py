@@ -9,9 +9,9 @@ from pathlib import Path
 from random import Random
 
 from mooring.app.options import DecisionOptions
-from mooring.app.recording import encode_decision
 from mooring.recordings.limits import RecordingLimits
 from mooring.recordings.recorder import Recorded, Recorder
+from mooring.service.wire.decision_messages import write_decision
 from mooring.v1 import recording_pb2 as pb
 from tests.decision_journal.churning import NODES, ask, change, node_of
 from tests.service.backends import Direct, World, world
@@ -28,7 +28,7 @@ def recorder_of(
         state=w.state,
         journal_length=length,
         decisions=w.backend.decisions,
-        encode=encode_decision,
+        write_decision=write_decision,
         header=lambda: pb.RecordingHeader(
             kube_version=w.backend.kube_version, scheduler=pb.RECORDED_SCHEDULER_MOORING
         ),
@@ -60,7 +60,7 @@ def record_churn(
         assert w.backend.decisions is not None
         while w.backend.decisions.journal.last < count:
             change(dice, w)
-            ask(dice, servicers, w.backend.decisions.journal.last)
+            ask(dice, servicers, w.backend.decisions.journal.last, groups=False)
             pause()
 
 

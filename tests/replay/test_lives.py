@@ -24,7 +24,6 @@ from mooring.recordings.segments import FORMAT_VERSION, SegmentWriter, segment_p
 from mooring.replay.at_once import AtOnce
 from mooring.replay.lives import PlayedAttempt
 from mooring.testing import make_node, make_pod
-from mooring.v1 import decision_service_pb2
 from mooring.v1 import recording_pb2 as pb
 from tests.cli.commands import environment
 
@@ -40,7 +39,7 @@ Event = tuple[float, Node | Pod | str]
 def write(directory: Path, *events: Event) -> Path:
     """A recording in which this happens."""
     state, rows, pods = State(), 0, {}
-    encoder = EntryEncoder(lambda *_: decision_service_pb2.Decision())
+    encoder = EntryEncoder(lambda *_: None)
     writer = SegmentWriter(segment_path(directory, 1))
     header = pb.RecordingHeader(format_version=FORMAT_VERSION, kube_version="1.37")
     writer.add(pb.RecordingEntry(time_micros=START, header=header))

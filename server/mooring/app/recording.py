@@ -20,12 +20,10 @@ from mooring.cluster.api import ApiServer
 from mooring.cluster.sources import KubernetesSource
 from mooring.config.show import dump, plain
 from mooring.decisions.decisions import Decisions
-from mooring.decisions.records import Record
 from mooring.framework.errors import InvalidArgumentError
 from mooring.recordings.recorder import LOOK_SECONDS, Recorded, Recorder
-from mooring.service.wire.decision_messages import decision_message
+from mooring.service.wire.decision_messages import write_decision
 from mooring.telemetry.metrics import Metrics
-from mooring.v1 import decision_service_pb2 as decision_pb
 from mooring.v1 import recording_pb2 as pb
 
 
@@ -99,7 +97,7 @@ def _recorder(
         state=core.state,
         journal_length=RECORDED_CHANGES,
         decisions=decisions,
-        encode=encode_decision,
+        write_decision=write_decision,
         header=lambda: header_of(core, engine, scheduler),
         ready=ready,
     )
@@ -116,11 +114,6 @@ def header_of(
         configuration=dump(plain(core.configuration.document, hide=True)) if engine.config else "",
         scheduler=scheduler,
     )
-
-
-def encode_decision(seq: int, record: Record) -> decision_pb.Decision:
-    """Return a decision as a recording has it."""
-    return decision_message(seq, record, explained=False)
 
 
 class RecordingCollector(Collector):

@@ -29,20 +29,20 @@ _READ_BY_SCHEDULING = ("kubernetes.io", "k8s.io", "mooring.dev")
 
 _encode = msgspec.json.Encoder(enc_hook=dict).encode
 
-EncodeDecision = Callable[[int, Record], decision_pb.Decision]
-"""Makes the message of a numbered decision."""
+WriteDecision = Callable[[decision_pb.Decision, int, Record], None]
+"""Writes a numbered decision to an empty message."""
 
 
 class EntryEncoder:
     """Makes the entries of one file. For one thread.
 
     Args:
-        encode_decision: Makes the message of a decision.
+        write_decision: Writes a decision to its message.
         annotations: Write the values of all annotations, not just of those that scheduling may read.
     """
 
-    def __init__(self, encode_decision: EncodeDecision, *, annotations: bool = False) -> None:
-        self._encode_decision = encode_decision
+    def __init__(self, write_decision: WriteDecision, *, annotations: bool = False) -> None:
+        self._write_decision = write_decision
         self._annotations = annotations
         self._templates: dict[int, tuple[PodKind, int]] = {}
         self._last_template = 0
@@ -84,25 +84,27 @@ class EntryEncoder:
         number, fresh = self._template(record.kind)
         if fresh is not None:
             yield pb.RecordingEntry(time_micros=time, state_version=version, template=fresh)
-        yield pb.RecordingEntry(time_micros=time, state_version=version, pod=_pod_entry(record, number))
+        entry = pb.RecordingEntry(time_micros=time, state_version=version)
+        _write_pod(entry.pod, record, number)
+        yield entry
 
     def decision(
         self, seq: int, record: Record, pod: PodRecord | None, time: int
     ) -> Iterator[pb.RecordingEntry]:
         """Yield the entry of a decision, after the template of ``pod``, which the state may not have."""
-        message = pb.DecisionEntry(
-            decision=self._encode_decision(seq, record),
-            earlier_count=record.details.earlier,
-            start=record.details.start,
-            repeatable=record.details.repeatable and bool(record.state_version),
-        )
         version = record.state_version
+        # Written in place: parts that are made elsewhere would be copied.
+        entry = pb.RecordingEntry(time_micros=time, state_version=version)
+        message, details = entry.decision, record.details
+        self._write_decision(message.decision, seq, record)
+        message.earlier_count, message.start = details.earlier, details.start
+        message.repeatable = details.repeatable and bool(version)
         if pod is not None:
             number, fresh = self._template(pod.kind)
             if fresh is not None:
                 yield pb.RecordingEntry(time_micros=time, state_version=version, template=fresh)
-            message.pod.CopyFrom(_pod_entry(pod, number))
-        yield pb.RecordingEntry(time_micros=time, state_version=version, decision=message)
+            _write_pod(message.pod, pod, number)
+        yield entry
 
     def _template(self, kind: PodKind) -> tuple[int, pb.PodTemplateEntry | None]:
         known = self._templates.get(id(kind))
@@ -138,18 +140,15 @@ def _is_read(name: str) -> bool:
     )
 
 
-def _pod_entry(record: PodRecord, template: int) -> pb.PodEntry:
-    return pb.PodEntry(
-        template_number=template,
-        name=record.name,
-        uid=record.uid,
-        resource_version=record.resource_version,
-        node=record.node_name,
-        row=None if record.row == UNPLACED else record.row,
-        assumed=record.assumed,
-        creation_timestamp=record.creation_timestamp or "",
-        start_time=record.start_time or "",
-    )
+def _write_pod(message: pb.PodEntry, record: PodRecord, template: int) -> None:
+    message.template_number = template
+    message.name, message.uid = record.name, record.uid
+    message.resource_version, message.node = record.resource_version, record.node_name
+    if record.row != UNPLACED:
+        message.row = record.row
+    message.assumed = record.assumed
+    message.creation_timestamp = record.creation_timestamp or ""
+    message.start_time = record.start_time or ""
 
 
 def record_of_pod(pod: Pod, kind: PodKind) -> PodRecord:

@@ -28,7 +28,7 @@ from mooring.framework import Pod
 from mooring.framework.errors import InvalidArgumentError
 from mooring.framework.objects import Node, Object
 from mooring.framework.pod_table import PodRecord
-from mooring.recordings.encoding import EncodeDecision, EntryEncoder, record_of_pod
+from mooring.recordings.encoding import EntryEncoder, WriteDecision, record_of_pod
 from mooring.recordings.limits import RecordingLimits
 from mooring.recordings.segments import FORMAT_VERSION, SegmentWriter, segment_path, segments_of
 from mooring.v1 import recording_pb2 as pb
@@ -55,7 +55,7 @@ class Recorded:
         state: Its state.
         journal_length: How many changes of the state are kept at least for the recorder.
         decisions: Its decisions; None where another scheduler is observed.
-        encode: Makes a decision's message.
+        write_decision: Writes a decision to its message.
         header: Says what the process follows; the recorder fills in the rest.
         ready: Whether the state is complete; the recording begins then.
     """
@@ -63,7 +63,7 @@ class Recorded:
     state: State
     journal_length: int
     decisions: Decisions | None
-    encode: EncodeDecision
+    write_decision: WriteDecision
     header: Callable[[], pb.RecordingHeader]
     ready: Callable[[], bool]
 
@@ -78,6 +78,12 @@ class _Captured:
     nodes: Sequence[tuple[int, Node | None]]
     objects: Sequence[Object]
     pods: Sequence[PodRecord]
+
+
+_Decided = tuple[int, Record, PodRecord | None]
+"""A decision with its number, and its pod if the state may not have it."""
+
+_News = Entry | _Decided
 
 
 class Recorder:
@@ -141,7 +147,7 @@ class Recorder:
             self._thread.join()
 
     def _new_encoder(self) -> EntryEncoder:
-        return EntryEncoder(self._recorded.encode, annotations=self._limits.annotations)
+        return EntryEncoder(self._recorded.write_decision, annotations=self._limits.annotations)
 
     def _follow(self) -> None:
         while not self._recorded.ready():
@@ -192,21 +198,21 @@ class Recorder:
         self._position += len(changes)
         self._write(changes, decisions)
 
-    def _write(
-        self, changes: Sequence[tuple[int, Entry]], decisions: Sequence[tuple[int, Record, PodRecord | None]]
-    ) -> None:
+    def _write(self, changes: Sequence[tuple[int, Entry]], decisions: Sequence[_Decided]) -> None:
         """Write both in the order of the state's versions: a decision before what changed its version."""
-        now = _micros()
-        news: list[tuple[tuple[int, int], Iterator[pb.RecordingEntry]]] = [
-            ((version, 1), self._encoder.change(entry, now, version)) for version, entry in changes
-        ]
-        news += [
-            ((record.state_version, 0), self._encoder.decision(seq, record, pod, now))
-            for seq, record, pod in decisions
-        ]
+        news: list[tuple[int, int, _News]] = [(version, 1, entry) for version, entry in changes]
+        news += [(decided[1].state_version, 0, decided) for decided in decisions]
         # Sorting is stable: what is of one version stays in its order.
-        news.sort(key=itemgetter(0))
-        self._add(entry for _, made in news for entry in made)
+        news.sort(key=itemgetter(0, 1))
+        self._add(self._entries(news))
+
+    def _entries(self, news: Sequence[tuple[int, int, _News]]) -> Iterator[pb.RecordingEntry]:
+        now = _micros()
+        for version, _, what in news:
+            if isinstance(what, tuple):
+                yield from self._encoder.decision(*what, now)
+            else:
+                yield from self._encoder.change(what, now, version)
 
     def _add(self, entries: Iterator[pb.RecordingEntry]) -> None:
         """Write entries, with rests."""
@@ -219,7 +225,7 @@ class Recorder:
                 time.sleep(REST_TIMES * (time.thread_time() - began))
                 began = time.thread_time()
 
-    def _new_decisions(self) -> Iterator[tuple[int, Record, PodRecord | None]]:
+    def _new_decisions(self) -> Iterator[_Decided]:
         """Yield what was decided since the last call, with pods that the state may not have."""
         noted = self._recorded.decisions
         if noted is None:
