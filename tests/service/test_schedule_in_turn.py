@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from hypothesis import given, settings
@@ -149,3 +150,33 @@ def test_plain_pods_are_reserved_in_one_step_for_their_owner() -> None:
         assert not place([template], [0] * 9, names, names, seed=1, owner="somebody")
         w.backend.committer.reservations.lock_pod("q1", Unhurried())
         assert len(place([template], [0] * 3, ["q0", "q1", "q2"], ["q0", "q1", "q2"])) == 1
+
+
+@pytest.mark.parametrize(
+    ("indices", "slots"), [([0], 0), ([0, 0, 0], 0), ([0, 0, 1, 0], 1)], ids=["a pod", "a batch", "a plugin"]
+)
+def test_pods_for_which_no_plugin_is_called_are_reserved_without_a_slot(
+    indices: list[int], slots: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From the first pod on for which one has to be called, they are reserved in a slot."""
+    claims = POD_KINDS["with a claim"]
+    with world(*NODES) as w, direct(w.backend) as stubs:
+
+        def reserve(prefix: str, some: Sequence[int]) -> pb.ScheduleResponse:
+            names = [f"{prefix}{at}" for at in range(len(some))]
+            pods = pb.PodColumns(template_indices=some, uids=names, names=names)
+            templates = make_pod("plain", requests={"cpu": "10m"}), make_pod("claims", **claims)
+            request = batch(*templates, pods=pods, commit_mode=pb.COMMIT_MODE_RESERVE)
+            answer: pb.ScheduleResponse = stubs.scheduling.Schedule(request)
+            return answer
+
+        # Five pods are one a node, and then what nodes are like that have two is known.
+        for use in range(5):
+            reserve(f"use-{use}-", [0])
+        run = Mock(wraps=w.backend.commit_slots.run)
+        monkeypatch.setattr(w.backend.commit_slots, "run", run)
+        answer = reserve("p", indices)
+        assert run.call_count == slots
+        assert [bool(name) for name in chosen(answer)] == [not index for index in indices]
+        kept = [w.backend.committer.reservations.find_reservation(f"p{at}") for at in range(len(indices))]
+        assert [one is not None for one in kept] == [not index for index in indices]

@@ -257,12 +257,12 @@ class Engine:
         uids: Sequence[str],
         *,
         seed: int = 0,
-        progress: Progress | None = None,
+        budget: PluginBudget | None = None,
     ) -> PlacedColumns:
         """``place`` among all nodes for the first of some pods, in their order and for less each.
 
         A pod is its template with a name and a UID of its own. The first pod without a choice, as one that
-        no node takes, is left to ``place``.
+        no node takes, or for which ``budget`` allows no plugin to be called, is left to ``place``.
 
         Raises:
             DeadlineExceededError: The caller no longer waits; nothing was assumed.
@@ -270,7 +270,7 @@ class Engine:
         began = time.perf_counter()
         with self.state.lock if self.exclusive else nullcontext():
             batch = CachedBatch(self.state, self._cache, seed, self._full.start)
-            batch.run(templates, indices, names, uids, lambda profile: self._trying(profile, progress))
+            batch.run(templates, indices, names, uids, lambda profile: self._trying(profile, budget))
             self._full.start = batch.start
         if batch.choices:
             count = len(batch.choices)

@@ -13,7 +13,7 @@ from mooring.runtime.commit.preconditions import reject_placed
 from mooring.runtime.cycle.candidates import ALL_NODES, Candidates
 from mooring.runtime.cycle.choice import Choice
 from mooring.runtime.cycle.group_result import GroupDecision
-from mooring.runtime.cycle.plugin_calls import Progress
+from mooring.runtime.cycle.plugin_calls import PluginBudget, Progress
 from mooring.runtime.profiles.profile import Profile, placing
 from mooring.sessions.work_trees import Work
 
@@ -49,7 +49,7 @@ def place_alike(
     uids: Sequence[str],
     *,
     seed: int = 0,
-    progress: Progress | None = None,
+    progress: PluginBudget | None = None,
 ) -> Sequence[Choice]:
     """Place the first of some pods, in their order and for less each.
 
@@ -62,7 +62,7 @@ def place_alike(
     count = count_plain(templates, indices)
     count = count_free(work.tree, uids[:count])
     some = indices[:count], names[:count], uids[:count]
-    return work.engine.place_batch(templates, *some, seed=seed, progress=progress)
+    return work.engine.place_batch(templates, *some, seed=seed, budget=progress)
 
 
 def place_on(

@@ -224,11 +224,11 @@ class BindingCycle:
         elif self._api is not None:
             self._resolver.resolve_later(reservation, RESERVED_PAUSE)
 
-    def hold_batch(self, batch: ReservedBatch, progress: Progress | None) -> None:
+    def hold_batch(self, batch: ReservedBatch) -> None:
         """Do as ``reserve`` and ``hold_reservation`` do, for pods for which no plugin reserves anything."""
         for index, count in Counter(batch.indices).items():
             profile = batch.templates[index][1]
-            calls = self.engine.calls(profile, progress)
+            calls = self.engine.calls(profile)
             with calls.point("Reserve", count):
                 for enabled in profile.reserve:
                     calls.pass_over(enabled.name, "Reserve", count)

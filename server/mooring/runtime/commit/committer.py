@@ -30,7 +30,7 @@ from mooring.runtime.commit.reservations import Reservation, Stage
 from mooring.runtime.cycle.candidates import Candidates
 from mooring.runtime.cycle.choice import PlacedColumns
 from mooring.runtime.cycle.evaluation import Evaluation
-from mooring.runtime.cycle.plugin_calls import Progress, Unhurried
+from mooring.runtime.cycle.plugin_calls import PluginBudget, Progress, Unhurried
 from mooring.runtime.profiles.profile import Profile, grouped
 
 
@@ -201,12 +201,12 @@ class Committer:
         *,
         seed: int = 0,
         owner: str = "",
-        progress: Progress | None = None,
+        budget: PluginBudget | None = None,
     ) -> PlacedColumns:
         """``place_reserved`` for the first of some pods, see ``reserve_in_turn``."""
         self._cycle.require_leader()
         pods = templates, indices, names, uids
-        return reserve_in_turn(self._cycle, *pods, seed=seed, owner=owner, progress=progress)
+        return reserve_in_turn(self._cycle, *pods, seed=seed, owner=owner, budget=budget)
 
     def reserve_pod(
         self, pod: Pod, node_name: str, profile: Profile, *, owner: str = "", progress: Progress | None = None

@@ -11,7 +11,7 @@ from mooring.runtime.commit.binding_cycle import BindingCycle
 from mooring.runtime.commit.extension_points import Committed, reserves_for
 from mooring.runtime.commit.reservations import Reservation, ReservedBatch
 from mooring.runtime.cycle.choice import Choice, PlacedColumns
-from mooring.runtime.cycle.plugin_calls import Progress
+from mooring.runtime.cycle.plugin_calls import PluginBudget
 from mooring.runtime.profiles.profile import Profile
 
 
@@ -44,7 +44,7 @@ def reserve_in_turn(
     *,
     seed: int,
     owner: str,
-    progress: Progress | None,
+    budget: PluginBudget | None,
 ) -> PlacedColumns:
     """Decide, assume and reserve the first of some pods, in their order and with what one call each gives.
 
@@ -61,11 +61,11 @@ def reserve_in_turn(
     try:
         count = count_free(engine.state, locked)
         some = indices[:count], names[:count], locked[:count]
-        choices = engine.place_batch(templates, *some, seed=seed, progress=progress)
+        choices = engine.place_batch(templates, *some, seed=seed, budget=budget)
         if choices:
             own = indices[: len(choices)], names[: len(choices)], uids[: len(choices)]
             batch = ReservedBatch(templates, *own, choices.names, choices.sources, owner)
-            cycle.hold_batch(batch, progress)
+            cycle.hold_batch(batch)
     finally:
         reservations.unlock_pods(locked)
     return choices

@@ -19,11 +19,11 @@ class CommitMode(ABC):
     def decide_at_once(self, budget: PluginBudget) -> pb.ScheduleResponse | None:
         """Answer the whole call in one step; None where that doesn't go."""
 
-    def decide_in_order(self, count: int, progress: SlotProgress) -> None:
-        """Decide the ``count`` pods of the batch, several in one step where that goes."""
+    def decide_in_order(self, first: int, count: int, progress: SlotProgress) -> None:
+        """Decide the pods of the batch, ``count``, from ``first`` on, several in one step where that goes."""
         self._begin()
         try:
-            at, most = 0, MAX_TOGETHER
+            at, most = first, MAX_TOGETHER
             while at < count:
                 done = self._decide_some(slice(at, at + most), progress)
                 if not done:
@@ -38,7 +38,7 @@ class CommitMode(ABC):
         """Prepare for pods that are decided in order; called once, before the first."""
 
     @abstractmethod
-    def _decide_some(self, some: slice, progress: SlotProgress) -> int:
+    def _decide_some(self, some: slice, budget: PluginBudget) -> int:
         """Decide the first of some pods in one step, as far as that goes; returns how many."""
 
     @abstractmethod

@@ -11,13 +11,13 @@ from mooring.framework.errors import DeadlineExceededError, MooringError
 from mooring.runtime.commit.placement import PlacedPod
 from mooring.runtime.commit.reservations import Reservation
 from mooring.runtime.cycle.choice import Choice
-from mooring.runtime.cycle.plugin_calls import PluginBudget
+from mooring.runtime.cycle.plugin_calls import NoPlugins, PluginBudget
 from mooring.runtime.profiles.profile import Profile
 from mooring.service.backend import Backend
 from mooring.service.calls import audit
 from mooring.service.calls.slots import SlotProgress
 from mooring.service.scheduling.batch import Batch
-from mooring.service.scheduling.commit_mode import CommitMode
+from mooring.service.scheduling.commit_mode import MAX_TOGETHER, CommitMode
 from mooring.service.scheduling.commits import not_recreated, reject_recreated
 from mooring.service.scheduling.noting import Noting
 from mooring.service.scheduling.schedule_answer import AnswerColumns
@@ -51,8 +51,14 @@ class Committing(CommitMode):
         self._owner = owner
         self._waiting: list[tuple[int, Reservation, float]] = []
 
-    def decide_at_once(self, _budget: PluginBudget) -> None:
-        """Nothing is committed without its Reserve, Permit and Bind plugins."""
+    def decide_at_once(self, budget: PluginBudget) -> pb.ScheduleResponse | None:
+        """Reserve all pods of a small batch without a plugin; None where some of them are left."""
+        batch = self._batch
+        if isinstance(budget, NoPlugins) and len(batch) <= MAX_TOGETHER:
+            self._begin()
+            if self._decide_some(slice(0, len(batch)), budget) == len(batch):
+                return self._answer.response(self._backend, batch)
+        return None
 
     def _begin(self) -> None:
         """Nothing may be committed without the lease, nor what can't be told.
@@ -64,18 +70,19 @@ class Committing(CommitMode):
         self._backend.committer.require_leader()
         TieLimit(self._backend, self._batch).check_worst()
 
-    def _decide_some(self, some: slice, progress: SlotProgress) -> int:
+    def _decide_some(self, some: slice, budget: PluginBudget) -> int:
         batch = self._batch
         if batch.mode != pb.COMMIT_MODE_RESERVE or not batch.candidates.everything:
             return 0
-        progress.check()
+        if not isinstance(budget, NoPlugins):
+            budget.check()
         began = time.perf_counter()
         indices, names, uids = batch.indices[some], batch.names[some], batch.uids[some]
         noting = self._noting()
         count = not_recreated(self._backend, batch.templates, indices, names, uids)
         pods = batch.templates, indices[:count], names[:count], uids[:count]
         choices = self._backend.committer.place_reserved_in_turn(
-            *pods, seed=self._seed, owner=self._owner, progress=progress
+            *pods, seed=self._seed, owner=self._owner, budget=budget
         )
         if not choices:
             return 0

@@ -63,7 +63,7 @@ class DryRun(CommitMode):
         if len(self._batch) > 1:
             self._engine = self._engine.over(self._batch.selection.private())
 
-    def _decide_some(self, some: slice, progress: SlotProgress) -> int:
+    def _decide_some(self, some: slice, budget: PluginBudget) -> int:
         batch = self._batch
         samples = any(profile.samples for _, profile in batch.templates)
         if samples or len(batch) == 1 or not batch.candidates.everything:
@@ -71,7 +71,7 @@ class DryRun(CommitMode):
         pods = batch.templates, batch.indices[some], batch.names[some], batch.uids[some]
         noting = self._noting()
         try:
-            choices = self._engine.place_batch(*pods, seed=self._seed, progress=progress)
+            choices = self._engine.place_batch(*pods, seed=self._seed, budget=budget)
         except DeadlineExceededError:
             return 0
         for index, choice in zip(batch.indices[some], choices, strict=False):

@@ -35,12 +35,12 @@ class Placing(CommitMode):
     def _begin(self) -> None:
         """There is nothing to prepare: the work tree is this call's alone."""
 
-    def _decide_some(self, some: slice, progress: SlotProgress) -> int:
+    def _decide_some(self, some: slice, budget: PluginBudget) -> int:
         batch = self._batch
         if not batch.candidates.everything:
             return 0
         pods = batch.templates, batch.indices[some], batch.names[some], batch.uids[some]
-        choices = place_alike(self._work, *pods, seed=self._seed, progress=progress)
+        choices = place_alike(self._work, *pods, seed=self._seed, progress=budget)
         for choice in choices:
             self._answer.add(choice.status, "", choice)
         return len(choices)

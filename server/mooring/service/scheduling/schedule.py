@@ -42,7 +42,7 @@ class Schedule:
         response = mode.decide_at_once(budget)
         if response is not None or isinstance(budget, NoPlugins):
             return response
-        mode.decide_in_order(len(batch), budget)
+        mode.decide_in_order(len(self._answer), len(batch), budget)
         return self._answer.response(self._backend, batch)
 
     def unfinished(self) -> pb.ScheduleResponse | None:

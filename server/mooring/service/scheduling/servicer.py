@@ -107,7 +107,9 @@ class SchedulingServicer(SchedulingServiceServicer):
             return _answered(self._begin_deciding(context, Schedule(self._backend, request).decide))
         call = Schedule(self._backend, request, client_name(context))
         try:
-            return self._commit(context, lambda progress: decided(call.decide(progress)))
+            return self._commit(
+                context, lambda progress: decided(call.decide(progress)), partial(call.decide, NoPlugins())
+            )
         except DeadlineExceededError:
             unfinished = call.unfinished()
             if unfinished is None:
@@ -221,17 +223,31 @@ class SchedulingServicer(SchedulingServiceServicer):
                 response.warnings.append(stale)
         return response
 
-    def _commit(self, context: grpc.ServicerContext, work: Callable[[SlotProgress], Response]) -> Response:
-        """Nothing is committed on a state that may be behind the cluster; only giving back is harmless."""
+    def _commit(
+        self,
+        context: grpc.ServicerContext,
+        work: Callable[[SlotProgress], Response],
+        at_once: Callable[[], Response | None] = lambda: None,
+    ) -> Response:
+        """Nothing is committed on a state that may be behind the cluster; only giving back is harmless.
+
+        ``at_once`` does all of it where no plugin is called, in this thread; None leaves the rest to
+        ``work``.
+        """
         if stale := self._backend.stale():
             raise UnavailableError(f"{stale}; retry in a moment", reason="STATE_STALE")
-        return self._commit_anyway(context, work)
+        return self._commit_anyway(context, work, at_once)
 
     def _commit_anyway(
-        self, context: grpc.ServicerContext, work: Callable[[SlotProgress], Response]
+        self,
+        context: grpc.ServicerContext,
+        work: Callable[[SlotProgress], Response],
+        at_once: Callable[[], Response | None] = lambda: None,
     ) -> Response:
         self._backend.require_synced()
-        return in_slot(self._backend.commit_slots, context, work)
+        self._backend.commit_slots.check()
+        response = at_once()
+        return in_slot(self._backend.commit_slots, context, work) if response is None else response
 
 
 def _filter(there: Backend, request: pb.FilterRequest, progress: SlotProgress) -> pb.FilterResponse:
