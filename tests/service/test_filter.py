@@ -8,6 +8,7 @@ import pytest
 
 from mooring.framework import SUCCESS, Pod, Status
 from mooring.service.backend import Limits
+from mooring.service.wire.selection import Selection
 from mooring.testing.builders import make_node, make_pod
 from mooring.v1 import nodes_pb2 as nodes_pb
 from mooring.v1 import scheduling_service_pb2 as pb
@@ -151,6 +152,7 @@ def test_a_node_that_is_gone_leaves_no_gap_among_names() -> None:
     ("selection", "path"),
     [
         pytest.param(names("a", "b", "a"), "nodes.names.names[2]", id="name twice"),
+        pytest.param(names("a", "ghost", "ghost"), "nodes.names.names[2]", id="unknown name twice"),
         pytest.param(joined(b"a\0a"), "nodes.joined_names", id="joined name twice"),
         pytest.param(joined(b"a\0"), "nodes.joined_names", id="NUL at the end"),
         pytest.param(joined(b"\xff"), "nodes.joined_names", id="not UTF-8"),
@@ -281,3 +283,13 @@ def test_what_is_rejected_says_why_in_one_sentence() -> None:
     assert answer.status.message == "0/1 nodes are available: 1 b is full."
     rejection = answer.verdicts.statuses[answer.verdicts.node_statuses[0]]
     assert (rejection.plugin, list(rejection.reasons)) == ("NoB", ["b is full"])
+
+
+def test_names_mean_the_nodes_that_there_are_when_they_are_looked_at() -> None:
+    with world(*NODES) as w:
+        selection = Selection(names("c", "late"), w.state, w.backend.decoder, w.backend.limits)
+        assert selection.find_rows(w.state).tolist() == [2]
+        w.put(NODES[2], make_node("late"))
+        assert selection.find_rows(w.state).tolist() == [
+            w.state.snapshot.nodes.index[name] for name in ("c", "late")
+        ]

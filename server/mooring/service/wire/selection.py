@@ -68,6 +68,7 @@ class Selection:
         self.epoch = 0
         self._origin: tuple[int, int] | None = None
         self._names: Sequence[str] = ()
+        self._found = -1, NO_NODES
         self._inline: Sequence[Node] = ()
         if not self.everything or message.assumed_pods:
             self._read(decoder)
@@ -176,7 +177,9 @@ class Selection:
             return index_rows(table, message.indices, self._limit)
         if self._kind == "bitmap":
             return bitmap_rows(table, message.bitmap, self._limit)
-        return rows_of(table, self._names)
+        epoch, rows = self._found
+        # Nodes that came and went since have changed the epoch; a private copy may have others.
+        return rows if self.state is None and epoch == table.epoch else rows_of(table, self._names)
 
     def _others(self, table: NodeTable) -> list[Node]:
         """Return the nodes sent along that differ from the stored ones."""
@@ -199,7 +202,10 @@ class Selection:
 
     def _check_names(self) -> None:
         self._check_count(len(self._names))
-        if len(set(self._names)) == len(self._names):
+        table = self._live.snapshot.nodes
+        with self._live.lock:
+            self._found = table.epoch, rows_of(table, self._names)
+        if _differ(self._names, self._found[1]):
             return
         first: dict[str, int] = {}
         at = next(at for at, name in enumerate(self._names) if first.setdefault(name, at) != at)
@@ -243,6 +249,17 @@ class Selection:
             self._origin = (self._live.version, self.epoch)
             self.state = self._live.fork(self._others(self._live.snapshot.nodes), pods)
         return self.state
+
+
+def _differ(names: Sequence[str], rows: Int32s) -> bool:
+    """Return whether no name is there twice, given their rows: names with rows differ if these do."""
+    known = rows[rows != NO_ROW]
+    if len(known) and int(np.bincount(known).max()) > 1:
+        return False
+    if len(known) == len(rows):
+        return True
+    unknown = [names[at] for at in np.flatnonzero(rows == NO_ROW).tolist()]
+    return len(set(unknown)) == len(unknown)
 
 
 def _form(asked: pb.NodeForm.ValueType, kind: str) -> pb.NodeForm.ValueType:
