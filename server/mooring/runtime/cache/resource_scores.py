@@ -145,7 +145,8 @@ class ResourceScores:
 
     def learn(self, rows: Sequence[int], calls: PluginCalls) -> None:
         """Rate ``rows``, each of them: the states of those alone that change meanwhile stay unknown."""
-        tracker, asked = self._tracker, np.unique(np.array(rows, np.int32))
+        # Few rows: numpy's unique takes three times as long.
+        tracker, asked = self._tracker, np.array(list(dict.fromkeys(rows)), np.int32)
         version, found = tracker.version, np.zeros(len(asked), np.int32)
         self.rate(NodeView(self._cluster.snapshot, asked), found, calls)
         with self._cluster.lock:
