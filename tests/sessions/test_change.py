@@ -178,6 +178,44 @@ def test_a_pod_that_finds_no_other_node_does_not_move() -> None:
     assert said(changes(asked, node("a"), full, kinds=frozenset((Kind.MOVE,)))) == []
 
 
+ZONE = "topology.kubernetes.io/zone"
+WEB = {"labelSelector": {"matchLabels": {"app": "web"}}}
+APART = {
+    "podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [{"topologyKey": ZONE, **WEB}]}
+}
+EVEN = {"maxSkew": 1, "topologyKey": ZONE, "whenUnsatisfiable": "DoNotSchedule", **WEB}
+SPREAD = [{**EVEN, "nodeAffinityPolicy": "Ignore"}]
+
+
+@pytest.mark.parametrize(
+    ("mine", "theirs", "open_", "expected"),
+    [
+        pytest.param({"affinity": APART}, {}, True, ["x to c on a"], id="the pod stays away from it"),
+        pytest.param({}, {"affinity": APART}, True, ["x to c on a"], id="it stays away from the pod"),
+        pytest.param(
+            {"topologySpreadConstraints": SPREAD}, {}, True, ["x to c on a"], id="there is one too many"
+        ),
+        pytest.param({"topologySpreadConstraints": SPREAD}, {}, False, [], id="it could only go back"),
+        pytest.param({"affinity": APART}, {"nodeName": "c"}, True, [""], id="it is in another zone"),
+    ],
+)
+def test_a_pod_of_another_node_moves_where_its_zone_matters(
+    mine: dict[str, Any], theirs: dict[str, Any], open_: bool, expected: list[str]
+) -> None:
+    nodes = [
+        node("a", "1", labels={ZONE: "1"}),
+        node("b", labels={ZONE: "1"}),
+        node("c", labels={ZONE: "2"}, spec={} if open_ else {"taints": [TAINT]}),
+    ]
+    there_ = there("x", "b", labels={"app": "web"}, requests={"cpu": "1500m"}, spec=theirs)
+    asked = pod(labels={"app": "web"}, requests={"cpu": "1"}, spec={**mine, "nodeSelector": {ZONE: "1"}})
+    found = changes(asked, *nodes, there_, kinds=frozenset((Kind.MOVE,)))
+    if expected == [""]:
+        assert found.status.ok
+    else:
+        assert said(found) == expected
+
+
 def test_only_the_nodes_in_question_take_the_pod() -> None:
     nodes = [node("a"), node("b", spec={"taints": [TAINT]}), node("c", "100m")]
     asked = pod(requests={"cpu": "1"})

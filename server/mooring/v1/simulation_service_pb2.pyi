@@ -38,7 +38,9 @@ class _ChangeKindEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ChangeKind
     CHANGE_KIND_REQUEST: _ChangeKind.ValueType  # 3
     """The pod requests less of a resource."""
     CHANGE_KIND_MOVE: _ChangeKind.ValueType  # 4
-    """A pod of the node goes to another node: it may be evicted, and finds one."""
+    """A pod goes to another node: it may be evicted, and finds one. It is on the node that takes the pod, or in the way elsewhere:
+    where both may not share a topology domain, or where it counts for the pod's spreading.
+    """
     CHANGE_KIND_NODE: _ChangeKind.ValueType  # 5
     """There is one more node like one that is there, without pods."""
 
@@ -54,7 +56,9 @@ CHANGE_KIND_LABEL: ChangeKind.ValueType  # 2
 CHANGE_KIND_REQUEST: ChangeKind.ValueType  # 3
 """The pod requests less of a resource."""
 CHANGE_KIND_MOVE: ChangeKind.ValueType  # 4
-"""A pod of the node goes to another node: it may be evicted, and finds one."""
+"""A pod goes to another node: it may be evicted, and finds one. It is on the node that takes the pod, or in the way elsewhere:
+where both may not share a topology domain, or where it counts for the pod's spreading.
+"""
 CHANGE_KIND_NODE: ChangeKind.ValueType  # 5
 """There is one more node like one that is there, without pods."""
 Global___ChangeKind: _TypeAlias = ChangeKind  # noqa: Y015
@@ -1283,7 +1287,7 @@ class ChangeResponse(_message.Message):
     def options(self) -> _containers.RepeatedCompositeFieldContainer[Global___ChangeOption]:
         """The cheapest set of changes first: the one with the fewest; of equally many the one with the fewest of the last kind of
         ChangeKind, then of the one before, and so on; then the one that gives up the least share of requests. Each one after it is
-        the cheapest that does without the last kind of each one before. No more than three pods of a node are moved.
+        the cheapest that does without the last kind of each one before. No more than three pods are moved.
         """
 
     @_builtins.property

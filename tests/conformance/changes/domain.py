@@ -129,13 +129,13 @@ def labels_of(pod: Manifest) -> list[Label]:
     return [label for label in found if label[0] != HOSTNAME]
 
 
-def movable_on(scenario: Manifest, node: str) -> list[str]:
-    """The pods of a node that a controller would make anew."""
+def movable(scenario: Manifest) -> list[str]:
+    """The placed pods that a controller would make anew."""
     return [
         uid_of(each)
         for each in scenario["objects"]
         if each["kind"] == "Pod"
-        and each["spec"].get("nodeName") == node
+        and each["spec"].get("nodeName")
         and any(owner.get("controller") for owner in each["metadata"].get("ownerReferences", []))
         and each.get("status", {}).get("phase") not in ("Succeeded", "Failed")
     ]
@@ -154,7 +154,7 @@ def plans(
             itertools.combinations(range(len(taints_of(node))), tolerations),
             (some for some in itertools.combinations(labels_of(scenario["pod"]), labels) if _differ(some)),
             itertools.combinations([(resource, 0) for resource in resources], requests),
-            itertools.combinations(movable_on(scenario, name), moves),
+            itertools.combinations(movable(scenario), moves),
         ):
             yield Plan(name, bool(more), *chosen)
 

@@ -139,6 +139,29 @@ def apart(draft: Draft) -> None:
     draft.pod["spec"].setdefault("affinity", {})["podAntiAffinity"] = anti
 
 
+def apart_by_zone(draft: Draft) -> None:
+    """The pod shares no zone with some that are there, or they none with it, or it is spread over zones."""
+    zone = "topology.kubernetes.io/zone"
+    for node in draft.nodes:
+        node["metadata"]["labels"] |= {zone: draft.rng.choice(WORDS)}
+    selector = {"labelSelector": {"matchLabels": {"app": "web"}}}
+    term = {"topologyKey": zone, **selector}
+    anti = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+    how = draft.rng.choice(["it", "they", "spread"])
+    for pod in draft.assigned:
+        if draft.chance(0.4):
+            pod["metadata"]["labels"] = {"app": "web"}
+            pod["metadata"]["namespace"] = draft.pod["metadata"]["namespace"]
+            if how == "they":
+                pod["spec"]["affinity"] = anti
+    draft.pod["metadata"]["labels"] = {"app": "web"}
+    if how == "it":
+        draft.pod["spec"].setdefault("affinity", {}).update(anti)
+    if how == "spread":
+        rule = {"maxSkew": 1, "topologyKey": zone, "whenUnsatisfiable": "DoNotSchedule", **selector}
+        draft.pod["spec"]["topologySpreadConstraints"] = [rule]
+
+
 def same_port(draft: Draft) -> None:
     """The pod wants a port that pods have."""
     port = {"containerPort": 80, "hostPort": 80, "protocol": "TCP"}
@@ -160,5 +183,6 @@ OBSTACLES: list[Family] = [
     selecting,
     requiring,
     apart,
+    apart_by_zone,
     same_port,
 ]

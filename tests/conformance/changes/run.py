@@ -94,7 +94,7 @@ class Judge:
         first, *rest = pods
         again = {**first, "spec": {key: value for key, value in first["spec"].items() if key != "nodeName"}}
         again.pop("status", None)
-        nodes = self.feasible({**changed, "pod": again})
+        nodes = self.feasible({**changed, "pod": again}) - {first["spec"]["nodeName"]}
         if landings is not None:
             nodes &= {landings[uid_of(first)]}
         return any(

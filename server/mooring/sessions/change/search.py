@@ -30,7 +30,7 @@ from mooring.sessions.change.trial import ChangeTrial, ProfileOf
 from mooring.sessions.work_trees import Work
 
 MOST_MOVES = 3
-"""Pods of a node that are moved at most."""
+"""Pods that are moved at most."""
 
 MOST_TRIED = 64
 """Sets of changes that are tried at most for one option, and as many again of those that are doubtful;"""
@@ -97,7 +97,7 @@ class _Plan:
         needs: What the node lacks, and others too.
         at: Which of these nodes it is.
         way: Which of the sets of labels it gets.
-        moved: The pods that leave it.
+        moved: The pods that leave it, or another node.
         requests: What the pod requests less of.
     """
 
@@ -304,7 +304,7 @@ class ChangeSearch:
             for chosen in itertools.combinations_with_replacement(range(len(alike)), count):
                 numbers = Counter(chosen)
                 moved = tuple(record for kind, number in numbers.items() for record in alike[kind][:number])
-                room = _freed(needs.room, moved)
+                room = _freed(needs.room, moved, needs.rows[moving.at])
                 plan = _Plan(needs, moving.at, 0, moved, self._less(room))
                 if len(moved) == count and room.get(PODS, 1) > 0 and plan.kinds <= kinds:
                     yield plan
@@ -312,10 +312,10 @@ class ChangeSearch:
             yield replace(moving, count=count + 1, short=self._short(needs.room, count + 1))
 
     def _alike(self, needs: Needs, row: int) -> list[list[PodRecord]]:
-        """Return the pods of a node that may go and may help so; those together of which any will do."""
+        """Return the pods that may go and may help a node so; those together of which any will do."""
         movable = self._trial.movable(row)
         if needs.others:
-            return movable
+            return movable + self._trial.movable_elsewhere(row)
         by_usage: dict[Hashable, list[PodRecord]] = {}
         for records in movable:
             usage = records[0].kind.usage
@@ -357,10 +357,12 @@ def _only(rows: Sequence[int]) -> Candidates:
     return Candidates(lambda _: np.array(rows, np.int32))
 
 
-def _freed(room: Mapping[str, int], moved: Sequence[PodRecord]) -> dict[str, int]:
-    """Return what is left of the resources without these pods."""
+def _freed(room: Mapping[str, int], moved: Sequence[PodRecord], row: int) -> dict[str, int]:
+    """Return what is left of the resources of a node without these pods."""
     left = dict(room)
     for record in moved:
+        if record.row != row:
+            continue
         for name, amount in (*record.kind.usage.requests, (PODS, 1)):
             if name in left:
                 left[name] += amount

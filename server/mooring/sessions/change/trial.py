@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from functools import cached_property
 
-from mooring.framework import Node, Pod
+from mooring.framework import Int32s, Node, Pod
 from mooring.framework.errors import FailedPreconditionError, NotFoundError
 from mooring.framework.objects import PodDisruptionBudget
 from mooring.framework.pod_table import PodRecord
+from mooring.runtime.cycle.candidates import ALL_NODES, Candidates
 from mooring.runtime.cycle.plugin_calls import Progress
 from mooring.runtime.profiles.profile import Profile
+from mooring.sessions.change.elsewhere import PodsElsewhere
 from mooring.sessions.change.labels import Labels
 from mooring.sessions.change.needs import Needs
 from mooring.sessions.change.steps import (
@@ -75,6 +78,22 @@ class ChangeTrial:
             kinds.setdefault(id(record.kind), []).append(record)
         return [records for records in kinds.values() if self._may_go(records[0].pod)]
 
+    def movable_elsewhere(self, row: int) -> list[list[PodRecord]]:
+        """Return the pods of other nodes that may go and may keep the pod off the node, those of one kind and
+        node together.
+        """
+        kinds: dict[tuple[str, int], list[PodRecord]] = {}
+        there = self._elsewhere.counting_for(row)
+        for record in sorted(there, key=lambda record: (record.name, record.uid)):
+            kinds.setdefault((record.node_name, id(record.kind)), []).append(record)
+        return [records for records in kinds.values() if self._may_go(records[0].pod)]
+
+    @cached_property
+    def _elsewhere(self) -> PodsElsewhere:
+        tables = self._work.tree.snapshot
+        placed = [record for record in tables.pods.records.values() if record.node_name]
+        return PodsElsewhere(self._pod, tables.nodes, placed)
+
     def _may_go(self, pod: Pod) -> bool:
         return not ends_with_node(pod) and not self._evictions.obstacle(pod, Used())
 
@@ -127,7 +146,7 @@ class ChangeTrial:
         if not place_on(self._work, changed_pod(self._pod, steps), name, self._profile, self._progress).ok:
             return None
         for each in sorted(moved, key=lambda record: -record.kind.template.priority):
-            landed = self._landed(each.pod)
+            landed = self._landed(each)
             if not landed:
                 self._note_homeless(each, len(moved))
                 return None
@@ -146,14 +165,28 @@ class ChangeTrial:
         if moved == 1 and not related and not self._profile.extenders:
             self._homeless[id(kind)] += 1
 
-    def _landed(self, pod: Pod) -> str:
-        """Place a pod that is moved; return its new node, "" = it finds none."""
-        again = made_anew(pod)
-        profile = self._profile_of(again)
-        placed = place_pod(self._work, again, profile, seed=self._seed, progress=self._progress)
+    def _landed(self, record: PodRecord) -> str:
+        """Place a pod that is moved; return its new node, "" = it finds no other one."""
+        again = made_anew(record.pod)
+        landed = self._placed(again, ALL_NODES)
+        if landed != record.node_name:
+            return landed
+        self._work.tree.discard(record.uid)
+        return self._placed(
+            again, Candidates(lambda state: _without(state.snapshot.nodes.rows(), record.row))
+        )
+
+    def _placed(self, pod: Pod, candidates: Candidates) -> str:
+        profile = self._profile_of(pod)
+        placed = place_pod(self._work, pod, profile, candidates, seed=self._seed, progress=self._progress)
         return (placed.choice.node_name or "") if placed.status.ok else ""
 
     def _node(self, row: int) -> Node:
         node = self._work.tree.snapshot.nodes.nodes[row]
         assert node is not None  # noqa: S101 - the tree is one thread's
         return node
+
+
+def _without(rows: Int32s, row: int) -> Int32s:
+    others: Int32s = rows[rows != row]
+    return others
