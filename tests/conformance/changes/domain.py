@@ -79,9 +79,11 @@ def request(pod: Manifest, resource: str, amount: int) -> None:
     amount = max(0, amount - counted(spec.get("overhead", {}).get(resource, "0"), resource))
     quantity = f"{amount}m" if resource == "cpu" else str(amount)
     for container in (*spec["containers"], *spec.get("initContainers", [])):
-        for part in container.get("resources", {}).values():
-            if isinstance(part, dict):
-                part.pop(resource, None)
+        for name, part in container.get("resources", {}).items():
+            there = isinstance(part, dict) and part.pop(resource, None) is not None
+            if there and name == "requests" and resource in ("cpu", "memory"):
+                # Without any of these a container may have no huge pages.
+                part[resource] = "0"
     parts = spec["containers"][0].setdefault("resources", {})
     parts.setdefault("requests", {})[resource] = quantity
     if "/" in resource or resource.startswith("hugepages-"):
@@ -109,7 +111,9 @@ def taints_of(node: Manifest) -> list[Manifest]:
     """The taints that keep pods away, that of a cordoned node included."""
     spec = node.get("spec", {})
     taints = [each for each in spec.get("taints", []) if each["effect"] != "PreferNoSchedule"]
-    if spec.get("unschedulable") and not any(each["key"] == CORDON["key"] for each in taints):
+    if spec.get("unschedulable") and not any(
+        {"value": "", **each} == {"value": "", **CORDON} for each in taints
+    ):
         taints.append(CORDON)
     return taints
 
