@@ -20,7 +20,7 @@ from mooring.cluster.state import State
 from mooring.config import from_document
 from mooring.framework import Pod, PodGroupInfo
 from mooring.framework.objects import PodGroup
-from mooring.plugins.loops import wait_for_compiler
+from mooring.plugins.loops import FEWEST_CALLS, wait_for_compiler
 from mooring.runtime.assembly import build_engine
 from mooring.runtime.cycle.group_result import GroupDecision
 from mooring.runtime.profiles.registry import new_in_tree_registry
@@ -136,8 +136,10 @@ class GroupCluster:
 
 def _prepare(nodes: int, groups: Groups, _running: ExitStack) -> Repeat:
     cluster = GroupCluster(groups, nodes)
-    _decide(cluster, groups, [cluster.next_group()])
+    for _ in range(FEWEST_CALLS):
+        cluster.decide(cluster.next_group())
     wait_for_compiler()
+    _decide(cluster, groups, [cluster.next_group()])
     count = max(1, 30 // groups.pods)
     return lambda: _repeat(cluster, groups, count)
 

@@ -259,5 +259,6 @@ def test_a_placement_scores_by_how_full_it_is(pods: list[Pod], score: int) -> No
     there = make_pod("there", node="n", requests={"cpu": "2"})
     view = NodeView(cluster(make_node("n", allocatable={"cpu": "4"}), there).snapshot, np.zeros(1, np.int32))
     plugin = make(NodeResourcesFit, strategy("LeastAllocated", cpu=1))
-    found = PodGroupAssignments(GroupPlacement("", view.rows), view, tuple(pods), ("n",) * len(pods))
-    assert plugin.score_placement(CycleState(), PodGroupInfo(PodGroup(), tuple(pods)), found) == score
+    found = PodGroupAssignments(GroupPlacement("", view.rows), view.snapshot, tuple(pods), ("n",) * len(pods))
+    scores = plugin.score_placements(CycleState(), PodGroupInfo(PodGroup(), tuple(pods)), [found])
+    assert scores.tolist() == [score]

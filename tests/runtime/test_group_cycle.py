@@ -22,7 +22,7 @@ from mooring.framework.objects import (
 )
 from mooring.runtime.assembly import build_engine
 from mooring.runtime.cycle.candidates import ALL_NODES
-from mooring.runtime.cycle.group_cycle import SeededPicks
+from mooring.runtime.cycle.group_picks import SeededPicks
 from mooring.runtime.cycle.group_result import GroupDecision
 from mooring.runtime.engine import Engine
 from mooring.runtime.profiles.registry import new_in_tree_registry

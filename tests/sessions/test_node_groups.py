@@ -16,7 +16,7 @@ from mooring.app.sessions import LiveState
 from mooring.framework import Pod
 from mooring.runtime.cache.new_nodes import NewNodes
 from mooring.runtime.cache.ranking import OUT
-from mooring.runtime.cycle.group_cycle import alike
+from mooring.runtime.cycle.alike_pods import alike
 from mooring.runtime.cycle.plugin_calls import Unhurried
 from mooring.sessions.least_count import Search, searched
 from mooring.sessions.node_groups import NodeGroup, NodeGroups

@@ -16,11 +16,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+import numpy as np
+
 from mooring.framework.columns import Int32s, Int64s
 from mooring.framework.cycle_state import CycleState
+from mooring.framework.deadline import timely
 from mooring.framework.interface import ArgsT, Plugin
 from mooring.framework.objects import Pod, PodGroup
 from mooring.framework.remedy import Remedy
+from mooring.framework.scores import checked_score
 from mooring.framework.status import Status
 from mooring.framework.view import NodeView, Snapshot
 
@@ -85,15 +89,20 @@ class PodGroupAssignments:
 
     Attributes:
         placement: The placement.
-        nodes: Its nodes, as they are without these pods.
+        snapshot: The tables, without these pods.
         pods: The pods that got a node there, in the order in which they were tried.
         node_names: The node of each.
     """
 
     placement: GroupPlacement
-    nodes: NodeView
+    snapshot: Snapshot
     pods: tuple[Pod, ...]
-    node_names: tuple[str, ...]
+    node_names: Sequence[str]
+
+    @property
+    def nodes(self) -> NodeView:
+        """The placement's nodes, as they are without these pods."""
+        return NodeView(self.snapshot, self.placement.rows)
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +186,8 @@ class PlacementGeneratePlugin(Plugin[ArgsT]):
 class PlacementFeasiblePlugin(Plugin[ArgsT]):
     """Says whether a placement can still take the group.
 
-    Called before the first pod of the group is tried in a placement, and after each one.
+    Called before the first pod of the group is tried in a placement, and after each one; for placements of
+    which it is known that all pods get a node there, once before the first and once after the last, for all.
     """
 
     @abstractmethod
@@ -191,15 +201,24 @@ class PlacementFeasiblePlugin(Plugin[ArgsT]):
 
 
 class PlacementScorePlugin(Plugin[ArgsT]):
-    """Ranks the placements that take the group.
+    """Ranks the placements that take the group. Override exactly one of the two score methods.
 
     Called when there is more than one. The scores of all plugins, each times its weight, are added up, and a
     placement with the highest total is taken.
     """
 
-    @abstractmethod
     def score_placement(self, state: CycleState, group: PodGroupInfo, found: PodGroupAssignments) -> int:
         """Return the raw score of a placement: more is better after normalising."""
+        raise TypeError(f"{type(self).__name__} scores no placement by itself")
+
+    def score_placements(
+        self, state: CycleState, group: PodGroupInfo, found: Sequence[PodGroupAssignments]
+    ) -> Int64s:
+        """Return the raw scores of all placements that take the group, int64[P]."""
+        scores = np.empty(len(found), np.int64)
+        for at, one in enumerate(timely(found)):
+            scores[at] = checked_score(self.score_placement(state, group, one), one.placement.name)
+        return scores
 
     def normalize_placement_scores(self, state: CycleState, group: PodGroupInfo, scores: Int64s) -> Int64s:
         """Bring int64[P] raw scores to 0..100. Must not modify ``scores``.

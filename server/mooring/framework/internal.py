@@ -270,6 +270,21 @@ def may_ask_for_devices(pod: Pod) -> bool:
     return "/" in "".join(["".join(names) for names in (*asked, spec.overhead)])
 
 
+def without_group(pod: Pod) -> Pod:
+    """``pod`` as if it were in no group, for plugins that ask nothing of that but who may use its claims.
+
+    It stays in it where it may have claims on devices.
+    """
+    spec = pod.spec
+    if spec.scheduling_group is None or spec.resource_claims:
+        return pod
+    if any("/" in name for container in spec.containers for name in container.resources.requests):
+        return pod
+    if spec.init_containers or spec.overhead or spec.resources:
+        return pod
+    return replace(pod, spec=replace(spec, scheduling_group=None))
+
+
 def without_claims(pod: Pod) -> Pod:
     """``pod`` as if it had no claims and no disks, for plugins that are no ``ClaimReader``."""
     spec, status = pod.spec, pod.status

@@ -22,7 +22,7 @@ from mooring.runtime.cache.batch import CachedBatch
 from mooring.runtime.cache.decisions import CachedDecisions
 from mooring.runtime.cache.evaluation_cache import EvaluationCache
 from mooring.runtime.cache.futures import Futures
-from mooring.runtime.cache.group_decisions import GroupDecisions
+from mooring.runtime.cache.group_cycles import GroupCycles
 from mooring.runtime.cache.outcome import Bypass, CacheCounts, NotCachedError
 from mooring.runtime.cache.overlay import Overlays
 from mooring.runtime.cache.self_check import Cached, SelfCheck
@@ -30,10 +30,9 @@ from mooring.runtime.cache.totals import CachedTotals, Totals
 from mooring.runtime.cycle.candidates import ALL_NODES, Candidates
 from mooring.runtime.cycle.choice import Choice, ChoiceColumns, PlacedColumns
 from mooring.runtime.cycle.cycle import CycleOptions, Run, evaluate, evaluate_filters, evaluate_scores
-from mooring.runtime.cycle.earlier_group_cycle import LATER_CYCLE_SINCE, EarlierGroupCycle
 from mooring.runtime.cycle.evaluation import Evaluation
 from mooring.runtime.cycle.full_cycle import Found, FullCycle, select
-from mooring.runtime.cycle.group_cycle import GroupCycle, Picks, topology_keys, waiting_pods, without_leaving
+from mooring.runtime.cycle.group_picks import Picks
 from mooring.runtime.cycle.group_result import GroupDecision
 from mooring.runtime.cycle.plugin_calls import (
     NoPlugins,
@@ -45,7 +44,7 @@ from mooring.runtime.cycle.plugin_calls import (
     Unhurried,
 )
 from mooring.runtime.cycle.tie_break import mix64, mixed_in_turn
-from mooring.runtime.profiles.profile import Profile, grouped
+from mooring.runtime.profiles.profile import Profile
 from mooring.runtime.profiles.profiles import Profiles
 
 
@@ -79,6 +78,7 @@ class Engine:
         self._decisions = CachedDecisions(state, self._cache)
         self._totals = CachedTotals(state, self._cache)
         self._overlays = Overlays(state, self._cache)
+        self._groups = GroupCycles(state, self._cache, self.calls, self._trying)
         self.self_check = SelfCheck(self._cache, self._observer.self_checked, every=self_check_every)
 
     @property
@@ -295,20 +295,7 @@ class Engine:
         Raises:
             PluginFailureError: A plugin failed.
         """
-        source = state or self.state
-        for key in topology_keys(group):
-            # A copy of the state has the columns that the state has.
-            source.snapshot.nodes.label(key)
-        with source.lock:
-            version = source.version
-            live = (self._cache, version) if state is None else None
-            world = source.fork(pods=waiting_pods(group, source.snapshot))
-        calls, waits = partial(self.calls, profile, progress), progress or Unhurried()
-        pods = without_leaving(group).pods
-        quick = GroupDecisions(live, world, grouped(profile), pods, seed, waits, self._trying).decide
-        cycle = EarlierGroupCycle if profile.gates.version < LATER_CYCLE_SINCE else GroupCycle
-        decision = cycle(profile, world, group, calls, seed=seed, picks=picks, quick=quick).run()
-        return replace(decision, state_version=version)
+        return self._groups.decide(group, profile, seed, state, progress, picks)
 
     def assume_if_fits(
         self, pod: Pod, node_name: str, profile: Profile, progress: Progress | None = None

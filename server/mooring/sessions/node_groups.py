@@ -19,10 +19,10 @@ from mooring.framework.objects.node import HOSTNAME
 from mooring.framework.state import ClusterState
 from mooring.runtime.cache.side_by_side import SideBySide
 from mooring.runtime.commit.placement import asks_nothing
+from mooring.runtime.cycle.alike_pods import alike
 from mooring.runtime.cycle.candidates import ALL_NODES
 from mooring.runtime.cycle.cycle import evaluate_filters
 from mooring.runtime.cycle.evaluation import Evaluation
-from mooring.runtime.cycle.group_cycle import alike
 from mooring.runtime.cycle.plugin_calls import Progress
 from mooring.runtime.profiles.profile import Profile
 from mooring.sessions.capacity import asked_plugins

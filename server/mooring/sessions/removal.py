@@ -12,7 +12,7 @@ from mooring.framework.errors import FailedPreconditionError, NotFoundError
 from mooring.framework.objects import PodDisruptionBudget
 from mooring.framework.pod_table import PodKind, PodRecord
 from mooring.runtime.commit.placement import asks_nothing
-from mooring.runtime.cycle.group_cycle import alike
+from mooring.runtime.cycle.alike_pods import alike
 from mooring.runtime.cycle.plugin_calls import Progress
 from mooring.runtime.engine import Engine
 from mooring.runtime.profiles.profile import Profile

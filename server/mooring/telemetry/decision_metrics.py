@@ -48,9 +48,9 @@ class MetricsObserver:
     def placements_generated(self, profile: str, count: int) -> None:
         self._metrics.generated_placements(profile).inc(count)
 
-    def placement_evaluated(self, result: str, profile: str, seconds: float) -> None:
-        self._metrics.placement_evaluations(result, profile).inc()
-        self._metrics.placement_evaluation_duration(result, profile).observe(seconds)
+    def placements_evaluated(self, result: str, profile: str, seconds: float, count: int) -> None:
+        self._metrics.placement_evaluations(result, profile).inc(count)
+        self._metrics.placement_evaluation_duration(result, profile).observe(seconds, count)
 
     def plugin_raised(self, plugin: str, extension_point: str) -> None:
         self._metrics.plugin_errors(plugin, extension_point).inc()

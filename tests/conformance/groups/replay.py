@@ -36,7 +36,7 @@ from mooring.framework.resources import ResourceRules
 from mooring.runtime.assembly import build_engine
 from mooring.runtime.cycle.choice import Choice
 from mooring.runtime.cycle.earlier_group_cycle import LATER_CYCLE_SINCE
-from mooring.runtime.cycle.group_cycle import SeededPicks
+from mooring.runtime.cycle.group_picks import SeededPicks
 from mooring.runtime.cycle.group_result import GroupDecision, TriedPlacement
 from mooring.runtime.engine import Engine
 from mooring.runtime.profiles.profile import Profile

@@ -47,7 +47,7 @@ from mooring.plugins.node_resources_fit.hints import events
 from mooring.plugins.node_resources_fit.scoring import (
     RequestedTogether,
     compiled_scorer_of,
-    placement_score,
+    placement_scores,
     scorer_of,
 )
 from mooring.plugins.resource_uses import Requests, listed_requests
@@ -57,7 +57,6 @@ _UNRESOLVABLE_SINCE = KubeVersion(1, 34)
 
 _PRE_FILTER = "PreFilterNodeResourcesFit"
 _PRE_SCORE = "PreScoreNodeResourcesFit"
-_GROUP = "PlacementScoreNodeResourcesFit"
 
 
 class NodeResourcesFit(
@@ -136,12 +135,11 @@ class NodeResourcesFit(
 
         return rate
 
-    def score_placement(self, state: CycleState, group: PodGroupInfo, found: PodGroupAssignments) -> int:
-        requested = state.get(_GROUP, RequestedTogether)
-        if requested is None:
-            requested = RequestedTogether(self._requests_to_score, listed_requests({}, self._scored_names))
-            state.write(_GROUP, requested)
-        return placement_score(self._weights, requested.by(found.pods), found.nodes)
+    def score_placements(
+        self, state: CycleState, group: PodGroupInfo, found: Sequence[PodGroupAssignments]
+    ) -> Int64s:
+        requested = RequestedTogether(self._requests_to_score, listed_requests({}, self._scored_names))
+        return placement_scores(self._weights, [requested.by(one.pods) for one in found], found)
 
     def _scored(self, requests: Requests, nodes: NodeView) -> Int64s:
         seen = self._devices.among(requests, nodes)

@@ -12,7 +12,7 @@ from functools import partial
 
 import numpy as np
 
-from mooring.framework import MAX_NODE_SCORE, Bools, Int32s, Int64s, NodeView, Pod
+from mooring.framework import MAX_NODE_SCORE, Bools, Int32s, Int64s, NodeView, Pod, PodGroupAssignments
 from mooring.framework.internal import REJECTED
 from mooring.framework.normalize import MAX_EXACT, percentage
 from mooring.plugins.loops import loop
@@ -89,7 +89,7 @@ def _free_shares(
 
 
 class RequestedTogether:
-    """What some pods of a group request, for one cycle, in which most are asked about in each placement.
+    """What some pods of a group request, most of which are asked about in each placement.
 
     Args:
         requests_of: The listed resources' requests of a pod.
@@ -119,20 +119,40 @@ class RequestedTogether:
         return known
 
 
-def placement_score(weights: Sequence[int], wanted: Requests, nodes: NodeView) -> int:
-    """Return how full ``nodes`` are together with the pods of a group on them, 0..100: the fuller, the more.
+def placement_scores(
+    weights: Sequence[int], wanted: Sequence[Requests], found: Sequence[PodGroupAssignments]
+) -> Int64s:
+    """int64[P]: how full placements are with the pods of a group on them, 0..100: the fuller, the more.
 
-    ``wanted`` is what these pods request together. Whatever the strategy is that nodes are scored by. Mirrors
-    ``scorePlacement`` in resource_allocation.go.
+    ``wanted`` is what the pods in each request together. Whatever the strategy is that nodes are scored by.
+    Mirrors ``scorePlacement`` in resource_allocation.go.
     """
-    total = divisor = 0
-    for position, request, offered, used in listed_columns(wanted, nodes, non_zero=True):
-        capacity = int(offered.sum())
-        if capacity:
-            taken = min(request + int(used[offered > 0].sum()), capacity)
-            total += taken * MAX_NODE_SCORE // capacity * weights[position]
-            divisor += weights[position]
-    return total // divisor if divisor else 0
+    scores: Int64s = np.zeros(len(found), np.int64)
+    alike: dict[Requests, list[int]] = {}
+    for at, (one, requests) in enumerate(zip(found, wanted, strict=True)):
+        if len(one.placement.rows):
+            alike.setdefault(requests, []).append(at)
+    for requests, positions in alike.items():
+        rows = [found[at].placement.rows for at in positions]
+        starts = np.cumsum([0, *map(len, rows[:-1])])
+        nodes = NodeView(found[0].snapshot, rows[0] if len(rows) == 1 else np.concatenate(rows))
+        scores[positions] = _placement_scores(weights, requests, nodes, starts)
+    return scores
+
+
+def _placement_scores(weights: Sequence[int], wanted: Requests, nodes: NodeView, starts: Int64s) -> Int64s:
+    """int64[P]: as ``placement_scores``; placements begin at ``starts`` (int64[P]) among ``nodes``."""
+    total: Int64s = np.zeros(len(starts), np.int64)
+    divisor = total.copy()
+    for position, request, offered, used in listed_columns(wanted, nodes, non_zero=True, live=True):
+        capacity = np.add.reduceat(offered, starts)
+        everywhere = int(offered.min()) > 0
+        before = np.add.reduceat(used if everywhere else np.where(offered > 0, used, 0), starts)
+        taken = np.where(before > capacity - request, capacity, before + request)
+        counts = capacity > 0
+        total += np.where(counts, percentage(taken, np.maximum(capacity, 1)), 0) * weights[position]
+        divisor += np.where(counts, weights[position], 0)
+    return total // np.maximum(divisor, 1)
 
 
 def score_curve(shape: Sequence[UtilizationShapePoint]) -> Int64s:

@@ -5,6 +5,10 @@ Mirrors ``plugins/podgrouppodscount/podgroup_pods_count.go``.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+import numpy as np
+
 from mooring.framework import (
     MAX_NODE_SCORE,
     CycleState,
@@ -25,12 +29,11 @@ class PodGroupPodsCount(PlacementScorePlugin[None]):
     name = "PodGroupPodsCount"
     upstream = Upstream(weight=1, gate="TopologyAwareWorkloadScheduling", since=_PLUGIN_SINCE)
 
-    def score_placement(self, state: CycleState, group: PodGroupInfo, found: PodGroupAssignments) -> int:
-        before = state.get(self.name, int)
-        if before is None:
-            before = len(group.scheduled(found.nodes.snapshot))
-            state.write(self.name, before)
-        return before + len(found.pods)
+    def score_placements(
+        self, state: CycleState, group: PodGroupInfo, found: Sequence[PodGroupAssignments]
+    ) -> Int64s:
+        before = len(group.scheduled(found[0].snapshot)) if found else 0
+        return np.array([before + len(one.pods) for one in found], np.int64)
 
     def normalize_placement_scores(self, state: CycleState, group: PodGroupInfo, scores: Int64s) -> Int64s:
         most = int(scores.max(initial=0))

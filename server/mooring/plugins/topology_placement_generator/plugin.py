@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from mooring.framework import (
     CycleState,
     GroupPlacement,
+    Handle,
+    Int32s,
     KubeVersion,
     NodeView,
     ObjectTable,
@@ -17,11 +20,36 @@ from mooring.framework import (
     PodGroupInfo,
     Status,
 )
+from mooring.framework.columns import LabelColumn
 from mooring.framework.internal import PlacesTogether
 from mooring.framework.objects import PodGroup
 from mooring.framework.upstream import Upstream
 
 _PLUGIN_SINCE = KubeVersion(1, 36)
+
+MAX_LABELS = 16
+"""Topology labels of which the domains are remembered."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Domains:
+    """The domains of some nodes by a label.
+
+    Attributes:
+        column: The label's column.
+        rows: int32[K], the nodes.
+        ids: int32[K], their values.
+        placements: What follows.
+    """
+
+    column: LabelColumn
+    rows: Int32s
+    ids: Int32s
+    placements: Sequence[GroupPlacement]
+
+    def is_of(self, column: LabelColumn, rows: Int32s, ids: Int32s) -> bool:
+        """Return whether it is true for these."""
+        return column is self.column and np.array_equal(ids, self.ids) and np.array_equal(rows, self.rows)
 
 
 class TopologyPlacementGenerator(PlacementGeneratePlugin[None], PlacesTogether):
@@ -33,6 +61,10 @@ class TopologyPlacementGenerator(PlacementGeneratePlugin[None], PlacesTogether):
     name = "TopologyPlacementGenerator"
     upstream = Upstream(gate="TopologyAwareWorkloadScheduling", since=_PLUGIN_SINCE)
     reads = (PodGroup,)
+
+    def __init__(self, args: None, handle: Handle) -> None:
+        super().__init__(args, handle)
+        self._known: dict[str, _Domains] = {}
 
     def alone(self, pod: Pod, objects: ObjectTable) -> str:
         if pod.group is None:
@@ -55,15 +87,23 @@ class TopologyPlacementGenerator(PlacementGeneratePlugin[None], PlacesTogether):
         required = _domain_of_scheduled(group, key, nodes)
         if isinstance(required, Status):
             return required
+        domains = self._domains_of(nodes, key)
+        return [domain for domain in domains if required in (None, domain.name)]
+
+    def _domains_of(self, nodes: NodeView, key: str) -> Sequence[GroupPlacement]:
+        """Return a placement for each value of a label, in their order; those of before while true."""
         column = nodes.label(key)
-        ids = column.ids[nodes.rows]
+        ids = nodes.take(column.ids)
+        known = self._known.get(key)
+        if known is not None and known.is_of(column, nodes.rows, ids):
+            return known.placements
         present = [number for number in np.unique(ids).tolist() if number]
         named = sorted((column.values[number], number) for number in present)
-        return [
-            GroupPlacement(domain, nodes.rows[ids == number])
-            for domain, number in named
-            if required in (None, domain)
-        ]
+        found = tuple(GroupPlacement(domain, nodes.rows[ids == number]) for domain, number in named)
+        if len(self._known) >= MAX_LABELS:
+            self._known.clear()
+        self._known[key] = _Domains(column, nodes.rows, ids, found)
+        return found
 
 
 def _domain_of_scheduled(group: PodGroupInfo, key: str, nodes: NodeView) -> str | Status | None:

@@ -299,6 +299,16 @@ class CachedEvaluation:
             raise NotCachedError(Bypass.DYNAMIC)
         return self._ranked().copy(), self._base, self._feasible, self._resources
 
+    def steady(self, rows: Int32s) -> tuple[Int32s, Int32s]:
+        """int32[K] twice: the totals of ``rows``, and what they are made of besides resources.
+
+        Raises:
+            NotCachedError: Totals depend on which nodes are feasible, or have to be asked about for each pod.
+        """
+        if self._dynamic is not None or self.static.scaled:
+            raise NotCachedError(Bypass.DYNAMIC)
+        return self._totals.take(rows, mode="clip"), self._base.take(rows, mode="clip")
+
     def _static_is_true(self, moved: Changes) -> bool:
         return moved.generation == self.generation and self.static.is_true(self._tracker, moved.version)
 

@@ -112,6 +112,12 @@ class EvaluationCache:
         like = None if plain or profile.samples else self._like(pod, profile)
         return like or template or self._made(pod, profile, asked, plain=plain)
 
+    def find_member(self, pod: Pod, profile: Profile) -> Template:
+        """As ``find``, for a pod that is decided together with others of its group: pods that differ in their
+        groups alone share an evaluation.
+        """
+        return self.find(self._signer.without_group(pod, profile), profile)
+
     def find(self, pod: Pod, profile: Profile) -> Template:
         """Return the template of ``pod``, with its signature.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -12,25 +12,45 @@ from mooring.framework.state import ClusterState
 from mooring.runtime.cache.evaluation_cache import EvaluationCache
 from mooring.runtime.cache.outcome import Bypass
 from mooring.runtime.cache.overlay import Overlays
+from mooring.runtime.cache.placements_at_once import PlacementsAtOnce
 from mooring.runtime.cache.static_scores import StaticScores
-from mooring.runtime.cycle.choice import ChoiceColumns
-from mooring.runtime.cycle.group_cycle import alike
+from mooring.runtime.cycle.alike_pods import alike
+from mooring.runtime.cycle.choice import ChoiceColumns, FirstChoices
 from mooring.runtime.cycle.plugin_calls import PluginCalls, Progress
 from mooring.runtime.cycle.tie_break import mixed_in_turn
 from mooring.runtime.profiles.profile import Profile
 
 
-class GroupDecisions:
-    """Decides about the same pods in each placement of a group, which for equal placements is done once.
+class MovedOnError(Exception):
+    """The state is another one than when the decision began."""
 
-    Two placements are equal for the pods when their nodes, one after the other, are in the same resource
-    states and have the same scores apart from these. For one thread.
+
+@dataclass(frozen=True, slots=True)
+class LiveEvaluations:
+    """What is known of the live state.
+
+    Attributes:
+        cache: Its evaluations.
+        at_once: What decides by them in all placements at once.
+        version: The version of the state that is decided about.
+    """
+
+    cache: EvaluationCache
+    at_once: PlacementsAtOnce
+    version: int
+
+
+class GroupDecisions:
+    """Decides about the same pods in each placement of a group, all of them in one pass where that can be.
+
+    Otherwise it is done once for equal placements. Two are equal for the pods when their nodes, one after the
+    other, are in the same resource states and have the same scores apart from these. For one thread.
 
     What is known of the live state is used for as long as that is what the copy was made of.
 
     Args:
-        live: The evaluations of the live state, and its version when the copy was made; None = not these.
-        world: A private copy of the state.
+        live: What is known of the live state, as it was when the copy was made; None = it is not used.
+        world: A private copy of the state; None = there is none, and only the live state as it was will do.
         profile: That of the pods, as in ``profile.grouped``.
         pods: The pods, in their order.
         seed: Decides between nodes of equal totals.
@@ -40,8 +60,8 @@ class GroupDecisions:
 
     def __init__(
         self,
-        live: tuple[EvaluationCache, int] | None,
-        world: ClusterState,
+        live: LiveEvaluations | None,
+        world: ClusterState | None,
         profile: Profile,
         pods: Sequence[Pod],
         seed: int,
@@ -56,14 +76,30 @@ class GroupDecisions:
         self._world = world
         self._runs: dict[tuple[int, bytes], tuple[Int32s, ChoiceColumns]] = {}
         self._static: list[StaticScores] = []
-        self._cache, self._version = live or (EvaluationCache(world), -1)
+        self._live = live
+        self._cache = live.cache if live is not None else self._of_the_copy()
 
-    def decide(self, rows: Int32s) -> ChoiceColumns | None:
-        """Select nodes of ``rows`` (int32[N], ascending) for the first pods, up to one that none takes.
+    def decide(self, placements: Sequence[Int32s]) -> Sequence[FirstChoices | None]:
+        """Select nodes in each placement for the first pods, up to one that none takes.
+
+        ``placements`` are int32[N] each, the rows of their nodes in ascending order.
 
         Returns:
-            None where the pods have to be evaluated in full.
+            None for those where the pods have to be evaluated in full.
+
+        Raises:
+            MovedOnError: The live state has moved on, and there is no copy.
+            DeadlineExceededError: The caller no longer waits.
         """
+        live = self._live
+        if live is not None:
+            self._progress.check()
+            found = live.at_once.run(self._templates, self._indices, self._numbers, placements, self._calls)
+            if found is not None and found.version == live.version:
+                return found.by_placement()
+        return [_listed(self._decide(rows)) for rows in placements]
+
+    def _decide(self, rows: Int32s) -> ChoiceColumns | None:
         key = self._key(rows) if self._static else None
         if key is not None and key in self._runs:
             return self._moved(*self._runs[key], rows)
@@ -73,20 +109,25 @@ class GroupDecisions:
         if isinstance(ran, Bypass):
             return None
         found, self._static = ran
-        if self._version not in (-1, found.version):
+        if self._live is not None and found.version != self._live.version:
             self._runs, self._static = {}, []
-            self._cache, self._version = EvaluationCache(self._world), -1
-            return self.decide(rows)
+            self._live, self._cache = None, self._of_the_copy()
+            return self._decide(rows)
         key = self._key(rows)
         if key is not None:
             self._runs[key] = np.searchsorted(rows, np.array(found.rows, np.int32)).astype(np.int32), found
         return found
 
+    def _of_the_copy(self) -> EvaluationCache:
+        if self._world is None:
+            raise MovedOnError
+        return EvaluationCache(self._world)
+
     def _key(self, rows: Int32s) -> tuple[int, bytes] | None:
         """Return all of ``rows`` that the decisions depend on; None where the state has moved on."""
         tracker = self._cache.tracker
         with self._cache.cluster.lock:
-            if self._version not in (-1, tracker.version):
+            if self._live is not None and self._live.version != tracker.version:
                 return None
             parts = [tracker.resource_ids.take(rows).tobytes()]
         for static in self._static:
@@ -96,5 +137,10 @@ class GroupDecisions:
 
     def _moved(self, positions: Int32s, found: ChoiceColumns, rows: Int32s) -> ChoiceColumns:
         """Return what was ``found`` in another placement, for the same nodes by position."""
-        selected, names = rows.take(positions).tolist(), self._world.snapshot.nodes.names
+        cluster = self._world or self._cache.cluster
+        selected, names = rows.take(positions).tolist(), cluster.snapshot.nodes.names
         return replace(found, rows=selected, names=[names[row] for row in selected])
+
+
+def _listed(found: ChoiceColumns | None) -> FirstChoices | None:
+    return None if found is None else FirstChoices(len(found.rows), lambda: found)

@@ -19,6 +19,7 @@ from mooring.framework.internal import (
     asked_by,
     may_have_claims,
     shape_of,
+    without_group,
 )
 from mooring.framework.memory import share_of_memory
 from mooring.framework.named_node import named_node
@@ -208,6 +209,10 @@ class Signer:
         if not name or naming is None or not all(plugin.leaves_named_node(pod) for plugin in naming):
             return ""
         return name
+
+    def without_group(self, pod: Pod, profile: Profile) -> Pod:
+        """Return ``pod`` as if it were in no group, if that is all one to the plugins."""
+        return without_group(pod) if self._of(profile).by_selectors else pod
 
     def _of(self, profile: Profile) -> _Plugins:
         plugins = self._plugins.get(profile.key)

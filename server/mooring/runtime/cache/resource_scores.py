@@ -183,6 +183,13 @@ class ResourceScores:
         self.rate(NodeView(scratch.snapshot, rows), found, calls, scratch)
         self.values[resource_ids[: len(rows)]] = found
 
+    def learn_states(self, resource_ids: Sequence[int], nodes: NodeView, calls: PluginCalls) -> None:
+        """Rate resource states by id; ``nodes`` of any tables have them, which ``rates_columns`` permits."""
+        self.make_room()
+        found: Int32s = np.zeros(len(nodes), np.int32)
+        self.rate(nodes, found, calls)
+        self.values[resource_ids] = found
+
     def rate(
         self, nodes: NodeView, totals: Int32s, calls: PluginCalls, cluster: ClusterState | None = None
     ) -> None:

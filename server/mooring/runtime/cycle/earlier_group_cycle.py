@@ -27,7 +27,7 @@ from mooring.framework import (
     Status,
 )
 from mooring.framework.interface import PreemptingPlugin
-from mooring.runtime.cycle.choice import Choice
+from mooring.runtime.cycle.choice import Choice, FirstChoices
 from mooring.runtime.cycle.cycle import CycleOptions
 from mooring.runtime.cycle.group_checks import check_scheduler
 from mooring.runtime.cycle.group_cycle import GroupCycle, nowhere
@@ -75,16 +75,20 @@ class EarlierGroupCycle(GroupCycle):
     def _nowhere(self, tried: Sequence[TriedPlacement]) -> GroupDecision:
         return self._decision(Status.unschedulable(nowhere(tried)), tried, 0)
 
-    def _try(self, placement: GroupPlacement) -> TriedPlacement:
+    def _try_each(self, placements: Sequence[GroupPlacement]) -> Sequence[TriedPlacement]:
+        known = self._at_once(placements)
+        return [self._try(placement, found) for placement, found in zip(placements, known, strict=True)]
+
+    def _try(self, placement: GroupPlacement, known: FirstChoices | None) -> TriedPlacement:
         calls, before, count = self._calls(), self._scheduled, len(self._group.pods)
         calls.check()
         state = CycleState()
-        known = None if self._quick is None else self._quick(placement.rows)
-        if known is not None and len(known.rows) == count:
+        if known is not None and known.count == count:
             said = self._feasible(state, PlacementProgress(before + count, 0), calls)
             if said.ok:
                 return TriedPlacement(placement, SUCCESS, PlacedMembers(self._group.pods, known))
-        choices = [known.choice(at) for at in range(len(known.rows))] if known is not None else []
+        columns = None if known is None else known.columns()
+        choices = [] if columns is None else [columns.choice(at) for at in range(len(columns.rows))]
         return self._one_by_one(placement, choices, before, state)
 
     def _one_by_one(

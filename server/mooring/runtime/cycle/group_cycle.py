@@ -9,9 +9,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Protocol
+from functools import cached_property
 
-import msgspec
 import numpy as np
 
 from mooring.framework import (
@@ -30,19 +29,22 @@ from mooring.framework import (
 )
 from mooring.framework.objects import ObjectMeta, PodSpec, PodStatus
 from mooring.framework.state import ClusterState
-from mooring.runtime.cycle.choice import Choice, ChoiceColumns
+from mooring.runtime.cycle.choice import Choice, FirstChoices
 from mooring.runtime.cycle.cycle import CycleOptions, evaluate
 from mooring.runtime.cycle.full_cycle import select
 from mooring.runtime.cycle.group_checks import check_group
+from mooring.runtime.cycle.group_picks import Picks, SeededPicks
 from mooring.runtime.cycle.group_reserve import GroupReserve
 from mooring.runtime.cycle.group_result import (
     GroupDecision,
     GroupMember,
+    NodeNames,
     PlacedMembers,
     TriedPlacement,
     after_preemption,
     cause_of,
     member_of,
+    placed_all,
     rejected_group,
     settled,
     without_node,
@@ -50,11 +52,8 @@ from mooring.runtime.cycle.group_result import (
 from mooring.runtime.cycle.group_what_if import TriedAgain, make_room
 from mooring.runtime.cycle.placements import feasible_so_far, find_placements, score_placements
 from mooring.runtime.cycle.plugin_calls import PluginCalls
-from mooring.runtime.cycle.post_filter import pick_node
-from mooring.runtime.cycle.tie_break import choose, mix64
+from mooring.runtime.cycle.tie_break import mix64
 from mooring.runtime.profiles.profile import Profile
-
-_encode = msgspec.msgpack.Encoder().encode
 
 UNSEEN = "ImageLocality"
 """The plugin that scores nothing while room is looked for.
@@ -66,80 +65,16 @@ PLACEMENTS_GATE = "TopologyAwareWorkloadScheduling"
 """The feature gate with which a group has more than one placement."""
 
 
-class Picks(Protocol):
-    """Decides between equals: nodes for a pod, placements for the group."""
-
-    def node(self, placement: GroupPlacement, choice: Choice) -> Choice:
-        """Return ``choice``, or the same with another one of its ties."""
-        ...
-
-    def room(self, placement: GroupPlacement, pod: Pod, names: Sequence[str]) -> str:
-        """Return on which of some nodes, equally good, room is made for a pod."""
-        ...
-
-    def placement(self, names: Sequence[str]) -> int:
-        """Return which of some placements, equally good, the group gets."""
-        ...
-
-    def again(self) -> None:
-        """Hear that the group is tried once more now, without those who could make room for it."""
-        ...
-
-
-class SeededPicks:
-    """Picks by the seed and the group's UID; nodes as for single pods."""
-
-    def __init__(self, seed: int, uid: str) -> None:
-        self._seed = seed
-        self._uid = uid
-
-    def node(self, placement: GroupPlacement, choice: Choice) -> Choice:
-        """Return ``choice``, which was made by the seed and the pod's UID."""
-        return choice
-
-    def room(self, placement: GroupPlacement, pod: Pod, names: Sequence[str]) -> str:
-        """Return the one that a pod alone would get."""
-        return pick_node(pod, names)
-
-    def placement(self, names: Sequence[str]) -> int:
-        """Return one of them, the same for the same group and seed."""
-        return choose(self._seed, self._uid, len(names))
-
-    def again(self) -> None:
-        """Go on as before."""
-
-
-Quick = Callable[[Int32s], ChoiceColumns | None]
-"""Decides the first of the group's pods among some rows, each beside those before it, while it finds a node.
+Quick = Callable[[Sequence[Int32s]], Sequence[FirstChoices | None]]
+"""Decides the first of the group's pods among the rows of each placement, each pod beside those before it,
+while it finds a node.
 
 None where that can't be done without an evaluation of each.
 """
 
 
-def alike(pods: Sequence[Pod]) -> tuple[list[Pod], list[int]]:
-    """Return one pod of each template among ``pods``, and which of these each pod is like."""
-    templates: list[Pod] = []
-    indices: list[int] = []
-    numbers: dict[bytes, int] = {}
-    for pod in pods:
-        if indices and _same(templates[indices[-1]], pod):
-            indices.append(indices[-1])
-            continue
-        key = _encode(_own(pod))
-        if key not in numbers:
-            numbers[key] = len(templates)
-            templates.append(pod)
-        indices.append(numbers[key])
-    return templates, indices
-
-
-def _own(pod: Pod) -> tuple[object, ...]:
-    meta = pod.metadata
-    return pod.spec, pod.status, meta.namespace, meta.labels, meta.annotations, meta.owner_references
-
-
-def _same(first: Pod, second: Pod) -> bool:
-    return _own(first) == _own(second)
+class NeedsCopyError(Exception):
+    """The group can't be decided without a private copy of the state."""
 
 
 def topology_keys(group: PodGroupInfo) -> list[str]:
@@ -189,12 +124,14 @@ class GroupCycle:
 
     Args:
         profile: The profile of its pods.
-        world: A private copy of the state, in which its pods are known.
+        world: A private copy of the state, in which its pods are known; or the state itself, as long as
+            nothing has to be written.
         group: The group and its pods.
         calls: Gives the way to call plugins in one decision.
         seed: Decides between nodes of equal totals.
         picks: Decides instead.
         quick: Decides pods without an evaluation of each, where ``picks`` leaves that to the seed.
+        private: Whether ``world`` is a copy.
     """
 
     def __init__(
@@ -207,7 +144,9 @@ class GroupCycle:
         seed: int = 0,
         picks: Picks | None = None,
         quick: Quick | None = None,
+        private: bool = True,
     ) -> None:
+        self._private = private
         self._quick = quick if picks is None else None
         self._profile = profile
         self._world = world
@@ -218,7 +157,6 @@ class GroupCycle:
         self._state = CycleState()
         self._scheduled = 0
         self._judges = profile.placement_feasible
-        self._reserve = GroupReserve(profile, world)
 
     def run(self) -> GroupDecision:
         """Decide, and find out what could be done for a group that fits nowhere.
@@ -227,6 +165,7 @@ class GroupCycle:
 
         Raises:
             PluginFailureError: A plugin failed.
+            NeedsCopyError: ``world`` has to be a copy.
         """
         problem = self._problem()
         if problem is not None:
@@ -244,6 +183,7 @@ class GroupCycle:
         plugins = self._profile.pod_group_post_filter
         if decision.status.code is not Code.UNSCHEDULABLE or not plugins:
             return decision
+        self._require_copy()
         tried_again = TriedAgain(self._world, decision, self._again, self._calls())
         found = make_room(plugins, self._state, self._group, tried_again, self._calls())
         return after_preemption(decision, found)
@@ -263,15 +203,18 @@ class GroupCycle:
         self._state = CycleState()
         self._scheduled = len(self._group.scheduled(self._world.snapshot))
         if not self._profile.gates.enabled(PLACEMENTS_GATE):
-            whole = self._try(GroupPlacement("", self._world.snapshot.nodes.rows()))
+            [whole] = self._try_each([GroupPlacement("", self._world.snapshot.nodes.rows())])
             return self._decision(_at_least_one(whole), [whole], 0)
         placements = find_placements(
             self._profile, self._state, self._group, self._all_nodes(), self._calls()
         )
         if isinstance(placements, Status):
             return self._decision(placements)
-        tried = [self._try_measured(placement) for placement in placements]
+        began, calls = time.perf_counter(), self._calls()
+        tried = self._try_each(placements)
+        calls.placements_generated(len(tried))
         fitting = [at for at, one in enumerate(tried) if one.fits]
+        calls.placements_evaluated(len(fitting), len(tried), time.perf_counter() - began)
         return self._best(tried, fitting) if fitting else self._nowhere(tried)
 
     def _nowhere(self, tried: Sequence[TriedPlacement]) -> GroupDecision:
@@ -292,28 +235,48 @@ class GroupCycle:
         decision = self._decision(_at_least_one(tried[taken]), tried, taken)
         return replace(decision, compared=tuple(fitting), scores=scores, ties=tuple(best))
 
-    def _try_measured(self, placement: GroupPlacement) -> TriedPlacement:
-        began = time.perf_counter()
-        tried = self._try(placement)
-        self._calls().placement_evaluated(tried.fits, time.perf_counter() - began)
-        return tried
-
-    def _try(self, placement: GroupPlacement) -> TriedPlacement:
-        """Try the pods one after the other; they are nowhere again afterwards."""
+    def _try_each(self, placements: Sequence[GroupPlacement]) -> Sequence[TriedPlacement]:
+        """Try the pods in each placement, one after the other; they are nowhere again afterwards."""
         state, calls = CycleState(), self._calls()
         calls.check()
-        before, count = self._scheduled, len(self._group.pods)
-        status = self._feasible(state, PlacementProgress(before, count), calls)
+        before, pods = self._scheduled, self._group.pods
+        # As long as no pod has a node, every placement is asked about in the same words.
+        status = self._feasible(state, PlacementProgress(before, len(pods)), calls)
         if status.code is Code.UNSCHEDULABLE:
-            return TriedPlacement(placement, rejected_group(*status.reasons), ())
-        known = None if self._quick is None else self._quick(placement.rows)
-        if known is not None and len(known.rows) == count:
-            status = self._feasible(state, PlacementProgress(before + count, 0), calls)
+            return [TriedPlacement(one, rejected_group(*status.reasons), ()) for one in placements]
+        known = self._at_once(placements)
+        status = self._feasible(state, PlacementProgress(before + len(pods), 0), calls)
+        return [
+            _tried(placement, status, PlacedMembers(pods, found))
             # What a placement can't take any more it can't take later either.
-            if status.code is not Code.UNSCHEDULABLE:
-                return _tried(placement, status, PlacedMembers(self._group.pods, known))
-        choices = [known.choice(at) for at in range(len(known.rows))] if known is not None else []
-        return self._one_by_one(placement, choices, before, state)
+            if found is not None and found.count == len(pods) and status.code is not Code.UNSCHEDULABLE
+            else self._try(placement, found)
+            for placement, found in zip(placements, known, strict=True)
+        ]
+
+    def _at_once(self, placements: Sequence[GroupPlacement]) -> Sequence[FirstChoices | None]:
+        """Return for each placement what is decided without an evaluation of each pod."""
+        if self._quick is None:
+            return [None] * len(placements)
+        return self._quick([placement.rows for placement in placements])
+
+    def _try(self, placement: GroupPlacement, known: FirstChoices | None) -> TriedPlacement:
+        """Try the pods in one placement, of which the first may be decided already."""
+        self._require_copy()
+        state, calls = CycleState(), self._calls()
+        calls.check()
+        self._feasible(state, PlacementProgress(self._scheduled, len(self._group.pods)), calls)
+        columns = None if known is None else known.columns()
+        choices = [] if columns is None else [columns.choice(at) for at in range(len(columns.rows))]
+        return self._one_by_one(placement, choices, self._scheduled, state)
+
+    @cached_property
+    def _reserve(self) -> GroupReserve:
+        return GroupReserve(self._profile, self._world)
+
+    def _require_copy(self) -> None:
+        if not self._private:
+            raise NeedsCopyError
 
     def _one_by_one(
         self, placement: GroupPlacement, known: Sequence[Choice], before: int, state: CycleState
@@ -388,9 +351,9 @@ def _at_least_one(tried: TriedPlacement) -> Status:
 
 
 def _assignments(tried: TriedPlacement, world: ClusterState) -> PodGroupAssignments:
-    nodes, members = NodeView(world.snapshot, tried.placement.rows), tried.members
-    if isinstance(members, PlacedMembers):
-        return PodGroupAssignments(tried.placement, nodes, members.pods, members.node_names)
+    members = tried.members
+    if placed_all(members):
+        return PodGroupAssignments(tried.placement, world.snapshot, members.pods, NodeNames(members))
     placed = [member for member in members if member.place]
-    pods = tuple(member.pod for member in placed)
-    return PodGroupAssignments(tried.placement, nodes, pods, tuple(member.place for member in placed))
+    pods, places = (member.pod for member in placed), (member.place for member in placed)
+    return PodGroupAssignments(tried.placement, world.snapshot, tuple(pods), tuple(places))

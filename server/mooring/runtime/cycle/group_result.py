@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import overload
+from typing import TypeGuard, overload
 
 from msgspec import structs
 
 from mooring.framework import SUCCESS, Code, GroupPlacement, GroupPreemption, Int64s, Pod, Status
 from mooring.framework.objects import PodGroup
-from mooring.runtime.cycle.choice import Choice, ChoiceColumns
+from mooring.runtime.cycle.choice import Choice, ChoiceColumns, FirstChoices
 from mooring.runtime.cycle.post_filter import Room
 
 UNSCHEDULABLE_GROUP = "pod group is unschedulable"
@@ -64,17 +64,24 @@ class GroupMember:
 class PlacedMembers(Sequence[GroupMember]):
     """All pods of a group, each with a node that it got without an evaluation in full.
 
-    A placement that isn't taken is hardly ever read, so each is made on first use.
+    A placement that isn't taken is hardly ever read, so all of it is made on first use.
 
     Attributes:
         pods: The pods.
-        node_names: The node of each.
     """
 
-    def __init__(self, pods: tuple[Pod, ...], found: ChoiceColumns) -> None:
+    def __init__(self, pods: tuple[Pod, ...], found: FirstChoices) -> None:
         self.pods = pods
-        self.node_names = tuple(found.names)
         self._found = found
+        self._made: ChoiceColumns | None = None
+
+    @property
+    def found(self) -> ChoiceColumns:
+        """The nodes."""
+        made = self._made
+        if made is None:
+            made = self._made = self._found.columns()
+        return made
 
     def __len__(self) -> int:
         return len(self.pods)
@@ -88,7 +95,31 @@ class PlacedMembers(Sequence[GroupMember]):
     def __getitem__(self, at: int | slice) -> GroupMember | Sequence[GroupMember]:
         if isinstance(at, slice):
             return [self[one] for one in range(*at.indices(len(self)))]
-        return GroupMember(self.pods[at], self._found.choice(at), SUCCESS, "")
+        return GroupMember(self.pods[at], self.found.choice(at), SUCCESS, "")
+
+
+class NodeNames(Sequence[str]):
+    """The nodes of all pods of a group, by name."""
+
+    def __init__(self, members: PlacedMembers) -> None:
+        self._members = members
+
+    def __len__(self) -> int:
+        return len(self._members)
+
+    @overload
+    def __getitem__(self, at: int) -> str: ...
+
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[str]: ...
+
+    def __getitem__(self, at: int | slice) -> str | Sequence[str]:
+        return self._members.found.names[at]
+
+
+def placed_all(members: Sequence[GroupMember]) -> TypeGuard[PlacedMembers]:
+    """Return whether ``members`` are such; ``isinstance`` takes ten times as long, and is asked often."""
+    return type(members) is PlacedMembers
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,9 +146,8 @@ class TriedPlacement:
     @property
     def placed(self) -> int:
         """How many of the pods got a node."""
-        if isinstance(self.members, PlacedMembers):
-            return len(self.members)
-        return sum(bool(member.place) for member in self.members)
+        members = self.members
+        return len(members) if placed_all(members) else sum(bool(member.place) for member in members)
 
 
 @dataclass(frozen=True, slots=True)

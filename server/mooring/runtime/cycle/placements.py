@@ -25,7 +25,6 @@ from mooring.framework import (
     PodGroupInfo,
     Status,
 )
-from mooring.framework.scores import checked_score
 from mooring.runtime.cycle.group_result import PlacementScores
 from mooring.runtime.cycle.plugin_calls import PluginCalls, plugin_failure
 from mooring.runtime.profiles.profile import Profile
@@ -48,7 +47,6 @@ def find_placements(
         PluginFailureError: The plugin raised, or returned something else.
     """
     if not profile.placement_generate:
-        calls.placements_generated(1)
         return [GroupPlacement("", nodes.rows)]
     enabled = profile.placement_generate[0]
     with calls.point(_GENERATE) as point:
@@ -61,7 +59,6 @@ def find_placements(
         if not found:
             point.status = NOWHERE.code
             return NOWHERE.by(enabled.name)
-    calls.placements_generated(len(found))
     return found
 
 
@@ -111,15 +108,8 @@ def score_placements(
     with calls.point(_SCORE):
         for enabled in profile.placement_score:
             name, plugin = enabled.name, enabled.plugin
-            said = [calls.call(name, _SCORE, plugin.score_placement, state, group, one) for one in found]
-            names = [one.placement.name for one in found]
-            raw: Int64s = np.array(
-                [
-                    calls.call(name, _SCORE, checked_score, one, of)
-                    for one, of in zip(said, names, strict=True)
-                ],
-                np.int64,
-            )
+            raw = calls.call(name, _SCORE, plugin.score_placements, state, group, found)
+            _check_form(name, _SCORE, raw, len(found))
             raw.flags.writeable = False
             normalized = calls.call(name, _NORMALIZE, plugin.normalize_placement_scores, state, group, raw)
             _check(name, normalized, len(found))
@@ -129,9 +119,14 @@ def score_placements(
 
 
 def _check(plugin: str, normalized: object, count: int) -> None:
-    if not (isinstance(normalized, np.ndarray) and normalized.dtype == np.int64 and len(normalized) == count):
-        raise plugin_failure(plugin, _NORMALIZE, f"did not return int64[{count}]")
-    outside = normalized[(normalized < MIN_NODE_SCORE) | (normalized > MAX_NODE_SCORE)]
+    scores = _check_form(plugin, _NORMALIZE, normalized, count)
+    outside = scores[(scores < MIN_NODE_SCORE) | (scores > MAX_NODE_SCORE)]
     if len(outside):
         allowed = f"[{MIN_NODE_SCORE}, {MAX_NODE_SCORE}]"
         raise plugin_failure(plugin, _NORMALIZE, f"a score is {outside[0]}, which is not in {allowed}")
+
+
+def _check_form(plugin: str, point: str, scores: object, count: int) -> Int64s:
+    if not (isinstance(scores, np.ndarray) and scores.dtype == np.int64 and len(scores) == count):
+        raise plugin_failure(plugin, point, f"did not return int64[{count}]")
+    return scores

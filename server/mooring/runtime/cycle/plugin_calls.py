@@ -47,8 +47,11 @@ class Observer(Protocol):
         """Count ``count`` placements that were found for a pod group."""
         ...
 
-    def placement_evaluated(self, result: str, profile: str, seconds: float) -> None:
-        """Record how long a pod group was tried in a placement; it is ``feasible`` or ``infeasible``."""
+    def placements_evaluated(self, result: str, profile: str, seconds: float, count: int) -> None:
+        """Record ``count`` placements in which a pod group was tried, in ``seconds`` each.
+
+        They are ``feasible`` or ``infeasible``.
+        """
         ...
 
     def plugin_raised(self, plugin: str, extension_point: str) -> None:
@@ -88,7 +91,7 @@ class NullObserver:
     def placements_generated(self, profile: str, count: int) -> None:
         """Drop it."""
 
-    def placement_evaluated(self, result: str, profile: str, seconds: float) -> None:
+    def placements_evaluated(self, result: str, profile: str, seconds: float, count: int) -> None:
         """Drop it."""
 
     def plugin_raised(self, plugin: str, extension_point: str) -> None:
@@ -230,9 +233,11 @@ class PluginCalls:
         """Count the placements that were found for a pod group."""
         self._observer.placements_generated(self._profile, count)
 
-    def placement_evaluated(self, fits: bool, seconds: float) -> None:
-        """Record how long a pod group was tried in a placement, and whether it fits there."""
-        self._observer.placement_evaluated("feasible" if fits else "infeasible", self._profile, seconds)
+    def placements_evaluated(self, fitting: int, count: int, seconds: float) -> None:
+        """Record how long a pod group was tried in all its placements, and how many of them it fits."""
+        for result, some in ("feasible", fitting), ("infeasible", count - fitting):
+            if some:
+                self._observer.placements_evaluated(result, self._profile, seconds / count, some)
 
     def _timed(self, plugin: str, point: str, function: Callable[..., T], args: tuple[object, ...]) -> T:
         began = time.perf_counter()

@@ -1,0 +1,115 @@
+"""Runs the cycles of pod groups: over the state as it is, or over a copy where something is to be written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+
+from mooring.framework import PodGroupInfo
+from mooring.framework.errors import PluginFailureError
+from mooring.framework.state import ClusterState
+from mooring.framework.view import NodesChangedError
+from mooring.runtime.cache.evaluation_cache import EvaluationCache
+from mooring.runtime.cache.group_decisions import GroupDecisions, LiveEvaluations, MovedOnError
+from mooring.runtime.cache.placements_at_once import PlacementsAtOnce
+from mooring.runtime.cycle.earlier_group_cycle import LATER_CYCLE_SINCE, EarlierGroupCycle
+from mooring.runtime.cycle.group_cycle import (
+    GroupCycle,
+    NeedsCopyError,
+    Quick,
+    topology_keys,
+    waiting_pods,
+    without_leaving,
+)
+from mooring.runtime.cycle.group_picks import Picks
+from mooring.runtime.cycle.group_result import GroupDecision
+from mooring.runtime.cycle.plugin_calls import PluginCalls, Progress, Unhurried
+from mooring.runtime.profiles.profile import Profile, grouped
+
+CallsFor = Callable[[Profile, Progress | None], PluginCalls]
+"""Gives the way to call plugins in one decision."""
+
+
+class GroupCycles:
+    """Decides about groups. Safe from any thread.
+
+    Args:
+        cluster: The state.
+        cache: Its cached evaluations.
+        calls: Gives the way to call plugins.
+        trying: The same for an attempt after whose failure the group is decided on a copy.
+    """
+
+    def __init__(
+        self, cluster: ClusterState, cache: EvaluationCache, calls: CallsFor, trying: CallsFor
+    ) -> None:
+        self._cluster = cluster
+        self._cache = cache
+        self._at_once = PlacementsAtOnce(cluster, cache)
+        self._calls = calls
+        self._trying = trying
+
+    def decide(
+        self,
+        group: PodGroupInfo,
+        profile: Profile,
+        seed: int,
+        state: ClusterState | None,
+        progress: Progress | None,
+        picks: Picks | None,
+    ) -> GroupDecision:
+        """As ``Engine.decide_group``."""
+        later = profile.gates.version >= LATER_CYCLE_SINCE
+        if later and state is None and picks is None:
+            decision = self._decide_as_it_is(group, profile, seed, progress)
+            if decision is not None:
+                return decision
+        source = state or self._cluster
+        for key in topology_keys(group):
+            # A copy of the state has the columns that the state has.
+            source.snapshot.nodes.label(key)
+        with source.lock:
+            version = source.version
+            live = self._live(version) if state is None else None
+            world = source.fork(pods=waiting_pods(group, source.snapshot))
+        quick = self._quick(live, world, group, profile, seed, progress)
+        calls, cycle = partial(self._calls, profile, progress), GroupCycle if later else EarlierGroupCycle
+        decision = cycle(profile, world, group, calls, seed=seed, picks=picks, quick=quick).run()
+        return replace(decision, state_version=version)
+
+    def _decide_as_it_is(
+        self, group: PodGroupInfo, profile: Profile, seed: int, progress: Progress | None
+    ) -> GroupDecision | None:
+        """Decide by what is known of the state, of which no copy is made; None where one is needed."""
+        cluster = self._cluster
+        version, calls = cluster.version, partial(self._trying, profile, progress)
+        quick = self._quick(self._live(version), None, group, profile, seed, progress)
+        cycle = GroupCycle(profile, cluster, group, calls, seed=seed, quick=quick, private=False)
+        try:
+            decision = cycle.run()
+        except (MovedOnError, NeedsCopyError, NodesChangedError, PluginFailureError):
+            return None
+        with cluster.lock:
+            unchanged = cluster.version == version
+        return replace(decision, state_version=version) if unchanged else None
+
+    def _live(self, version: int) -> LiveEvaluations:
+        return LiveEvaluations(self._cache, self._at_once, version)
+
+    def _quick(
+        self,
+        live: LiveEvaluations | None,
+        world: ClusterState | None,
+        group: PodGroupInfo,
+        profile: Profile,
+        seed: int,
+        progress: Progress | None,
+    ) -> Quick:
+        """Return what decides pods without an evaluation of each."""
+        pods, waits = without_leaving(group).pods, progress or Unhurried()
+
+        def calls(profile: Profile) -> PluginCalls:
+            return self._trying(profile, progress)
+
+        return GroupDecisions(live, world, grouped(profile), pods, seed, waits, calls).decide

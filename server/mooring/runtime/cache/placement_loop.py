@@ -1,0 +1,90 @@
+"""The loop by which the pods of a group get nodes in all of its placements."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from mooring.framework import Int32s
+from mooring.plugins.loops import loop
+from mooring.runtime.cache.ranking import OUT
+from mooring.runtime.cache.resource_scores import UNKNOWN
+
+UInt64s = npt.NDArray[np.uint64]
+
+MAX_UNKNOWN = 1 << 10
+"""What one pass notes of what it had to know."""
+
+_COLUMNS, _TABLES = "UniTuple(int32[::1], 2)", "UniTuple(int32[:, ::1], 2)"
+_PODS = "Tuple((int32[::1], uint64[::1]))"
+
+
+@loop(f"({_COLUMNS}, {_TABLES}, {_TABLES}, {_PODS}, int32[:, :, ::1], int32[:, ::1])")
+def place_in_each(
+    nodes: tuple[Int32s, Int32s],
+    scores: tuple[Int32s, Int32s],
+    states: tuple[Int32s, Int32s],
+    pods: tuple[Int32s, UInt64s],
+    found: Int32s,
+    unknown: Int32s,
+) -> int:
+    """Select nodes for pods in each of P placements, up to the first pod that none takes.
+
+    What isn't known is guessed to be a node without room, and noted.
+
+    Args:
+        nodes: int32[P], where each placement ends among the nodes of all; int32[N], the nodes' resource
+            states, written to.
+        scores: int32[T, N], by template and node the totals, written to; what they are made of besides
+            resources.
+        states: int32[T, S], by template and resource state what it is worth; the state after one more pod,
+            ``UNKNOWN`` where it is.
+        pods: int32[K], the pods' templates; uint64[K], what decides between equals.
+        found: int32[4, P, K], written: the node, its total, how many have it, and how many are feasible. The
+            node is ``OUT`` before and stays so for pods that have none.
+        unknown: int32[U, 2], written: the template and the state before a pod, which it leaves in a state
+            that isn't known or isn't rated for all templates.
+
+    Returns:
+        How many are unknown, which may be more than there is room for.
+    """
+    (ends, resource_ids), (totals, bases) = nodes, scores
+    (values, following), (templates, numbers) = states, pods
+    missing, begin = 0, 0
+    for placement in range(len(ends)):
+        # Those that lead are looked for once they are gone; until then they only become fewer.
+        end, left, looked_for, feasible = ends[placement], 0, -1, 0
+        top, leaders = OUT, np.arange(0)
+        for pod in range(len(templates)):
+            template = templates[pod]
+            if left == 0 or template != looked_for:
+                among = totals[template, begin:end]
+                top, feasible = int(among.max()), int(np.count_nonzero(among != OUT))
+                leaders, looked_for = np.flatnonzero(among == top), template
+                left = len(leaders)
+            if top == OUT:
+                break
+            pick = np.int64(numbers[pod] % np.uint64(left))
+            node = begin + leaders[pick]
+            found[:2, placement, pod] = node, top * (feasible > 1)
+            found[2:, placement, pod] = left, feasible
+            before = resource_ids[node]
+            after = following[template, before]
+            lacking = after < 0
+            for other in range(len(totals)):
+                value, base = values[other, max(after, 0)], bases[other, node]
+                lacking |= value == UNKNOWN
+                totals[other, node] = base + value if min(value, base) >= 0 else OUT
+            resource_ids[node] = max(after, 0)
+            total = totals[template, node]
+            feasible -= total == OUT
+            if total > top:
+                top, leaders[0], left = total, node - begin, 1
+            elif total < top:
+                leaders[pick : left - 1] = leaders[pick + 1 : left].copy()
+                left -= 1
+            if lacking:
+                unknown[min(missing, len(unknown) - 1)] = template, before
+                missing += 1
+        begin = end
+    return missing

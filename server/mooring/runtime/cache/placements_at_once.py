@@ -1,0 +1,304 @@
+"""The pods of a group, decided in all of its placements in one pass, while the state does not change.
+
+A group is tried in every placement. What that costs is less a matter of its pods than of how often something
+begins anew, so here nothing does: the placements are stretches of the same columns. The loop is compiled, and
+where it isn't, ``Overlays`` decides placement by placement, with the same result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+
+from mooring.framework import Int32s, NodeView, Pod
+from mooring.framework.errors import PluginFailureError
+from mooring.framework.resources import PodUsage
+from mooring.framework.state import ClusterState
+from mooring.framework.view import NodesChangedError
+from mooring.runtime.cache.consistency import Held, check_labels, check_may_decide, check_rules_decide
+from mooring.runtime.cache.evaluation_cache import EvaluationCache, Template
+from mooring.runtime.cache.outcome import Bypass, NotCachedError
+from mooring.runtime.cache.placement_loop import MAX_UNKNOWN, UInt64s, place_in_each
+from mooring.runtime.cache.ranking import OUT
+from mooring.runtime.cache.resource_scores import UNKNOWN, ResourceScores
+from mooring.runtime.cycle.choice import ChoiceColumns, FirstChoices
+from mooring.runtime.cycle.plugin_calls import PluginCalls
+from mooring.runtime.profiles.profile import Profile
+
+MAX_STEPS = 1 << 24
+"""Pods times nodes, which one pass looks at: some 20 ms, in which no deadline is looked at."""
+
+MAX_PASSES = 16
+"""Passes over the columns before placements are decided one by one: each finds out more resource states."""
+
+MAX_USAGES = 64
+"""Kinds of pods of which it is remembered in which state they leave a node."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Column:
+    """What pods of one template see of the placements' nodes.
+
+    Attributes:
+        pod: One of the pods.
+        template: Their template.
+        basis: What all of it is true for, as in ``CachedEvaluation``.
+        use: Gives the way to call plugins.
+        evaluated: How many nodes are evaluated for each of the pods.
+        resources: Where the rest of each total comes from.
+        totals: int32[N], their totals.
+        base: int32[N], what these are made of besides resources.
+    """
+
+    pod: Pod
+    template: Template
+    basis: tuple[int, int]
+    use: Callable[[], PluginCalls]
+    evaluated: int
+    resources: ResourceScores
+    totals: Int32s
+    base: Int32s
+
+
+@dataclass(frozen=True, slots=True)
+class FoundAtOnce:
+    """The nodes of a group's pods in each of its placements.
+
+    Attributes:
+        version: The version of the state that was evaluated.
+        epoch: The node epoch that ``rows`` belong to.
+        found: int32[4, P, K], as ``place_in_each`` writes it.
+        rows: int32[N], the rows of the nodes of all placements.
+        names: The nodes' names, by row.
+        evaluated: How many nodes were evaluated for each pod.
+    """
+
+    version: int
+    epoch: int
+    found: Int32s
+    rows: Int32s
+    names: Sequence[str]
+    evaluated: Sequence[int]
+
+    def by_placement(self) -> Sequence[FirstChoices]:
+        """Return them in the order of the placements."""
+        counts = np.count_nonzero(self.found[0] != OUT, axis=1).tolist()
+        return [FirstChoices(count, partial(self._columns, at, count)) for at, count in enumerate(counts)]
+
+    def _columns(self, at: int, count: int) -> ChoiceColumns:
+        nodes, *rest = self.found[:, at, :count]
+        rows, names = self.rows.take(nodes).tolist(), self.names
+        totals, ties, feasible = (each.tolist() for each in rest)
+        selected, evaluated = [names[row] for row in rows], list(self.evaluated[:count])
+        return ChoiceColumns(self.version, self.epoch, selected, rows, totals, ties, feasible, evaluated)
+
+
+class PlacementsAtOnce:
+    """Decides the pods of groups in all placements in one pass. Safe from any thread.
+
+    Args:
+        cluster: The state.
+        cache: Its cached evaluations.
+    """
+
+    def __init__(self, cluster: ClusterState, cache: EvaluationCache) -> None:
+        self._cluster = cluster
+        self._cache = cache
+        # An entry is only ever written with the one value that it has in a generation.
+        self._following: dict[PodUsage, tuple[int, Int32s]] = {}
+
+    def run(
+        self,
+        templates: Sequence[tuple[Pod, Profile]],
+        indices: Sequence[int],
+        numbers: Sequence[int],
+        placements: Sequence[Int32s],
+        calls: Callable[[Profile], PluginCalls],
+    ) -> FoundAtOnce | None:
+        """Select nodes in each placement for the first pods, up to one that none takes.
+
+        Args:
+            templates: One pod of each template, with its profile.
+            indices: The pods, by the number of their template, in order.
+            numbers: What decides between equals, one per pod (``mix64``).
+            placements: int32[N] each, the rows of the nodes in ascending order.
+            calls: Gives the way to call plugins.
+
+        Returns:
+            None where placements have to be decided one by one.
+        """
+        rows: Int32s = placements[0] if len(placements) == 1 else np.concatenate(placements)
+        compiled = place_in_each.over(NodeView(self._cluster.snapshot, rows))
+        if compiled is None or not all(map(len, placements)) or len(rows) * len(indices) > MAX_STEPS:
+            return None
+        ends = np.cumsum([len(each) for each in placements], dtype=np.int32)
+        pods = np.array(indices, np.int32), np.array(numbers, np.uint64)
+        try:
+            for _ in range(MAX_PASSES):
+                columns = [self._column(pod, profile, rows, calls) for pod, profile in templates]
+                found = self._pass(compiled, rows, ends, columns, pods)
+                if found is not None:
+                    self._cache.counts.hits += len(placements) * len(indices)
+                    return found
+        except (NotCachedError, NodesChangedError, PluginFailureError):
+            pass
+        return None
+
+    def _column(
+        self, pod: Pod, profile: Profile, rows: Int32s, calls: Callable[[Profile], PluginCalls]
+    ) -> _Column:
+        if profile.samples:
+            raise NotCachedError(Bypass.SAMPLING)
+        check_may_decide(self._cluster, pod, profile)
+        template = self._cache.find_member(pod, profile)
+        if template.kind.affinity_key is not None:
+            raise NotCachedError(Bypass.AFFINITY)
+        cached, use = template.cached, partial(calls, profile)
+        with Held(cached):
+            cached.update(use)
+            evaluated = cached.static.evaluated
+            return _Column(
+                pod, template, cached.basis, use, evaluated, cached.resources, *cached.steady(rows)
+            )
+
+    def _pass(
+        self,
+        compiled: Callable[..., int],
+        rows: Int32s,
+        ends: Int32s,
+        columns: Sequence[_Column],
+        pods: tuple[Int32s, UInt64s],
+    ) -> FoundAtOnce | None:
+        """Go over all placements once; None when the state is another one by now, or more had to be known."""
+        cluster, tracker = self._cluster, self._cache.tracker
+        with cluster.lock:
+            for column in columns:
+                check_rules_decide(cluster, column.pod)
+                check_labels(cluster, column.template)
+                if not column.template.cached.current(column.basis):
+                    return None
+            resource_ids = tracker.resource_ids.take(rows)
+            version, table = cluster.version, cluster.snapshot.nodes
+            epoch, names = table.epoch, table.names
+            following = [self._after(column) for column in columns]
+        found, unknown = _run(compiled, (ends, resource_ids), columns, following, pods)
+        if unknown:
+            self._learn(columns, following, unknown)
+            return None
+        evaluated = [columns[index].evaluated for index in pods[0].tolist()]
+        return FoundAtOnce(version, epoch, found, rows, names, evaluated)
+
+    def _after(self, column: _Column) -> Int32s:
+        """int32[S]: the resource state after one more pod, by that before; ``UNKNOWN`` where it is.
+
+        The caller holds the state's lock.
+        """
+        usage, generation = column.template.kind.usage, column.basis[1]
+        known, after = self._following.get(usage, (-1, _NOTHING))
+        count = self._cache.tracker.count
+        if known != generation or len(after) < count:
+            larger: Int32s = np.full(count + (count >> 1), UNKNOWN, np.int32)
+            if known == generation:
+                larger[: len(after)] = after
+            if len(self._following) >= MAX_USAGES:
+                self._following.clear()
+            self._following[usage], after = (generation, larger), larger
+        return after
+
+    def _learn(
+        self,
+        columns: Sequence[_Column],
+        following: Sequence[Int32s],
+        unknown: Iterable[tuple[int, int]],
+    ) -> None:
+        """Find out in which states pods leave nodes, and what these are worth for each template."""
+        tracker, cluster = self._cache.tracker, self._cluster
+        reached: set[int] = set()
+        with cluster.lock:
+            if tracker.generation != columns[0].basis[1]:
+                return
+            for at, before in unknown:
+                usage = columns[at].template.kind.usage
+                after = tracker.next_ids(usage).get(before)
+                if after is None:
+                    after = tracker.after(before, usage)
+                following[at][before] = after
+                reached.add(after)
+        for column in columns:
+            self._rate(column, sorted(reached))
+
+    def _rate(self, column: _Column, resource_ids: Sequence[int]) -> None:
+        """Rate those of some resource states that are unknown."""
+        resources = column.resources
+        with Held(column.template.cached):
+            resources.make_room()
+            needed = [each for each in resource_ids if resources.values[each] == UNKNOWN]
+            if not needed:
+                return
+            if not resources.rates_columns:
+                raise NotCachedError(Bypass.RESOURCES)
+            asked = resources.unknown_ids(needed)
+            nodes = self._nodes_with(asked, column.basis[1])
+            if nodes is not None:
+                resources.learn_states(asked, nodes, column.use())
+
+    def _nodes_with(self, resource_ids: Sequence[int], generation: int) -> NodeView | None:
+        """Return nodes of no cluster that have the resource states with these ids.
+
+        None once the ids mean others.
+        """
+        cluster, tracker, count = self._cluster, self._cache.tracker, len(resource_ids)
+        with cluster.lock:
+            if tracker.generation != generation:
+                return None
+            known = cluster.snapshot.nodes
+            width = len(known.allocatable)
+            table = replace(
+                known,
+                alive=np.ones(count, np.bool_),
+                allocatable=np.zeros((width, count), np.int64),
+                requested=np.zeros((width, count), np.int64),
+                non_zero_requested=np.zeros((len(known.non_zero_requested), count), np.int64),
+            )
+            rows = np.arange(count, dtype=np.int32)
+            tracker.show(resource_ids, table, rows)
+            return NodeView(replace(cluster.snapshot, nodes=table), rows)
+
+
+def _run(
+    compiled: Callable[..., int],
+    nodes: tuple[Int32s, Int32s],
+    columns: Sequence[_Column],
+    following: Sequence[Int32s],
+    pods: tuple[Int32s, UInt64s],
+) -> tuple[Int32s, set[tuple[int, int]]]:
+    """Go over the nodes of all placements once.
+
+    Returns:
+        int32[4, P, K] as ``place_in_each`` writes it, and the templates and the resource states of which more
+        has to be known.
+    """
+    found: Int32s = np.full((4, len(nodes[0]), len(pods[0])), OUT, np.int32)
+    unknown: Int32s = np.empty((MAX_UNKNOWN, 2), np.int32)
+    size = max(map(len, following))
+    scores = _table([column.totals for column in columns]), _table([column.base for column in columns])
+    values = [column.resources.values for column in columns]
+    missing = compiled(nodes, scores, (_table(values, size), _table(following, size)), pods, found, unknown)
+    return found, {(at, before) for at, before in unknown[:missing].tolist()}
+
+
+def _table(columns: Sequence[Int32s], size: int = 0) -> Int32s:
+    """int32[T, C]: the columns, filled up with ``UNKNOWN`` to the length of the longest, or to ``size``."""
+    size = max(size, *map(len, columns))
+    if len(columns) == 1 and len(columns[0]) == size:
+        return columns[0].reshape(1, -1)
+    filled: Int32s = np.full((len(columns), size), UNKNOWN, np.int32)
+    for at, column in enumerate(columns):
+        filled[at, : len(column)] = column
+    return filled
+
+
+_NOTHING: Int32s = np.zeros(0, np.int32)
