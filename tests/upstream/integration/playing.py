@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 import subprocess
 import sys
@@ -28,6 +29,15 @@ NOT_APPLICABLE = "not applicable"
 _STARTED = "scheduler process: started"
 _REJECTED = "scheduler process: it ended"
 _REFUSED = "NOT APPLICABLE: "
+_FATAL = re.compile(r"^F\d{4} [^]]*\] (?P<why>.*)", re.MULTILINE)
+"""What ends a package's process, and with it all cases that were still to come.
+
+A busy machine starts no API server in the minute that the suite waits for it.
+"""
+
+MAX_MESSAGE = 200
+"""Characters of a message."""
+
 _ENDED = {"pass": "passed", "fail": "failed", "skip": "skipped"}
 
 
@@ -100,6 +110,8 @@ def _outcome(name: str, cases: dict[str, _Case]) -> Outcome:
         return Outcome("skipped", case.seconds, "by the case itself")
     if _REJECTED in said + around and (gate := _not_followed(said + around)):
         return Outcome(NOT_APPLICABLE, case.seconds, gate)
+    if fatal := _FATAL.search(said):
+        return Outcome("failed", case.seconds, f"the package's process ended: {fatal['why']}"[:MAX_MESSAGE])
     if _STARTED not in said + around:
         return Outcome(NOT_APPLICABLE, case.seconds, "runs no scheduler, or steps one in Go")
     return Outcome(case.result, case.seconds, _why(said) if case.result == "failed" else "")
@@ -115,4 +127,4 @@ def _not_followed(output: str) -> str:
 
 def _why(output: str) -> str:
     lines = [" ".join(line.split()) for line in output.splitlines()]
-    return next((line for line in lines if "_test.go:" in line or _REJECTED in line), lines[-1])[:200]
+    return next((line for line in lines if "_test.go:" in line or _REJECTED in line), lines[-1])[:MAX_MESSAGE]

@@ -1,0 +1,54 @@
+"""What the lines of test2json say of cases that ran against another program, and of those that did not."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.upstream.integration.playing import NOT_APPLICABLE, outcomes
+from tests.upstream.suite import Outcome
+
+STARTED = "scheduler process: started\n"
+FATAL = 'F1126 01:37:52.621892   17085 hooks.go:203] PostStartHook "priority" failed: timed out\n'
+
+
+def lines(ended: str, *output: str) -> list[str]:
+    said = [{"Action": "output", "Test": "TestCase", "Output": each} for each in output]
+    return [json.dumps(each) for each in [*said, {"Action": ended, "Test": "TestCase", "Elapsed": 2.5}]]
+
+
+@pytest.mark.parametrize(
+    ("ended", "output", "outcome"),
+    [
+        pytest.param("pass", [STARTED], Outcome("passed", 2.5), id="it passed"),
+        pytest.param(
+            "fail",
+            [STARTED, "    some_test.go:12: no node\n"],
+            Outcome("failed", 2.5, "some_test.go:12: no node"),
+            id="it failed",
+        ),
+        pytest.param(
+            "fail",
+            ["NOT APPLICABLE: plugins in Go\n"],
+            Outcome(NOT_APPLICABLE, 2.5, "plugins in Go"),
+            id="no process can be asked",
+        ),
+        pytest.param(
+            "pass",
+            ["ok\n"],
+            Outcome(NOT_APPLICABLE, 2.5, "runs no scheduler, or steps one in Go"),
+            id="no scheduler ran",
+        ),
+        pytest.param(
+            "fail",
+            ["I1126 01:37:51.0 1 a.go:1] on its way\n", FATAL],
+            Outcome(
+                "failed", 2.5, 'the package\'s process ended: PostStartHook "priority" failed: timed out'
+            ),
+            id="the API server did not start",
+        ),
+    ],
+)
+def test_what_came_of_a_case(ended: str, output: list[str], outcome: Outcome) -> None:
+    assert outcomes(lines(ended, *output)) == {"TestCase": outcome}
