@@ -94,6 +94,8 @@ def histories(draw: st.DrawFn) -> list[Step]:
         st.tuples(st.just("volume"), st.sampled_from(VOLUMES), zones),
         st.tuples(st.just("claim"), st.sampled_from((*VOLUMES, "w0")), st.booleans()),
         st.tuples(st.just("limit"), nodes, st.integers(0, 2)),
+        st.tuples(st.just("zonal"), st.sampled_from(VOLUMES), zones),
+        st.tuples(st.just("driver"), st.booleans()),
         st.tuples(st.just("storage_class"), st.booleans()),
         st.tuples(st.just("slice"), nodes, st.integers(0, 2)),
         st.tuples(st.just("shared_slice"), st.sampled_from(("", "z1")), st.integers(0, 2)),
@@ -137,6 +139,14 @@ class ClaimHistory(History):
         affinity = {"nodeAffinity": {"required": {"nodeSelectorTerms": [term]}}} if zone else {}
         spec = {"accessModes": ["ReadWriteMany"], "csi": {"driver": DRIVER, "volumeHandle": name}, **affinity}
         self._put("PersistentVolume", "v1", name, spec=spec, status={"phase": "Bound"})
+
+    def zonal(self, name: str, zone: str | None) -> None:
+        metadata = {"labels": {ZONE: zone}} if zone else {}
+        spec = {"accessModes": ["ReadWriteMany"], "csi": {"driver": DRIVER, "volumeHandle": name}}
+        self._put("PersistentVolume", "v1", name, "", metadata, spec=spec, status={"phase": "Bound"})
+
+    def driver(self, demands: bool) -> None:
+        self._put("CSIDriver", STORAGE, DRIVER, spec={"preventPodSchedulingIfMissing": demands})
 
     def claim(self, name: str, bound: bool) -> None:
         metadata = {"annotations": {"pv.kubernetes.io/bind-completed": "yes"}} if bound else {}

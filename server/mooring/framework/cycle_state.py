@@ -63,6 +63,12 @@ class CycleState:
         """Forget ``key``, if it is there."""
         self._values.pop(key, None)
 
+    def shared(self) -> CycleState:
+        """Return a copy with the same values, of which none is changed, for plugins with other keys."""
+        copy = CycleState()
+        copy._values = self._values.copy()
+        return copy
+
     def clone(self) -> CycleState:
         """Return a copy for a what-if evaluation: immutable values are shared, the others cloned."""
         copy = CycleState()

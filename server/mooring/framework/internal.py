@@ -52,6 +52,14 @@ class ClaimReader(SignedBySelectors):
     def reads_claims_of(self, pod: Pod) -> bool:
         """Return whether ``pod`` has any; otherwise its answers are those for any pod without."""
 
+    def turned_away(self, state: CycleState, pod: Pod, nodes: NodeView) -> Int32s | None:
+        """int32[R]: the rows of ``nodes`` that its points up to Filter reject, found in one step.
+
+        None where these have to be called, as they do where they reject the pod, fail or give scores. What
+        points after the selection read is in ``state`` then, which all plugins that are asked share.
+        """
+        return None
+
 
 class ObjectReader(CacheablePlugin):
     """Of ``Part.OBJECTS`` it reads objects of some kinds alone."""

@@ -164,6 +164,15 @@ def template_of(pod: Pod) -> Pod:
     )
 
 
+def kind_like(pod: Pod, kind: PodKind) -> PodKind:
+    """Return the kind of ``pod``, which differs from the pods of ``kind`` in its volumes and claims alone.
+
+    It is stored nowhere: no other pod has the same claims.
+    """
+    storage = any(volume.is_storage for volume in pod.spec.volumes)
+    return PodKind(template_of(pod), kind.usage, kind.class_key, kind.affinity_key, storage)
+
+
 PodChange = tuple[int, PodRecord, int]
 """A pod came to a node (1) or left it (-1): the node's row, the pod, and which of the two."""
 
@@ -220,8 +229,14 @@ class PodTable:
         return self._records(self.by_row.get(row, ()))
 
     def with_storage_on(self, row: int) -> Iterator[Pod]:
-        """Return the pods on a node that have a claim or a disk, in the order in which they came."""
-        return (record.pod for record in self._records(self.with_storage.get(row, {})))
+        """Return the pods on a node that have a claim or a disk, in the order in which they came.
+
+        A pod's own name and UID are there only if one of its claims is made for it.
+        """
+        for record in self._records(self.with_storage.get(row, {})):
+            template = record.kind.template
+            named = any(volume.ephemeral is not None for volume in template.spec.volumes)
+            yield record.pod if named else template
 
     def in_group(self, group: tuple[str, str]) -> Iterator[Pod]:
         """Return the pods of a pod group, in the order in which they came."""

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
-from mooring.framework import FilterPlugin, Part, Pod, PreFilterPlugin
+import numpy as np
+
+from mooring.framework import FilterPlugin, Int32s, Part, Pod, PreFilterPlugin
 from mooring.framework.interface import ArgsT
 from mooring.framework.internal import ClaimReader, SignedByShape
+
+NO_ROWS: Int32s = np.zeros(0, np.int32)
+"""What is said of a pod that no node is turned away from; not to be written to."""
 
 
 def has_storage(pod: Pod) -> bool:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mooring.framework import Bools, Int32s, Int64s, KubeVersion, Pod, Snapshot, Status
+from mooring.framework import Bools, Int32s, Int64s, KubeVersion, NodeView, Pod, Snapshot, Status
 from mooring.framework.columns import grown
 from mooring.framework.object_table import ObjectTable
 from mooring.framework.objects import CSINode, PersistentVolume, VolumeAttachment
@@ -31,10 +31,12 @@ class Holding:
     Attributes:
         volumes: The volumes that its pods use; none where no driver has a limit.
         drivers: Those that are limited there or have volumes counted there.
+        installed: Those that are on the node.
     """
 
     volumes: tuple[str, ...] = ()
     drivers: tuple[str, ...] = ()
+    installed: tuple[str, ...] = ()
 
 
 _NOTHING = Holding()
@@ -62,36 +64,45 @@ class AttachedVolumes:
         self._holders: dict[str, tuple[int, ...]] = {}
         self._counts: dict[str, Int64s] = {}
         self._limits: dict[str, Int64s] = {}
+        self._installed: dict[str, Bools] = {}
 
-    def follow(self, snapshot: Snapshot, rows: Int32s) -> None:
-        """Bring ``rows`` (int32[K]) up to date."""
+    def follow(self, nodes: NodeView) -> None:
+        """Bring ``nodes`` up to date."""
+        snapshot, at = nodes.snapshot, nodes.at
         versions = snapshot.nodes.volumes_version
         if len(versions) > len(self._versions):
             self._grow(len(versions))
-        for row in rows[self._versions[rows] != versions[rows]].tolist():
+        for row in nodes.rows[self._versions[at] != versions[at]].tolist():
             self._forget(row)
             self._count(snapshot, row, snapshot.nodes.names[row])
             self._versions[row] = versions[row]
 
-    def exceed(self, wanted: Volumes, rows: Int32s) -> Bools:
-        """bool[K]: ``wanted`` would take a driver beyond its limit on the node of the row."""
-        full = np.zeros(len(rows), np.bool_)
+    def missing(self, driver: str, nodes: NodeView) -> Bools:
+        """bool[K]: the driver is not on the node."""
+        installed = self._installed.get(driver)
+        return np.ones(len(nodes), np.bool_) if installed is None else ~installed[nodes.at]
+
+    def exceed(self, wanted: Volumes, nodes: NodeView) -> Bools | None:
+        """bool[K]: ``wanted`` would take a driver beyond its limit on the node; None = nowhere."""
+        full: Bools | None = None
         by_driver: dict[str, list[str]] = {}
         for name, driver in wanted.items():
             by_driver.setdefault(driver, []).append(name)
         for driver, names in by_driver.items():
             if driver in self._limits:
-                new = self._new(names, rows)
-                counts, limits = self._counts[driver][rows], self._limits[driver][rows]
-                full |= (new > 0) & (counts + new > limits)
+                new = self._new(names, nodes.rows)
+                beyond = self._counts[driver][nodes.at] + new > self._limits[driver][nodes.at]
+                if beyond.any():
+                    beyond &= new > 0
+                    full = beyond if full is None else full | beyond
         return full
 
-    def _new(self, names: Iterable[str], rows: Int32s) -> Int64s:
-        """int64[K]: how many of the volumes no pod on the row uses yet."""
-        new = np.zeros(len(rows), np.int64)
+    def _new(self, names: Iterable[str], rows: Int32s) -> Int64s | int:
+        """int64[K]: how many of the volumes no pod on the row uses yet; one number where it is the same."""
+        new: Int64s | int = 0
         for name in names:
             holders = self._holders.get(name)
-            new += 1 if holders is None else ~np.isin(rows, holders)
+            new = new + (1 if holders is None else (~np.isin(rows, holders)).astype(np.int64))
         return new
 
     def _count(self, snapshot: Snapshot, row: int, node_name: str) -> None:
@@ -101,6 +112,10 @@ class AttachedVolumes:
         if migrated not in self.migrated:
             self.migrated.append(migrated)
         self.sorts[row] = self.migrated.index(migrated)
+        installed = tuple([driver.name for driver in csi_node.spec.drivers]) if csi_node is not None else ()
+        for driver in installed:
+            self._installed.setdefault(driver, np.zeros(len(self._versions), np.bool_))[row] = True
+        self._holdings[row] = Holding(installed=installed)
         limits = _limits(csi_node)
         if not limits:
             return
@@ -115,7 +130,7 @@ class AttachedVolumes:
         for driver in limits:
             self._column(self._counts, driver, 0)[row] = counts[driver]
             self._column(self._limits, driver, NO_LIMIT)[row] = limits[driver]
-        self._holdings[row] = Holding(tuple(held), tuple(limits))
+        self._holdings[row] = Holding(tuple(held), tuple(limits), installed)
 
     def _forget(self, row: int) -> None:
         """As if nothing were known of ``row``."""
@@ -129,6 +144,8 @@ class AttachedVolumes:
         for driver in holding.drivers:
             self._counts[driver][row] = 0
             self._limits[driver][row] = NO_LIMIT
+        for driver in holding.installed:
+            self._installed[driver][row] = False
         self._holdings[row] = _NOTHING
         self.failures.pop(row, None)
 
@@ -143,6 +160,8 @@ class AttachedVolumes:
         self._versions = grown(self._versions, capacity)
         self.sorts = grown(self.sorts, capacity)
         self._holdings.extend([_NOTHING] * (capacity - old))
+        for driver in self._installed:
+            self._installed[driver] = grown(self._installed[driver], capacity)
         for driver in self._counts:
             self._counts[driver] = grown(self._counts[driver], capacity)
             self._limits[driver] = grown(self._limits[driver], capacity)

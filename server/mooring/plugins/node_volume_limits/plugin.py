@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -13,12 +13,14 @@ from mooring.framework import (
     CycleState,
     Handle,
     HintedEvent,
+    Int32s,
     KubeVersion,
     NodeView,
     Pod,
     Status,
     Verdicts,
 )
+from mooring.framework.object_table import ObjectTable
 from mooring.framework.objects import (
     CSIDriver,
     CSINode,
@@ -28,21 +30,23 @@ from mooring.framework.objects import (
     VolumeAttachment,
 )
 from mooring.framework.upstream import Upstream
+from mooring.plugins.bound_claims import BoundClaims
 from mooring.plugins.claims import claim_name
 from mooring.plugins.csi_migration import kind_of
 from mooring.plugins.node_volume_limits.attachable import (
     Attachable,
     VolumeError,
     Volumes,
+    unique_name,
 )
 from mooring.plugins.node_volume_limits.attached import AttachedVolumes
 from mooring.plugins.node_volume_limits.hints import events
-from mooring.plugins.storage import StoragePlugin
+from mooring.plugins.storage import NO_ROWS, StoragePlugin
 
 REASON = "node(s) exceed max volume count"
 
 SCALING_GATE = "VolumeLimitScaling"
-"""The feature gate, off by default, with which a driver that demands it must be on the node."""
+"""The feature gate, on since 1.37, with which a driver that demands it must be on the node."""
 
 _DEMANDED_SINCE = KubeVersion(1, 36)
 """Before, every driver that has a ``CSIDriver`` had to be on the node."""
@@ -74,6 +78,28 @@ class NodeVolumeLimits(StoragePlugin[None]):
         )
         return SUCCESS if counted else Status.skip()
 
+    def turned_away(self, state: CycleState, pod: Pod, nodes: NodeView) -> Int32s | None:
+        found = BoundClaims.of(state, pod, nodes.snapshot.objects)
+        if found is None:
+            return None
+        sources = [volume.spec.csi for volume in found.volumes if volume.spec.csi is not None]
+        named = [
+            (source.driver, source.volume_handle)
+            for source in sources
+            if source.driver and source.volume_handle
+        ]
+        wanted = {unique_name(driver, handle): driver for driver, handle in named}
+        with nodes.table.lock, self._lock:
+            attached = self._attached
+            attached.follow(nodes)
+            if attached.failures:
+                return None
+            rejected = attached.exceed(wanted, nodes)
+            for driver in self._demanding(wanted, nodes.snapshot.objects):
+                missing = attached.missing(driver, nodes)
+                rejected = missing if rejected is None else rejected | missing
+        return NO_ROWS if rejected is None else nodes.rows[rejected]
+
     def filter_nodes(self, state: CycleState, pod: Pod, nodes: NodeView) -> Verdicts:
         if not pod.spec.volumes:
             return Verdicts.passed(len(nodes))
@@ -82,7 +108,7 @@ class NodeVolumeLimits(StoragePlugin[None]):
         # The state's lock comes first everywhere; under it what is read is one state.
         with nodes.table.lock, self._lock:
             attached = self._attached
-            attached.follow(nodes.snapshot, nodes.rows)
+            attached.follow(nodes)
             sorts = attached.sorts[nodes.rows]
             for number in np.flatnonzero(np.bincount(sorts)).tolist():
                 there = sorts == number
@@ -90,22 +116,22 @@ class NodeVolumeLimits(StoragePlugin[None]):
                 if isinstance(wanted, Status):
                     answer.reject(there, wanted)
                 elif wanted:
-                    if self._asks_for_driver:
-                        self._ask_for_drivers(wanted, there, nodes, answer)
+                    for driver in self._demanding(wanted, objects):
+                        status = Status.unschedulable(f"{driver} CSI driver is not installed on the node")
+                        answer.reject(there & attached.missing(driver, nodes), status)
                     for row, status in attached.failures.items():
                         answer.reject(there & (nodes.rows == row), status)
-                    answer.reject(there & attached.exceed(wanted, nodes.rows), Status.unschedulable(REASON))
+                    full = attached.exceed(wanted, nodes)
+                    if full is not None:
+                        answer.reject(there & full, Status.unschedulable(REASON))
         return answer.verdicts()
 
-    def _ask_for_drivers(self, wanted: Volumes, there: Bools, nodes: NodeView, answer: _Rejections) -> None:
-        """Reject the nodes ``there`` (bool[K]) that lack a driver that must be on the node."""
-        objects = nodes.snapshot.objects
-        for driver in sorted(set(wanted.values())):
+    def _demanding(self, wanted: Volumes, objects: ObjectTable) -> Iterator[str]:
+        """Yield the drivers of ``wanted`` that must be on the node."""
+        for driver in sorted(set(wanted.values())) if self._asks_for_driver else ():
             known = objects.get(CSIDriver, driver)
             if known is not None and (self._all_demand or known.spec.prevent_pod_scheduling_if_missing):
-                missing = [not _has_driver(objects.get(CSINode, name), driver) for name in nodes.names]
-                status = Status.unschedulable(f"{driver} CSI driver is not installed on the node")
-                answer.reject(there & np.array(missing, np.bool_), status)
+                yield driver
 
 
 class _Rejections:
@@ -131,7 +157,3 @@ def _volumes_of(pod: Pod, attachable: Attachable) -> Volumes | Status:
         return attachable.of(pod, placed=False)
     except VolumeError as failure:
         return failure.status
-
-
-def _has_driver(csi_node: CSINode | None, name: str) -> bool:
-    return csi_node is not None and any(driver.name == name for driver in csi_node.spec.drivers)

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import msgspec
 import numpy as np
 
-from mooring.framework import Bools, NodeView
+from mooring.framework import Bools, Int32s, NodeView
 from mooring.framework.node_selector import is_empty, term_errors, term_matches
 from mooring.framework.objects import (
     LabelSelector,
@@ -20,6 +21,11 @@ from mooring.framework.objects import (
     PersistentVolume,
     TopologySelectorTerm,
 )
+
+_MOST = 1 << 8
+"""How many selectors are remembered: one for each zone; of the volumes of single nodes the last ones."""
+
+_encode = msgspec.msgpack.Encoder().encode
 
 
 def required_of(volume: PersistentVolume) -> NodeSelector | None:
@@ -36,6 +42,30 @@ def reaches(required: NodeSelector | None, nodes: NodeView) -> Bools:
     for term in required.node_selector_terms:
         reached |= _term_reaches(term, nodes)
     return reached
+
+
+class KnownReach:
+    """The nodes that volumes don't reach, by what volumes say, of which many say the same. Safe from any
+    thread.
+    """
+
+    def __init__(self) -> None:
+        self._version = -1
+        self._known: dict[bytes, Int32s] = {}
+
+    def out_of_reach(self, required: NodeSelector | None, nodes: NodeView) -> Int32s:
+        """int32[R]: the rows of ``nodes``, all there are, that ``required`` does not mean."""
+        version, known = nodes.table.version_but_images, self._known
+        if version != self._version or len(known) >= _MOST:
+            known = self._known = {}
+            self._version = version
+        key = _encode(required)
+        rows = known.get(key)
+        if rows is None:
+            rows = nodes.rows[~reaches(required, nodes)]
+            if version == nodes.table.version_but_images:
+                known[key] = rows
+        return rows
 
 
 def _term_reaches(term: NodeSelectorTerm, nodes: NodeView) -> Bools:

@@ -15,6 +15,7 @@ from mooring.framework import (
     CycleState,
     Handle,
     HintedEvent,
+    Int32s,
     Int64s,
     NodeView,
     Pod,
@@ -37,10 +38,12 @@ from mooring.framework.objects import (
 )
 from mooring.framework.upstream import Upstream
 from mooring.framework.view import one_node
+from mooring.plugins.bound_claims import BoundClaims
 from mooring.plugins.csi_migration import TranslationError
 from mooring.plugins.node_resources_fit.scoring import score_curve
-from mooring.plugins.storage import StoragePlugin, has_storage
+from mooring.plugins.storage import NO_ROWS, StoragePlugin, has_storage
 from mooring.plugins.volume_binding import binding
+from mooring.plugins.volume_binding.affinity import KnownReach
 from mooring.plugins.volume_binding.args import VolumeBindingArgs
 from mooring.plugins.volume_binding.bound import check_bound
 from mooring.plugins.volume_binding.hints import EVENTS
@@ -92,6 +95,7 @@ class VolumeBinding(
     def __init__(self, args: VolumeBindingArgs, handle: Handle) -> None:
         super().__init__(args, handle)
         scoring = handle.gates.enabled(SCORING_GATE) and args.shape is not None
+        self._reach = KnownReach()
         self._curve = score_curve(args.shape) if scoring and args.shape is not None else None
 
     def events_to_register(self) -> Sequence[HintedEvent]:
@@ -125,6 +129,17 @@ class VolumeBinding(
         for bit, found in enumerate((conflict, unmatched, without_room, gone)):
             codes |= found.astype(np.int32) << bit
         return Verdicts(codes, _STATUSES)
+
+    def turned_away(self, state: CycleState, pod: Pod, nodes: NodeView) -> Int32s | None:
+        found = BoundClaims.of(state, pod, nodes.snapshot.objects)
+        if found is None:
+            return None
+        state.write(_PRE_FILTER, PodClaims(found.claims, ()))
+        wanted = [affinity.required for volume in found.volumes if (affinity := volume.spec.node_affinity)]
+        if not wanted:
+            return NO_ROWS
+        out_of_reach = [self._reach.out_of_reach(required, nodes) for required in wanted]
+        return out_of_reach[0] if len(out_of_reach) == 1 else np.unique(np.concatenate(out_of_reach))
 
     def pre_score(self, state: CycleState, pod: Pod, nodes: NodeView) -> Status:
         if not self.handle.gates.enabled(SCORING_GATE):

@@ -11,6 +11,7 @@ from mooring.framework import Pod, Status
 from mooring.framework.deadline import timely
 from mooring.framework.object_table import ObjectTable
 from mooring.framework.objects import PersistentVolumeClaim, StorageClass, Volume
+from mooring.plugins.bound_claims import BIND_COMPLETED
 from mooring.plugins.claims import (
     WAIT_FOR_FIRST_CONSUMER,
     claim_name,
@@ -19,8 +20,6 @@ from mooring.plugins.claims import (
     not_found,
     not_made_for,
 )
-
-BIND_COMPLETED = "pv.kubernetes.io/bind-completed"
 
 
 @dataclass(frozen=True, slots=True)

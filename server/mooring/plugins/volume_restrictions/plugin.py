@@ -27,8 +27,9 @@ from mooring.framework import (
 from mooring.framework.deadline import timely
 from mooring.framework.objects import PersistentVolumeClaim
 from mooring.framework.upstream import Upstream
+from mooring.plugins.bound_claims import BoundClaims
 from mooring.plugins.claims import READ_WRITE_ONCE_POD, not_found
-from mooring.plugins.storage import StoragePlugin
+from mooring.plugins.storage import NO_ROWS, StoragePlugin
 from mooring.plugins.volume_restrictions.disks import collide, is_disk
 from mooring.plugins.volume_restrictions.hints import events
 
@@ -96,6 +97,9 @@ class VolumeRestrictions(StoragePlugin[None]):
             return Status.skip()
         state.write(_PRE_FILTER, own)
         return SUCCESS
+
+    def turned_away(self, state: CycleState, pod: Pod, nodes: NodeView) -> Int32s | None:
+        return NO_ROWS if BoundClaims.of(state, pod, nodes.snapshot.objects) is not None else None
 
     def add_pod(self, state: CycleState, pod: Pod, other: Pod, node: NodeInfo) -> Status:
         """Count the uses of ``other``."""

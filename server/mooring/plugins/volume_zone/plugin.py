@@ -11,6 +11,7 @@ from mooring.framework import (
     Bools,
     CycleState,
     HintedEvent,
+    Int32s,
     NodeView,
     Pod,
     Status,
@@ -20,13 +21,14 @@ from mooring.framework.deadline import timely
 from mooring.framework.object_table import ObjectTable
 from mooring.framework.objects import PersistentVolume, PersistentVolumeClaim, StorageClass
 from mooring.framework.upstream import Upstream
+from mooring.plugins.bound_claims import BoundClaims
 from mooring.plugins.claims import (
     WAIT_FOR_FIRST_CONSUMER,
     class_of_claim,
     not_found,
 )
 from mooring.plugins.csi_migration import BETA_REGION, BETA_ZONE, REGION, ZONE
-from mooring.plugins.storage import StoragePlugin
+from mooring.plugins.storage import NO_ROWS, StoragePlugin
 from mooring.plugins.volume_zone.domains import ZONE_LABELS, Domain, domains_of
 from mooring.plugins.volume_zone.hints import EVENTS
 
@@ -58,19 +60,20 @@ class VolumeZone(StoragePlugin[None]):
         state.write(_PRE_FILTER, domains)
         return SUCCESS
 
+    def turned_away(self, state: CycleState, pod: Pod, nodes: NodeView) -> Int32s | None:
+        found = BoundClaims.of(state, pod, nodes.snapshot.objects)
+        if found is None:
+            return None
+        domains = [domain for volume in found.volumes for domain in domains_of(volume)]
+        return nodes.rows[_outside(domains, nodes)] if domains else NO_ROWS
+
     def filter_nodes(self, state: CycleState, pod: Pod, nodes: NodeView) -> Verdicts:
         domains: tuple[Domain, ...] | Status | None = state.get(_PRE_FILTER, tuple)
         if domains is None:
             domains = _domains(pod, nodes.snapshot.objects)
         if isinstance(domains, Status):
             return Verdicts.reject_where(np.ones(len(nodes), np.bool_), domains)
-        outside = np.zeros(len(nodes), np.bool_)
-        for domain in timely(domains):
-            outside |= ~_is_inside(domain, nodes)
-        labelled = np.zeros(len(nodes), np.bool_)
-        for key in ZONE_LABELS:
-            labelled |= nodes.label(key).exists(nodes.rows)
-        return Verdicts.reject_where(outside & labelled, Status.unresolvable(REASON))
+        return Verdicts.reject_where(_outside(domains, nodes), Status.unresolvable(REASON))
 
 
 def _domains(pod: Pod, objects: ObjectTable) -> tuple[Domain, ...] | Status:
@@ -105,6 +108,17 @@ def _why_unbound(class_name: str, objects: ObjectTable) -> Status | None:
     if kind.volume_binding_mode == WAIT_FOR_FIRST_CONSUMER:
         return None
     return Status.unresolvable("PersistentVolume had no name")
+
+
+def _outside(domains: Sequence[Domain], nodes: NodeView) -> Bools:
+    """Return bool[K]: the node says where it is, and that is outside one of ``domains``."""
+    outside = np.zeros(len(nodes), np.bool_)
+    for domain in timely(domains):
+        outside |= ~_is_inside(domain, nodes)
+    labelled = np.zeros(len(nodes), np.bool_)
+    for key in ZONE_LABELS:
+        labelled |= nodes.label(key).exists(nodes.rows)
+    return outside & labelled
 
 
 def _is_inside(domain: Domain, nodes: NodeView) -> Bools:

@@ -229,6 +229,11 @@ class CachedEvaluation:
         rows = self.feasible(passing)
         return rows, self._totals if len(rows) == self._feasible == len(self._totals) else self._alone(rows)
 
+    @property
+    def ranks_all(self) -> bool:
+        """Whether ``select`` ranks all nodes that are feasible."""
+        return self._dynamic is None
+
     def ranks(self, rows: Int32s) -> bool:
         """Return whether ``rows`` (int32[F]), all feasible, are all that are, and ``select`` ranks them."""
         return self._dynamic is None and len(rows) == self._feasible

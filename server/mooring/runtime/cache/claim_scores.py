@@ -9,7 +9,7 @@ from __future__ import annotations
 import msgspec
 import numpy as np
 
-from mooring.framework import CycleState, Int32s, Int64s, NodeView, Pod
+from mooring.framework import Bools, CycleState, Int32s, Int64s, NodeView, Pod
 from mooring.runtime.cache.cached_evaluation import CachedEvaluation, Calls
 from mooring.runtime.cache.outcome import Bypass, NotCachedError
 from mooring.runtime.cache.pod_signature import Apart
@@ -55,9 +55,12 @@ def ask_about_claims(cached: CachedEvaluation, apart: Apart, pod: Pod, calls: Ca
         NotCachedError: PreEnqueue or PreFilter rejects the pod, or some nodes.
         PluginFailureError: A plugin failed.
     """
-    nodes, static, use = cached.nodes, cached.static, calls()
+    nodes, use = cached.nodes, calls()
+    quick = _in_one_step(cached, apart, pod, calls, use) if apart.quick else None
+    if quick is not None:
+        return quick
     evaluation = begin(apart.readers, cached.cluster, pod, nodes.rows, nodes)
-    evaluation.state = static.cycle_state.clone()
+    evaluation.state = cached.static.cycle_state.shared()
     allowed = run_pre_filter(evaluation, use) if enqueued(evaluation, use) else None
     if allowed is None or not allowed.all():
         raise NotCachedError(Bypass.PRE_FILTER)
@@ -73,6 +76,28 @@ def ask_about_claims(cached: CachedEvaluation, apart: Apart, pod: Pod, calls: Ca
     if own is None and cached.ranks(rows):
         return ClaimScores(None, None, evaluation.state)
     return ClaimScores(rows, totals if own is None else totals + own, evaluation.state)
+
+
+def _in_one_step(
+    cached: CachedEvaluation, apart: Apart, pod: Pod, calls: Calls, use: PluginCalls
+) -> ClaimScores | None:
+    """``ask_about_claims`` where every plugin just turns away nodes; else None."""
+    state, nodes = cached.static.cycle_state.shared(), cached.nodes
+    passing: Bools | None = None
+    for name, plugin in apart.quick:
+        rows = use.call(name, "Filter", plugin.turned_away, state, pod, nodes)
+        if rows is None:
+            return None
+        if len(rows):
+            if passing is None:
+                passing = np.ones(nodes.table.capacity, np.bool_)
+            passing[rows] = False
+    if passing is None:
+        if cached.ranks_all:
+            return ClaimScores(None, None, state)
+        passing = np.ones(nodes.table.capacity, np.bool_)
+    feasible, totals = cached.among(passing, calls)
+    return ClaimScores(None, None, state) if cached.ranks(feasible) else ClaimScores(feasible, totals, state)
 
 
 def _own_scores(evaluation: Evaluation, nodes: NodeView, use: PluginCalls) -> Int64s | None:

@@ -11,7 +11,7 @@ from mooring.framework import Pod
 from mooring.framework.internal import may_have_claims, without_claims
 from mooring.framework.memory import share_of_memory
 from mooring.framework.named_node import named_node, without_named_node
-from mooring.framework.pod_table import PodKind
+from mooring.framework.pod_table import PodKind, kind_like
 from mooring.framework.state import ClusterState
 from mooring.runtime.cache.cached_evaluation import CachedEvaluation, Calls
 from mooring.runtime.cache.change_tracker import ChangeTracker
@@ -134,8 +134,10 @@ class EvaluationCache:
         """
         apart = self._signer.apart(pod, profile)
         if apart is not None:
-            like = self.find(without_claims(pod), apart.others)
-            return Template(self.cluster.kind_of(pod), like.cached, like.selected_keys, apart=apart)
+            bare = without_claims(pod)
+            like = self.find(bare, apart.others)
+            kind = like.kind if bare is pod else kind_like(pod, like.kind)
+            return Template(kind, like.cached, like.selected_keys, apart=apart)
         node = self._signer.named_node(pod, profile)
         if not node:
             return None

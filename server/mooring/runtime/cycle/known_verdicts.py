@@ -42,7 +42,7 @@ class EarlierVerdicts:
 
 
 class KnownVerdicts:
-    """EarlierVerdicts by profile and by what the pod says, beside its name. Safe from any thread.
+    """Verdicts by profile and by what the pod says, beside its name. Safe from any thread.
 
     What is said of a node is true until the node, its pods, those nominated for it, or an object that is
     neither changes.

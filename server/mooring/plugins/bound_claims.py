@@ -1,0 +1,76 @@
+"""The claims of a pod that are bound once and for all: most are, and little has to be asked about them."""
+
+from __future__ import annotations
+
+from typing import Self
+
+import msgspec
+
+from mooring.framework import CycleState, Pod
+from mooring.framework.deadline import timely
+from mooring.framework.object_table import ObjectTable
+from mooring.framework.objects import PersistentVolume, PersistentVolumeClaim
+from mooring.plugins.claims import READ_WRITE_ONCE_POD
+from mooring.plugins.csi_migration import kind_of
+
+BIND_COMPLETED = "pv.kubernetes.io/bind-completed"
+
+
+class BoundClaims(msgspec.Struct, frozen=True):
+    """What a pod's volumes lead to, in their order.
+
+    Attributes:
+        claims: The claims.
+        volumes: The CSI volume that each of them is bound to.
+    """
+
+    claims: tuple[PersistentVolumeClaim, ...]
+    volumes: tuple[PersistentVolume, ...]
+
+    @classmethod
+    def of(cls, state: CycleState, pod: Pod, objects: ObjectTable) -> Self | None:
+        """Return those of ``pod``, looked up once for all plugins that share ``state``.
+
+        None where something else is to be said of them: one is not bound, lost, being deleted, for one pod
+        alone, or made for the pod, a volume is gone or of a kind of old, or the pod names a disk itself.
+        """
+        known = state.get(cls, tuple)
+        if known is None:
+            known = (cls._found(pod, objects),)
+            state.write(cls, known)
+        found: Self | None = known[0]
+        return found
+
+    @classmethod
+    def _found(cls, pod: Pod, objects: ObjectTable) -> Self | None:
+        claims: list[PersistentVolumeClaim] = []
+        volumes: list[PersistentVolume] = []
+        namespace = pod.metadata.namespace
+        for volume in timely(pod.spec.volumes):
+            source = volume.persistent_volume_claim
+            if source is None:
+                if volume.is_storage:
+                    return None
+                continue
+            claim = objects.get(PersistentVolumeClaim, source.claim_name, namespace)
+            bound_to = _bound(claim, objects) if claim is not None else None
+            if claim is None or bound_to is None:
+                return None
+            claims.append(claim)
+            volumes.append(bound_to)
+        return cls(tuple(claims), tuple(volumes))
+
+
+def _bound(claim: PersistentVolumeClaim, objects: ObjectTable) -> PersistentVolume | None:
+    """Return the volume of a claim of which nothing but that is to be said; else None."""
+    meta, spec = claim.metadata, claim.spec
+    if not spec.volume_name or BIND_COMPLETED not in meta.annotations:
+        return None
+    if meta.deletion_timestamp is not None or claim.status.phase == "Lost":
+        return None
+    if READ_WRITE_ONCE_POD in spec.access_modes:
+        return None
+    volume = objects.get(PersistentVolume, spec.volume_name)
+    if volume is None or volume.spec.csi is None or kind_of(volume.spec) is not None:
+        return None
+    return volume
