@@ -6,8 +6,9 @@ from collections.abc import Hashable, Iterable
 
 from mooring.framework import Handle, Pod, Snapshot
 from mooring.framework.object_table import ObjectTable
+from mooring.framework.objects import PodGroup
 from mooring.framework.objects.claims import ResourceClaim
-from mooring.framework.objects.devices import DeviceTaintRule, ResourceSlice
+from mooring.framework.objects.devices import DeviceClass, DeviceTaintRule, ResourceSlice
 from mooring.plugins.dynamic_resources.pools.inventory import Inventory, take_stock, with_taints
 from mooring.plugins.dynamic_resources.pools.ledger import Allocated, HeldDevices, allocated_by
 from mooring.plugins.dynamic_resources.rules import Rules
@@ -59,6 +60,13 @@ class KnownDevices:
             return None
         self._followed(live)
         return self.searched.of(key)
+
+    @staticmethod
+    def state_of(snapshot: Snapshot) -> Hashable:
+        """Return a value that stays equal while nothing changes that claims without devices depend on."""
+        version = snapshot.objects.version
+        kinds = (ResourceClaim, ResourceSlice, DeviceClass, DeviceTaintRule, PodGroup)
+        return (snapshot.nodes.version_but_images, *[version(kind) for kind in kinds])
 
     def controlled_by(self, pod: Pod, objects: ObjectTable) -> Iterable[ResourceClaim]:
         """Return claims of the pod's namespace, at least those that it controls, in the order of arrival."""

@@ -25,7 +25,13 @@ from mooring.plugins.dynamic_resources.pools.reach import Reach
 from mooring.plugins.dynamic_resources.requests import ClaimToAllocate, DeviceChoice
 from mooring.plugins.dynamic_resources.rules import POOLS_APART_SINCE, Rules
 from mooring.plugins.dynamic_resources.search.allocator import DeviceSearch, InvalidPoolsError
-from mooring.plugins.dynamic_resources.search.known_nodes import INVALID_POOLS, NOT_ALL, KnownNodes
+from mooring.plugins.dynamic_resources.search.known_nodes import (
+    FOUND,
+    INVALID_POOLS,
+    NOT_ALL,
+    Devices,
+    KnownNodes,
+)
 
 MADE_BEFORE = Status.unresolvable("cannot schedule extended resource claim")
 _FIRST_CHOICE = 8
@@ -47,10 +53,12 @@ class ClaimsNote:
         unavailable: Indices of allocated claims that some node can't use.
         scores: By node, the score of the devices that were found.
         found: Per claim to allocate, what was found on the node that was looked at last.
+        devices: The same by node.
         lacking: The extended resources for which devices stand there.
         extended: The extended resources that devices may stand for; None = the pod asks for none.
         made: The claim that an earlier decision made for these; its devices may no longer be right.
         known: What earlier searches for claims like these found on nodes; None = nothing that can be used.
+        as_of: ``state_of`` devices and nodes before anything was read.
     """
 
     rules: Rules = field(default_factory=Rules)
@@ -63,10 +71,12 @@ class ClaimsNote:
     unavailable: set[int] = field(default_factory=set)
     scores: dict[str, int] = field(default_factory=dict)
     found: list[list[tuple[DeviceChoice, CandidateDevice]]] = field(default_factory=list)
+    devices: dict[str, Devices] = field(default_factory=dict)
     lacking: Mapping[str, DeviceClass] = field(default_factory=dict)
     extended: ExtendedResources | None = None
     made: ResourceClaim | None = None
     known: KnownNodes | None = None
+    as_of: Hashable = None
 
     def clone(self) -> ClaimsNote:
         """Return a copy for a what-if evaluation."""
@@ -84,6 +94,22 @@ class ClaimsNote:
         if self.rules.version < POOLS_APART_SINCE and self.inventory.counts:
             return None
         return objects.version(DeviceClass), asks, hashable(*[claim.spec for claim in self.claims])
+
+    @property
+    def has_alternatives(self) -> bool:
+        """Whether a claim lists alternatives, which count in scores."""
+        return any(request.listed for claim in self.to_allocate for request in claim.requests)
+
+    def recall(self, row: int, as_of: Hashable) -> bool:
+        """Take what Filter found on the node of ``row``, if that is known and still true ``as_of`` now."""
+        known = self.known
+        if known is None or as_of != self.as_of or known.codes.item(row) != FOUND:
+            return False
+        devices = known.devices.get(row) or known.earlier.get(row)
+        if devices is None:
+            return False
+        self.found = [list(found) for found in devices]
+        return True
 
     def unusable(self, reach: Reach, position: int) -> set[int]:
         """Return the indices of the allocated claims that the node can't use.
@@ -148,6 +174,7 @@ class ClaimsNote:
         if not found:
             return NOT_ALL
         self.found = search.selected
+        self.devices[node_name] = search.selected
         self.scores[node_name] = self._score(
             [{choice.name for choice, _ in selected} for selected in search.selected]
         )

@@ -20,6 +20,7 @@ from mooring.framework import (
     GroupWhatIf,
     Handle,
     HintedEvent,
+    Int32s,
     Int64s,
     KubeVersion,
     NodeView,
@@ -85,7 +86,7 @@ from mooring.plugins.dynamic_resources.requests import ClaimToAllocate
 from mooring.plugins.dynamic_resources.rules import Rules
 from mooring.plugins.dynamic_resources.search.allocator import AllocationError
 from mooring.plugins.dynamic_resources.search.deadline import TimedOutError, deadline
-from mooring.plugins.dynamic_resources.search.known_nodes import STATUSES, UNKNOWN
+from mooring.plugins.dynamic_resources.search.known_nodes import FOUND, STATUSES, UNKNOWN, KnownNodes
 from mooring.plugins.dynamic_resources.support import unsupported_claims, unsupported_setting
 
 REASON_UNAVAILABLE = Status.unresolvable("resourceclaim not available on the node")
@@ -171,7 +172,7 @@ class DynamicResources(
         return SUCCESS
 
     def pre_filter(self, state: CycleState, pod: Pod, nodes: NodeView) -> PreFilterResult | Status:
-        note = ClaimsNote(self._rules)
+        note = ClaimsNote(self._rules, as_of=self._devices.state_of(nodes.snapshot))
         state.write(self.name, note)
         objects = nodes.snapshot.objects
         note.extended = self._extended(pod, objects)
@@ -232,18 +233,40 @@ class DynamicResources(
         if note.known is None:
             return Verdicts.of(self._verdicts(note, nodes))
         known, rows = note.known, nodes.rows
-        unknown = nodes.subset(rows[known.codes[rows] == UNKNOWN])
-        if not len(unknown):
+        said = self._searched(note, known, nodes)
+        if not said:
             return Verdicts(known.codes[rows], STATUSES)
+        return Verdicts.of([said.get(row) or STATUSES[known.codes[row]] for row in rows.tolist()])
+
+    def turned_away(self, state: CycleState, pod: Pod, nodes: NodeView) -> Int32s | None:
+        prepared = self.pre_filter(state, pod, nodes)
+        note = state.read(self.name, ClaimsNote)
+        known = note.known
+        if not isinstance(prepared, PreFilterResult) or known is None or note.has_alternatives:
+            return None
+        if self._searched(note, known, nodes):
+            return None
+        rejected: Int32s = nodes.rows[known.codes[nodes.at] != FOUND]
+        return rejected
+
+    def _searched(self, note: ClaimsNote, known: KnownNodes, nodes: NodeView) -> dict[int, Status]:
+        """Search those of ``nodes`` of which nothing is ``known``.
+
+        Returns:
+            What is said of them, by row, where one of the statuses is none that can be known; else nothing.
+        """
+        unknown = nodes.subset(nodes.rows[known.codes[nodes.at] == UNKNOWN])
+        if not len(unknown):
+            return {}
         statuses = self._verdicts(note, unknown)
-        for row, name, status in zip(unknown.rows.tolist(), unknown.names, statuses, strict=True):
-            known.put(row, status, note.scores.get(name, 0))
+        rows = unknown.rows.tolist()
+        for row, name, status in zip(rows, unknown.names, statuses, strict=True):
+            known.put(row, status, note.scores.get(name, 0), note.devices.get(name, ()))
         if (known.codes[unknown.rows] != UNKNOWN).all():
             self._devices.searched.keep(known)
-            return Verdicts(known.codes[rows], STATUSES)
-        said = dict(zip(unknown.rows.tolist(), statuses, strict=True))
+            return {}
         known.codes[unknown.rows] = UNKNOWN
-        return Verdicts.of([said.get(row) or STATUSES[known.codes[row]] for row in rows.tolist()])
+        return dict(zip(rows, statuses, strict=True))
 
     def _verdicts(self, note: ClaimsNote, nodes: NodeView) -> list[Status]:
         """Search each of ``nodes`` up to the first where that fails; those after it are said to pass."""
@@ -357,18 +380,27 @@ class DynamicResources(
             return SUCCESS
         with self.handle.assumptions.lock:
             view = one_node(self.handle.snapshot(), node_name)
-            notes = CycleState()
-            prepared = self.pre_filter(notes, pod, view)
-            if isinstance(prepared, Status):
-                return SUCCESS if prepared.code is Code.SKIP else prepared
-            note = notes.read(self.name, ClaimsNote)
-            [status] = self._verdicts(note, view) or [REASON_UNAVAILABLE]
-            if not status.ok:
-                return status
+            note = self._found_before(state, view)
+            if note is None:
+                notes = CycleState()
+                prepared = self.pre_filter(notes, pod, view)
+                if isinstance(prepared, Status):
+                    return SUCCESS if prepared.code is Code.SKIP else prepared
+                note = notes.read(self.name, ClaimsNote)
+                [status] = self._verdicts(note, view) or [REASON_UNAVAILABLE]
+                if not status.ok:
+                    return status
             reserved = note.reserved(view)
             assume(reserved, pod, self.handle)
         state.write(_RESERVED, reserved)
         return SUCCESS
+
+    def _found_before(self, state: CycleState, node: NodeView) -> ClaimsNote | None:
+        """Return the notes with what Filter found on the one node; None where that has to be found anew."""
+        note = state.get(self.name, ClaimsNote)
+        if note is None or not len(node) or isinstance(note.extended_on(Reach(node), 0), Status):
+            return None
+        return note if note.recall(int(node.rows[0]), self._devices.state_of(node.snapshot)) else None
 
     def unreserve(self, state: CycleState, pod: Pod, node_name: str) -> None:
         reserved = state.get(_RESERVED, ReservedClaims)

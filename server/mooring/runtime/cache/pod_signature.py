@@ -242,7 +242,7 @@ def _apart(profile: Profile, readers: frozenset[str]) -> Apart:
     last = profile.filter[after:]
     asked = [(each.name, each.plugin) for each in reading.filter if isinstance(each.plugin, ClaimReader)]
     early = {each.name for each in reading.pre_filter}
-    everywhere = early == readers == {name for name, _ in asked} and not reading.pre_enqueue
+    everywhere = early == readers == {name for name, _ in asked}
     return Apart(
         replace(others, key="/".join((profile.key, "without", *sorted(readers)))),
         replace(reading, filter=tuple(each for each in reading.filter if each not in last)),

@@ -7,8 +7,8 @@ of their pools. So it is made again only on nodes where one of these changed.
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection, Hashable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -16,16 +16,23 @@ from mooring.framework import SUCCESS, Int32s, Int64s, Status
 from mooring.framework.node_table import NodeTable
 from mooring.framework.objects import Node
 from mooring.plugins.dynamic_resources.extended_resources.claim import CANNOT_FIT
-from mooring.plugins.dynamic_resources.pools.inventory import DeviceID, Inventory
+from mooring.plugins.dynamic_resources.pools.inventory import CandidateDevice, DeviceID, Inventory
+from mooring.plugins.dynamic_resources.requests import DeviceChoice
 
 NOT_ALL = Status.unresolvable("cannot allocate all claims")
 INVALID_POOLS = Status.unresolvable("invalid resource pools were encountered")
 
-UNKNOWN = -1
+UNKNOWN, FOUND = -1, 0
 STATUSES = (SUCCESS, NOT_ALL, INVALID_POOLS, CANNOT_FIT)
 """What may be known of a node, by its code."""
 
 _CODES = {status: code for code, status in enumerate(STATUSES)}
+
+Devices = Sequence[Sequence[tuple[DeviceChoice, CandidateDevice]]]
+"""The devices of some claims, each with the choice that it was found for."""
+
+_MAX_FOUND = 1 << 15
+"""The nodes on which devices are remembered; beyond that all are forgotten."""
 
 _MAX_ENTRIES = 1 << 21
 """Of so many nodes in all something is known; beyond that what was found least recently is forgotten."""
@@ -40,16 +47,22 @@ class KnownNodes:
         change: How often what was found before had become void.
         codes: int32[capacity], ``UNKNOWN`` or an index into ``STATUSES``.
         scores: int64[capacity], the scores of the devices that were found.
+        devices: By row, the devices that were found, where that is known.
+        earlier: The same of earlier decisions, all of which add to it.
     """
 
     key: Hashable
     change: int
     codes: Int32s
     scores: Int64s
+    devices: dict[int, Devices] = field(default_factory=dict)
+    earlier: Mapping[int, Devices] = field(default_factory=dict)
 
-    def put(self, row: int, status: Status, score: int) -> None:
+    def put(self, row: int, status: Status, score: int, devices: Devices) -> None:
         """Note what a search on the node of ``row`` found, if that is one of ``STATUSES``."""
         self.scores[row] = score if status.ok else 0
+        if status.ok:
+            self.devices[row] = devices
         self.codes[row] = _CODES.get(status, UNKNOWN)
 
 
@@ -59,6 +72,8 @@ class SearchedNodes:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._known: dict[Hashable, KnownNodes] = {}
+        self._devices: dict[Hashable, dict[int, Devices]] = {}
+        self._devices_count = 0
         self._change = 0
         self._inventory: Inventory | None = None
         self._nodes: list[Node | None] = []
@@ -68,10 +83,12 @@ class SearchedNodes:
         """Return a copy of what is known for claims that ask for what ``key`` says."""
         with self._lock:
             known, capacity = self._known.get(key), len(self._nodes)
+            earlier = self._devices.get(key, {})
             if known is None:
                 codes = np.full(capacity, UNKNOWN, np.int32)
-                return KnownNodes(key, self._change, codes, np.zeros(capacity, np.int64))
-            return KnownNodes(key, self._change, known.codes.copy(), known.scores.copy())
+                return KnownNodes(key, self._change, codes, np.zeros(capacity, np.int64), {}, earlier)
+            codes, scores = known.codes.copy(), known.scores.copy()
+            return KnownNodes(key, self._change, codes, scores, {}, earlier)
 
     def keep(self, found: KnownNodes) -> None:
         """Keep what was ``found`` beyond what ``of`` gave, unless that has become void meanwhile."""
@@ -81,6 +98,7 @@ class SearchedNodes:
                 while self._known and (len(self._known) + 1) * len(found.codes) > _MAX_ENTRIES:
                     del self._known[next(iter(self._known))]
                 self._known[found.key] = replace(found, codes=found.codes.copy(), scores=found.scores.copy())
+                self._keep_devices(found)
 
     def follow(self, table: NodeTable, inventory: Inventory, devices: Collection[DeviceID] | None) -> None:
         """Forget what may be different now that ``devices`` changed hands; None = it may be any.
@@ -93,6 +111,7 @@ class SearchedNodes:
                 self._inventory = inventory
                 self._nodes, self._nodes_version = _padded(table), table.version_but_images
                 self._known.clear()
+                self._forget_devices()
                 self._change += 1
                 return
             rows = self._other_nodes(table) + _rows_of(devices, inventory, table.index, table.capacity)
@@ -100,6 +119,19 @@ class SearchedNodes:
                 self._change += 1
             for known in self._known.values() if rows else ():
                 known.codes[rows] = UNKNOWN
+            for there in self._devices.values() if rows else ():
+                for row in rows:
+                    there.pop(row, None)
+
+    def _keep_devices(self, found: KnownNodes) -> None:
+        self._devices_count += len(found.devices)
+        if self._devices_count > _MAX_FOUND:
+            self._forget_devices()
+        self._devices.setdefault(found.key, {}).update(found.devices)
+
+    def _forget_devices(self) -> None:
+        """Forget those of all nodes; decisions that have begun keep what they have."""
+        self._devices, self._devices_count = {}, 0
 
     def _other_nodes(self, table: NodeTable) -> list[int]:
         """Return the rows whose node is another object than before."""
