@@ -7,7 +7,7 @@ Amounts are in billionths of a unit.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass, field
 
 from mooring.framework import KubeVersion
@@ -202,6 +202,27 @@ class Ledger:
         """Return whether the claim at that index has got the device in this search."""
         return claim in self._holders.get(device, ())
 
+    def held_before(self, device: DeviceID) -> Hashable:
+        """Return a value that is equal for devices of which claims that are allocated hold as much."""
+        used = self.allocated.used.get(device)
+        amounts = None if used is None else tuple(sorted(used.items()))
+        return device in self.allocated.dedicated, device in self.allocated.shared, amounts
+
+    def held_now(self, device: DeviceID) -> Hashable:
+        """Return the same of what this search takes."""
+        holders, used = self._holders.get(device), self._used.get(device)
+        return (
+            tuple(sorted(holders.items())) if holders else (),
+            self._shares[device],
+            tuple(sorted(used.items())) if used and self._shares[device] else (),
+        )
+
+    def all_held_now(self) -> Iterator[tuple[DeviceID, Hashable]]:
+        """Yield each device of which this search takes anything, with ``held_now``."""
+        for device in {*self._holders, *self._shares}:
+            if self._holders.get(device) or self._shares[device]:
+                yield device, self.held_now(device)
+
     def has_shares(self, device: DeviceID) -> bool:
         """Return whether some claim has a share of the device: before 1.37, one that takes capacity."""
         if device in self.allocated.used or self._shares[device] > 0:
@@ -249,6 +270,11 @@ class Ledger:
             return
         self._shares[device] -= 1
         self._used[device].subtract(capacity.consumed(candidate.device, choice.amounts, self.rules))
+
+    def counters_left(self, pool: DevicePool) -> dict[CounterID, int]:
+        """Return what is left of each of the pool's counters."""
+        counted = self._counted.get(self.board.key(pool), Counter[CounterID]())
+        return {counter: amount - counted[counter] for counter, amount in self.board.left(pool).items()}
 
     def count(self, candidate: CandidateDevice, pool: DevicePool) -> bool:
         """Take the device's counters; False, with nothing taken, when a counter of the pool falls short."""

@@ -7,11 +7,9 @@ they are tried and what is an error are the same.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from mooring.framework.objects.claims import DeviceToleration
-from mooring.framework.objects.devices import Device, DeviceTaint
 from mooring.plugins.dynamic_resources.pools.gathering import DevicePool
 from mooring.plugins.dynamic_resources.pools.inventory import CandidateDevice
 from mooring.plugins.dynamic_resources.pools.ledger import Ledger
@@ -27,10 +25,15 @@ from mooring.plugins.dynamic_resources.rules import (
     WHOLE_POOLS_SINCE,
     Rules,
 )
-from mooring.plugins.dynamic_resources.search.constraints import ConstraintCheck, constraint_of
-from mooring.plugins.dynamic_resources.search.outlook import Demand, demands_of, is_hopeless
-
-_KEPT_AWAY = frozenset({"NoSchedule", "NoExecute"})
+from mooring.plugins.dynamic_resources.search.constraints import (
+    AllDifferent,
+    ConstraintCheck,
+    Different,
+    constraint_of,
+    is_kept_away,
+)
+from mooring.plugins.dynamic_resources.search.likeness import Likeness
+from mooring.plugins.dynamic_resources.search.outlook import Demand, demands_of, fall_short, is_hopeless
 
 MAX_DEVICES = 32
 """The most devices that a claim can get."""
@@ -50,6 +53,10 @@ class TooManyDevicesError(AllocationError):
 
 class InvalidPoolsError(Exception):
     """Nothing was found, and some of the node's pools are invalid."""
+
+
+class _ManyStepsError(Exception):
+    """The search takes many steps: it is begun anew, as it takes the same ones again."""
 
 
 Found = tuple[CandidateDevice, DevicePool]
@@ -81,6 +88,7 @@ class DeviceSearch:
     _all_devices: dict[int, list[Found]] = field(init=False, default_factory=dict)
     _steps: int = field(init=False, default=0)
     _demands: list[Demand] | None = field(init=False, default=None)
+    _likeness: Likeness | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
         self.selected = [[] for _ in self.claims]
@@ -111,11 +119,19 @@ class DeviceSearch:
                     f"claim {claim.key} asks for {least} devices, more than {MAX_DEVICES}"
                 )
         self._matches.clear()
-        if self._claim(0):
+        if self._found():
             return True
         if self.rules.version >= WHOLE_POOLS_SINCE and any(pool.invalid for pool in self.pools):
             raise InvalidPoolsError
         return False
+
+    def _found(self) -> bool:
+        """Search, and once that takes many steps begin anew with what tells early that it fails."""
+        try:
+            return self._claim(0)
+        except _ManyStepsError:
+            self._foresee()
+            return self._claim(0)
 
     def _offers(self, pool: DevicePool) -> bool:
         """Return whether the pool's devices are looked at. Before 1.35 the search ends at an invalid pool.
@@ -128,17 +144,28 @@ class DeviceSearch:
         ended = pool.binds_late and any(other.invalid and not other.binds_late for other in self.pools)
         return not pool.invalid and not ended
 
-    def _foreseen(self) -> list[Demand]:
-        """Return the demands to check ahead; none when a claim may run into an error on the way."""
+    def _foresee(self) -> None:
+        """Find what tells early that the search fails, unless a claim may run into an error on the way."""
+        self._demands = []
         if self.rules.version < WHOLE_POOLS_SINCE and any(pool.invalid for pool in self.pools):
-            return []
+            return
         for claim in self.claims:
+            most = sum(max(map(self._count, request.choices)) for request in claim.requests)
             choices = [choice for request in claim.requests for choice in request.choices]
-            most = sum(len(self._all_devices.get(id(choice), ())) or choice.count for choice in choices)
             if most > MAX_DEVICES or (claim.constraints and any(choice.everything for choice in choices)):
-                return []
+                return
         candidates = [candidate for candidate, _ in self._usable]
-        return demands_of([claim.requests for claim in self.claims], candidates, self._could_get)
+        demands = demands_of([claim.requests for claim in self.claims], candidates, self._could_get)
+        if demands is None:
+            return
+        self._demands = demands
+        in_any_order = not any(isinstance(each, Different) for some in self._constraints for each in some)
+        if in_any_order and self.rules.version >= ALL_MEANS_ALL_SINCE:
+            self._likeness = Likeness(self.claims, candidates, self.ledger, self._could_get, self._fulfils)
+
+    def _count(self, choice: DeviceChoice) -> int:
+        """Return how many devices the choice takes."""
+        return len(self._all_devices.get(id(choice), ())) if choice.everything else choice.count
 
     def _could_get(self, choice: DeviceChoice, candidate: CandidateDevice) -> bool:
         """Return whether the device fits ``choice`` as long as it is not taken."""
@@ -174,18 +201,33 @@ class DeviceSearch:
         return claim == len(self.claims) or self._request(claim, 0)
 
     def _request(self, claim: int, number: int) -> bool:
-        requests = self.claims[claim].requests
-        if number == len(requests):
+        if number == len(self.claims[claim].requests):
             try:
                 return self._claim(claim + 1)
             except TooManyDevicesError:
                 return False
-        if self._steps > _STEPS_WITHOUT_OUTLOOK:
-            if self._demands is None:
-                self._demands = self._foreseen()
-            if is_hopeless(self._demands, (claim, number), self.ledger.in_use):
-                return False
-        request = requests[number]
+        if self._demands is None:
+            return self._choices(claim, number)
+        if is_hopeless(self._demands, (claim, number), self.ledger.in_use):
+            return False
+        likeness = self._likeness
+        if likeness is None:
+            return self._choices(claim, number)
+        state = likeness.state((claim, number), self._constraints[claim])
+        if likeness.has_failed(state):
+            return False
+        checks = [each for each in self._constraints[claim] if isinstance(each, AllDifferent)]
+        if fall_short(self._demands, (claim, number), self.ledger, self.pools, checks):
+            likeness.fails(state)
+            return False
+        found = self._choices(claim, number)
+        if not found:
+            likeness.fails(state)
+        return found
+
+    def _choices(self, claim: int, number: int) -> bool:
+        """Find devices for one of the request's choices, and for all requests after it."""
+        request = self.claims[claim].requests[number]
         if not request.listed:
             return self._devices(claim, number, request.choices[0], 0, 0)
         too_many: TooManyDevicesError | None = TooManyDevicesError("every alternative has too many devices")
@@ -204,6 +246,8 @@ class DeviceSearch:
         """Find the rest of the devices of ``choice``, which has ``count``, from the position ``start`` on."""
         self.check_time()
         self._steps += 1
+        if self._steps > _STEPS_WITHOUT_OUTLOOK and self._demands is None:
+            raise _ManyStepsError
         everything = self._all_devices.get(id(choice)) if choice.everything else None
         wanted = choice.count if everything is None else len(everything)
         if choice.everything and not wanted:
@@ -216,14 +260,33 @@ class DeviceSearch:
             )
         if everything is not None:
             return self._try(claim, number, choice, count, everything[count], 0)
-        for position in range(start, len(self._usable)):
-            found = self._usable[position]
-            if self._is_free(claim, choice, found[0]) and self._fulfils(choice, found[0]):
-                fits = self.ledger.has_room(found[0], choice)
-                if fits and self._try(claim, number, choice, count, found, position + 1):
-                    return True
+        if self._any_device(claim, number, choice, count, start):
+            return True
         if self.rules.version < WHOLE_POOLS_SINCE and any(pool.invalid for pool in self.pools):
             raise AllocationError(f"request {choice.name}: a pool of devices is invalid")
+        return False
+
+    def _any_device(self, claim: int, number: int, choice: DeviceChoice, count: int, start: int) -> bool:
+        """Take the first device from ``start`` on with which all the others are found, too."""
+        likeness, state = self._likeness, None
+        if likeness is not None:
+            state = likeness.state((claim, number, choice.name, count), self._constraints[claim])
+            if likeness.has_failed(state, start):
+                return False
+        failed: set[Hashable] = set()
+        for position in range(start, len(self._usable)):
+            found = self._usable[position]
+            if not (self._is_free(claim, choice, found[0]) and self._fulfils(choice, found[0])):
+                continue
+            if likeness is not None and likeness.of(found[0]) in failed:
+                continue
+            fits = self.ledger.has_room(found[0], choice)
+            if fits and self._try(claim, number, choice, count, found, position + 1):
+                return True
+            if likeness is not None:
+                failed.add(likeness.of(found[0]))
+        if likeness is not None:
+            likeness.fails(state, start)
         return False
 
     def _try(
@@ -269,7 +332,7 @@ class DeviceSearch:
         return known
 
     def __is_kept_away(self, candidate: CandidateDevice, choice: DeviceChoice) -> bool:
-        return self.rules.taints and _is_kept_away(candidate.device, choice)
+        return self.rules.taints and is_kept_away(candidate.device, choice)
 
     def _take(self, claim: int, choice: DeviceChoice, found: Found) -> bool:
         candidate, pool = found
@@ -332,19 +395,3 @@ class DeviceSearch:
     def _unconstrain(self, claim: int, choice: DeviceChoice, candidate: CandidateDevice) -> None:
         for constraint in reversed(self._constraints[claim]):
             constraint.remove(choice, candidate)
-
-
-def _is_kept_away(device: Device, choice: DeviceChoice) -> bool:
-    """Return whether a taint of ``device`` keeps ``choice`` from having it."""
-    return any(
-        taint.effect in _KEPT_AWAY and not any(_tolerates(each, taint) for each in choice.tolerations)
-        for taint in device.taints
-    )
-
-
-def _tolerates(toleration: DeviceToleration, taint: DeviceTaint) -> bool:
-    if toleration.effect not in ("", taint.effect) or toleration.key not in ("", taint.key):
-        return False
-    if toleration.operator in ("", "Equal"):
-        return toleration.value == taint.value
-    return toleration.operator == "Exists"

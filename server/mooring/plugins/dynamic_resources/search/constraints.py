@@ -1,21 +1,23 @@
-"""What the devices of a claim must have alike, or each differently.
+"""What the devices of a claim must have alike, or each differently, and which of them taints keep away.
 
-Mirrors ``matchAttributeConstraint`` and ``distinctAttributeConstraint`` of
+Mirrors ``matchAttributeConstraint``, ``distinctAttributeConstraint`` and ``taintPreventsAllocation`` of
 ``k8s.io/dynamic-resource-allocation/structured``.
 """
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from mooring.framework import KubeVersion
-from mooring.framework.objects.claims import DeviceConstraint
-from mooring.framework.objects.devices import DeviceAttribute
+from mooring.framework import KubeVersion, hashable
+from mooring.framework.objects.claims import DeviceConstraint, DeviceToleration
+from mooring.framework.objects.devices import Device, DeviceAttribute, DeviceTaint
 from mooring.plugins.dynamic_resources.pools.inventory import CandidateDevice
 from mooring.plugins.dynamic_resources.requests import DeviceChoice
 from mooring.plugins.dynamic_resources.rules import Rules
 
+_KEPT_AWAY = frozenset({"NoSchedule", "NoExecute"})
 _COMPARED_SINCE = KubeVersion(1, 35)
 _ALL_COMPARED_SINCE = KubeVersion(1, 37)
 
@@ -31,6 +33,10 @@ class ConstraintCheck(Protocol):
         """Give back the device, which was added last."""
         ...
 
+    def state(self) -> Hashable:
+        """Return a value that is equal where the same devices may be added."""
+        ...
+
 
 @dataclass(slots=True)
 class Alike:
@@ -44,7 +50,7 @@ class Alike:
     def add(self, choice: DeviceChoice, candidate: CandidateDevice) -> bool:
         if not _concerns(self.requests, choice):
             return True
-        value = _attribute(self.attribute, candidate)
+        value = attribute_of(self.attribute, candidate)
         if value is None or (self._count and value != self._value):
             return False
         self._value = value
@@ -54,6 +60,9 @@ class Alike:
     def remove(self, choice: DeviceChoice, candidate: CandidateDevice) -> None:
         if _concerns(self.requests, choice):
             self._count -= 1
+
+    def state(self) -> Hashable:
+        return hashable(self._value) if self._count else None
 
 
 @dataclass(slots=True)
@@ -75,7 +84,7 @@ class Different:
     def add(self, choice: DeviceChoice, candidate: CandidateDevice) -> bool:
         if not _concerns(self.requests, choice):
             return True
-        value = _attribute(self.attribute, candidate)
+        value = attribute_of(self.attribute, candidate)
         if value is None or (self.by_value and self._count and value in self._values.values()):
             return False
         self._values[choice.request] = value
@@ -86,6 +95,9 @@ class Different:
         if _concerns(self.requests, choice):
             self._values.pop(choice.request, None)
             self._count -= 1
+
+    def state(self) -> Hashable:
+        return hashable(sorted(self._values.items())), self._count
 
 
 @dataclass(slots=True)
@@ -99,7 +111,7 @@ class AllDifferent:
     def add(self, choice: DeviceChoice, candidate: CandidateDevice) -> bool:
         if not _concerns(self.requests, choice):
             return True
-        value = _attribute(self.attribute, candidate)
+        value = attribute_of(self.attribute, candidate)
         if value is None or value in self._values:
             return False
         self._values.append(value)
@@ -108,6 +120,18 @@ class AllDifferent:
     def remove(self, choice: DeviceChoice, candidate: CandidateDevice) -> None:
         if _concerns(self.requests, choice):
             self._values.pop()
+
+    def state(self) -> Hashable:
+        return tuple(sorted([hashable(value) for value in self._values]))
+
+    def concerns(self, request: str) -> bool:
+        """Return whether all devices of the request ``request`` have to differ."""
+        return not self.requests or request in self.requests
+
+    def is_new(self, candidate: CandidateDevice) -> bytes | None:
+        """Return the device's value, encoded, if no selected device has it; None otherwise."""
+        value = attribute_of(self.attribute, candidate)
+        return None if value is None or value in self._values else hashable(value)
 
 
 def constraint_of(declared: DeviceConstraint, rules: Rules) -> ConstraintCheck:
@@ -124,10 +148,26 @@ def _concerns(requests: frozenset[str], choice: DeviceChoice) -> bool:
     return not requests or choice.request in requests or choice.name in requests
 
 
-def _attribute(name: str, candidate: CandidateDevice) -> DeviceAttribute | None:
+def attribute_of(name: str, candidate: CandidateDevice) -> DeviceAttribute | None:
     """Return the device's attribute of that full name; one without a domain has the driver's."""
     attributes = candidate.device.attributes
     domain, slash, bare = name.partition("/")
     if name in attributes or not slash or domain != candidate.id.driver:
         return attributes.get(name)
     return attributes.get(bare)
+
+
+def is_kept_away(device: Device, choice: DeviceChoice) -> bool:
+    """Return whether a taint of ``device`` keeps ``choice`` from having it."""
+    return any(
+        taint.effect in _KEPT_AWAY and not any(_tolerates(each, taint) for each in choice.tolerations)
+        for taint in device.taints
+    )
+
+
+def _tolerates(toleration: DeviceToleration, taint: DeviceTaint) -> bool:
+    if toleration.effect not in ("", taint.effect) or toleration.key not in ("", taint.key):
+        return False
+    if toleration.operator in ("", "Equal"):
+        return toleration.value == taint.value
+    return toleration.operator == "Exists"
