@@ -143,6 +143,13 @@ def test_a_full_disk_leaves_whole_frames(tmp_path: Path) -> None:
     assert heard(tmp_path)[1] is None
 
 
+def recorded_in(directory: Path) -> object:
+    """The state at the end of a recording; None while that is being written."""
+    state = State()
+    _, error = heard(directory, state)
+    return None if error else contents(state)
+
+
 def test_what_could_not_be_written_is_said_and_another_file_begun(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -162,8 +169,7 @@ def test_what_could_not_be_written_is_said_and_another_file_begun(
         until(lambda: recorder.errors > 0)
         full.clear()
         live = contents(w.state)
-        entries = recorder.entries
-        until(lambda: recorder.entries > entries)
+        until(lambda: recorded_in(tmp_path) == live)
     happenings, error = heard(tmp_path, played)
     assert error is None
     assert "could not be written" in next(each.gap.reason for each in happenings if isinstance(each, Missing))

@@ -25,6 +25,7 @@ from mooring.runtime.cache.futures import Futures
 from mooring.runtime.cache.group_cycles import GroupCycles
 from mooring.runtime.cache.outcome import Bypass, CacheCounts, NotCachedError
 from mooring.runtime.cache.overlay import Overlays
+from mooring.runtime.cache.placements_at_once import PlacementsAtOnce
 from mooring.runtime.cache.self_check import Cached, SelfCheck
 from mooring.runtime.cache.totals import CachedTotals, Totals
 from mooring.runtime.cycle.candidates import ALL_NODES, Candidates
@@ -78,7 +79,7 @@ class Engine:
         self._decisions = CachedDecisions(state, self._cache)
         self._totals = CachedTotals(state, self._cache)
         self._overlays = Overlays(state, self._cache)
-        self._groups = GroupCycles(state, self._cache, self.calls, self._trying)
+        self._at_once = PlacementsAtOnce(state, self._cache)
         self.self_check = SelfCheck(self._cache, self._observer.self_checked, every=self_check_every)
 
     @property
@@ -295,7 +296,9 @@ class Engine:
         Raises:
             PluginFailureError: A plugin failed.
         """
-        return self._groups.decide(group, profile, seed, state, progress, picks)
+        # Made for each group: an engine that held its own methods would wait for the collector of cycles.
+        cycles = GroupCycles(self.state, self._cache, self._at_once, self.calls, self._trying)
+        return cycles.decide(group, profile, seed, state, progress, picks)
 
     def assume_if_fits(
         self, pod: Pod, node_name: str, profile: Profile, progress: Progress | None = None

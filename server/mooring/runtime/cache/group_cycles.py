@@ -37,16 +37,22 @@ class GroupCycles:
     Args:
         cluster: The state.
         cache: Its cached evaluations.
+        at_once: Decides in all placements by one pass.
         calls: Gives the way to call plugins.
         trying: The same for an attempt after whose failure the group is decided on a copy.
     """
 
     def __init__(
-        self, cluster: ClusterState, cache: EvaluationCache, calls: CallsFor, trying: CallsFor
+        self,
+        cluster: ClusterState,
+        cache: EvaluationCache,
+        at_once: PlacementsAtOnce,
+        calls: CallsFor,
+        trying: CallsFor,
     ) -> None:
         self._cluster = cluster
         self._cache = cache
-        self._at_once = PlacementsAtOnce(cluster, cache)
+        self._at_once = at_once
         self._calls = calls
         self._trying = trying
 
