@@ -259,14 +259,17 @@ class ChangeTracker:
 
     def _number(self) -> None:
         """Give the rows that changed their ids."""
-        # Of what was not read yet it isn't known what else changed.
-        read = self._state.version == self.version
+        if self._state.version != self.version:
+            # The table has what was not read yet, too. So it has the last word once that is read, or a pod
+            # that is in the id already would count again.
+            self._unnumbered = dict.fromkeys(self._unnumbered)
         for row, usage in self._unnumbered.items():
-            if usage is not None and read:
+            if usage is not None:
                 self._set_id_after(row, usage)
             else:
                 self._set_id(row)
-        self._unnumbered.clear()
+        if self._state.version == self.version:
+            self._unnumbered.clear()
 
     def _set_id_after(self, row: int, usage: PodUsage) -> None:
         """Give ``row`` its id; nothing else is new of it than a pod that takes ``usage``."""
