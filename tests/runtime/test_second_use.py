@@ -128,7 +128,7 @@ def own_toleration(number: int) -> dict[str, Any]:
 )
 def test_what_pods_leave_behind_does_not_grow_with_the_nodes(times: int) -> None:
     """Of pods asked about once; of those asked about again something stays, or this test could not fail."""
-    count, pods = 990, 40
+    count, pods, windows = 990, 20, 3
     registry, state = new_in_tree_registry(), State()
     engine = build_engine(default(registry.catalog()), registry, state, NoBinder())
     state.replace("test", [make_node(f"n{at}", labels={"w": str(at % 3)}) for at in range(count)])
@@ -139,17 +139,19 @@ def test_what_pods_leave_behind_does_not_grow_with_the_nodes(times: int) -> None
 
     for number in range(3):
         ask(number)
-    # Another test of this process may have begun it, and what it allocates counts, too.
+    left: list[int] = []
     wait_for_compiler()
     tracemalloc.start()
     try:
-        before = tracemalloc.get_traced_memory()[0]
-        for number in range(3, 3 + pods):
-            ask(number)
-        grown = tracemalloc.get_traced_memory()[0] - before
+        for first in range(3, 3 + windows * pods, pods):
+            before = tracemalloc.get_traced_memory()[0]
+            for number in range(first, first + pods):
+                ask(number)
+            left.append(tracemalloc.get_traced_memory()[0] - before)
     finally:
         tracemalloc.stop()
-    per_pod = grown / pods
+    # What else the process does, such as compiling what another test asked for, counts once.
+    per_pod = min(left) / pods
     assert (per_pod < 20 * count) == (times == 1), f"{per_pod / count:.1f} bytes for each node and pod"
 
 
