@@ -352,7 +352,7 @@ def _came_true(condition: Callable[[], bool], stop: threading.Event) -> bool:
 def _warm_up(nodes: int) -> None:
     """Do before the first decision what would slow down all others.
 
-    The garbage collector looks no more at what is there: a cluster of so many nodes, which is here to stay.
+    The garbage collector no longer looks at what was listed, as most of it lives as long as the process.
     """
     compile_ahead(nodes)
     gc.collect()

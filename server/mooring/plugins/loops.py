@@ -97,7 +97,7 @@ def loop(types: str) -> Callable[[Callable[..., T]], Loop[T]]:
 
 
 def compile_ahead(nodes: int) -> None:
-    """Have all loops compiled for a cluster of so many nodes if they are of use there, and wait for that.
+    """Compile all loops that are of use for a cluster with this number of nodes, and wait until it is done.
 
     For a process that decides all day: while the compiler works it holds the interpreter's lock for most of
     the time, so that for two seconds everything else takes several times as long.

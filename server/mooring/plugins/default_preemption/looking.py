@@ -23,7 +23,7 @@ FIRST_BY_SUMS, MAX_BY_SUMS = 32, 1024
 """The least and the most nodes that are tried at once where many take hardly longer than one."""
 
 _AHEAD = 2
-"""So many times the candidates that are wanted are looked at first: most nodes of a full cluster are one."""
+"""Nodes of the first look for each candidate that is wanted: most nodes of a full cluster are one."""
 
 
 class Looking:

@@ -40,13 +40,13 @@ class SoftConstraint:
     sizes: tuple[int, int]
 
     def crowd(self, size: int, crowding: Floats) -> None:
-        """Add how crowded it is where each row is to its ``crowding`` (float64[N]), of so many domains."""
+        """Add to ``crowding`` (float64[N]) the pods of each row's domain, weighted by ``size`` domains."""
         add_crowding(self.ids, self.pods.counts, math.log(size + 2), self.rule.max_skew - 1, crowding)
 
     def size(self, totals: Int64s, ignored: Bools, counted: int) -> int:
-        """Return the number of domains of the rows that count, see ``domain_totals.count``, so many in all.
+        """Return in how many domains the rows are that count; there are ``counted`` of them.
 
-        Nodes that share a host name count separately, as there.
+        Nodes that share a host name count separately, as in ``domain_totals.count``.
         """
         if self.rule.topology_key == HOSTNAME:
             return counted

@@ -8,7 +8,7 @@ from functools import partial
 
 import numpy as np
 
-from mooring.framework import Int32s, Pod
+from mooring.framework import Int32s, NodeView, Pod
 from mooring.framework.errors import PluginFailureError
 from mooring.framework.pod_table import PodKind
 from mooring.framework.state import ClusterState
@@ -129,7 +129,8 @@ class Branch:
         calls = self._calls()
         with Held(self._cached):
             resource_ids = self._resources.unknown_ids(self.unknown)
-            self._resources.learn_resource_ids(resource_ids, *overlay.shown(resource_ids), calls)
+            scratch, rows = overlay.shown(resource_ids)
+            self._resources.learn_states(resource_ids, NodeView(scratch.snapshot, rows), calls, scratch)
             self._scores = self._resources.values
         self.values = self._scores.data
         self.unknown = []

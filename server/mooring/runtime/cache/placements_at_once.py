@@ -184,7 +184,9 @@ class PlacementsAtOnce:
             version, table = cluster.version, cluster.snapshot.nodes
             epoch, names = table.epoch, table.names
             following = [self._after(column) for column in columns]
-        found, unknown = _run(compiled, (ends, resource_ids), columns, following, pods)
+            # Afterwards they may be those of ids that mean others.
+            values = [column.resources.values for column in columns]
+        found, unknown = _run(compiled, (ends, resource_ids), columns, (values, following), pods)
         if unknown:
             self._learn(columns, following, unknown)
             return None
@@ -272,7 +274,7 @@ def _run(
     compiled: Callable[..., int],
     nodes: tuple[Int32s, Int32s],
     columns: Sequence[_Column],
-    following: Sequence[Int32s],
+    states: tuple[Sequence[Int32s], Sequence[Int32s]],
     pods: tuple[Int32s, UInt64s],
 ) -> tuple[Int32s, set[tuple[int, int]]]:
     """Go over the nodes of all placements once.
@@ -283,9 +285,9 @@ def _run(
     """
     found: Int32s = np.full((4, len(nodes[0]), len(pods[0])), OUT, np.int32)
     unknown: Int32s = np.empty((MAX_UNKNOWN, 2), np.int32)
+    values, following = states
     size = max(map(len, following))
     scores = _table([column.totals for column in columns]), _table([column.base for column in columns])
-    values = [column.resources.values for column in columns]
     missing = compiled(nodes, scores, (_table(values, size), _table(following, size)), pods, found, unknown)
     return found, {(at, before) for at, before in unknown[:missing].tolist()}
 

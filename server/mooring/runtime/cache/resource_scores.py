@@ -174,21 +174,21 @@ class ResourceScores:
         unknown = np.flatnonzero(self.values[: self._tracker.count] == UNKNOWN)
         return list(dict.fromkeys([*needed, *unknown[-_ASKED_ANYWAY:].tolist()]))
 
-    def learn_resource_ids(
-        self, resource_ids: Sequence[int], scratch: ClusterState, rows: Int32s, calls: PluginCalls
+    def learn_states(
+        self,
+        resource_ids: Sequence[int],
+        nodes: NodeView,
+        calls: PluginCalls,
+        cluster: ClusterState | None = None,
     ) -> None:
-        """Rate resource states by id; the first K have ``rows`` (int32[K]) in a scratch copy."""
-        self.make_room()
-        found: Int32s = np.zeros(len(rows), np.int32)
-        self.rate(NodeView(scratch.snapshot, rows), found, calls, scratch)
-        self.values[resource_ids[: len(rows)]] = found
+        """Rate resource states by id; the first K have ``nodes`` of ``cluster``, a scratch copy.
 
-    def learn_states(self, resource_ids: Sequence[int], nodes: NodeView, calls: PluginCalls) -> None:
-        """Rate resource states by id; ``nodes`` of any tables have them, which ``rates_columns`` permits."""
+        Without one these are of any tables, which ``rates_columns`` permits.
+        """
         self.make_room()
         found: Int32s = np.zeros(len(nodes), np.int32)
-        self.rate(nodes, found, calls)
-        self.values[resource_ids] = found
+        self.rate(nodes, found, calls, cluster)
+        self.values[resource_ids[: len(nodes)]] = found
 
     def rate(
         self, nodes: NodeView, totals: Int32s, calls: PluginCalls, cluster: ClusterState | None = None

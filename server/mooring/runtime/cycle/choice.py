@@ -100,16 +100,7 @@ class ChoiceColumns:
 
     def choice(self, at: int) -> Choice:
         """Return that of one pod; what plugins wrote is not in it."""
-        return Choice(
-            self.names[at],
-            self.rows[at],
-            self.totals[at],
-            self.tie_counts[at],
-            self.evaluated[at],
-            self.feasible[at],
-            self.version,
-            CycleState(),
-        )
+        return _choice_at(self, at, self.version, CycleState())
 
     @classmethod
     def of(cls, choice: Choice, epoch: int) -> ChoiceColumns:
@@ -162,16 +153,20 @@ class PlacedColumns(Sequence[Choice]):
     def __getitem__(self, at: int | slice) -> Choice | Sequence[Choice]:
         if isinstance(at, slice):
             return [self[one] for one in range(*at.indices(len(self)))]
-        return Choice(
-            self.names[at],
-            self.rows[at],
-            self.totals[at],
-            self.tie_counts[at],
-            self.evaluated[at],
-            self.feasible[at],
-            self.versions[at],
-            self.sources[at],
-        )
+        return _choice_at(self, at, self.versions[at], self.sources[at])
+
+
+def _choice_at(columns: ChoiceColumns | PlacedColumns, at: int, version: int, source: CycleState) -> Choice:
+    return Choice(
+        columns.names[at],
+        columns.rows[at],
+        columns.totals[at],
+        columns.tie_counts[at],
+        columns.evaluated[at],
+        columns.feasible[at],
+        version,
+        source,
+    )
 
 
 @dataclass(frozen=True, slots=True)
