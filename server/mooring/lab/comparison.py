@@ -10,17 +10,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mooring.framework.errors import not_installed
-from mooring.lab.frames import Columns, frame_of
+from mooring.lab.frames import Columns, Tabular, frame_of
 from mooring.lab.measures import Measure
 from mooring.lab.placing import Placed
 
 if TYPE_CHECKING:
     import altair as alt
-    import pandas as pd
 
 
 @dataclass(frozen=True, eq=False)
-class Comparison:
+class Comparison(Tabular):
     """What becomes of the same pods under several configurations.
 
     Attributes:
@@ -41,15 +40,6 @@ class Comparison:
         for measure in self.measures:
             columns[measure.name] = [measure.of(placed) for placed in self.placed.values()]
         return columns
-
-    @property
-    def frame(self) -> pd.DataFrame:
-        """The columns as a data frame.
-
-        Raises:
-            FailedPreconditionError: pandas is not installed.
-        """
-        return frame_of(self.columns)
 
     @property
     def changed(self) -> dict[str, dict[str, str | None]]:
@@ -100,7 +90,7 @@ class Comparison:
 
 
 @dataclass(frozen=True, eq=False)
-class Sweep:
+class Sweep(Tabular):
     """What becomes of the same pods with many combinations of weights.
 
     Attributes:
@@ -128,15 +118,6 @@ class Sweep:
         names = compared.pop("config")
         plugins = next(iter(self.weights.values()))
         return {**{one: [self.weights[name][one] for name in names] for one in plugins}, **compared}
-
-    @property
-    def frame(self) -> pd.DataFrame:
-        """The columns as a data frame.
-
-        Raises:
-            FailedPreconditionError: pandas is not installed.
-        """
-        return frame_of(self.columns)
 
     def __repr__(self) -> str:
         chosen = ", ".join(f"{plugin}={weight}" for plugin, weight in self.best.items())

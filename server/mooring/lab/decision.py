@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mooring.framework import Code
 from mooring.framework.errors import NotFoundError
 from mooring.lab.component import DecisionView
-from mooring.lab.frames import Columns, frame_of
+from mooring.lab.frames import Columns, Tabular
 from mooring.runtime.cycle.explain import Explanation
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 SHOWN_NODES = 20
 """The nodes that a notebook shows; all are in the frame."""
 
 
-class Decision:
+class Decision(Tabular):
     """Why a pod would go where. It doesn't change any more. Safe from any thread.
 
     Args:
@@ -56,15 +53,6 @@ class Decision:
         names = ("node", "plugin", "raw", "normalized", "weight", "weighted", "code", "reason")
         rows = [row for name, node in self.document["nodes"].items() for row in _rows(name, node)]
         return {name: [row[at] for row in rows] for at, name in enumerate(names)}
-
-    @property
-    def frame(self) -> pd.DataFrame:
-        """The columns as a data frame.
-
-        Raises:
-            FailedPreconditionError: pandas is not installed.
-        """
-        return frame_of(self.columns)
 
     def why_not(self, node: str) -> list[str]:
         """Return what every plugin that rejects the node says, as "plugin: reason"; none if it is feasible.

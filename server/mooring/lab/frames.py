@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,24 @@ if TYPE_CHECKING:
 
 Columns = Mapping[str, Sequence[Any]]
 """Columns of one length by name; ``polars.DataFrame(columns)`` takes them as they are."""
+
+
+class Tabular(ABC):
+    """What can be seen as a table."""
+
+    @property
+    @abstractmethod
+    def columns(self) -> Columns:
+        """The table."""
+
+    @property
+    def frame(self) -> pd.DataFrame:
+        """The columns as a data frame.
+
+        Raises:
+            FailedPreconditionError: pandas is not installed.
+        """
+        return frame_of(self.columns)
 
 
 def frame_of(columns: Columns) -> pd.DataFrame:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -13,16 +12,13 @@ from mooring.app.offline import Outcome
 from mooring.framework import Int64s, NodeTable
 from mooring.framework.errors import InvalidArgumentError
 from mooring.framework.resources import PODS
-from mooring.lab.frames import Columns, frame_of
-
-if TYPE_CHECKING:
-    import pandas as pd
+from mooring.lab.frames import Columns, Tabular
 
 Float64s = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class Placed:
+class Placed(Tabular):
     """Where the pending pods went, and how full the nodes are then.
 
     Attributes:
@@ -82,15 +78,6 @@ class Placed:
     def columns(self) -> Columns:
         """A row for each pod. Columns: ``pod``, ``node`` and ``message``."""
         return {"pod": self.pods, "node": self.nodes, "message": self.messages}
-
-    @property
-    def frame(self) -> pd.DataFrame:
-        """The columns as a data frame.
-
-        Raises:
-            FailedPreconditionError: pandas is not installed.
-        """
-        return frame_of(self.columns)
 
     def __repr__(self) -> str:
         without = self.nodes.count(None)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from mooring.cluster.manifests import load_manifests
 from mooring.cluster.manifests.documents import files_of
-from mooring.cluster.sources.source import SourceStatus
+from mooring.cluster.sources.loaded import LoadedSource
 from mooring.cluster.state import State
 from mooring.framework.errors import InvalidArgumentError
 from mooring.framework.releases import NEWEST_GATES, Gates
@@ -20,7 +20,7 @@ DEFAULT_POLL_SECONDS = 2.0
 _Fingerprint = tuple[tuple[str, str, int, int], ...]
 
 
-class FilesSource:
+class FilesSource(LoadedSource):
     """Delivers objects from files and directories; when one can't be read the last good load stays.
 
     Args:
@@ -38,9 +38,8 @@ class FilesSource:
         *,
         poll_seconds: float = DEFAULT_POLL_SECONDS,
     ) -> None:
-        self._state = state
         self._paths = [Path(path) for path in paths]
-        self._name = "files:" + ",".join(map(str, self._paths))
+        super().__init__(state, "files:" + ",".join(map(str, self._paths)))
         self._gates = gates
         self._poll_seconds = poll_seconds
         self._logger = logging.getLogger(__name__)
@@ -48,8 +47,6 @@ class FilesSource:
         self._thread: threading.Thread | None = None
         self._seen: _Fingerprint = ()
         self._warned: set[str] = set()
-        self._error = ""
-        self._synced = False
 
     def start(self) -> None:
         self._seen = self._fingerprint()
@@ -61,19 +58,6 @@ class FilesSource:
         self._stopping.set()
         if self._thread is not None:
             self._thread.join()
-
-    @property
-    def synced(self) -> bool:
-        return self._synced
-
-    @property
-    def staleness(self) -> float:
-        return 0.0
-
-    def describe(self) -> list[SourceStatus]:
-        count = self._state.count_of
-        nodes, pods = count(self._name, "Node"), count(self._name, "Pod")
-        return [SourceStatus(self._name, self._synced, nodes, pods, error=self._error)]
 
     def poll_files(self) -> bool:
         """Look at the files once, and load them if they changed; True when a new load is in force."""

@@ -124,6 +124,24 @@ def check_may_decide(cluster: ClusterState, pod: Pod, profile: Profile) -> None:
     check_rules_decide(cluster, pod)
 
 
+def template_tried(
+    cluster: ClusterState, find: Callable[[Pod, Profile], Template], pod: Pod, profile: Profile
+) -> Template:
+    """Return the template of pods that are tried one after the other while the state has none of them.
+
+    Raises:
+        NotCachedError: Something else decides, or where one pod goes says more to others than less room.
+        PluginFailureError: A plugin failed to sign the pod.
+    """
+    if profile.samples:
+        raise NotCachedError(Bypass.SAMPLING)
+    check_may_decide(cluster, pod, profile)
+    template = find(pod, profile)
+    if template.kind.affinity_key is not None:
+        raise NotCachedError(Bypass.AFFINITY)
+    return template
+
+
 def check_rules_decide(cluster: ClusterState, pod: Pod) -> None:
     """Go on only if nothing but the profile's rules decides about ``pod``, and no score has to be logged.
 

@@ -14,7 +14,7 @@ from mooring.framework.pod_table import PodKind
 from mooring.framework.state import ClusterState
 from mooring.framework.view import NodesChangedError
 from mooring.runtime.cache.change_tracker import ChangeTracker
-from mooring.runtime.cache.consistency import Held, check_labels, check_may_decide, check_rules_decide
+from mooring.runtime.cache.consistency import Held, check_labels, check_rules_decide, template_tried
 from mooring.runtime.cache.evaluation_cache import EvaluationCache, Template
 from mooring.runtime.cache.few_nodes import CHECKED, MAX_FEW, FewNodes
 from mooring.runtime.cache.outcome import Bypass, NotCachedError
@@ -387,12 +387,7 @@ class Overlays:
 
     def branch(self, pod: Pod, profile: Profile, calls: Callable[[Profile], PluginCalls]) -> Branch:
         """Return the branch for pods like ``pod``; raises NotCachedError and PluginFailureError."""
-        if profile.samples:
-            raise NotCachedError(Bypass.SAMPLING)
-        check_may_decide(self._cluster, pod, profile)
-        template = self._cache.find(pod, profile)
-        if template.kind.affinity_key is not None:
-            raise NotCachedError(Bypass.AFFINITY)
+        template = template_tried(self._cluster, self._cache.find, pod, profile)
         use = partial(calls, profile)
         with Held(template.cached):
             template.cached.update(use)

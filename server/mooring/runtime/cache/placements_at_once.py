@@ -18,7 +18,7 @@ from mooring.framework.errors import PluginFailureError
 from mooring.framework.resources import PodUsage
 from mooring.framework.state import ClusterState
 from mooring.framework.view import NodesChangedError
-from mooring.runtime.cache.consistency import Held, check_labels, check_may_decide, check_rules_decide
+from mooring.runtime.cache.consistency import Held, check_labels, check_rules_decide, template_tried
 from mooring.runtime.cache.evaluation_cache import EvaluationCache, Template
 from mooring.runtime.cache.outcome import Bypass, NotCachedError
 from mooring.runtime.cache.placement_loop import MAX_UNKNOWN, UInt64s, place_in_each
@@ -150,12 +150,7 @@ class PlacementsAtOnce:
     def _column(
         self, pod: Pod, profile: Profile, rows: Int32s, calls: Callable[[Profile], PluginCalls]
     ) -> _Column:
-        if profile.samples:
-            raise NotCachedError(Bypass.SAMPLING)
-        check_may_decide(self._cluster, pod, profile)
-        template = self._cache.find_member(pod, profile)
-        if template.kind.affinity_key is not None:
-            raise NotCachedError(Bypass.AFFINITY)
+        template = template_tried(self._cluster, self._cache.find_member, pod, profile)
         cached, use = template.cached, partial(calls, profile)
         with Held(cached):
             cached.update(use)
