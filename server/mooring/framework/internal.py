@@ -284,11 +284,7 @@ def without_group(pod: Pod) -> Pod:
     It stays in it where it may have claims on devices.
     """
     spec = pod.spec
-    if spec.scheduling_group is None or spec.resource_claims:
-        return pod
-    if any("/" in name for container in spec.containers for name in container.resources.requests):
-        return pod
-    if spec.init_containers or spec.overhead or spec.resources:
+    if spec.scheduling_group is None or spec.resource_claims or may_ask_for_devices(pod):
         return pod
     return replace(pod, spec=replace(spec, scheduling_group=None))
 
