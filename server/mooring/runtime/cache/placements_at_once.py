@@ -34,8 +34,16 @@ MAX_STEPS = 1 << 24
 MAX_PASSES = 16
 """Passes over the columns before placements are decided one by one: each finds out more resource states."""
 
+FIRST_AHEAD, MOST_AHEAD = 4, 64
+"""Pods on a node that are looked ahead after the first pass, and at most; twice as many after each pass. Most
+pods of a group come to nodes on which another one is, and each pass shows one more."""
+
 MAX_USAGES = 64
 """Kinds of pods of which it is remembered in which state they leave a node."""
+
+
+_SPARE = 1 << 10
+"""Room for this many more ids at least, each time that more are needed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,9 +145,11 @@ class PlacementsAtOnce:
         ends = np.cumsum([len(each) for each in placements], dtype=np.int32)
         pods = np.array(indices, np.int32), np.array(numbers, np.uint64)
         try:
-            for _ in range(MAX_PASSES):
+            for number in range(MAX_PASSES):
                 columns = [self._column(pod, profile, rows, calls) for pod, profile in templates]
-                found = self._pass(compiled, rows, ends, columns, pods)
+                found = self._pass(
+                    compiled, rows, ends, columns, pods, min(FIRST_AHEAD << number, MOST_AHEAD)
+                )
                 if found is not None:
                     self._cache.counts.hits += len(placements) * len(indices)
                     return found
@@ -166,8 +176,12 @@ class PlacementsAtOnce:
         ends: Int32s,
         columns: Sequence[_Column],
         pods: tuple[Int32s, UInt64s],
+        ahead: int,
     ) -> FoundAtOnce | None:
-        """Go over all placements once; None when the state is another one by now, or more had to be known."""
+        """Go over all placements once; None when the state is another one by now, or more had to be known.
+
+        Of that it is found out then, up to ``ahead`` pods on a node.
+        """
         cluster, tracker = self._cluster, self._cache.tracker
         with cluster.lock:
             for column in columns:
@@ -183,7 +197,7 @@ class PlacementsAtOnce:
             values = [column.resources.values for column in columns]
         found, unknown = _run(compiled, (ends, resource_ids), columns, (values, following), pods)
         if unknown:
-            self._learn(columns, following, unknown)
+            self._learn(columns, following, unknown, ahead)
             return None
         evaluated = [columns[index].evaluated for index in pods[0].tolist()]
         return FoundAtOnce(version, epoch, found, rows, names, evaluated)
@@ -197,7 +211,7 @@ class PlacementsAtOnce:
         known, after = self._following.get(usage, (-1, _NOTHING))
         count = self._cache.tracker.count
         if known != generation or len(after) < count:
-            larger: Int32s = np.full(count + (count >> 1), UNKNOWN, np.int32)
+            larger: Int32s = np.full(count + max(count >> 1, _SPARE), UNKNOWN, np.int32)
             if known == generation:
                 larger[: len(after)] = after
             if len(self._following) >= MAX_USAGES:
@@ -210,20 +224,26 @@ class PlacementsAtOnce:
         columns: Sequence[_Column],
         following: Sequence[Int32s],
         unknown: Iterable[tuple[int, int]],
+        ahead: int,
     ) -> None:
-        """Find out in which states pods leave nodes, and what these are worth for each template."""
+        """Find out in which states so many pods one after the other leave nodes, and what these are worth for
+        each template.
+        """
         tracker, cluster = self._cache.tracker, self._cluster
         reached: set[int] = set()
         with cluster.lock:
             if tracker.generation != columns[0].basis[1]:
                 return
             for at, before in unknown:
-                usage = columns[at].template.kind.usage
-                after = tracker.next_ids(usage).get(before)
-                if after is None:
-                    after = tracker.after(before, usage)
-                following[at][before] = after
-                reached.add(after)
+                usage, state = columns[at].template.kind.usage, before
+                for _ in range(ahead):
+                    after = tracker.next_ids(usage).get(state)
+                    if after is None:
+                        after = tracker.after(state, usage)
+                    if state < len(following[at]):
+                        following[at][state] = after
+                    reached.add(after)
+                    state = after
         for column in columns:
             self._rate(column, sorted(reached))
 
