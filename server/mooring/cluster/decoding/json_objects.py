@@ -115,9 +115,9 @@ def _decode(data: bytes, kind: type[ObjectT]) -> ObjectT:
     try:
         item: ObjectT = _DECODERS[kind].decode(data)
     except msgspec.ValidationError:
-        # Nulls are rare and the typed decoder has no notion of them: read again, slowly.
+        # The typed decoder has no notion of nulls: read again, slowly.
         try:
-            return _convert(_anything(data), kind)
+            return _convert_without_nulls(_anything(data), kind)
         except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
             raise translated(error) from None
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
@@ -126,6 +126,14 @@ def _decode(data: bytes, kind: type[ObjectT]) -> ObjectT:
 
 
 def _convert(value: Any, kind: type[ObjectT]) -> ObjectT:
+    try:
+        item: ObjectT = msgspec.convert(value, kind)
+    except (msgspec.ValidationError, RecursionError):
+        return _convert_without_nulls(value, kind)
+    return item
+
+
+def _convert_without_nulls(value: Any, kind: type[ObjectT]) -> ObjectT:
     try:
         item: ObjectT = msgspec.convert(without_nulls(value, kind), kind)
     except (msgspec.ValidationError, RecursionError) as error:
