@@ -16,6 +16,8 @@ RUNS ?= 5
 MINUTES ?= 10
 # One more than there are cores, as tests of processes and deadlines mostly wait.
 WORKERS ?= $(shell echo $$(( $$(getconf _NPROCESSORS_ONLN) + 1 )))
+# Tests start more than a hundred processes, each of which would compile mooring anew: a third of its time.
+unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help run test test-packaging test-web check e2e conformance bench bench-cluster bench-list bench-gate bench-ghz bench-peers upstream soak histories fuzz format stubs docs names lock build web clean

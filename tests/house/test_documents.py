@@ -23,6 +23,7 @@ from mooring.runtime.cache.pod_signature import Signer
 from mooring.runtime.profiles.registry import new_in_tree_registry
 from mooring.testing import make_pod
 from mooring.testing.question import NoBinder
+from tests.cli.commands import call
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text()
@@ -204,10 +205,10 @@ def commands() -> Iterator[str]:
         yield from re.findall(r"`(.*?)`", first)
 
 
-def test_the_commands_and_flags_exist() -> None:
+def test_the_commands_and_flags_exist(capsys: pytest.CaptureFixture[str]) -> None:
     names = [*COMMANDS, "completion", "version"]
     questions = [f"what-if {question}" for question in ("capacity", "removal", "node-groups")]
-    helps = {name: run(MOORING, *name.split(), "--help", cwd=ROOT).stdout for name in (*names, *questions)}
+    helps = {name: call(capsys, *name.split(), "--help").out for name in (*names, *questions)}
     for text in commands():
         words = text.split()
         if words[0] == "mooring" and not words[1].startswith("-"):

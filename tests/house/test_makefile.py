@@ -6,6 +6,8 @@ import re
 import subprocess
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[2]
 TARGETS = re.findall(r"^\.PHONY: (.*)$", (ROOT / "Makefile").read_text(), re.MULTILINE)[0].split()
 
@@ -39,6 +41,11 @@ def test_a_missing_python_is_a_clear_error(tmp_path: Path) -> None:
     done = make("-C", tmp_path, "-f", ROOT / "Makefile", "PYTHON=", ".venv/bin/python")
     assert done.returncode != 0
     assert "Python 3.11 or newer is needed" in done.stderr
+
+
+def test_modules_are_compiled_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+    assert "PYTHONDONTWRITEBYTECODE" not in make("--eval", "seen:; @env", "seen").stdout
 
 
 def test_targets_that_the_documents_name_exist() -> None:
