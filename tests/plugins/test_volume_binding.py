@@ -12,6 +12,8 @@ from mooring.plugins.volume_binding.plugin import (
     REASON_UNBOUND,
     VolumeBinding,
 )
+from mooring.testing import explain
+from mooring.testing.builders import pod_manifest
 from tests.plugins.harness import make, pre_filter, reasons
 from tests.plugins.storage import (
     NODES,
@@ -21,6 +23,7 @@ from tests.plugins.storage import (
     csi_node,
     pod_using,
     storage_class,
+    using,
     view,
     volume,
 )
@@ -222,3 +225,14 @@ def test_the_more_room_a_claim_leaves_the_better(objects: list[dict[str, Any]], 
     plugin.filter_nodes(state, pod, nodes)
     assert plugin.pre_score(state, pod, nodes) == Status()
     assert plugin.score_nodes(state, pod, nodes).tolist() == scores
+
+
+def test_nodes_of_a_report_that_names_a_largest_volume_alone_are_scored() -> None:
+    """kube-scheduler 1.37.2 ends with a nil pointer here."""
+    report = room("1Gi", capacity=None, maximumVolumeSize="2Gi", nodeTopology={})
+    objects = [*NODES, claim(), storage_class(), csi_driver(storageCapacity=True), report]
+    document = explain(objects, pod_manifest("pod", **using("c")))
+    assert {name: node["scores"]["VolumeBinding"]["raw"] for name, node in document["nodes"].items()} == {
+        "a": 0,
+        "b": 0,
+    }

@@ -25,6 +25,8 @@ from tests.conformance.families.storage import (
 )
 
 CLASSES = ["bind-csi", "bind-local", "bind-topology"]
+SCORED_SINCE = "1.37"
+"""The first release in which the room on nodes is scored by default."""
 SELECTED_NODE = "volume.kubernetes.io/selected-node"
 FAST = "fast"
 
@@ -120,6 +122,9 @@ def _report(draft: Draft, number: int) -> None:
         report["capacity"] = draft.rng.choice(sizes)
     if draft.chance(0.3):
         report["maximumVolumeSize"] = draft.rng.choice(sizes)
+        if draft.version >= SCORED_SINCE:
+            # kube-scheduler reads it of any report with a largest volume to score it, and ends without one.
+            report.setdefault("capacity", report["maximumVolumeSize"])
     if draft.chance(0.9):
         report["nodeTopology"] = _selector(draft, [(ZONE, ZONES), (HOSTNAME, _node_names(draft))])
     add(draft, report)

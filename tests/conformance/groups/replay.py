@@ -46,6 +46,7 @@ from tests.conformance.families.draft import Manifest
 
 SOURCE = "groups"
 _DOMAIN = "cannot determine domain for already scheduled pods"
+_NOT_INSTALLED = re.compile(r"(\d+) \S+ CSI driver is not installed on the node")
 
 
 def differences(scenario: Manifest, rounds: Sequence[Manifest], version: str) -> list[str]:
@@ -218,12 +219,17 @@ def _code(label: str) -> str:
 
 
 def _plain(message: str) -> str:
-    """Which of several scheduled pods of a group is found wanting is left to chance.
+    """Which of several scheduled pods of a group is found wanting is left to chance, and which of several
+    CSI drivers that a node lacks.
 
     An error in looking for room has each side's own words.
     """
     message = re.sub(r"(preemption: )\[?(running|plugin) .*", r"\1", message)
-    return message.partition(_DOMAIN)[1] or message
+    message = message.partition(_DOMAIN)[1] or message
+    if lacking := sum(map(int, _NOT_INSTALLED.findall(message))):
+        others = [each for each in re.split(r": |, |\.$", message) if not _NOT_INSTALLED.match(each)]
+        return ", ".join([*others, f"{lacking} lack a CSI driver"])
+    return message
 
 
 def _tried(engine: Engine, decision: GroupDecision, attempt: Manifest) -> Iterator[str]:
