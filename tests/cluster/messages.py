@@ -16,17 +16,19 @@ from mooring.cluster.decoding.protobuf_objects import MESSAGES
 from mooring.framework.objects import Object
 from mooring.kubernetes.v1.meta_pb2 import Time
 
+SOME_TEXTS = ("x", 'é\n"\0')
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=4)
-SOME_TIMES = st.sampled_from(("2026-03-01T12:00:00Z", "1999-12-31T23:59:59Z"))
+SOME_TIMES = ("2026-03-01T12:00:00Z", "1999-12-31T23:59:59Z")
 TIMES = {
-    "allocation_timestamp": st.none() | SOME_TIMES,
-    "creation_timestamp": st.none() | SOME_TIMES,
-    "deletion_timestamp": st.none() | SOME_TIMES,
-    "disrupted_pods": st.dictionaries(TEXTS, SOME_TIMES, max_size=2),
-    "start_time": st.none() | SOME_TIMES,
-    "time_added": st.none() | SOME_TIMES,
+    "allocation_timestamp",
+    "creation_timestamp",
+    "deletion_timestamp",
+    "disrupted_pods",
+    "start_time",
+    "time_added",
 }
-QUANTITIES = st.sampled_from(("0", "1", "250m", "1.5Gi", "3e2", "-1", "x"))
+MAX_INT = 2**31 - 1
+QUANTITIES = ("0", "1", "250m", "1.5Gi", "3e2", "-1", "x")
 OLDER_FIELDS = ("pod_group_template_ref",)
 """What the newest version of a kind no longer has."""
 DEFAULT_TEXTS = ("Shared", "default-scheduler", "rbd")
@@ -46,26 +48,62 @@ def objects(kind: type[msgspec.Struct]) -> st.SearchStrategy[Any]:
 
 
 def _values(name: str, shape: inspect.Type) -> st.SearchStrategy[Any]:
-    if name in TIMES:
-        return TIMES[name]
     match shape:
         case inspect.UnionType():
-            parts = [part for part in shape.types if not isinstance(part, inspect.NoneType)]
-            # Where an older version has a text, the newest has a message.
-            message = [part for part in parts if isinstance(part, inspect.StructType)]
-            alone = message or (parts if len(parts) == 1 else [])
-            return st.none() | _values(name, alone[0]) if alone else QUANTITIES
+            alone = _newest(shape)
+            return st.none() | _values(name, alone) if alone else st.sampled_from(QUANTITIES)
         case inspect.StructType():
             return objects(shape.cls)
         case inspect.DictType():
-            return st.dictionaries(TEXTS, _values(name, shape.value_type), max_size=2)
+            # A message gives its entries in any order, and of two faulty quantities the first is told.
+            quantities = isinstance(shape.value_type, inspect.UnionType)
+            return st.dictionaries(TEXTS, _values(name, shape.value_type), max_size=1 if quantities else 2)
         case inspect.VarTupleType():
             return st.lists(_values(name, shape.item_type), max_size=2).map(tuple)
         case inspect.IntType():
-            return st.integers(0, 2**31 - 1)
+            return st.integers(0, MAX_INT)
         case inspect.BoolType():
             return st.booleans()
-    return TEXTS
+    return st.sampled_from(SOME_TIMES) if name in TIMES else TEXTS
+
+
+def each_field(kind: type[msgspec.Struct]) -> Iterator[Any]:
+    """Objects of ``kind`` that say one thing each: every field, at every place, with every sort of value."""
+    shape = inspect.type_info(kind)
+    assert isinstance(shape, inspect.StructType)
+    for field in shape.fields:
+        if field.name not in OLDER_FIELDS:
+            for value in _each_value(field.name, field.type):
+                yield kind(**{field.name: value})
+
+
+def _each_value(name: str, shape: inspect.Type) -> Iterator[Any]:
+    match shape:
+        case inspect.UnionType():
+            alone = _newest(shape)
+            yield from _each_value(name, alone) if alone else QUANTITIES
+        case inspect.StructType():
+            yield shape.cls()
+            yield from each_field(shape.cls)
+        case inspect.DictType():
+            yield from ({"x": value} for value in _each_value(name, shape.value_type))
+        case inspect.VarTupleType():
+            yield from ((value, value) for value in _each_value(name, shape.item_type))
+        case inspect.IntType():
+            yield from (1, MAX_INT)
+        case inspect.BoolType():
+            yield True
+        case _:
+            yield from SOME_TIMES if name in TIMES else SOME_TEXTS
+
+
+def _newest(shape: inspect.UnionType) -> inspect.Type | None:
+    """What may stand there beside nothing; None = a quantity, which is a text or a number."""
+    parts = [part for part in shape.types if not isinstance(part, inspect.NoneType)]
+    # Where an older version has a text, the newest has a message.
+    message = [part for part in parts if isinstance(part, inspect.StructType)]
+    alone = message or (parts if len(parts) == 1 else [])
+    return alone[0] if alone else None
 
 
 def message_of(item: Object) -> Message:
