@@ -135,6 +135,7 @@ def test_what_was_meant(
     assert "; did you mean prod/web?" in found.err
 
 
-def test_one_namespace_and_all_of_them(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    found = call(capsys, "schedule", "-A", "-n", "prod", "--manifests", file)
-    assert (found.code, found.err) == (1, "mooring: -A: is given together with -n\n")
+def test_all_namespaces_win_over_one(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    everywhere = call(capsys, "schedule", "-A", "--manifests", file)
+    assert call(capsys, "schedule", "-A", "-n", "prod", "--manifests", file) == everywhere
+    assert call(capsys, "schedule", "-n", "prod", "--manifests", file) != everywhere

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from mooring.cli.flags import Flags, add_namespace
-from mooring.framework.errors import InvalidArgumentError
 from mooring.framework.label_selector import LabelMatcher, SelectorError, parsed
 
 if TYPE_CHECKING:
@@ -49,12 +48,9 @@ def selection_of(args: argparse.Namespace, *, namespace: str = "") -> PodSelecti
         args: The parsed arguments.
         namespace: The namespace where the flags name none; "" = all.
 
-    Raises:
-        InvalidArgumentError: Both one namespace and all are asked for.
+    Beside ``-A`` a namespace is ignored, as in kubectl.
     """
-    if args.all_namespaces and args.namespace:
-        raise InvalidArgumentError.at("-A", "is given together with -n")
-    chosen = args.namespace or ("" if args.all_namespaces else namespace)
+    chosen = "" if args.all_namespaces else args.namespace or namespace
     return PodSelection(chosen, args.selector, parsed(args.selector))
 
 
