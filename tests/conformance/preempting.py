@@ -3,24 +3,18 @@
 from __future__ import annotations
 
 from mooring.framework.errors import NotFoundError
+from mooring.testing.question import Question
 from tests.conformance.families.draft import Manifest
-from tests.plugins.preempting import preemption_of
+from tests.plugins.preempting import preemption_for
 
 
-def preempted(scenario: Manifest, version: str) -> Manifest | None:
+def preempted(asked: Question) -> Manifest | None:
     """For a pod that no node takes: every candidate with its victims, and the best ones.
 
     None when there is none, or when the profile has no plugin that makes room.
     """
     try:
-        found = preemption_of(
-            scenario["objects"],
-            scenario["pod"],
-            scenario.get("config"),
-            profile=scenario.get("profile"),
-            version=version,
-            feature_gates=scenario.get("feature_gates"),
-        )
+        found = preemption_for(asked)
     except NotFoundError:
         return None
     if not found.candidates:

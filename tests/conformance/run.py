@@ -101,19 +101,20 @@ def _vector(scenario: Manifest, answer: Manifest) -> str:
 
 def explained(scenario: Manifest, version: str = NEWEST) -> Manifest:
     """mooring's document; for a pod that no node takes with what could be done for it."""
-    from mooring.testing import explain
+    from mooring.testing.explaining import answer_to
+    from mooring.testing.question import question
 
-    document = explain(
+    asked = question(
         scenario["objects"],
         scenario["pod"],
         scenario.get("config"),
         profile=scenario.get("profile"),
-        always_score=scenario.get("always_score", False),
         feature_gates=scenario.get("feature_gates"),
         version=version,
     )
+    document = answer_to(asked, always_score=scenario.get("always_score", False))
     if document["nodes"] and not document["feasible"]:
-        document["preemption"] = preempted(scenario, version)
+        document["preemption"] = preempted(asked)
     return document
 
 

@@ -11,7 +11,7 @@ from mooring.runtime.cycle.cycle import CycleOptions, evaluate
 from mooring.runtime.cycle.post_filter import preempt
 from mooring.runtime.cycle.tie_break import mix64
 from mooring.runtime.profiles.registry import Registry
-from mooring.testing.question import question
+from mooring.testing.question import Question, question
 
 
 def preemption_of(
@@ -35,6 +35,11 @@ def preemption_of(
         feature_gates=feature_gates,
         registry=registry,
     )
+    return preemption_for(asked, seed)
+
+
+def preemption_for(asked: Question, seed: int = 0) -> Preemption:
+    """As ``preemption_of``, for a question that is made ready."""
     calls = asked.engine.calls(asked.profile)
     evaluation = evaluate(
         asked.profile, asked.state, asked.pod, ALL_NODES.rows(asked.state), calls, CycleOptions()

@@ -10,7 +10,7 @@ from mooring.framework.releases import DEFAULT_KUBE_VERSION
 from mooring.runtime.cycle.cycle import CycleOptions
 from mooring.runtime.cycle.explain import Document
 from mooring.runtime.profiles.registry import Registry
-from mooring.testing.question import question
+from mooring.testing.question import Question, question
 
 
 def explain(
@@ -59,6 +59,13 @@ def explain(
         feature_gates=feature_gates,
         registry=registry,
     )
+    return answer_to(asked, seed=seed, always_score=always_score, all_rejections=all_rejections)
+
+
+def answer_to(
+    asked: Question, *, seed: int = 0, always_score: bool = False, all_rejections: bool = False
+) -> Document:
+    """As ``explain``, to a question that is made ready; it can be asked again, as nothing is changed."""
     return explained(
         asked.engine,
         asked.pod,
