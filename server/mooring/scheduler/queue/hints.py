@@ -26,7 +26,7 @@ from mooring.runtime.profiles.profile import Enabled, Profile
 from mooring.runtime.profiles.tracebacks import TRACEBACKS
 from mooring.scheduler.queue.cluster_events import concerns
 from mooring.scheduler.queue.pre_enqueue import Gate
-from mooring.scheduler.queue.queued_pod import QueuedPod
+from mooring.scheduler.queue.queued_pod import QueuedEntity, QueuedPod
 
 WILDCARD = ClusterEvent(EventResource.ANY, ActionType.ALL)
 """Not a change of an object: the pod is tried again whichever plugin rejected it."""
@@ -95,6 +95,27 @@ class QueueingRules:
                 return Strategy.AT_ONCE
             answer = Strategy.AFTER_BACKOFF
         return answer
+
+
+def strategy_for(
+    entity: QueuedEntity, rules: Mapping[str, QueueingRules], event: ClusterEvent, old: Any, new: Any
+) -> Strategy:
+    """Return what an event means: for a group, the most that it means for one of its pods.
+
+    ``rules`` are those of the profiles, by scheduler name.
+    """
+    answer = Strategy.SKIP
+    for item in entity.members:
+        answer = max(answer, rules[item.pod.spec.scheduler_name].strategy(item, event, old, new))
+        if answer is Strategy.AT_ONCE:
+            break
+    return answer
+
+
+def gate_listens(entity: QueuedEntity, rules: Mapping[str, QueueingRules], event: ClusterEvent) -> bool:
+    """Return whether an event may let go what a gate holds back; ``rules`` as in ``strategy_for``."""
+    profiles = {item.pod.spec.scheduler_name for item in entity.members}
+    return any(rules[name].gate_listens(entity.gated_by, event) for name in profiles)
 
 
 def _helps(plugin: str, registered: Iterable[HintedEvent], pod: Pod, old: Any, new: Any) -> bool:

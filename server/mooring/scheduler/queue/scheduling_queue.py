@@ -18,7 +18,7 @@ from mooring.scheduler.queue.backoff import BackoffTimes
 from mooring.scheduler.queue.cluster_events import events_of, label_of
 from mooring.scheduler.queue.gathering import Gathering, groups_are_tried
 from mooring.scheduler.queue.heap import Order
-from mooring.scheduler.queue.hints import WILDCARD, QueueingRules, Strategy
+from mooring.scheduler.queue.hints import WILDCARD, QueueingRules, Strategy, gate_listens, strategy_for
 from mooring.scheduler.queue.in_flight import InFlight
 from mooring.scheduler.queue.listing import ListedPod, list_pods
 from mooring.scheduler.queue.places import FLUSHED_ONCE_SINCE, Incoming, Places
@@ -344,30 +344,21 @@ class SchedulingQueue:
             self._gathering.tried = entity.uid
         return bool(entity.members)
 
-    def _strategy(self, entity: QueuedEntity, event: ClusterEvent, old: Any, new: Any) -> Strategy:
-        """Return what an event means: for a group, the most that it means for one of its pods."""
-        answer = Strategy.SKIP
-        for item in entity.members:
-            rules = self._rules[item.pod.spec.scheduler_name]
-            answer = max(answer, rules.strategy(item, event, old, new))
-            if answer is Strategy.AT_ONCE:
-                break
-        return answer
-
     def _strategy_since(self, item: QueuedPod) -> Strategy:
         """Return what the events since the pod was taken mean for it."""
         if item.takes_others or not item.rejectors or item.uid not in self._in_flight:
             return Strategy.AFTER_BACKOFF
         answer = Strategy.SKIP
         for happening in self._in_flight.events_since(item.uid):
-            answer = max(answer, self._strategy(item, happening.event, happening.old, happening.new))
+            meant = strategy_for(item, self._rules, happening.event, happening.old, happening.new)
+            answer = max(answer, meant)
             if answer is Strategy.AT_ONCE or (answer and not item.rejected_by.pending):
                 break
         return answer
 
     def _reconsider(self, entity: QueuedEntity, change: ObjectChange) -> None:
         for event in events_of(change, self._gates):
-            strategy = self._strategy(entity, event, change.old, change.new)
+            strategy = strategy_for(entity, self._rules, event, change.old, change.new)
             if self._places.place(entity, strategy, label_of(event, self._gates.version)):
                 return
 
@@ -375,17 +366,12 @@ class SchedulingQueue:
         label = TIMED_OUT if event == WILDCARD else label_of(event, self._gates.version)
         asked_anyway = event == WILDCARD and self._flushed_once
         for entity in entities:
-            if entity.gated_by and not asked_anyway and not self._gate_listens(entity, event):
+            if entity.gated_by and not asked_anyway and not gate_listens(entity, self._rules, event):
                 continue
-            strategy = self._strategy(entity, event, old, new)
+            strategy = strategy_for(entity, self._rules, event, old, new)
             if strategy is not Strategy.SKIP:
                 self._places.place(entity, strategy, label)
         self._in_flight.note_event(event, old, new)
-
-    def _gate_listens(self, entity: QueuedEntity, event: ClusterEvent) -> bool:
-        """Return whether an event may let go what a gate holds back."""
-        profiles = {item.pod.spec.scheduler_name for item in entity.members}
-        return any(self._rules[name].gate_listens(entity.gated_by, event) for name in profiles)
 
 
 def _took_in(entity: QueuedEntity, pod: Pod) -> bool:
