@@ -1,3 +1,4 @@
+from random import Random
 from typing import Any
 
 import numpy as np
@@ -15,8 +16,10 @@ from mooring.framework import (
     PodGroupInfo,
     Status,
 )
+from mooring.framework.internal import AssignedEverywhere, PlacementColumns
 from mooring.framework.normalize import percentage
 from mooring.framework.objects import PodGroup
+from mooring.plugins import loops
 from mooring.plugins.node_resources_fit import filtering
 from mooring.plugins.node_resources_fit.args import (
     NodeResourcesFitArgs,
@@ -26,6 +29,7 @@ from mooring.plugins.node_resources_fit.args import (
     ScoringStrategyType,
     UtilizationShapePoint,
 )
+from mooring.plugins.node_resources_fit.placements import add_up_fullness
 from mooring.plugins.node_resources_fit.plugin import NodeResourcesFit
 from mooring.plugins.node_resources_fit.scoring import score_curve
 from mooring.testing.builders import make_node, make_pod
@@ -262,3 +266,38 @@ def test_a_placement_scores_by_how_full_it_is(pods: list[Pod], score: int) -> No
     found = PodGroupAssignments(GroupPlacement("", view.rows), view.snapshot, tuple(pods), ("n",) * len(pods))
     scores = plugin.score_placements(CycleState(), PodGroupInfo(PodGroup(), tuple(pods)), [found])
     assert scores.tolist() == [score]
+
+
+@pytest.mark.parametrize("most", [pytest.param(9, id="small"), pytest.param(MAX // 4, id="large amounts")])
+@pytest.mark.parametrize("seed", range(10))
+def test_placements_score_the_same_one_by_one_by_columns_and_compiled(
+    seed: int, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = Random(seed)
+    nodes = [
+        make_node(f"n{at}", allocatable={"cpu": rng.choice([0, 4, 9]), "memory": rng.randint(0, most)})
+        for at in range(7)
+    ]
+    there = [
+        make_pod(f"p{at}", node=f"n{at}", requests={"cpu": rng.randint(0, 3), "memory": rng.randint(0, 9)})
+        for at in range(7)
+    ]
+    snapshot = cluster(*nodes, *there).snapshot
+    asked = {"cpu": rng.randint(0, 9), "memory": rng.randint(0, most)}
+    pods = tuple(make_pod(f"g{at}", requests=asked) for at in range(rng.randint(1, 2)))
+    order = np.array(rng.sample(range(7), 7), np.int32)
+    placements = PlacementColumns([GroupPlacement("a", order[:3]), GroupPlacement("b", order[3:])])
+    together = AssignedEverywhere(placements, snapshot, pods, lambda _: ("n",) * len(pods))
+    state, group = CycleState(), PodGroupInfo(PodGroup(), pods)
+    plugin = make(NodeResourcesFit, strategy(LEAST, cpu=rng.randint(1, 3), memory=1))
+
+    monkeypatch.setattr(add_up_fullness, "_compiled", None)
+    one_by_one = [int(plugin.score_placements(state, group, [each])[0]) for each in together]
+    assert plugin.score_placements(state, group, together).tolist() == one_by_one
+    assert plugin.score_placements(state, group, list(together)).tolist() == one_by_one
+    monkeypatch.undo()
+    add_up_fullness.begin_compiling()
+    loops.wait_for_compiler()
+    assert add_up_fullness.over(together[0].nodes) is not None
+    assert plugin.score_placements(state, group, together).tolist() == one_by_one
+    assert plugin.score_placements(state, group, list(together)).tolist() == one_by_one

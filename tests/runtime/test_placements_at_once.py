@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mooring.framework import Int32s, NodeView, Pod, PodGroupInfo
+from mooring.framework import NodeView, Pod, PodGroupInfo
+from mooring.framework.internal import PlacementColumns
 from mooring.plugins import loops
 from mooring.runtime.cache.group_decisions import GroupDecisions
 from mooring.runtime.cache.placement_loop import place_in_each
@@ -115,7 +116,7 @@ def test_what_changes_while_a_group_is_decided_counts(monkeypatch: pytest.Monkey
     engine = engine_of(of, *pods, node("a", 2), node("b", 2))
     ask = GroupDecisions.decide
 
-    def disturbed(self: GroupDecisions, placements: list[Int32s]) -> Any:
+    def disturbed(self: GroupDecisions, placements: PlacementColumns) -> Any:
         found = ask(self, placements)
         if engine.state.find_pod("default", "other") is None:
             engine.state.assume(make_pod("other", requests={"cpu": "2"}), "a")

@@ -7,8 +7,8 @@ whether it is made: a plugin that leaves all of them out is only called more oft
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable
-from typing import Any
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any, overload
 
 import numpy as np
 from msgspec.structs import replace
@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from mooring.framework.cacheable import CacheablePlugin, Part
 from mooring.framework.columns import Bools, Int32s, Int64s
 from mooring.framework.cycle_state import CycleState
+from mooring.framework.groups import GroupPlacement, PodGroupAssignments
 from mooring.framework.handle import BindOutcome
 from mooring.framework.interface import Plugin
 from mooring.framework.node_table import NodeTable
@@ -209,6 +210,73 @@ class PlacesTogether(ABC):
     @abstractmethod
     def alone(self, pod: Pod, objects: ObjectTable) -> str:
         """Return why ``pod`` can't be placed by itself; "" when it can."""
+
+
+class PlacementColumns(Sequence[GroupPlacement]):
+    """Placements as stretches of one column of nodes, which is made once where they are.
+
+    Attributes:
+        rows: int32[N], the rows of the nodes of all.
+        ends: int32[P], where each placement ends among them.
+        fewest: How many nodes the smallest placement has.
+    """
+
+    def __init__(self, placements: Sequence[GroupPlacement]) -> None:
+        self._each = tuple(placements)
+        rows = [placement.rows for placement in placements]
+        self.rows: Int32s = rows[0] if len(rows) == 1 else np.concatenate(rows)
+        counts = [len(each) for each in rows]
+        self.ends: Int32s = np.cumsum(counts, dtype=np.int32)
+        self.fewest = min(counts)
+
+    def __len__(self) -> int:
+        return len(self._each)
+
+    @overload
+    def __getitem__(self, at: int) -> GroupPlacement: ...
+
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[GroupPlacement]: ...
+
+    def __getitem__(self, at: int | slice) -> GroupPlacement | Sequence[GroupPlacement]:
+        return self._each[at]
+
+
+class AssignedEverywhere(Sequence[PodGroupAssignments]):
+    """The assignments of a group of which all pods get a node in every placement. Each is made when it is
+    read, which PlacementScore in the tree doesn't do.
+
+    Attributes:
+        placements: The placements, of at least one node each.
+        snapshot: The tables, without these pods.
+        pods: The pods.
+    """
+
+    def __init__(
+        self,
+        placements: PlacementColumns,
+        snapshot: Snapshot,
+        pods: tuple[Pod, ...],
+        node_names: Callable[[int], Sequence[str]],
+    ) -> None:
+        self.placements = placements
+        self.snapshot = snapshot
+        self.pods = pods
+        self._node_names = node_names
+
+    def __len__(self) -> int:
+        return len(self.placements)
+
+    @overload
+    def __getitem__(self, at: int) -> PodGroupAssignments: ...
+
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[PodGroupAssignments]: ...
+
+    def __getitem__(self, at: int | slice) -> PodGroupAssignments | Sequence[PodGroupAssignments]:
+        if isinstance(at, slice):
+            return [self[one] for one in range(*at.indices(len(self)))]
+        return PodGroupAssignments(self.placements[at], self.snapshot, self.pods, self._node_names(at))
 
 
 BindingEnded = Callable[[BindOutcome | Callable[[], BindOutcome]], None]

@@ -19,7 +19,7 @@ MAX_EXACT = 2**53 // MAX_NODE_SCORE - 1
 """Up to here float64 divides faster and still rounds down right: a quotient of whole numbers below 2**53 that
 falls short of the next whole number does so by more than rounding makes up."""
 
-_MAX_FACTOR = (2**63 - 1) // MAX_NODE_SCORE
+MAX_FACTOR = (2**63 - 1) // MAX_NODE_SCORE
 """The largest number whose hundredfold int64 holds; what is larger is computed with Python's own ints."""
 
 
@@ -59,7 +59,7 @@ def percentage(part: Int64s, whole: Int64s | int) -> Int64s:
         share *= MAX_NODE_SCORE
         share /= whole.astype(np.float64)
         return share.astype(np.int64)
-    if highest <= _MAX_FACTOR:
+    if highest <= MAX_FACTOR:
         return part * MAX_NODE_SCORE // whole
     exact = part.astype(object) * MAX_NODE_SCORE // whole
     return exact.astype(np.int64)

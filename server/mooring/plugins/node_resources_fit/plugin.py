@@ -44,10 +44,9 @@ from mooring.plugins.dynamic_resources.extended_resources import DEVICE_KINDS, D
 from mooring.plugins.node_resources_fit.args import NodeResourcesFitArgs
 from mooring.plugins.node_resources_fit.filtering import checked_requests, count_room, lacking, room
 from mooring.plugins.node_resources_fit.hints import events
+from mooring.plugins.node_resources_fit.placements import RequestedTogether, placement_scores
 from mooring.plugins.node_resources_fit.scoring import (
-    RequestedTogether,
     compiled_scorer_of,
-    placement_scores,
     scorer_of,
 )
 from mooring.plugins.resource_uses import Requests, listed_requests
@@ -139,7 +138,7 @@ class NodeResourcesFit(
         self, state: CycleState, group: PodGroupInfo, found: Sequence[PodGroupAssignments]
     ) -> Int64s:
         requested = RequestedTogether(self._requests_to_score, listed_requests({}, self._scored_names))
-        return placement_scores(self._weights, [requested.by(one.pods) for one in found], found)
+        return placement_scores(self._weights, requested.by, found)
 
     def _scored(self, requests: Requests, nodes: NodeView) -> Int64s:
         seen = self._devices.among(requests, nodes)

@@ -12,7 +12,7 @@ from functools import partial
 
 import numpy as np
 
-from mooring.framework import MAX_NODE_SCORE, Bools, Int32s, Int64s, NodeView, Pod, PodGroupAssignments
+from mooring.framework import MAX_NODE_SCORE, Bools, Int32s, Int64s, NodeView
 from mooring.framework.internal import REJECTED
 from mooring.framework.normalize import MAX_EXACT, percentage
 from mooring.plugins.loops import loop
@@ -32,7 +32,6 @@ from mooring.plugins.resource_uses import (
     ResourceUse,
     columns_and_places,
     counted_requests,
-    listed_columns,
     resource_uses,
 )
 
@@ -86,73 +85,6 @@ def _free_shares(
         return add is not None and add(*columns_and_places(nodes), *asked, weight, totals)
 
     return rate
-
-
-class RequestedTogether:
-    """What some pods of a group request, most of which are asked about in each placement.
-
-    Args:
-        requests_of: The listed resources' requests of a pod.
-        nothing: The requests of a pod that asks for none of them.
-    """
-
-    def __init__(self, requests_of: Callable[[Pod], Requests], nothing: Requests) -> None:
-        self._requests_of = requests_of
-        self._nothing = nothing
-        self._each: dict[str, Requests] = {}
-        self._last: tuple[Sequence[Pod], Requests] = (), nothing
-
-    def by(self, pods: Sequence[Pod]) -> Requests:
-        """Return the sums, by resource in the order of the list."""
-        asked, sums = self._last
-        if pods is not asked:
-            columns = zip(self._nothing, *map(self._of, pods), strict=True)
-            sums = tuple((entries[0][0], sum(amount for _, amount in entries)) for entries in columns)
-            self._last = pods, sums
-        return sums
-
-    def _of(self, pod: Pod) -> Requests:
-        uid = pod.metadata.uid
-        known = self._each.get(uid)
-        if known is None:
-            known = self._each[uid] = self._requests_of(pod)
-        return known
-
-
-def placement_scores(
-    weights: Sequence[int], wanted: Sequence[Requests], found: Sequence[PodGroupAssignments]
-) -> Int64s:
-    """int64[P]: how full placements are with the pods of a group on them, 0..100: the fuller, the more.
-
-    ``wanted`` is what the pods in each request together. Whatever the strategy is that nodes are scored by.
-    Mirrors ``scorePlacement`` in resource_allocation.go.
-    """
-    scores: Int64s = np.zeros(len(found), np.int64)
-    alike: dict[Requests, list[int]] = {}
-    for at, (one, requests) in enumerate(zip(found, wanted, strict=True)):
-        if len(one.placement.rows):
-            alike.setdefault(requests, []).append(at)
-    for requests, positions in alike.items():
-        rows = [found[at].placement.rows for at in positions]
-        starts = np.cumsum([0, *map(len, rows[:-1])])
-        nodes = NodeView(found[0].snapshot, rows[0] if len(rows) == 1 else np.concatenate(rows))
-        scores[positions] = _placement_scores(weights, requests, nodes, starts)
-    return scores
-
-
-def _placement_scores(weights: Sequence[int], wanted: Requests, nodes: NodeView, starts: Int64s) -> Int64s:
-    """int64[P]: as ``placement_scores``; placements begin at ``starts`` (int64[P]) among ``nodes``."""
-    total: Int64s = np.zeros(len(starts), np.int64)
-    divisor = total.copy()
-    for position, request, offered, used in listed_columns(wanted, nodes, non_zero=True, live=True):
-        capacity = np.add.reduceat(offered, starts)
-        everywhere = int(offered.min()) > 0
-        before = np.add.reduceat(used if everywhere else np.where(offered > 0, used, 0), starts)
-        taken = np.where(before > capacity - request, capacity, before + request)
-        counts = capacity > 0
-        total += np.where(counts, percentage(taken, np.maximum(capacity, 1)), 0) * weights[position]
-        divisor += np.where(counts, weights[position], 0)
-    return total // np.maximum(divisor, 1)
 
 
 def score_curve(shape: Sequence[UtilizationShapePoint]) -> Int64s:

@@ -18,6 +18,7 @@ from mooring.framework import (
     PodGroupAssignments,
     PodGroupInfo,
 )
+from mooring.framework.internal import AssignedEverywhere
 from mooring.framework.upstream import Upstream
 
 _PLUGIN_SINCE = KubeVersion(1, 36)
@@ -32,6 +33,8 @@ class PodGroupPodsCount(PlacementScorePlugin[None]):
     def score_placements(
         self, state: CycleState, group: PodGroupInfo, found: Sequence[PodGroupAssignments]
     ) -> Int64s:
+        if isinstance(found, AssignedEverywhere):
+            return np.full(len(found), len(group.scheduled(found.snapshot)) + len(found.pods), np.int64)
         before = len(group.scheduled(found[0].snapshot)) if found else 0
         return np.array([before + len(one.pods) for one in found], np.int64)
 

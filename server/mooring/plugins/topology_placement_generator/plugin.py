@@ -21,7 +21,7 @@ from mooring.framework import (
     Status,
 )
 from mooring.framework.columns import LabelColumn
-from mooring.framework.internal import PlacesTogether
+from mooring.framework.internal import PlacementColumns, PlacesTogether
 from mooring.framework.objects import PodGroup
 from mooring.framework.upstream import Upstream
 
@@ -45,7 +45,7 @@ class _Domains:
     column: LabelColumn
     rows: Int32s
     ids: Int32s
-    placements: Sequence[GroupPlacement]
+    placements: PlacementColumns
 
     def is_of(self, column: LabelColumn, rows: Int32s, ids: Int32s) -> bool:
         """Return whether it is true for these."""
@@ -88,7 +88,7 @@ class TopologyPlacementGenerator(PlacementGeneratePlugin[None], PlacesTogether):
         if isinstance(required, Status):
             return required
         domains = self._domains_of(nodes, key)
-        return [domain for domain in domains if required in (None, domain.name)]
+        return domains if required is None else [domain for domain in domains if domain.name == required]
 
     def _domains_of(self, nodes: NodeView, key: str) -> Sequence[GroupPlacement]:
         """Return a placement for each value of a label, in their order; those of before while true."""
@@ -99,7 +99,11 @@ class TopologyPlacementGenerator(PlacementGeneratePlugin[None], PlacesTogether):
             return known.placements
         present = [number for number in np.unique(ids).tolist() if number]
         named = sorted((column.values[number], number) for number in present)
-        found = tuple(GroupPlacement(domain, nodes.rows[ids == number]) for domain, number in named)
+        if not named:
+            return ()
+        found = PlacementColumns(
+            [GroupPlacement(domain, nodes.rows[ids == number]) for domain, number in named]
+        )
         if len(self._known) >= MAX_LABELS:
             self._known.clear()
         self._known[key] = _Domains(column, nodes.rows, ids, found)

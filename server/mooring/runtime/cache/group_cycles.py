@@ -25,7 +25,7 @@ from mooring.runtime.cycle.group_cycle import (
 from mooring.runtime.cycle.group_picks import Picks
 from mooring.runtime.cycle.group_result import GroupDecision
 from mooring.runtime.cycle.plugin_calls import PluginCalls, Progress, Unhurried
-from mooring.runtime.profiles.profile import Profile, grouped
+from mooring.runtime.profiles.profile import Profile
 
 CallsFor = Callable[[Profile, Progress | None], PluginCalls]
 """Gives the way to call plugins in one decision."""
@@ -118,4 +118,4 @@ class GroupCycles:
         def calls(profile: Profile) -> PluginCalls:
             return self._trying(profile, progress)
 
-        return GroupDecisions(live, world, grouped(profile), pods, seed, waits, calls).decide
+        return GroupDecisions(live, world, profile.grouped, pods, seed, waits, calls).decide

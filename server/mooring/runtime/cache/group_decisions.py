@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from mooring.framework import Int32s, Pod
+from mooring.framework.internal import PlacementColumns
 from mooring.framework.state import ClusterState
 from mooring.runtime.cache.evaluation_cache import EvaluationCache
 from mooring.runtime.cache.outcome import Bypass
@@ -15,7 +16,7 @@ from mooring.runtime.cache.overlay import Overlays
 from mooring.runtime.cache.placements_at_once import PlacementsAtOnce
 from mooring.runtime.cache.static_scores import StaticScores
 from mooring.runtime.cycle.alike_pods import alike
-from mooring.runtime.cycle.choice import ChoiceColumns, FirstChoices
+from mooring.runtime.cycle.choice import IN_FULL, NO_CHOICES, ChoiceColumns, FirstChoices
 from mooring.runtime.cycle.plugin_calls import PluginCalls, Progress
 from mooring.runtime.cycle.tie_break import mixed_in_turn
 from mooring.runtime.profiles.profile import Profile
@@ -79,13 +80,10 @@ class GroupDecisions:
         self._live = live
         self._cache = live.cache if live is not None else self._of_the_copy()
 
-    def decide(self, placements: Sequence[Int32s]) -> Sequence[FirstChoices | None]:
+    def decide(self, placements: PlacementColumns) -> FirstChoices:
         """Select nodes in each placement for the first pods, up to one that none takes.
 
-        ``placements`` are int32[N] each, the rows of their nodes in ascending order.
-
-        Returns:
-            None for those where the pods have to be evaluated in full.
+        The rows of a placement's nodes are in ascending order.
 
         Raises:
             MovedOnError: The live state has moved on, and there is no copy.
@@ -96,8 +94,10 @@ class GroupDecisions:
             self._progress.check()
             found = live.at_once.run(self._templates, self._indices, self._numbers, placements, self._calls)
             if found is not None and found.version == live.version:
-                return found.by_placement()
-        return [_listed(self._decide(rows)) for rows in placements]
+                return found.choices()
+        decided = [self._decide(placement.rows) for placement in placements]
+        counts = [IN_FULL if one is None else len(one.rows) for one in decided]
+        return FirstChoices(np.array(counts, np.int32), lambda at: decided[at] or NO_CHOICES)
 
     def _decide(self, rows: Int32s) -> ChoiceColumns | None:
         key = self._key(rows) if self._static else None
@@ -140,7 +140,3 @@ class GroupDecisions:
         cluster = self._world or self._cache.cluster
         selected, names = rows.take(positions).tolist(), cluster.snapshot.nodes.names
         return replace(found, rows=selected, names=[names[row] for row in selected])
-
-
-def _listed(found: ChoiceColumns | None) -> FirstChoices | None:
-    return None if found is None else FirstChoices(len(found.rows), lambda: found)

@@ -51,25 +51,25 @@ def place_in_each(
     (ends, resource_ids), (totals, bases) = nodes, scores
     (values, following), (templates, numbers) = states, pods
     missing, begin = 0, 0
+    leaders = np.empty(len(resource_ids), np.int64)
     for placement in range(len(ends)):
         # Those that lead are looked for once they are gone; until then they only become fewer.
-        end, left, looked_for, feasible = ends[placement], 0, -1, 0
-        top, leaders = OUT, np.arange(0)
+        end, top, left, looked_for, feasible = ends[placement], OUT, 0, -1, 0
         for pod in range(len(templates)):
             template = templates[pod]
             if left == 0 or template != looked_for:
-                among = totals[template, begin:end]
-                top, feasible = int(among.max()), int(np.count_nonzero(among != OUT))
-                leaders, looked_for = np.flatnonzero(among == top), template
-                left = len(leaders)
+                top, left, looked_for, feasible = totals[template, begin:end].max(), 0, template, 0
+                for node in range(begin, end):
+                    feasible += totals[template, node] != OUT
+                    leaders[left] = node
+                    left += totals[template, node] == top
             if top == OUT:
                 break
             pick = np.int64(numbers[pod] % np.uint64(left))
-            node = begin + leaders[pick]
+            node = leaders[pick]
             found[:2, placement, pod] = node, top * (feasible > 1)
             found[2:, placement, pod] = left, feasible
-            before = resource_ids[node]
-            after = following[template, before]
+            before, after = resource_ids[node], following[template, resource_ids[node]]
             lacking = after < 0
             for other in range(len(totals)):
                 value, base = values[other, max(after, 0)], bases[other, node]
@@ -79,10 +79,10 @@ def place_in_each(
             total = totals[template, node]
             feasible -= total == OUT
             if total > top:
-                top, leaders[0], left = total, node - begin, 1
+                top, leaders[0], left = total, node, 1
             elif total < top:
-                leaders[pick : left - 1] = leaders[pick + 1 : left].copy()
                 left -= 1
+                leaders[pick:left] = leaders[pick + 1 : left + 1].copy()
             if lacking:
                 unknown[min(missing, len(unknown) - 1)] = template, before
                 missing += 1

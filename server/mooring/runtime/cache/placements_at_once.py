@@ -15,6 +15,7 @@ import numpy as np
 
 from mooring.framework import Int32s, NodeView, Pod
 from mooring.framework.errors import PluginFailureError
+from mooring.framework.internal import PlacementColumns
 from mooring.framework.resources import PodUsage
 from mooring.framework.state import ClusterState
 from mooring.framework.view import NodesChangedError
@@ -91,12 +92,12 @@ class FoundAtOnce:
     names: Sequence[str]
     evaluated: Sequence[int]
 
-    def by_placement(self) -> Sequence[FirstChoices]:
-        """Return them in the order of the placements."""
-        counts = np.count_nonzero(self.found[0] != OUT, axis=1).tolist()
-        return [FirstChoices(count, partial(self._columns, at, count)) for at, count in enumerate(counts)]
+    def choices(self) -> FirstChoices:
+        """Return them as the cycle of a group reads them."""
+        return FirstChoices((self.found[0] != OUT).sum(axis=1, dtype=np.int32), self._columns)
 
-    def _columns(self, at: int, count: int) -> ChoiceColumns:
+    def _columns(self, at: int) -> ChoiceColumns:
+        count = int(np.count_nonzero(self.found[0, at] != OUT))
         nodes, *rest = self.found[:, at, :count]
         rows, names = self.rows.take(nodes).tolist(), self.names
         totals, ties, feasible = (each.tolist() for each in rest)
@@ -123,7 +124,7 @@ class PlacementsAtOnce:
         templates: Sequence[tuple[Pod, Profile]],
         indices: Sequence[int],
         numbers: Sequence[int],
-        placements: Sequence[Int32s],
+        placements: PlacementColumns,
         calls: Callable[[Profile], PluginCalls],
     ) -> FoundAtOnce | None:
         """Select nodes in each placement for the first pods, up to one that none takes.
@@ -132,17 +133,16 @@ class PlacementsAtOnce:
             templates: One pod of each template, with its profile.
             indices: The pods, by the number of their template, in order.
             numbers: What decides between equals, one per pod (``mix64``).
-            placements: int32[N] each, the rows of the nodes in ascending order.
+            placements: Where; the rows of each one's nodes are in ascending order.
             calls: Gives the way to call plugins.
 
         Returns:
             None where placements have to be decided one by one.
         """
-        rows: Int32s = placements[0] if len(placements) == 1 else np.concatenate(placements)
-        compiled = place_in_each.over(NodeView(self._cluster.snapshot, rows))
-        if compiled is None or not all(map(len, placements)) or len(rows) * len(indices) > MAX_STEPS:
+        rows, ends = placements.rows, placements.ends
+        compiled = place_in_each.for_rows(len(rows), len(self._cluster.snapshot.nodes.alive))
+        if compiled is None or not placements.fewest or len(rows) * len(indices) > MAX_STEPS:
             return None
-        ends = np.cumsum([len(each) for each in placements], dtype=np.int32)
         pods = np.array(indices, np.int32), np.array(numbers, np.uint64)
         try:
             for number in range(MAX_PASSES):

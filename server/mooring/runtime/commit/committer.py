@@ -31,7 +31,7 @@ from mooring.runtime.cycle.candidates import Candidates
 from mooring.runtime.cycle.choice import PlacedColumns
 from mooring.runtime.cycle.evaluation import Evaluation
 from mooring.runtime.cycle.plugin_calls import PluginBudget, Progress, Unhurried
-from mooring.runtime.profiles.profile import Profile, grouped
+from mooring.runtime.profiles.profile import Profile
 
 
 class Committer:
@@ -115,7 +115,7 @@ class Committer:
         handed_on = False
         try:
             reject_placed(self._engine.state, pod)
-            evaluation = self._engine.assume_if_fits(pod, node_name, grouped(profile), progress)
+            evaluation = self._engine.assume_if_fits(pod, node_name, profile.grouped, progress)
             if not evaluation.feasible_count:
                 return evaluation.status
             reservation = Reservation(Commit(profile, evaluation.state, pod, node_name))

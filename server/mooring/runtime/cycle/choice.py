@@ -169,17 +169,36 @@ def _choice_at(columns: ChoiceColumns | PlacedColumns, at: int, version: int, so
     )
 
 
+NO_CHOICES = ChoiceColumns(-1, -1)
+"""Those of no pod."""
+
+IN_FULL = -1
+"""In place of the number of pods that have a node in a placement."""
+
+
 @dataclass(frozen=True, slots=True)
 class FirstChoices:
-    """The nodes of the first pods of a group in one placement, which is hardly ever the one that it gets.
+    """The nodes of the first pods of a group in each of P placements, of which it hardly ever gets one.
 
     Attributes:
-        count: How many pods have one.
-        columns: Returns them, which takes longer than finding them.
+        counts: int32[P], how many pods have one; ``IN_FULL`` where they have to be evaluated in full.
+        columns: Returns those in one placement, which takes longer than finding them.
     """
 
-    count: int
-    columns: Callable[[], ChoiceColumns]
+    counts: Int32s
+    columns: Callable[[int], ChoiceColumns]
+
+    @classmethod
+    def none(cls, placements: int) -> FirstChoices:
+        """Return none of so many placements."""
+        return cls(np.full(placements, IN_FULL, np.int32), lambda _: NO_CHOICES)
+
+    def listed(self, at: int) -> list[Choice]:
+        """Return those in one placement, one by one."""
+        if self.counts[at] == IN_FULL:
+            return []
+        columns = self.columns(at)
+        return [columns.choice(pod) for pod in range(len(columns.rows))]
 
 
 def choice_of(evaluation: Evaluation, best: Int32s, position: int, version: int) -> Choice:

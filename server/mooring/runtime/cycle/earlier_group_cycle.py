@@ -27,6 +27,7 @@ from mooring.framework import (
     Status,
 )
 from mooring.framework.interface import PreemptingPlugin
+from mooring.framework.internal import PlacementColumns
 from mooring.runtime.cycle.choice import Choice, FirstChoices
 from mooring.runtime.cycle.cycle import CycleOptions
 from mooring.runtime.cycle.group_checks import check_scheduler
@@ -75,21 +76,20 @@ class EarlierGroupCycle(GroupCycle):
     def _nowhere(self, tried: Sequence[TriedPlacement]) -> GroupDecision:
         return self._decision(Status.unschedulable(nowhere(tried)), tried, 0)
 
-    def _try_each(self, placements: Sequence[GroupPlacement]) -> Sequence[TriedPlacement]:
+    def _try_each(self, placements: PlacementColumns) -> Sequence[TriedPlacement]:
         known = self._at_once(placements)
-        return [self._try(placement, found) for placement, found in zip(placements, known, strict=True)]
+        return tuple(self._try(placement, known, at) for at, placement in enumerate(placements))
 
-    def _try(self, placement: GroupPlacement, known: FirstChoices | None) -> TriedPlacement:
+    def _try(self, placement: GroupPlacement, known: FirstChoices, at: int) -> TriedPlacement:
         calls, before, count = self._calls(), self._scheduled, len(self._group.pods)
         calls.check()
         state = CycleState()
-        if known is not None and known.count == count:
+        if known.counts[at] == count:
             said = self._feasible(state, PlacementProgress(before + count, 0), calls)
             if said.ok:
-                return TriedPlacement(placement, SUCCESS, PlacedMembers(self._group.pods, known))
-        columns = None if known is None else known.columns()
-        choices = [] if columns is None else [columns.choice(at) for at in range(len(columns.rows))]
-        return self._one_by_one(placement, choices, before, state)
+                members = PlacedMembers(self._group.pods, partial(known.columns, at))
+                return TriedPlacement(placement, SUCCESS, members)
+        return self._one_by_one(placement, known.listed(at), before, state)
 
     def _one_by_one(
         self, placement: GroupPlacement, known: Sequence[Choice], before: int, state: CycleState

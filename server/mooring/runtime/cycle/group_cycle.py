@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 
@@ -18,7 +18,6 @@ from mooring.framework import (
     Code,
     CycleState,
     GroupPlacement,
-    Int32s,
     NodeView,
     PlacementProgress,
     Pod,
@@ -27,6 +26,7 @@ from mooring.framework import (
     Snapshot,
     Status,
 )
+from mooring.framework.internal import PlacementColumns
 from mooring.framework.objects import ObjectMeta, PodSpec, PodStatus
 from mooring.framework.state import ClusterState
 from mooring.runtime.cycle.choice import Choice, FirstChoices
@@ -40,6 +40,7 @@ from mooring.runtime.cycle.group_result import (
     GroupMember,
     NodeNames,
     PlacedMembers,
+    TriedEverywhere,
     TriedPlacement,
     after_preemption,
     cause_of,
@@ -65,11 +66,9 @@ PLACEMENTS_GATE = "TopologyAwareWorkloadScheduling"
 """The feature gate with which a group has more than one placement."""
 
 
-Quick = Callable[[Sequence[Int32s]], Sequence[FirstChoices | None]]
-"""Decides the first of the group's pods among the rows of each placement, each pod beside those before it,
-while it finds a node.
-
-None where that can't be done without an evaluation of each.
+Quick = Callable[[PlacementColumns], FirstChoices]
+"""Decides the first of the group's pods in each placement, each pod beside those before it, while it finds a
+node.
 """
 
 
@@ -203,8 +202,8 @@ class GroupCycle:
         self._state = CycleState()
         self._scheduled = len(self._group.scheduled(self._world.snapshot))
         if not self._profile.gates.enabled(PLACEMENTS_GATE):
-            [whole] = self._try_each([GroupPlacement("", self._world.snapshot.nodes.rows())])
-            return self._decision(_at_least_one(whole), [whole], 0)
+            tried = self._try_each(PlacementColumns([GroupPlacement("", self._world.snapshot.nodes.rows())]))
+            return self._decision(_at_least_one(tried[0]), tried, 0)
         placements = find_placements(
             self._profile, self._state, self._group, self._all_nodes(), self._calls()
         )
@@ -213,7 +212,7 @@ class GroupCycle:
         began, calls = time.perf_counter(), self._calls()
         tried = self._try_each(placements)
         calls.placements_generated(len(tried))
-        fitting = [at for at, one in enumerate(tried) if one.fits]
+        fitting = _fitting(tried)
         calls.placements_evaluated(len(fitting), len(tried), time.perf_counter() - began)
         return self._best(tried, fitting) if fitting else self._nowhere(tried)
 
@@ -228,14 +227,23 @@ class GroupCycle:
         """Take the placement with the highest score; of one alone none is found."""
         if len(fitting) == 1:
             return self._decision(_at_least_one(tried[fitting[0]]), tried, fitting[0])
-        found = [_assignments(tried[at], self._world) for at in fitting]
+        found = self._assignments(tried, fitting)
         scores, totals = score_placements(self._profile, self._state, self._group, found, self._calls())
         best = [fitting[at] for at in np.flatnonzero(totals == totals.max()).tolist()]
-        taken = best[self._picks.placement([tried[at].placement.name for at in best])]
+        names = tried.placements if isinstance(tried, TriedEverywhere) else [one.placement for one in tried]
+        taken = best[self._picks.placement([names[at].name for at in best])]
         decision = self._decision(_at_least_one(tried[taken]), tried, taken)
         return replace(decision, compared=tuple(fitting), scores=scores, ties=tuple(best))
 
-    def _try_each(self, placements: Sequence[GroupPlacement]) -> Sequence[TriedPlacement]:
+    def _assignments(
+        self, tried: Sequence[TriedPlacement], fitting: Sequence[int]
+    ) -> Sequence[PodGroupAssignments]:
+        snapshot = self._world.snapshot
+        if isinstance(tried, TriedEverywhere):
+            return tried.assignments(snapshot)
+        return [_assignments(tried[at], snapshot) for at in fitting]
+
+    def _try_each(self, placements: PlacementColumns) -> Sequence[TriedPlacement]:
         """Try the pods in each placement, one after the other; they are nowhere again afterwards."""
         state, calls = CycleState(), self._calls()
         calls.check()
@@ -243,32 +251,35 @@ class GroupCycle:
         # As long as no pod has a node, every placement is asked about in the same words.
         status = self._feasible(state, PlacementProgress(before, len(pods)), calls)
         if status.code is Code.UNSCHEDULABLE:
-            return [TriedPlacement(one, rejected_group(*status.reasons), ()) for one in placements]
+            rejected = rejected_group(*status.reasons)
+            return tuple(TriedPlacement(one, rejected, ()) for one in placements)
         known = self._at_once(placements)
         status = self._feasible(state, PlacementProgress(before + len(pods), 0), calls)
-        return [
-            _tried(placement, status, PlacedMembers(pods, found))
-            # What a placement can't take any more it can't take later either.
-            if found is not None and found.count == len(pods) and status.code is not Code.UNSCHEDULABLE
-            else self._try(placement, found)
-            for placement, found in zip(placements, known, strict=True)
-        ]
+        # What a placement can't take any more it can't take later either.
+        all_get_nodes = (known.counts == len(pods)) & (status.code is not Code.UNSCHEDULABLE)
+        verdict = _verdict(status)
+        if all_get_nodes.all():
+            return TriedEverywhere(placements, verdict, pods, known)
+        return tuple(
+            TriedPlacement(placement, verdict, PlacedMembers(pods, partial(known.columns, at)))
+            if all_get_nodes[at]
+            else self._try(placement, known, at)
+            for at, placement in enumerate(placements)
+        )
 
-    def _at_once(self, placements: Sequence[GroupPlacement]) -> Sequence[FirstChoices | None]:
+    def _at_once(self, placements: PlacementColumns) -> FirstChoices:
         """Return for each placement what is decided without an evaluation of each pod."""
         if self._quick is None:
-            return [None] * len(placements)
-        return self._quick([placement.rows for placement in placements])
+            return FirstChoices.none(len(placements))
+        return self._quick(placements)
 
-    def _try(self, placement: GroupPlacement, known: FirstChoices | None) -> TriedPlacement:
-        """Try the pods in one placement, of which the first may be decided already."""
+    def _try(self, placement: GroupPlacement, known: FirstChoices, at: int) -> TriedPlacement:
+        """Try the pods in one placement, the one ``at`` which ``known`` has the first of them."""
         self._require_copy()
         state, calls = CycleState(), self._calls()
         calls.check()
         self._feasible(state, PlacementProgress(self._scheduled, len(self._group.pods)), calls)
-        columns = None if known is None else known.columns()
-        choices = [] if columns is None else [columns.choice(at) for at in range(len(columns.rows))]
-        return self._one_by_one(placement, choices, self._scheduled, state)
+        return self._one_by_one(placement, known.listed(at), self._scheduled, state)
 
     @cached_property
     def _reserve(self) -> GroupReserve:
@@ -309,7 +320,7 @@ class GroupCycle:
             self._reserve.give_back(self._calls())
             for uid in reversed(placed):
                 world.forget(uid)
-        return _tried(placement, status, tuple(members))
+        return TriedPlacement(placement, _verdict(status), tuple(members))
 
     def _feasible(self, state: CycleState, progress: PlacementProgress, calls: PluginCalls) -> Status:
         return feasible_so_far(self._judges, state, self._group, progress, calls)
@@ -327,7 +338,7 @@ class GroupCycle:
         self, status: Status, tried: Sequence[TriedPlacement] = (), taken: int = -1
     ) -> GroupDecision:
         members = tried[taken].members if taken >= 0 else ()
-        return GroupDecision(self._group.group, status, self._settled(status, members), tuple(tried), taken)
+        return GroupDecision(self._group.group, status, self._settled(status, members), tried, taken)
 
     def _settled(self, status: Status, members: Sequence[GroupMember]) -> tuple[GroupMember, ...]:
         return settled(status, members, self._group.pods)
@@ -338,11 +349,16 @@ def nowhere(tried: Sequence[TriedPlacement]) -> str:
     return f"0/{len(tried)} placements are available, first placement status: {cause_of(tried[0].status)}"
 
 
-def _tried(placement: GroupPlacement, status: Status, members: Sequence[GroupMember]) -> TriedPlacement:
-    """Return what came of a placement; a group that still waits for more pods was rejected there."""
-    if status.code is Code.WAIT:
-        status = rejected_group(*status.reasons)
-    return TriedPlacement(placement, status, members)
+def _fitting(tried: Sequence[TriedPlacement]) -> Sequence[int]:
+    """Return which placements take the group."""
+    if isinstance(tried, TriedEverywhere):
+        return range(len(tried) if tried.status.ok else 0)
+    return [at for at, one in enumerate(tried) if one.fits]
+
+
+def _verdict(status: Status) -> Status:
+    """Return the verdict of a placement; a group that still waits for more pods was rejected there."""
+    return rejected_group(*status.reasons) if status.code is Code.WAIT else status
 
 
 def _at_least_one(tried: TriedPlacement) -> Status:
@@ -350,10 +366,10 @@ def _at_least_one(tried: TriedPlacement) -> Status:
     return rejected_group() if tried.status.ok and not tried.placed else tried.status
 
 
-def _assignments(tried: TriedPlacement, world: ClusterState) -> PodGroupAssignments:
+def _assignments(tried: TriedPlacement, snapshot: Snapshot) -> PodGroupAssignments:
     members = tried.members
     if placed_all(members):
-        return PodGroupAssignments(tried.placement, world.snapshot, members.pods, NodeNames(members))
+        return PodGroupAssignments(tried.placement, snapshot, members.pods, NodeNames(members))
     placed = [member for member in members if member.place]
     pods, places = (member.pod for member in placed), (member.place for member in placed)
-    return PodGroupAssignments(tried.placement, world.snapshot, tuple(pods), tuple(places))
+    return PodGroupAssignments(tried.placement, snapshot, tuple(pods), tuple(places))

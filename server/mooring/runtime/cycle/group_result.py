@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TypeGuard, overload
 
 from msgspec import structs
 
 from mooring.framework import SUCCESS, Code, GroupPlacement, GroupPreemption, Int64s, Pod, Status
+from mooring.framework.internal import AssignedEverywhere, PlacementColumns
 from mooring.framework.objects import PodGroup
+from mooring.framework.view import Snapshot
 from mooring.runtime.cycle.choice import Choice, ChoiceColumns, FirstChoices
 from mooring.runtime.cycle.post_filter import Room
 
@@ -70,9 +73,9 @@ class PlacedMembers(Sequence[GroupMember]):
         pods: The pods.
     """
 
-    def __init__(self, pods: tuple[Pod, ...], found: FirstChoices) -> None:
+    def __init__(self, pods: tuple[Pod, ...], columns: Callable[[], ChoiceColumns]) -> None:
         self.pods = pods
-        self._found = found
+        self._columns = columns
         self._made: ChoiceColumns | None = None
 
     @property
@@ -80,7 +83,7 @@ class PlacedMembers(Sequence[GroupMember]):
         """The nodes."""
         made = self._made
         if made is None:
-            made = self._made = self._found.columns()
+            made = self._made = self._columns()
         return made
 
     def __len__(self) -> int:
@@ -150,6 +153,52 @@ class TriedPlacement:
         return len(members) if placed_all(members) else sum(bool(member.place) for member in members)
 
 
+class TriedEverywhere(Sequence[TriedPlacement]):
+    """Placements in which all pods of a group got nodes without an evaluation in full.
+
+    One that isn't taken is hardly ever read, so each is made on first use.
+
+    Attributes:
+        placements: The placements.
+        status: Whether they take the group, which is the same of all.
+        pods: The group's pods.
+    """
+
+    def __init__(
+        self, placements: PlacementColumns, status: Status, pods: tuple[Pod, ...], found: FirstChoices
+    ) -> None:
+        self.placements = placements
+        self.status = status
+        self.pods = pods
+        self._found = found
+        self._made: dict[int, TriedPlacement] = {}
+
+    def __len__(self) -> int:
+        return len(self.placements)
+
+    @overload
+    def __getitem__(self, at: int) -> TriedPlacement: ...
+
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[TriedPlacement]: ...
+
+    def __getitem__(self, at: int | slice) -> TriedPlacement | Sequence[TriedPlacement]:
+        if isinstance(at, slice):
+            return [self[one] for one in range(*at.indices(len(self)))]
+        made = self._made.get(at)
+        if made is None:
+            members = PlacedMembers(self.pods, partial(self._found.columns, at))
+            made = self._made[at] = TriedPlacement(self.placements[at], self.status, members)
+        return made
+
+    def assignments(self, snapshot: Snapshot) -> AssignedEverywhere:
+        """Return the nodes of the pods, as plugins see them."""
+        return AssignedEverywhere(self.placements, snapshot, self.pods, self._node_names)
+
+    def _node_names(self, at: int) -> NodeNames:
+        return NodeNames(PlacedMembers(self.pods, partial(self._found.columns, at)))
+
+
 @dataclass(frozen=True, slots=True)
 class PlacementScores:
     """One plugin's scores of the placements that take the group: int64[P] each.
@@ -188,7 +237,7 @@ class GroupDecision:
     group: PodGroup
     status: Status
     members: tuple[GroupMember, ...]
-    tried: tuple[TriedPlacement, ...] = ()
+    tried: Sequence[TriedPlacement] = ()
     taken: int = -1
     compared: tuple[int, ...] = ()
     scores: tuple[PlacementScores, ...] = ()

@@ -25,6 +25,7 @@ from mooring.framework import (
     PodGroupInfo,
     Status,
 )
+from mooring.framework.internal import PlacementColumns
 from mooring.runtime.cycle.group_result import PlacementScores
 from mooring.runtime.cycle.plugin_calls import PluginCalls, plugin_failure
 from mooring.runtime.profiles.profile import Profile
@@ -40,14 +41,14 @@ NOWHERE = Status.unschedulable("no feasible placements found")
 
 def find_placements(
     profile: Profile, state: CycleState, group: PodGroupInfo, nodes: NodeView, calls: PluginCalls
-) -> Sequence[GroupPlacement] | Status:
+) -> PlacementColumns | Status:
     """Return where the group could be; without a plugin that says so, ``nodes``; else why nowhere.
 
     Raises:
         PluginFailureError: The plugin raised, or returned something else.
     """
     if not profile.placement_generate:
-        return [GroupPlacement("", nodes.rows)]
+        return PlacementColumns([GroupPlacement("", nodes.rows)])
     enabled = profile.placement_generate[0]
     with calls.point(_GENERATE) as point:
         found = calls.call(enabled.name, _GENERATE, enabled.plugin.generate_placements, state, group, nodes)
@@ -59,7 +60,7 @@ def find_placements(
         if not found:
             point.status = NOWHERE.code
             return NOWHERE.by(enabled.name)
-    return found
+    return found if isinstance(found, PlacementColumns) else PlacementColumns(found)
 
 
 def feasible_so_far(

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import Any, Generic, TypeVar
 
 from mooring.config.configuration import EffectiveProfile
@@ -106,6 +107,8 @@ class Profile:
         unsupported: In-tree plugins of the profile that mooring doesn't have.
         percentage_of_nodes_to_score: None = evaluate every node; 0 = kube-scheduler's adaptive rule.
         gates: Which feature gates are on.
+        placement_feasible: The plugins that say whether a placement can still take a group; no configuration
+            lists them.
         extenders: Those that take part, in the order in which they are called; none outside the scheduler.
         not_evaluated: Unknown plugins of the profile's file, skipped on request.
     """
@@ -132,8 +135,10 @@ class Profile:
     unsupported: tuple[str, ...]
     percentage_of_nodes_to_score: int | None
     gates: Gates
+    placement_feasible: Mapping[str, PlacementFeasiblePlugin[Any]]
     extenders: tuple[Extender, ...] = ()
     not_evaluated: tuple[str, ...] = ()
+    _grouped: list[Profile] = field(init=False, repr=False, compare=False, default_factory=list)
 
     @property
     def plugins(self) -> dict[str, Plugin[Any]]:
@@ -142,10 +147,13 @@ class Profile:
         return {entry.name: entry.plugin for entry in enabled}
 
     @property
-    def placement_feasible(self) -> Mapping[str, PlacementFeasiblePlugin[Any]]:
-        """The plugins that say whether a placement can still take a group; no configuration lists them."""
-        plugins = self.plugins.items()
-        return {name: plugin for name, plugin in plugins if isinstance(plugin, PlacementFeasiblePlugin)}
+    def grouped(self) -> Profile:
+        """What decides about a pod in the cycle of its group: without what is asked before or after it."""
+        made = self._grouped
+        if not made:
+            # Two threads may make one each, which say the same.
+            made.append(replace(placing(self), key=f"{self.key}/group", pre_enqueue=(), permit=()))
+        return made[0]
 
     @property
     def evaluating(self) -> tuple[Plugin[Any], ...]:
@@ -187,11 +195,6 @@ class Profile:
         if self.not_evaluated:
             said.append(f"not evaluated: {', '.join(self.not_evaluated)}; they may reject or prefer nodes")
         return tuple(said)
-
-
-def grouped(profile: Profile) -> Profile:
-    """Return what decides about a pod in the cycle of its group: without what is asked before or after it."""
-    return replace(placing(profile), key=f"{profile.key}/group", pre_enqueue=(), permit=())
 
 
 def placing(profile: Profile) -> Profile:
@@ -236,6 +239,11 @@ def build_profile(
         unsupported=tuple(unsupported),
         percentage_of_nodes_to_score=effective.percentage_of_nodes_to_score,
         gates=handle.gates,
+        placement_feasible={
+            entry.name: entry.plugin
+            for entry in chain.from_iterable(enabled_at.values())
+            if isinstance(entry.plugin, PlacementFeasiblePlugin)
+        },
         not_evaluated=effective.not_evaluated,
     )
 

@@ -1,0 +1,147 @@
+"""How full the nodes of a placement would be with the pods of a group.
+
+Mirrors ``scorePlacement`` in ``resource_allocation.go``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from mooring.framework import MAX_NODE_SCORE, Int32s, Int64s, NodeView, Pod, PodGroupAssignments
+from mooring.framework.internal import AssignedEverywhere
+from mooring.framework.normalize import MAX_EXACT, MAX_FACTOR, percentage
+from mooring.plugins.loops import loop
+from mooring.plugins.resource_uses import (
+    COLUMNS_AND_PLACES,
+    FIXED_ROWS,
+    NON_ZERO_ROWS,
+    Columns,
+    Places,
+    Requests,
+    columns_and_places,
+    counted_requests,
+    listed_columns,
+)
+
+
+class RequestedTogether:
+    """What some pods of a group request, most of which are asked about in each placement.
+
+    Args:
+        requests_of: The listed resources' requests of a pod.
+        nothing: The requests of a pod that asks for none of them.
+    """
+
+    def __init__(self, requests_of: Callable[[Pod], Requests], nothing: Requests) -> None:
+        self._requests_of = requests_of
+        self._nothing = nothing
+        self._each: dict[str, Requests] = {}
+        self._last: tuple[Sequence[Pod], Requests] = (), nothing
+
+    def by(self, pods: Sequence[Pod]) -> Requests:
+        """Return the sums, by resource in the order of the list."""
+        asked, sums = self._last
+        if pods is not asked:
+            columns = zip(self._nothing, *map(self._of, pods), strict=True)
+            sums = tuple((entries[0][0], sum(amount for _, amount in entries)) for entries in columns)
+            self._last = pods, sums
+        return sums
+
+    def _of(self, pod: Pod) -> Requests:
+        uid = pod.metadata.uid
+        known = self._each.get(uid)
+        if known is None:
+            known = self._each[uid] = self._requests_of(pod)
+        return known
+
+
+def placement_scores(
+    weights: Sequence[int],
+    requested_by: Callable[[Sequence[Pod]], Requests],
+    found: Sequence[PodGroupAssignments],
+) -> Int64s:
+    """int64[P]: how full placements are with the pods of a group on them, 0..100: the fuller, the more.
+
+    Whatever the strategy is that nodes are scored by.
+    """
+    if isinstance(found, AssignedEverywhere):
+        nodes = NodeView(found.snapshot, found.placements.rows)
+        return _fullness(weights, requested_by(found.pods), nodes, found.placements.ends)
+    scores: Int64s = np.zeros(len(found), np.int64)
+    alike: dict[Requests, list[int]] = {}
+    for at, one in enumerate(found):
+        if len(one.placement.rows):
+            alike.setdefault(requested_by(one.pods), []).append(at)
+    for requests, positions in alike.items():
+        rows = [found[at].placement.rows for at in positions]
+        ends = np.cumsum([len(each) for each in rows], dtype=np.int32)
+        nodes = NodeView(found[0].snapshot, rows[0] if len(rows) == 1 else np.concatenate(rows))
+        scores[positions] = _fullness(weights, requests, nodes, ends)
+    return scores
+
+
+def _fullness(weights: Sequence[int], requests: Requests, nodes: NodeView, ends: Int32s) -> Int64s:
+    """int64[P]: as ``placement_scores``, of placements that end at ``ends`` (int32[P]) among ``nodes``."""
+    scores: Int64s = np.zeros(len(ends), np.int64)
+    counted = list(counted_requests(requests))
+    add = add_up_fullness.over(nodes)
+    if add is not None and all(name in FIXED_ROWS for _, name, _ in counted):
+        scored = [
+            (FIXED_ROWS[name], NON_ZERO_ROWS.get(name, -1), request, weights[position])
+            for position, name, request in counted
+        ]
+        asked: Int64s = np.array(scored, np.int64).reshape(-1, 4)
+        if add(*columns_and_places(nodes), asked, ends, scores):
+            return scores
+    return _fullness_by_columns(weights, requests, nodes, np.append(0, ends[:-1]))
+
+
+def _fullness_by_columns(
+    weights: Sequence[int], requests: Requests, nodes: NodeView, starts: Int64s
+) -> Int64s:
+    total: Int64s = np.zeros(len(starts), np.int64)
+    divisor = total.copy()
+    for position, request, offered, used in listed_columns(requests, nodes, non_zero=True, live=True):
+        capacity = np.add.reduceat(offered, starts)
+        everywhere = int(offered.min()) > 0
+        before = np.add.reduceat(used if everywhere else np.where(offered > 0, used, 0), starts)
+        taken = np.where(before > capacity - request, capacity, before + request)
+        counts = capacity > 0
+        total += np.where(counts, percentage(taken, np.maximum(capacity, 1)), 0) * weights[position]
+        divisor += np.where(counts, weights[position], 0)
+    return total // np.maximum(divisor, 1)
+
+
+@loop(f"({COLUMNS_AND_PLACES}, int64[:, ::1], int32[::1], int64[::1])")
+def add_up_fullness(columns: Columns, places: Places, scored: Int64s, ends: Int32s, scores: Int64s) -> bool:
+    """Score the placements that end at ``ends`` (int32[P]) among the nodes.
+
+    Rows of ``scored`` are the position of a resource in the columns, the one in the non-zero requested or -1,
+    what the pods request, and the weight.
+
+    Returns:
+        False when an amount is too large; the scores mean nothing then.
+    """
+    (allocatable, requested, non_zero), (first, rows) = columns, places
+    begin, fine = 0, True
+    for placement in range(len(ends)):
+        end, total, divisor = ends[placement], 0, 0
+        for at in range(len(scored)):
+            resource, non_zero_row, request, weight = scored[at]
+            offered = allocatable[resource]
+            used = non_zero[non_zero_row] if non_zero_row >= 0 else requested[resource]
+            capacity, taken = 0, request
+            for position in range(begin, end):
+                row = rows[position] if len(rows) else first + position
+                fine &= (offered[row] <= MAX_EXACT) & (used[row] <= MAX_EXACT)
+                capacity += offered[row]
+                taken += used[row] if offered[row] > 0 else 0
+            if capacity > 0:
+                fine &= (capacity <= MAX_FACTOR) & (request <= MAX_EXACT)
+                total += weight * (min(taken, capacity) * MAX_NODE_SCORE // capacity)
+                divisor += weight
+        scores[placement] = total // max(divisor, 1)
+        begin = end
+    return fine
