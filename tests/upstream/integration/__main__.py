@@ -1,7 +1,8 @@
 """``make upstream SUITE=integration``: Kubernetes' integration tests, with a process as scheduler.
 
-A case counts when it ran against the process. What a process cannot be asked is not applicable: the reason is
-found at run time, or is in ``not_applicable.txt``. The exit code is 1 when mooring fails another case.
+A case counts when it ran against the process. What a process cannot be asked is not applicable: the reason
+is found at run time, or is in ``not_applicable.txt``. The exit code is 1 when mooring fails another case, or
+when there was no API server for one.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from pathlib import Path
 
 from tests.e2e.build import KUBERNETES_VERSION
 from tests.upstream.integration.build import build, packages, prepare
-from tests.upstream.integration.playing import COMMANDS, MOORING, NOT_APPLICABLE, play
+from tests.upstream.integration.playing import COMMANDS, MOORING, NOT_APPLICABLE, NOT_STARTED, play
 from tests.upstream.reasons import read_reasons
 from tests.upstream.suite import Outcome
 
@@ -37,7 +38,8 @@ def main() -> int:
             found[name] |= {case: _judged(case, outcome, reasons) for case, outcome in played.items()}
             print(f"{package}: {name}: {_counts(found[name], package)}", flush=True)
     _show(found)
-    return int(any(outcome.result == "failed" for outcome in found.get(MOORING, {}).values()))
+    results = {outcome.result for outcome in found.get(MOORING, {}).values()}
+    return int(bool(results & {"failed", NOT_STARTED}))
 
 
 def _arguments() -> argparse.Namespace:
@@ -61,9 +63,8 @@ def _judged(case: str, outcome: Outcome, reasons: dict[str, str]) -> Outcome:
 def _counts(outcomes: dict[str, Outcome], package: str = "") -> str:
     prefix = f"{package}: " if package else ""
     counted = Counter(outcome.result for case, outcome in outcomes.items() if case.startswith(prefix))
-    return ", ".join(
-        f"{counted[result]} {result}" for result in ("passed", "failed", NOT_APPLICABLE, "skipped")
-    )
+    results = "passed", "failed", NOT_STARTED, NOT_APPLICABLE, "skipped"
+    return ", ".join(f"{counted[result]} {result}" for result in results)
 
 
 def _show(found: dict[str, dict[str, Outcome]]) -> None:

@@ -26,8 +26,21 @@ _EDITS = {
         "\nfunc (sched *Scheduler) Run(": "\nfunc (sched *Scheduler) runInProcess(",
     },
     "test/integration/framework/etcd.go": {"goleakFindRetry(goleakOpts": "goleak.Find(goleakOpts"},
+    "test/integration/framework/test_server.go": {
+        "Millisecond, 10*time.Second": "Millisecond, 5*time.Minute"
+    },
+    "cmd/kube-apiserver/app/testing/testserver.go": {
+        "Millisecond, time.Minute": "Millisecond, 5*time.Minute",
+        "Millisecond, 30*time.Second": "Millisecond, 5*time.Minute",
+    },
+    "pkg/registry/scheduling/rest/storage_scheduling.go": {"Second, 30*time.Second": "Second, 5*time.Minute"},
+    "pkg/registry/rbac/rest/storage_rbac.go": {"Second, 30*time.Second": "Second, 5*time.Minute"},
 }
-"""By file what is put in a text's place. The suite would wait minutes for a refused case's goroutines."""
+"""By file what is put in a text's place.
+
+The suite would wait minutes for a refused case's goroutines. For its API server to be healthy and to have its
+first objects it would wait seconds, which are too few on a busy machine.
+"""
 
 _VERSION = f"-s -w -X k8s.io/component-base/version.gitVersion={KUBERNETES_VERSION}"
 

@@ -30,10 +30,16 @@ _STARTED = "scheduler process: started"
 _REJECTED = "scheduler process: it ended"
 _REFUSED = "NOT APPLICABLE: "
 _FATAL = re.compile(r"^F\d{4} [^]]*\] (?P<why>.*)", re.MULTILINE)
-"""What ends a package's process, and with it all cases that were still to come.
+"""What ends a process of tests at once."""
 
-A busy machine starts no API server in the minute that the suite waits for it.
-"""
+_UNHEALTHY = re.compile(
+    r"test_server\.go:\d+: context deadline exceeded|failed to wait for /healthz[^\n]*|could not start etcd"
+)
+"""What is said when there is no etcd or no API server for a case."""
+
+NOT_STARTED = "not started"
+ATTEMPTS = 3
+"""At a test for whose cases there was no API server. What came of a case that ran counts."""
 
 MAX_MESSAGE = 200
 """Characters of a message."""
@@ -60,19 +66,54 @@ def play(package: str, scheduler: str, focus: str, directory: Path) -> dict[str,
     Returns:
         By the case's name, after its package. A test that has subtests is not a case.
     """
+    found: dict[str, Outcome] = {}
+    for test in _tests(package, focus):
+        for _ in range(ATTEMPTS):
+            ran = {case: outcome for case, outcome in found.items() if outcome.result != NOT_STARTED}
+            played = _attempt(package, scheduler, test, directory)
+            found = {**played, **ran}
+            if all(outcome.result != NOT_STARTED for outcome in played.values()):
+                break
+    return found
+
+
+def _tests(package: str, focus: str) -> list[str]:
+    """Return what ``go test -run`` takes for each test, of whose names ``focus`` is a regular expression.
+
+    Each gets a process of its own, as one whose API server doesn't start ends its process.
+    """
+    name, *subtests = focus.split("/")
+    listed = [str(binary(package)), f"-test.list={name or '.'}"]
+    extra = {"PATH": f"{BIN}:{environment()['PATH']}"}
+    said = subprocess.run(
+        listed,
+        cwd=MODULE / SUITE / package,
+        env=environment(extra),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    names = [line for line in said.stdout.splitlines() if line.startswith("Test")]
+    return ["/".join([f"^{name}$", *subtests]) for name in names]
+
+
+def _attempt(package: str, scheduler: str, test: str, directory: Path) -> dict[str, Outcome]:
     name = binary(package).stem
     extra = {
         "PATH": f"{BIN}:{environment()['PATH']}",
         "SCHEDULER_COMMAND": shlex.join(COMMANDS[scheduler]),
         "SCHEDULER_LOG": str(directory / f"{name}-{scheduler}.log"),
     }
-    command = ["go", "tool", "test2json", "-t", str(binary(package)), "-test.v=test2json", "-test.timeout=1h"]
-    command += [f"-test.run={focus}"] if focus else []
-    log = directory / f"{name}-{scheduler}.json"
+    played = "go", "tool", "test2json", "-t", str(binary(package)), "-test.v=test2json", "-test.timeout=1h"
+    log = directory / f"{name}-{scheduler}-{test.split('$', maxsplit=1)[0].strip('^')}.json"
     with log.open("wb") as output:
-        folder = MODULE / SUITE / package
         subprocess.run(
-            command, cwd=folder, env=environment(extra), stdout=output, stderr=subprocess.STDOUT, check=False
+            [*played, f"-test.run={test}"],
+            cwd=MODULE / SUITE / package,
+            env=environment(extra),
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            check=False,
         )
     return {f"{package}: {case}": outcome for case, outcome in outcomes(log.read_text().splitlines()).items()}
 
@@ -110,11 +151,23 @@ def _outcome(name: str, cases: dict[str, _Case]) -> Outcome:
         return Outcome("skipped", case.seconds, "by the case itself")
     if _REJECTED in said + around and (gate := _not_followed(said + around)):
         return Outcome(NOT_APPLICABLE, case.seconds, gate)
+    if why := _not_started(said):
+        return Outcome(NOT_STARTED, case.seconds, why[:MAX_MESSAGE])
     if fatal := _FATAL.search(said):
-        return Outcome("failed", case.seconds, f"the package's process ended: {fatal['why']}"[:MAX_MESSAGE])
+        return Outcome("failed", case.seconds, f"the tests' process ended: {fatal['why']}"[:MAX_MESSAGE])
     if _STARTED not in said + around:
         return Outcome(NOT_APPLICABLE, case.seconds, "runs no scheduler, or steps one in Go")
     return Outcome(case.result, case.seconds, _why(said) if case.result == "failed" else "")
+
+
+def _not_started(output: str) -> str:
+    """Return why there was no API server for a case; "" = there was one, or a scheduler ran."""
+    if _STARTED in output:
+        return ""
+    fatal, unhealthy = _FATAL.search(output), _UNHEALTHY.search(output)
+    if fatal is not None:
+        return f"the tests' process ended: {fatal['why']}"
+    return "" if unhealthy is None else unhealthy[0]
 
 
 def _not_followed(output: str) -> str:

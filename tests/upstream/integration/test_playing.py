@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from tests.upstream.integration.playing import NOT_APPLICABLE, outcomes
+from tests.upstream.integration.playing import NOT_APPLICABLE, NOT_STARTED, outcomes
 from tests.upstream.suite import Outcome
 
 STARTED = "scheduler process: started\n"
@@ -44,9 +44,21 @@ def lines(ended: str, *output: str) -> list[str]:
             "fail",
             ["I1126 01:37:51.0 1 a.go:1] on its way\n", FATAL],
             Outcome(
-                "failed", 2.5, 'the package\'s process ended: PostStartHook "priority" failed: timed out'
+                NOT_STARTED, 2.5, 'the tests\' process ended: PostStartHook "priority" failed: timed out'
             ),
             id="the API server did not start",
+        ),
+        pytest.param(
+            "fail",
+            ["    test_server.go:252: context deadline exceeded\n"],
+            Outcome(NOT_STARTED, 2.5, "test_server.go:252: context deadline exceeded"),
+            id="the API server was not healthy",
+        ),
+        pytest.param(
+            "fail",
+            [STARTED, FATAL],
+            Outcome("failed", 2.5, 'the tests\' process ended: PostStartHook "priority" failed: timed out'),
+            id="the process ended after the scheduler was started",
         ),
     ],
 )
