@@ -44,6 +44,8 @@ ATTEMPTS = 3
 MAX_MESSAGE = 200
 """Characters of a message."""
 
+_TEST = re.compile(r"^func (Test(?!Main\()\w+)\(\w+ \*testing\.T\)", re.MULTILINE)
+
 _ENDED = {"pass": "passed", "fail": "failed", "skip": "skipped"}
 
 
@@ -67,7 +69,7 @@ def play(package: str, scheduler: str, focus: str, directory: Path) -> dict[str,
         By the case's name, after its package. A test that has subtests is not a case.
     """
     found: dict[str, Outcome] = {}
-    for test in _tests(package, focus):
+    for test in each_test_of(MODULE / SUITE / package, focus):
         for _ in range(ATTEMPTS):
             ran = {case: outcome for case, outcome in found.items() if outcome.result != NOT_STARTED}
             played = _attempt(package, scheduler, test, directory)
@@ -77,23 +79,14 @@ def play(package: str, scheduler: str, focus: str, directory: Path) -> dict[str,
     return found
 
 
-def _tests(package: str, focus: str) -> list[str]:
-    """Return what ``go test -run`` takes for each test, of whose names ``focus`` is a regular expression.
+def each_test_of(folder: Path, focus: str) -> list[str]:
+    """Return what ``go test -run`` takes for each test of a package of whose name ``focus`` is a part.
 
     Each gets a process of its own, as one whose API server doesn't start ends its process.
     """
-    name, *subtests = focus.split("/")
-    listed = [str(binary(package)), f"-test.list={name or '.'}"]
-    extra = {"PATH": f"{BIN}:{environment()['PATH']}"}
-    said = subprocess.run(
-        listed,
-        cwd=MODULE / SUITE / package,
-        env=environment(extra),
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    names = [line for line in said.stdout.splitlines() if line.startswith("Test")]
+    wanted, *subtests = focus.split("/")
+    sources = [file.read_text() for file in sorted(folder.glob("*_test.go"))]
+    names = [name for source in sources for name in _TEST.findall(source) if re.search(wanted, name)]
     return ["/".join([f"^{name}$", *subtests]) for name in names]
 
 

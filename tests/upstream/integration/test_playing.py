@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
-from tests.upstream.integration.playing import NOT_APPLICABLE, NOT_STARTED, outcomes
+from tests.upstream.integration.playing import NOT_APPLICABLE, NOT_STARTED, each_test_of, outcomes
 from tests.upstream.suite import Outcome
 
 STARTED = "scheduler process: started\n"
@@ -64,3 +65,21 @@ def lines(ended: str, *output: str) -> list[str]:
 )
 def test_what_came_of_a_case(ended: str, output: list[str], outcome: Outcome) -> None:
     assert outcomes(lines(ended, *output)) == {"TestCase": outcome}
+
+
+@pytest.mark.parametrize(
+    ("focus", "tests"),
+    [
+        pytest.param("", ["^TestTaints$", "^TestBinding$"], id="all"),
+        pytest.param("Taint", ["^TestTaints$"], id="a part of the name"),
+        pytest.param("TestB/twice", ["^TestBinding$/twice"], id="some of its subtests"),
+        pytest.param("Nothing", [], id="none"),
+    ],
+)
+def test_each_test_of_a_package_is_run_by_itself(tmp_path: Path, focus: str, tests: list[str]) -> None:
+    (tmp_path / "a_test.go").write_text(
+        "func TestMain(m *testing.M) {}\nfunc TestTaints(t *testing.T) {\nfunc helper(t *testing.T) {}\n"
+    )
+    (tmp_path / "b_test.go").write_text("func TestBinding(t *testing.T) {}\n")
+    (tmp_path / "b.go").write_text("func TestNone(t *testing.T) {}\n")
+    assert each_test_of(tmp_path, focus) == tests
