@@ -24,13 +24,20 @@ from mooring.plugins.dynamic_resources.note import ClaimsNote
 from mooring.plugins.dynamic_resources.plugin import DynamicResources
 from mooring.plugins.dynamic_resources.search.deadline import TimedOutError
 from mooring.testing.builders import make_pod, node_manifest
-from tests.plugins.harness import make
+from tests.plugins.harness import SetClock, make
 
 Manifest = dict[str, Any]
 DRIVER = "gpu.example.com"
 VERSION = "resource.k8s.io/v1"
 WITHIN = 0.25
 """Seconds of processor time in which an answer is wanted."""
+
+
+class ProcessorClock(SetClock):
+    """A clock that goes on with the processor time of this thread."""
+
+    def monotonic(self) -> float:
+        return self.seconds + time.thread_time()
 
 
 class Draft:
@@ -201,6 +208,64 @@ def everything(draft: Draft) -> None:
     draft.claim(*[asking() for _ in range(count - count // 2 + 1)], {"exactly": all_of_them})
 
 
+def large_alternatives(draft: Draft) -> None:
+    """Lists of alternatives, by which a claim could come to more devices than it can hold."""
+    groups, size = draft.random.randint(2, 4), draft.random.randint(17, 24)
+    for at in range(groups * size):
+        draft.device(attributes={"group": {"int": at % groups}, "serial": {"string": f"s{at}"}})
+    choices = [
+        {"name": f"s{at}", "deviceClassName": "gpu", "allocationMode": "ExactCount", "count": count}
+        for at, count in enumerate([*sorted(draft.random.sample(range(2, 9), 3), reverse=True), 1])
+    ]
+    requests = [{"firstAvailable": choices} for _ in range(size + 1)]
+    draft.claim(*requests, constraints=[{"matchAttribute": f"{DRIVER}/group"}])
+
+
+def unsure(draft: Draft) -> None:
+    """One device too few, before a request at which the search would end with an error."""
+    count = draft.random.randint(8, 28)
+    numbered(draft, count)
+    few = [asking() for _ in range(count + 1)]
+    fails = asking(selectors=[{"cel": {"expression": f'device.attributes["{DRIVER}"].none == 1'}}])
+    everything = {"exactly": {"deviceClassName": "gpu", "allocationMode": "All"}}
+    constraint = [{"matchAttribute": f"{DRIVER}/number"}]
+    last = draft.random.choice((fails, everything))
+    draft.claim(*few)
+    draft.claim(last, **({"constraints": constraint} if last is everything else {}))
+
+
+def counted_twice(draft: Draft) -> None:
+    """Partitions that take of several counters, each much of one and little of another."""
+    names = [f"n{at}" for at in range(draft.random.randint(2, 4))]
+    devices = [
+        {name: draft.random.choice((1, 20)) + draft.random.randint(0, 9) for name in names}
+        for _ in range(draft.random.randint(16, 48))
+    ]
+    wanted = draft.random.randint(4, 8)
+    weights = sorted(sum(device.values()) for device in devices)
+    each = sum(weights[:wanted]) // len(names) - draft.random.randint(0, 3)
+    counters = {name: {"value": f"{each}Gi"} for name in names}
+    draft.counters.append({"name": "gpu", "counters": counters})
+    for at, device in enumerate(devices):
+        amounts = {name: {"value": f"{amount}Gi"} for name, amount in device.items()}
+        taken = [{"counterSet": "gpu", "counters": amounts}]
+        draft.device(attributes={"number": {"int": at}}, consumesCounters=taken)
+    draft.claim(*[asking() for _ in range(wanted)])
+
+
+def packed(draft: Draft) -> None:
+    """Shares of different sizes, of which one too many is more than a third of a device."""
+    devices = draft.random.randint(3, 12)
+    for at in range(devices):
+        capacity = {"memory": {"value": "90Gi"}}
+        draft.device(attributes={"number": {"int": at}}, allowMultipleAllocations=True, capacity=capacity)
+    asked = [
+        asking(capacity={"requests": {"memory": f"{draft.random.randint(31, 44)}Gi"}})
+        for _ in range(2 * devices + 1)
+    ]
+    draft.claim(*asked)
+
+
 KINDS: dict[str, Callable[[Draft], None]] = {
     kind.__name__.replace("_", " "): kind
     for kind in (
@@ -214,6 +279,10 @@ KINDS: dict[str, Callable[[Draft], None]] = {
         tainted,
         shared,
         everything,
+        large_alternatives,
+        unsure,
+        counted_twice,
+        packed,
     )
 }
 
@@ -232,7 +301,8 @@ def answer_to(
 ) -> tuple[Status, list[list[tuple[str, str]]]]:
     """Return what Filter says of the node, and by claim the devices that it found, each with its choice."""
     view, state = draft.view(), CycleState()
-    plugin = make(DynamicResources, DynamicResourcesArgs(filter_timeout=timeout))
+    args = DynamicResourcesArgs(filter_timeout=timeout)
+    plugin = make(DynamicResources, args, clock=ProcessorClock())
     entries = [
         {"name": f"e{at}", "resourceClaimName": item["metadata"]["name"]}
         for at, item in enumerate(draft.claims)

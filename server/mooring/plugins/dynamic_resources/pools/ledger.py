@@ -7,7 +7,7 @@ Amounts are in billionths of a unit.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from mooring.framework import KubeVersion
@@ -24,6 +24,9 @@ _NOTHING: Counter[str] = Counter()
 _EVERY_SHARE_COUNTS_SINCE = KubeVersion(1, 37)
 
 PoolKey = PoolID | str
+
+HeldNow = tuple[tuple[tuple[int, int], ...], int, tuple[tuple[str, int], ...]]
+"""Of a device: by claim how often it has it for itself, the shares, and the capacity that these take."""
 
 
 @dataclass(frozen=True)
@@ -208,7 +211,7 @@ class Ledger:
         amounts = None if used is None else tuple(sorted(used.items()))
         return device in self.allocated.dedicated, device in self.allocated.shared, amounts
 
-    def held_now(self, device: DeviceID) -> Hashable:
+    def held_now(self, device: DeviceID) -> HeldNow:
         """Return the same of what this search takes."""
         holders, used = self._holders.get(device), self._used.get(device)
         return (
@@ -217,11 +220,15 @@ class Ledger:
             tuple(sorted(used.items())) if used and self._shares[device] else (),
         )
 
-    def all_held_now(self) -> Iterator[tuple[DeviceID, Hashable]]:
+    def all_held_now(self) -> Iterator[tuple[DeviceID, HeldNow]]:
         """Yield each device of which this search takes anything, with ``held_now``."""
         for device in {*self._holders, *self._shares}:
             if self._holders.get(device) or self._shares[device]:
                 yield device, self.held_now(device)
+
+    def taken_now(self) -> Iterator[DeviceID]:
+        """Yield each device that a claim of this search has for itself."""
+        return (device for device, holders in self._holders.items() if holders)
 
     def has_shares(self, device: DeviceID) -> bool:
         """Return whether some claim has a share of the device: before 1.37, one that takes capacity."""
@@ -251,6 +258,22 @@ class Ledger:
             return True
         return capacity.fits(candidate.device, choice.amounts, _NOTHING, self.rules)
 
+    def consumed(self, candidate: CandidateDevice, choice: DeviceChoice) -> Mapping[str, int]:
+        """Return what ``choice`` takes of each capacity of the device.
+
+        Raises:
+            CapacityError: The amount can't be reckoned with.
+        """
+        return capacity.consumed(candidate.device, choice.amounts, self.rules)
+
+    def capacity_left(self, candidate: CandidateDevice, name: str) -> int | None:
+        """Return what is left of a capacity of a device that is shared; None when it has none."""
+        held = candidate.device.capacity.get(name)
+        if held is None or not self.rules.shares:
+            return None
+        before, now = (some.get(candidate.id, _NOTHING) for some in (self.allocated.used, self._used))
+        return parse_quantity(held.value) - before[name] - now[name]
+
     def take(self, candidate: CandidateDevice, choice: DeviceChoice, claim: int) -> None:
         """Give the device, or a share of it, to the claim."""
         device = candidate.id
@@ -258,9 +281,7 @@ class Ledger:
             self._holders.setdefault(device, Counter())[claim] += 1
             return
         self._shares[device] += 1
-        self._used.setdefault(device, Counter()).update(
-            capacity.consumed(candidate.device, choice.amounts, self.rules)
-        )
+        self._used.setdefault(device, Counter()).update(self.consumed(candidate, choice))
 
     def give_back(self, candidate: CandidateDevice, choice: DeviceChoice, claim: int) -> None:
         """Undo ``take``."""
@@ -269,7 +290,7 @@ class Ledger:
             del self._holders[device][claim]
             return
         self._shares[device] -= 1
-        self._used[device].subtract(capacity.consumed(candidate.device, choice.amounts, self.rules))
+        self._used[device].subtract(self.consumed(candidate, choice))
 
     def counters_left(self, pool: DevicePool) -> dict[CounterID, int]:
         """Return what is left of each of the pool's counters."""

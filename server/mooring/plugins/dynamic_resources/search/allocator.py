@@ -26,14 +26,14 @@ from mooring.plugins.dynamic_resources.rules import (
     Rules,
 )
 from mooring.plugins.dynamic_resources.search.constraints import (
-    AllDifferent,
-    ConstraintCheck,
+    ConstraintChecks,
     Different,
     constraint_of,
     is_kept_away,
 )
 from mooring.plugins.dynamic_resources.search.likeness import Likeness
-from mooring.plugins.dynamic_resources.search.outlook import Demand, demands_of, fall_short, is_hopeless
+from mooring.plugins.dynamic_resources.search.outlook import Outlook
+from mooring.plugins.dynamic_resources.search.sayings import Sayings
 
 MAX_DEVICES = 32
 """The most devices that a claim can get."""
@@ -82,18 +82,21 @@ class DeviceSearch:
     check_time: Callable[[], None]
     rules: Rules
     selected: list[list[tuple[DeviceChoice, CandidateDevice]]] = field(init=False)
-    _constraints: list[list[ConstraintCheck]] = field(init=False)
+    _constraints: list[ConstraintChecks] = field(init=False)
     _usable: list[Found] = field(init=False)
     _matches: dict[tuple[int, int], bool] = field(init=False, default_factory=dict)
     _all_devices: dict[int, list[Found]] = field(init=False, default_factory=dict)
     _steps: int = field(init=False, default=0)
-    _demands: list[Demand] | None = field(init=False, default=None)
+    _foreseen: bool = field(init=False, default=False)
+    _outlook: Outlook | None = field(init=False, default=None)
+    _least: list[list[int]] = field(init=False, default_factory=list)
     _likeness: Likeness | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
         self.selected = [[] for _ in self.claims]
         self._constraints = [
-            [constraint_of(each, self.rules) for each in claim.constraints] for claim in self.claims
+            ConstraintChecks(constraint_of(each, self.rules) for each in claim.constraints)
+            for claim in self.claims
         ]
         self._usable = [
             (candidate, pool) for pool in self.pools if self._offers(pool) for candidate in pool.candidates
@@ -145,32 +148,40 @@ class DeviceSearch:
         return not pool.invalid and not ended
 
     def _foresee(self) -> None:
-        """Find what tells early that the search fails, unless a claim may run into an error on the way."""
-        self._demands = []
+        """Find what tells early that the search fails, where nothing but that is decided thereby."""
+        self._foreseen = True
         if self.rules.version < WHOLE_POOLS_SINCE and any(pool.invalid for pool in self.pools):
             return
-        for claim in self.claims:
+        said = Sayings(self._fulfils, self.ledger, self.rules)
+        outlook = Outlook([pool for pool in self.pools if self._offers(pool)], self.ledger)
+        for at, claim in enumerate(self.claims):
+            for number, request in enumerate(claim.requests):
+                unsure = self._may_fail(claim, request)
+                count = min(map(self._count, request.choices))
+                outlook.demand((at, number), request.choices, count, said.could_get, may_fail=unsure)
             most = sum(max(map(self._count, request.choices)) for request in claim.requests)
-            choices = [choice for request in claim.requests for choice in request.choices]
-            if most > MAX_DEVICES or (claim.constraints and any(choice.everything for choice in choices)):
+            if most > MAX_DEVICES and outlook.may_fail_in(at):
                 return
-        candidates = [candidate for candidate, _ in self._usable]
-        demands = demands_of([claim.requests for claim in self.claims], candidates, self._could_get)
-        if demands is None:
-            return
-        self._demands = demands
+        self._outlook = outlook
+        counts = [[min(map(self._count, each.choices)) for each in claim.requests] for claim in self.claims]
+        self._least = [[sum(some[at + 1 :]) for at in range(len(some))] for some in counts]
         in_any_order = not any(isinstance(each, Different) for some in self._constraints for each in some)
+        in_any_order &= not any(
+            self._may_fail(claim, each) for claim in self.claims for each in claim.requests
+        )
         if in_any_order and self.rules.version >= ALL_MEANS_ALL_SINCE:
-            self._likeness = Likeness(self.claims, candidates, self.ledger, self._could_get, self._fulfils)
+            candidates = [candidate for candidate, _ in self._usable]
+            self._likeness = Likeness(self.claims, candidates, self.ledger, said.of)
+
+    def _may_fail(self, claim: ClaimToAllocate, request: DeviceChoices) -> bool:
+        """Return whether the search may end at the request with an error, whatever selectors say."""
+        everything = any(choice.everything for choice in request.choices)
+        apart = self.rules.version >= CHOICES_APART_SINCE
+        return everything and (bool(claim.constraints) or not apart)
 
     def _count(self, choice: DeviceChoice) -> int:
         """Return how many devices the choice takes."""
         return len(self._all_devices.get(id(choice), ())) if choice.everything else choice.count
-
-    def _could_get(self, choice: DeviceChoice, candidate: CandidateDevice) -> bool:
-        """Return whether the device fits ``choice`` as long as it is not taken."""
-        fits = self._fulfils(choice, candidate) and self.ledger.would_have_room(candidate, choice)
-        return fits and not self.__is_kept_away(candidate, choice)
 
     def _prepared(self, request: DeviceChoices) -> Iterator[int]:
         """How many devices each choice needs; what "all" means is settled here.
@@ -206,22 +217,16 @@ class DeviceSearch:
                 return self._claim(claim + 1)
             except TooManyDevicesError:
                 return False
-        if self._demands is None:
+        if self._outlook is None:
             return self._choices(claim, number)
-        if is_hopeless(self._demands, (claim, number), self.ledger.in_use):
-            return False
-        likeness = self._likeness
-        if likeness is None:
-            return self._choices(claim, number)
-        state = likeness.state((claim, number), self._constraints[claim])
-        if likeness.has_failed(state):
-            return False
-        checks = [each for each in self._constraints[claim] if isinstance(each, AllDifferent)]
-        if fall_short(self._demands, (claim, number), self.ledger, self.pools, checks):
-            likeness.fails(state)
-            return False
-        found = self._choices(claim, number)
-        if not found:
+        likeness, state = self._likeness, None
+        if likeness is not None:
+            state = likeness.state((claim, number), self._constraints[claim])
+            if likeness.has_failed(state):
+                return False
+        hopeless = self._outlook.is_hopeless((claim, number), self._constraints)
+        found = not hopeless and self._choices(claim, number)
+        if not found and likeness is not None:
             likeness.fails(state)
         return found
 
@@ -232,6 +237,8 @@ class DeviceSearch:
             return self._devices(claim, number, request.choices[0], 0, 0)
         too_many: TooManyDevicesError | None = TooManyDevicesError("every alternative has too many devices")
         for choice in request.choices:
+            if self._leaves_too_few(claim, number, choice):
+                continue
             try:
                 if self._devices(claim, number, choice, 0, 0):
                     return True
@@ -242,11 +249,22 @@ class DeviceSearch:
             raise too_many
         return False
 
+    def _leaves_too_few(self, claim: int, number: int, choice: DeviceChoice) -> bool:
+        """Return whether the claim could not hold what the requests after this one need at least.
+
+        Then the choice leads nowhere. Another one takes less, and comes to an end that has devices enough, or
+        to one that has not: never to more devices than a claim can hold.
+        """
+        if self._outlook is None:
+            return False
+        devices = len(self.selected[claim]) + self._count(choice) + self._least[claim][number]
+        return devices > MAX_DEVICES
+
     def _devices(self, claim: int, number: int, choice: DeviceChoice, count: int, start: int) -> bool:
         """Find the rest of the devices of ``choice``, which has ``count``, from the position ``start`` on."""
         self.check_time()
         self._steps += 1
-        if self._steps > _STEPS_WITHOUT_OUTLOOK and self._demands is None:
+        if self._steps > _STEPS_WITHOUT_OUTLOOK and not self._foreseen:
             raise _ManyStepsError
         everything = self._all_devices.get(id(choice)) if choice.everything else None
         wanted = choice.count if everything is None else len(everything)
@@ -331,9 +349,6 @@ class DeviceSearch:
             ) and (not candidate.slice.spec.per_device_node_selection or self.reaches(candidate))
         return known
 
-    def __is_kept_away(self, candidate: CandidateDevice, choice: DeviceChoice) -> bool:
-        return self.rules.taints and is_kept_away(candidate.device, choice)
-
     def _take(self, claim: int, choice: DeviceChoice, found: Found) -> bool:
         candidate, pool = found
         if not self._is_free(claim, choice, candidate):
@@ -353,9 +368,9 @@ class DeviceSearch:
 
     def _is_acceptable(self, claim: int, choice: DeviceChoice, candidate: CandidateDevice) -> bool:
         """Return whether taints, constraints and capacity allow the device; if so the constraints have it."""
-        if self.__is_kept_away(candidate, choice):
+        if self.rules.taints and is_kept_away(candidate.device, choice):
             return False
-        if not self._constrain(claim, choice, candidate):
+        if not self._constraints[claim].add(choice, candidate):
             if choice.everything:
                 raise AllocationError(
                     f"claim {self.claims[claim].key}: a constraint keeps {'/'.join(candidate.id)} out, "
@@ -364,14 +379,14 @@ class DeviceSearch:
             return False
         if self.ledger.has_room(candidate, choice):
             return True
-        self._unconstrain(claim, choice, candidate)
+        self._constraints[claim].give_back(choice, candidate)
         return False
 
     def _give_back(self, claim: int, choice: DeviceChoice, found: Found) -> None:
         candidate, pool = found
         self.selected[claim].pop()
         self.ledger.give_back(candidate, choice, claim)
-        self._unconstrain(claim, choice, candidate)
+        self._constraints[claim].give_back(choice, candidate)
         if self._counts(candidate):
             self.ledger.uncount(candidate, pool)
 
@@ -380,18 +395,3 @@ class DeviceSearch:
         if not candidate.device.consumes_counters:
             return False
         return not (candidate.shared and self.ledger.has_shares(candidate.id))
-
-    def _constrain(self, claim: int, choice: DeviceChoice, candidate: CandidateDevice) -> bool:
-        """Return whether every constraint takes the device; if not, none of them has it."""
-        added: list[ConstraintCheck] = []
-        for constraint in self._constraints[claim]:
-            if not constraint.add(choice, candidate):
-                for earlier in reversed(added):
-                    earlier.remove(choice, candidate)
-                return False
-            added.append(constraint)
-        return True
-
-    def _unconstrain(self, claim: int, choice: DeviceChoice, candidate: CandidateDevice) -> None:
-        for constraint in reversed(self._constraints[claim]):
-            constraint.remove(choice, candidate)

@@ -64,6 +64,15 @@ class Alike:
     def state(self) -> Hashable:
         return hashable(self._value) if self._count else None
 
+    def concerns(self, request: str) -> bool:
+        """Return whether all devices of the request ``request`` have to be alike."""
+        return not self.requests or request in self.requests
+
+    def would_take(self, candidate: CandidateDevice) -> bytes | None:
+        """Return the device's value, encoded, if the selected devices have the same; None otherwise."""
+        value = attribute_of(self.attribute, candidate)
+        return None if value is None or (self._count and value != self._value) else hashable(value)
+
 
 @dataclass(slots=True)
 class Different:
@@ -128,10 +137,28 @@ class AllDifferent:
         """Return whether all devices of the request ``request`` have to differ."""
         return not self.requests or request in self.requests
 
-    def is_new(self, candidate: CandidateDevice) -> bytes | None:
+    def would_take(self, candidate: CandidateDevice) -> bytes | None:
         """Return the device's value, encoded, if no selected device has it; None otherwise."""
         value = attribute_of(self.attribute, candidate)
         return None if value is None or value in self._values else hashable(value)
+
+
+class ConstraintChecks(list[ConstraintCheck]):
+    """Those of one claim."""
+
+    def add(self, choice: DeviceChoice, candidate: CandidateDevice) -> bool:
+        """Return whether each of them takes the device; if not, none of them has it."""
+        for at, check in enumerate(self):
+            if not check.add(choice, candidate):
+                for earlier in reversed(self[:at]):
+                    earlier.remove(choice, candidate)
+                return False
+        return True
+
+    def give_back(self, choice: DeviceChoice, candidate: CandidateDevice) -> None:
+        """Undo ``add``."""
+        for check in reversed(self):
+            check.remove(choice, candidate)
 
 
 def constraint_of(declared: DeviceConstraint, rules: Rules) -> ConstraintCheck:

@@ -1,8 +1,7 @@
 """Which devices are alike for one search, so that what failed with one is not tried with the next.
 
-kube-scheduler has no such step. It is taken only where it can change no answer: where no selector and no
-amount fails on any device, no claim can run into an error on the way, and the order in which the devices of a
-request are taken doesn't matter.
+kube-scheduler has no such step. It is taken only where it can change no answer: where the order in which the
+devices of a request are taken doesn't matter.
 """
 
 from __future__ import annotations
@@ -26,8 +25,7 @@ class Likeness:
         claims: What the search is for.
         candidates: The devices.
         ledger: What is taken of them.
-        could_get: Whether a device fits a choice as long as it is not taken.
-        fits: Whether it fulfils the choice's selectors.
+        said: What is said of a device for a choice, as long as it is not taken.
     """
 
     def __init__(
@@ -35,8 +33,7 @@ class Likeness:
         claims: Sequence[ClaimToAllocate],
         candidates: Iterable[CandidateDevice],
         ledger: Ledger,
-        could_get: Callable[[DeviceChoice, CandidateDevice], bool],
-        fits: Callable[[DeviceChoice, CandidateDevice], bool],
+        said: Callable[[DeviceChoice, CandidateDevice], Hashable],
     ) -> None:
         self._ledger = ledger
         choices = [choice for claim in claims for request in claim.requests for choice in request.choices]
@@ -46,13 +43,13 @@ class Likeness:
         self._numbers: dict[DeviceID, int] = {}
         for candidate in candidates:
             device = candidate.device
-            said = [(fits(choice, candidate), could_get(choice, candidate)) for choice in choices]
             values = [hashable(attribute_of(name, candidate)) for name in sorted(names)]
             key = (
                 candidate.id.pool,
                 candidate.id.driver,
                 candidate.shared,
-                hashable(said, device.capacity, device.consumes_counters, device.allow_multiple_allocations),
+                tuple([said(choice, candidate) for choice in choices]),
+                hashable(device.capacity, device.consumes_counters, device.allow_multiple_allocations),
                 tuple(values),
                 ledger.held_before(candidate.id),
             )
@@ -66,7 +63,7 @@ class Likeness:
     def state(self, place: Hashable, constraints: Iterable[ConstraintCheck]) -> Hashable:
         """Return a value that is equal where the requests from ``place`` on find as much."""
         taken = [(self._numbers[device], held) for device, held in self._ledger.all_held_now()]
-        taken.sort(key=repr)
+        taken.sort()
         return place, tuple(taken), tuple([each.state() for each in constraints])
 
     def has_failed(self, state: Hashable, start: int = 0) -> bool:
