@@ -107,6 +107,23 @@ def test_what_comes_after_a_number(after: int, limit: int, expected: list[str], 
 
 
 @pytest.mark.parametrize(
+    ("after", "before", "expected", "looked"),
+    [
+        pytest.param(1, 4, ["b", "c"], 3, id="between"),
+        pytest.param(2, 3, [], 2, id="nothing between"),
+        pytest.param(3, 2, [], 3, id="the other way round"),
+        pytest.param(0, 0, [], 0, id="before the first"),
+    ],
+)
+def test_what_comes_between_two_numbers(after: int, before: int, expected: list[str], looked: int) -> None:
+    journal = DecisionJournal()
+    for entry in (record("a"), batch("b", "c"), record("d")):
+        journal.add(entry)
+    found, at, missed = journal.after(after, 100, before=before)
+    assert ([one.name for _, one in found], at, missed) == (expected, looked, 0)
+
+
+@pytest.mark.parametrize(
     ("limit", "before", "expected"),
     [
         pytest.param(100, None, ["a", "b", "c", "d"], id="all"),

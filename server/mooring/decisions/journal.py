@@ -173,7 +173,7 @@ class DecisionJournal:
         for first, entry in chain.from_iterable(run.after(seq) for run in runs):
             for number, record in _numbered(first, entry, where):
                 if before is not None and number >= before:
-                    return Passage(found, before - 1, missed)
+                    return Passage(found, max(seq, before - 1), missed)
                 if number > seq:
                     found.append((number, record))
                     if len(found) == limit:
