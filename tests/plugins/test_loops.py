@@ -15,6 +15,7 @@ from mooring.plugins import domain_totals, loops
 from mooring.plugins.loops import FEWEST_CALLS, FEWEST_NODES, compile_ahead, loop, wait_for_compiler
 from mooring.plugins.node_resources_balanced_allocation.plugin import NodeResourcesBalancedAllocation
 from mooring.plugins.node_resources_fit.plugin import NodeResourcesFit
+from mooring.plugins.resource_totals import TotalsRating
 from mooring.testing import make_pod
 from tests.plugins.harness import make
 
@@ -80,6 +81,51 @@ def test_answers_are_those_of_numpy(
         np.testing.assert_array_equal(looped, answers())
         patch.setattr(loops.Loop, "over", lambda _loop, _nodes: None)
         np.testing.assert_array_equal(looped, answers())
+
+
+@settings(max_examples=40)
+@given(
+    st.integers(0, 2**32),
+    SIZES,
+    st.integers(1, 5000),
+    st.booleans(),
+    st.sampled_from((1, 7)),
+)
+def test_one_pass_over_rows_puts_what_the_plugins_add(
+    seed: int, cpu: int, asked: int, lacking: bool, step: int
+) -> None:
+    view = nodes(seed, cpu, 2**40, lacking=lacking, step=step)
+    pod = make_pod(requests={"cpu": f"{asked}m", "memory": asked * 2**20})
+    rated = [make(NodeResourcesFit).rating(pod), make(NodeResourcesBalancedAllocation).rating(pod)]
+    base, before = np.random.default_rng(seed).integers(REJECTED, 100, (2, FEWEST_NODES), np.int32)
+    added = base.take(view.rows)
+    for rating in rated:
+        rating(view, 3, added)
+    expected = before.copy()
+    expected[view.rows] = added
+    together = TotalsRating.of([(rating, 3) for rating in rated])
+    assert together is not None
+    wait_for_compiler()
+    for _ in range(FEWEST_CALLS):
+        together.put(view.table, view.at, base, before.copy())
+    wait_for_compiler()
+    put = before.copy()
+    crossed = together.put(view.table, view.at, base, put)
+    if crossed is None:
+        np.testing.assert_array_equal(put, before)
+    else:
+        np.testing.assert_array_equal(put, expected)
+        assert crossed == ((put == REJECTED) != (before == REJECTED)).any()
+    assert (crossed is not None) or lacking or cpu > 2**50
+
+
+def test_other_scores_are_not_put_together() -> None:
+    pod = make_pod(requests={"cpu": "1", "memory": "1Gi"})
+    nothing = make_pod(requests={"cpu": "0", "memory": "0"})
+    fit, balanced = make(NodeResourcesFit), make(NodeResourcesBalancedAllocation)
+    assert TotalsRating.of([(balanced.rating(pod), 1), (fit.rating(pod), 1)]) is None
+    assert TotalsRating.of([(fit.rating(pod), 1)]) is None
+    assert TotalsRating.of([(fit.rating(nothing), 1), (balanced.rating(nothing), 1)]) is None
 
 
 def test_a_numba_that_is_of_no_use_is_not_needed(monkeypatch: pytest.MonkeyPatch) -> None:

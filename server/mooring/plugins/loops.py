@@ -8,10 +8,11 @@ ended, and for amounts that floats don't hold exactly.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from importlib import import_module
 from importlib.util import find_spec
+from types import FunctionType
 from typing import Any, Generic, TypeVar
 from weakref import WeakSet
 
@@ -34,18 +35,24 @@ _loops: WeakSet[Loop[Any]] = WeakSet()
 class Loop(Generic[T]):
     """A function that numba may compile. It rounds as numpy does, and other threads run meanwhile.
 
+    It may call other loops, which are globals where it is defined.
+
     Decisions don't wait for the compiler: for kube-scheduler a second is too long. Safe from any thread.
 
     Args:
-        types: Those of its arguments, as numba spells them.
+        types: Those of its arguments, as numba spells them; each of them, where there are several.
     """
 
-    def __init__(self, types: str, function: Callable[..., T]) -> None:
+    def __init__(self, types: Sequence[str], function: Callable[..., T]) -> None:
         self._types = types
         self._function = function
         self._calls = 0
         self._compiled: Callable[..., T] | None = None
-        self._compiling: Future[None] | None = None
+        self._compiling: Future[object] | None = None
+
+    def __call__(self, *args: Any) -> T:
+        """Run it as it is written; a compiled loop that calls it runs it compiled."""
+        return self._function(*args)
 
     def over(self, nodes: NodeView) -> Callable[..., T] | None:
         """Return the function once it is compiled; None without numba and without ``nodes``.
@@ -71,22 +78,34 @@ class Loop(Generic[T]):
         """Have it compiled in the compiler's thread, unless that was asked for before."""
         if self._compiling is None:
             # Two threads may come here at once; then it is compiled twice.
-            self._compiling = _compiler.submit(self._compile)
+            self._compiling = _compiler.submit(self.compile)
 
-    def _compile(self) -> None:
-        if find_spec("numba") is None:
-            return
+    def compile(self) -> Callable[..., T] | None:
+        """Compile it in this thread, unless it is, and return it; None where numba can't be used."""
+        if self._compiled is not None or find_spec("numba") is None:
+            return self._compiled
         try:
             numba: Any = import_module("numba")
         except ImportError as error:
             log.warning("numba can't be used, so numpy is: %s", error)
-            return
-        compiled = numba.njit(self._function, nogil=True, error_model="numpy")
-        compiled.compile(self._types)
+            return None
+        compiled = numba.njit(self._with_loops(), nogil=True, error_model="numpy")
+        for types in self._types:
+            compiled.compile(types)
         self._compiled = compiled
+        return self._compiled
+
+    def _with_loops(self) -> Callable[..., T]:
+        """Return the function with the compiled form of each loop that it calls."""
+        function = self._function
+        if not isinstance(function, FunctionType):
+            return function
+        code, known = function.__code__, function.__globals__
+        called = {name: known[name].compile() for name in code.co_names if isinstance(known.get(name), Loop)}
+        return FunctionType(code, known | called, function.__name__) if called else function
 
 
-def loop(types: str) -> Callable[[Callable[..., T]], Loop[T]]:
+def loop(*types: str) -> Callable[[Callable[..., T]], Loop[T]]:
     """Make the function below a ``Loop`` over arguments of these types."""
 
     def made(function: Callable[..., T]) -> Loop[T]:

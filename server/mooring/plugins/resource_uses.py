@@ -13,9 +13,11 @@ import numpy as np
 
 from mooring.framework import Bools, Int32s, Int64s, NodeView
 from mooring.framework.deadline import timely
+from mooring.framework.internal import NodeRating
 from mooring.framework.node_table import CPU_ROW, EPHEMERAL_STORAGE_ROW, MEMORY_ROW, PODS_ROW
 from mooring.framework.quantity import MAX_INT64, millis, units
 from mooring.framework.resources import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, is_scalar_resource
+from mooring.plugins.loops import Loop
 
 Requests = tuple[tuple[str, int], ...]
 """What the pod asks of each listed resource, in the list's order: CPU in thousandths, others in units."""
@@ -61,6 +63,33 @@ class ResourceUse:
     capacity: Int64s
     used: Int64s
     wanted: Int64s
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceRating:
+    """A ``NodeRating`` in one compiled pass where that can be, and otherwise with numpy.
+
+    Attributes:
+        loop: The pass. It takes ``COLUMNS_AND_PLACES``, ``asked``, the weight and the totals, and returns
+            False when a node lacks one of the resources, or an amount is too large; then nothing is done.
+        asked: int64[., .] each, what it has to know of the pod; None when other resources count than those
+            that each node has.
+        plain: The same with numpy.
+    """
+
+    loop: Loop[bool]
+    asked: tuple[Int64s, ...] | None
+    plain: NodeRating
+
+    def __call__(self, nodes: NodeView, weight: int, totals: Int32s) -> None:
+        """Add the scores of ``nodes``, as a ``NodeRating`` does."""
+        if not self.compiled(nodes, weight, totals):
+            self.plain(nodes, weight, totals)
+
+    def compiled(self, nodes: NodeView, weight: int, totals: Int32s) -> bool:
+        """Do the same in one pass; return whether that could be, and otherwise do nothing."""
+        add = None if self.asked is None else self.loop.over(nodes)
+        return add is not None and add(*columns_and_places(nodes), *(self.asked or ()), weight, totals)
 
 
 def listed_requests(amounts: Mapping[str, int], names: Iterable[str]) -> Requests:
@@ -115,6 +144,12 @@ def counted_requests(requests: Requests) -> Iterator[tuple[int, str, int]]:
 
 def columns_and_places(nodes: NodeView) -> tuple[Columns, Places]:
     """Return what a ``Loop`` needs to know of ``nodes``."""
-    table, at = nodes.table, nodes.at
-    places = (at.start, _NO_ROWS) if isinstance(at, slice) else (0, at)
-    return (table.allocatable, table.requested, table.non_zero_requested), places
+    table = nodes.table
+    return (table.allocatable, table.requested, table.non_zero_requested), places_of(nodes.at)[1]
+
+
+def places_of(at: Int32s | slice) -> tuple[int, Places]:
+    """Return how many rows ``at`` are, and where."""
+    if isinstance(at, slice):
+        return at.stop - at.start, (at.start, _NO_ROWS)
+    return len(at), (0, at)

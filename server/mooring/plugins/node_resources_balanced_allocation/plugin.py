@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -38,7 +38,7 @@ from mooring.plugins.resource_uses import (
     Columns,
     Places,
     Requests,
-    columns_and_places,
+    ResourceRating,
     counted_requests,
     listed_requests,
     resource_uses,
@@ -97,40 +97,32 @@ class NodeResourcesBalancedAllocation(
         requests = self._listed(pod)
         if not any(amount for _, amount in requests):
             return lambda _nodes, _weight, _totals: None
-        compiled = self._compiled(requests)
-
-        def rate(nodes: NodeView, weight: int, totals: Int32s) -> None:
-            if not compiled(nodes, weight, totals):
-                add_scores(self._scores(requests, nodes), np.zeros(len(nodes), np.bool_), weight, totals)
-
-        return rate
+        return self._rating(requests)
 
     def _rated(self, requests: Requests, nodes: NodeView) -> Int64s:
         totals: Int32s = np.zeros(len(nodes), np.int32)
         if any(amount for _, amount in requests):
             seen = self._devices.among(requests, nodes)
-            if seen is not nodes or not self._compiled(requests)(nodes, 1, totals):
+            if seen is not nodes or not self._rating(requests).compiled(nodes, 1, totals):
                 return self._scores(requests, seen)
         return totals.astype(np.int64)
 
-    def _compiled(self, requests: Requests) -> Callable[[NodeView, int, Int32s], bool]:
-        """Return a ``NodeRating`` in one pass, which says whether it could, and otherwise does nothing.
+    def _rating(self, requests: Requests) -> ResourceRating:
+        def rate(nodes: NodeView, weight: int, totals: Int32s) -> None:
+            add_scores(self._scores(requests, nodes), np.zeros(len(nodes), np.bool_), weight, totals)
 
-        It can't where no loop is compiled, other than two resources count or others than those that each node
-        has, or an amount is too large.
+        return ResourceRating(add_improvements, self._asked(requests), rate)
+
+    def _asked(self, requests: Requests) -> tuple[Int64s] | None:
+        """Return what ``add_improvements`` takes; None where that isn't what is scored, other than two
+        resources count, or others than those that each node has.
         """
         asked: list[int] = []
         for _, name, request in counted_requests(requests):
             asked += FIXED_ROWS.get(name, -1), request
         if not self._improves or len(asked) != 4 or -1 in asked[::2]:
-            return lambda _nodes, _weight, _totals: False
-        both = np.array(asked, np.int64).reshape(2, 2)
-
-        def rate(nodes: NodeView, weight: int, totals: Int32s) -> bool:
-            add = add_improvements.over(nodes)
-            return add is not None and add(*columns_and_places(nodes), both, weight, totals)
-
-        return rate
+            return None
+        return (np.array(asked, np.int64).reshape(2, 2),)
 
     def _scores(self, requests: Requests, nodes: NodeView) -> Int64s:
         uses = list(resource_uses(requests, nodes, non_zero=False))

@@ -46,10 +46,11 @@ from mooring.plugins.node_resources_fit.filtering import checked_requests, count
 from mooring.plugins.node_resources_fit.hints import events
 from mooring.plugins.node_resources_fit.placements import RequestedTogether, placement_scores
 from mooring.plugins.node_resources_fit.scoring import (
-    compiled_scorer_of,
+    add_free_shares,
+    asked_shares,
     scorer_of,
 )
-from mooring.plugins.resource_uses import Requests, listed_requests
+from mooring.plugins.resource_uses import Requests, ResourceRating, listed_requests
 
 _UNRESOLVABLE_SINCE = KubeVersion(1, 34)
 """Before, a node too small for the pod even when empty counted as one where preemption may help."""
@@ -79,7 +80,6 @@ class NodeResourcesFit(
     def __init__(self, args: NodeResourcesFitArgs, handle: Handle) -> None:
         super().__init__(args, handle)
         self._scorer = scorer_of(args.scoring_strategy)
-        self._compiled = compiled_scorer_of(args.scoring_strategy)
         self._rules = replace(ResourceRules.of(handle.gates), resizing=False)
         self._scored_rules = replace(self._rules, pod_level=False)
         self._resolvable = handle.kube_version < _UNRESOLVABLE_SINCE
@@ -126,13 +126,7 @@ class NodeResourcesFit(
 
     def rating(self, pod: Pod) -> NodeRating:
         requests, checked = self._requests_to_score(pod), ((PODS, 1), *self._requests_to_check(pod))
-        compiled = self._compiled(requests, checked)
-
-        def rate(nodes: NodeView, weight: int, totals: Int32s) -> None:
-            if not compiled(nodes, weight, totals):
-                add_scores(self._scorer(requests, nodes), lacking(checked, nodes), weight, totals)
-
-        return rate
+        return self._rating(requests, checked)
 
     def score_placements(
         self, state: CycleState, group: PodGroupInfo, found: Sequence[PodGroupAssignments]
@@ -143,9 +137,16 @@ class NodeResourcesFit(
     def _scored(self, requests: Requests, nodes: NodeView) -> Int64s:
         seen = self._devices.among(requests, nodes)
         totals: Int32s = np.zeros(len(nodes), np.int32)
-        if seen is nodes and self._compiled(requests, ())(nodes, 1, totals):
+        if seen is nodes and self._rating(requests, ()).compiled(nodes, 1, totals):
             return totals.astype(np.int64)
         return self._scorer(requests, seen)
+
+    def _rating(self, requests: Requests, checked: Requests) -> ResourceRating:
+        def rate(nodes: NodeView, weight: int, totals: Int32s) -> None:
+            add_scores(self._scorer(requests, nodes), lacking(checked, nodes), weight, totals)
+
+        asked = asked_shares(self.args.scoring_strategy, requests, checked)
+        return ResourceRating(add_free_shares, asked, rate)
 
     def _requests_to_check(self, pod: Pod) -> Requests:
         """Return the requests to check; a pod without a node counts as if it were not being resized."""

@@ -30,20 +30,12 @@ from mooring.plugins.resource_uses import (
     Places,
     Requests,
     ResourceUse,
-    columns_and_places,
     counted_requests,
     resource_uses,
 )
 
 Scorer = Callable[[Requests, NodeView], Int64s]
 """int64[K]: the scores, 0..100, of the nodes for a pod with these requests."""
-
-CompiledScorer = Callable[[Requests, Requests], Callable[[NodeView, int, Int32s], bool]]
-"""Given what a pod requests, and what of it nodes must have, it returns what rates nodes in one pass.
-
-That is a ``NodeRating`` which says whether it could, and otherwise does nothing: no loop is compiled, other
-resources count than those that each node has, or an amount is too large.
-"""
 
 
 def scorer_of(strategy: ScoringStrategy) -> Scorer:
@@ -60,31 +52,25 @@ def scorer_of(strategy: ScoringStrategy) -> Scorer:
     return lambda requests, nodes: _rounded_mean(weights, requests, nodes, curve)
 
 
-def compiled_scorer_of(strategy: ScoringStrategy) -> CompiledScorer:
-    """Return the strategy as a compiled loop, which only the default one has."""
-    if strategy.type is ScoringStrategyType.LEAST_ALLOCATED:
-        return partial(_free_shares, [resource.weight for resource in strategy.resources])
-    return lambda _scored, _checked: lambda _nodes, _weight, _totals: False
+def asked_shares(
+    strategy: ScoringStrategy, scored: Requests, checked: Requests
+) -> tuple[Int64s, Int64s] | None:
+    """Return what ``add_free_shares`` takes of a pod: what it requests, and what of it nodes must have.
 
-
-def _free_shares(
-    weights: Sequence[int], scored: Requests, checked: Requests
-) -> Callable[[NodeView, int, Int32s], bool]:
+    None where that loop doesn't score so, or other resources count than those that each node has.
+    """
+    if strategy.type is not ScoringStrategyType.LEAST_ALLOCATED:
+        return None
     parts: list[int] = []
     for position, name, request in counted_requests(scored):
-        parts += FIXED_ROWS.get(name, -1), NON_ZERO_ROWS.get(name, -1), request, weights[position]
+        weight = strategy.resources[position].weight
+        parts += FIXED_ROWS.get(name, -1), NON_ZERO_ROWS.get(name, -1), request, weight
     lacking: list[int] = []
     for name, request in checked:
         lacking += FIXED_ROWS.get(name, -1), request
     if -1 in parts[::4] or -1 in lacking[::2]:
-        return lambda _nodes, _weight, _totals: False
-    asked = np.array(parts, np.int64).reshape(-1, 4), np.array(lacking, np.int64).reshape(-1, 2)
-
-    def rate(nodes: NodeView, weight: int, totals: Int32s) -> bool:
-        add = add_free_shares.over(nodes)
-        return add is not None and add(*columns_and_places(nodes), *asked, weight, totals)
-
-    return rate
+        return None
+    return np.array(parts, np.int64).reshape(-1, 4), np.array(lacking, np.int64).reshape(-1, 2)
 
 
 def score_curve(shape: Sequence[UtilizationShapePoint]) -> Int64s:

@@ -17,7 +17,7 @@ from mooring.runtime.cache.outcome import Bypass, NotCachedError
 from mooring.runtime.cache.ranking import OUT, Ranking
 from mooring.runtime.cache.rejections import Rejections
 from mooring.runtime.cache.resource_scores import UNKNOWN, ResourceScores
-from mooring.runtime.cache.selected import Selected, best
+from mooring.runtime.cache.selected import Selected, best, best_of_rows
 from mooring.runtime.cache.static_scores import StaticScores
 from mooring.runtime.cycle.plugin_calls import PluginCalls
 from mooring.runtime.cycle.sampling import search
@@ -131,8 +131,7 @@ class CachedEvaluation:
         if ranking is None:
             if not self._led:
                 self._led = True
-                feasible, evaluated = self._feasible, static.evaluated
-                return best(self._totals, seed, uid, feasible=feasible, evaluated=evaluated)
+                return best_of_rows(self._totals, seed, uid, static.evaluated)
             ranking = self._ranked()
         row = ranking.leader(choose(seed, uid, ranking.ties))
         total = ranking.top if self._feasible > 1 else 0
@@ -335,29 +334,23 @@ class CachedEvaluation:
     def _rate_all(self, calls: Calls) -> None:
         """Rate all rows in one step."""
         static = self.static
-        totals = static.open.take(static.base)
-        self._resources.rate(static.open, totals, calls())
+        totals = np.full(len(static.base), OUT, np.int32)
+        self._resources.put_totals(static.open, static.base, totals, calls())
         self._add_up(totals)
 
     def _add_up(self, totals: Int32s) -> None:
-        """Take in ``totals`` (int32[K], of the open rows), which lack what is scaled by the nodes that are
-        feasible.
-        """
-        static, at = self.static, self.static.open.at
+        """Take in ``totals`` (int32[capacity]), which lack what is scaled by the nodes that are feasible."""
+        static = self.static
         self._feasible = _count(totals)
         self._base = static.base
         if static.scaled and self._dynamic is None:
-            fits = totals != OUT
-            feasible = at if self._feasible == len(totals) else static.open.rows[fits]
+            all_are = self._feasible == len(totals)
+            feasible = slice(None) if all_are else np.flatnonzero(totals != OUT).astype(np.int32)
             scaled = static.scaled_scores(feasible)
             self._base = static.base.copy()
             self._base[feasible] += scaled
-            totals[fits] += scaled
-        if len(totals) == len(static.base):
-            self._totals = totals
-        else:
-            self._totals = np.full(len(static.base), OUT, np.int32)
-            self._totals[at] = totals
+            totals[feasible] += scaled
+        self._totals = totals
         self._ranking, self._led = None, False
 
     def _ranked(self) -> Ranking:
@@ -405,24 +398,22 @@ class CachedEvaluation:
 
     def _rate_again(self, rows: Int32s, calls: Calls) -> None:
         """Rate all of ``rows`` in one step; the ranking is built again once it is worth it."""
-        if len(rows) > len(self.static.open.rows) // _ROWS_TO_GATHER:
-            self._rate_all(calls)
-            return
-        before, totals = self._totals.take(rows), self._base.take(rows)
-        self._resources.rate(NodeView(self.cluster.snapshot, rows), totals, calls())
-        self._totals[rows] = totals
+        every, base, totals = self.static.open, self._base, self._totals
+        few = len(rows) <= len(every) // _ROWS_TO_GATHER
+        crossed = self._resources.put_at_once(rows if few else every.at, base, totals)
+        if crossed is None:
+            nodes = NodeView(self.cluster.snapshot, rows) if few else every
+            crossed = self._resources.put_totals(nodes, base, totals, calls())
         self._ranking, self._led = None, False
-        if (_has_out(before) or _has_out(totals)) and ((before == OUT) != (totals == OUT)).any():
+        if crossed:
             self._feasible = _count(self._totals)
             self._crossed()
 
     def _crossed(self) -> None:
         """Take in that other rows are feasible than before; also as many, when one took another's place."""
-        if self.static.scaled and self._dynamic is None:
-            at = self.static.open.at
-            totals = self._totals[at]
-            without = totals - self._base[at] + self.static.base[at]
-            self._add_up(np.where(totals == OUT, np.int32(OUT), without))
+        static, totals = self.static, self._totals
+        if static.scaled and self._dynamic is None:
+            self._add_up(np.where(totals == OUT, np.int32(OUT), totals - self._base + static.base))
 
 
 def _has_out(totals: Int32s) -> bool:

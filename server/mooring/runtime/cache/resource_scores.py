@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import msgspec
@@ -20,6 +20,7 @@ from mooring.framework import (
 )
 from mooring.framework.internal import NodeRater, NodeRating
 from mooring.framework.state import ClusterState
+from mooring.plugins.resource_totals import TotalsRating
 from mooring.runtime.cache.change_tracker import ChangeTracker
 from mooring.runtime.cache.ranking import OUT
 from mooring.runtime.cache.static_scores import acts_later, normalizes_itself
@@ -122,7 +123,8 @@ class ResourceScores:
         self._pod = pod
         self._tracker = tracker
         self._generation = -1
-        self._ratings: dict[str, NodeRating] = {}
+        self._ratings: Sequence[tuple[Rater, NodeRating]] | None = None
+        self._totals_rating: TotalsRating | None = None
         self.values: Int32s = _NONE
 
     @property
@@ -197,22 +199,45 @@ class ResourceScores:
 
         They are ``OUT`` where a node is rejected, or was before. What changes meanwhile is looked at again.
         """
-        for at in range(0, len(nodes), _PIECE):
-            whole = len(nodes) <= _PIECE
-            piece = nodes if whole else nodes.subset(nodes.rows[at : at + _PIECE])
-            some = totals if whole else totals[at : at + _PIECE]
+        at = 0
+        for piece in _pieces(nodes):
+            some = totals[at : (at := at + len(piece))]
             if self._plugins.raters:
                 with calls.point("Score"):
-                    for rater in self._plugins.raters:
-                        calls.call(rater.name, "Score", self._rate, rater, piece, some)
+                    for rater, rating in self._rate_by():
+                        calls.call(rater.name, "Score", rating, piece, rater.weight, some)
             else:
                 self._evaluate(piece.rows, some, calls, cluster or self._cluster)
 
-    def _rate(self, rater: Rater, nodes: NodeView, totals: Int32s) -> None:
-        rating = self._ratings.get(rater.name)
-        if rating is None:
-            rating = self._ratings[rater.name] = rater.plugin.rating(self._pod)
-        rating(nodes, rater.weight, totals)
+    def put_totals(self, nodes: NodeView, base: Int32s, totals: Int32s, calls: PluginCalls) -> bool:
+        """Write the ``totals`` of ``nodes``: their ``base`` and these scores, as ``rate`` adds them.
+
+        Both are int32[capacity]. Return whether any of them is feasible that was not, or the other way round.
+        """
+        with calls.point("Score"):
+            crossed = self.put_at_once(nodes.at, base, totals)
+            if crossed is not None:
+                for rater in self._plugins.raters:
+                    calls.pass_over(rater.name, "Score", 1)
+                return crossed
+        before, found = nodes.take(totals), nodes.take(base)
+        self.rate(nodes, found, calls)
+        totals[nodes.at] = found
+        return bool(((before == OUT) != (found == OUT)).any())
+
+    def put_at_once(self, at: Int32s | slice, base: Int32s, totals: Int32s) -> bool | None:
+        """``put_totals`` in one pass over the rows ``at``, which calls no plugin; None when that can't be."""
+        if self._ratings is None:
+            self._rate_by()
+        rating = self._totals_rating
+        return None if rating is None else rating.put(self._cluster.snapshot.nodes, at, base, totals)
+
+    def _rate_by(self) -> Sequence[tuple[Rater, NodeRating]]:
+        """Find out once what plugins have to know of the pod."""
+        if self._ratings is None:
+            self._ratings = [(rater, rater.plugin.rating(self._pod)) for rater in self._plugins.raters]
+            self._totals_rating = TotalsRating.of([(each, rater.weight) for rater, each in self._ratings])
+        return self._ratings
 
     def _evaluate(self, rows: Int32s, totals: Int32s, calls: PluginCalls, cluster: ClusterState) -> None:
         evaluation = begin(self._plugins.profile, cluster, self._pod, rows)
@@ -224,3 +249,12 @@ class ResourceScores:
         fitting = rows[fits]
         totals[~fits] = OUT
         totals[fits] += weigh(evaluation, raw_scores(evaluation, fitting, calls), len(fitting), calls).totals
+
+
+def _pieces(nodes: NodeView) -> Iterator[NodeView]:
+    """Yield ``nodes`` in pieces that are rated at once."""
+    if len(nodes) <= _PIECE:
+        yield nodes
+        return
+    for at in range(0, len(nodes), _PIECE):
+        yield nodes.subset(nodes.rows[at : at + _PIECE])

@@ -10,6 +10,9 @@ from mooring.plugins.loops import loop
 from mooring.runtime.cache.ranking import OUT
 from mooring.runtime.cycle.tie_break import choose, mix64
 
+_PIECE = 1 << 8
+"""Rows that are searched one by one."""
+
 
 class Selected(msgspec.Struct, frozen=True, gc=False):
     """One of the best nodes.
@@ -46,8 +49,8 @@ def best(
     return Selected(row, top if feasible > 1 else 0, ties, feasible, evaluated)
 
 
-def best_of_rows(totals: Int64s, seed: int, uid: str, evaluated: int) -> Selected | None:
-    """As ``best``, by ``totals`` (int64[N]) of which some may be ``OUT``; None when all are."""
+def best_of_rows(totals: Int32s | Int64s, seed: int, uid: str, evaluated: int) -> Selected | None:
+    """As ``best``, by ``totals`` ([N]) of which some may be ``OUT``; None when all are."""
     compiled = _best.for_rows(len(totals))
     if compiled is not None:
         row, total, ties, feasible = compiled(totals, np.uint64(mix64(seed, uid)))
@@ -56,19 +59,26 @@ def best_of_rows(totals: Int64s, seed: int, uid: str, evaluated: int) -> Selecte
     return best(totals, seed, uid, feasible=feasible, evaluated=evaluated) if feasible else None
 
 
-@loop("int64[::1], uint64")
-def _best(totals: Int64s, mixed: int) -> tuple[int, int, int, int]:
+@loop("int32[::1], uint64", "int64[::1], uint64")
+def _best(totals: Int32s | Int64s, mixed: int) -> tuple[int, int, int, int]:
     """Return one of the rows with the highest total, that total, how many have it, and how many any."""
-    top, ties, feasible = np.int64(OUT), 0, 0
+    top, ties, feasible = totals[0], 0, 0
     for row in range(len(totals)):
         top = max(top, totals[row])
         feasible += totals[row] != OUT
     for row in range(len(totals)):
         ties += totals[row] == top
     picked = np.int64(mixed % np.uint64(ties))
-    for row in range(len(totals)):
-        if totals[row] == top:
-            if picked == 0:
-                return row, int(top), ties, feasible
-            picked -= 1
+    # Piece by piece: counting takes a fraction of looking at each row.
+    for begin in range(0, len(totals), _PIECE):
+        piece, leaders = totals[begin : begin + _PIECE], 0
+        for at in range(len(piece)):
+            leaders += piece[at] == top
+        if picked < leaders:
+            for at in range(len(piece)):
+                if piece[at] == top:
+                    if picked == 0:
+                        return begin + at, int(top), ties, feasible
+                    picked -= 1
+        picked -= leaders
     return 0, int(top), 0, 0
