@@ -11,7 +11,7 @@ import argparse
 import random
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from datetime import timedelta
 from typing import Any
 
@@ -297,12 +297,12 @@ def answer(kind: str, seed: int, timeout: timedelta = timedelta(seconds=10)) -> 
 
 
 def answer_to(
-    draft: Draft, timeout: timedelta = timedelta(seconds=10)
+    draft: Draft, timeout: timedelta = timedelta(seconds=10), gates: Mapping[str, bool] | None = None
 ) -> tuple[Status, list[list[tuple[str, str]]]]:
     """Return what Filter says of the node, and by claim the devices that it found, each with its choice."""
     view, state = draft.view(), CycleState()
     args = DynamicResourcesArgs(filter_timeout=timeout)
-    plugin = make(DynamicResources, args, clock=ProcessorClock())
+    plugin = make(DynamicResources, args, clock=ProcessorClock(), gates=gates)
     entries = [
         {"name": f"e{at}", "resourceClaimName": item["metadata"]["name"]}
         for at, item in enumerate(draft.claims)

@@ -89,7 +89,10 @@ def test_the_same_devices_are_found_as_by_trying_all(seed: int, most: int) -> No
     assert foreseen == tried
 
 
-def test_what_takes_no_counter_can_be_had_where_claims_have_more_of_it_than_there_is() -> None:
+@pytest.mark.parametrize("partitions", [True, False])
+def test_what_takes_no_counter_can_be_had_where_claims_have_more_of_it_than_there_is(
+    partitions: bool,
+) -> None:
     draft = Draft(random.Random(0))
     draft.counters.append({"name": "gpu", "counters": {"memory": {"value": "1Gi"}}})
     taken = [{"counterSet": "gpu", "counters": {"memory": {"value": "2Gi"}}}]
@@ -100,4 +103,5 @@ def test_what_takes_no_counter_can_be_had_where_claims_have_more_of_it_than_ther
     draft.claims[0]["status"] = {"allocation": {"devices": {"results": [held]}}}
     draft.claim(asking())
     with patch.object(allocator, "_STEPS_WITHOUT_OUTLOOK", 0):
-        assert answer_to(draft) == (SUCCESS, [[("r0", "d1")]])
+        found = answer_to(draft, gates={"DRAPartitionableDevices": partitions})
+    assert found == (SUCCESS, [[("r0", "d1")]])

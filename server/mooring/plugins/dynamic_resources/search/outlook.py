@@ -70,7 +70,9 @@ class Outlook:
         self._bits = {candidate.id: 1 << at for at, candidate in enumerate(self._candidates)}
         self._counting = [
             (pool, [(self._bits[each.id], each.counters) for each in pool.candidates if each.counters])
+            # Without partitions a device that takes counters can't be had, and a pool has none.
             for pool in pools
+            if ledger.rules.partitions
         ]
         self._demands: list[Demand] = []
 
