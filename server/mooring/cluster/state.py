@@ -114,9 +114,11 @@ class State:
         self, pod: Pod, kind: PodKind, names: Sequence[str], uids: Sequence[str], rows: Sequence[int]
     ) -> None:
         with self.lock:
-            self._delivered.update(zip(uids, map(self.snapshot.pods.records.get, uids), strict=True))
+            known = list(map(self.snapshot.pods.records.get, uids))
+            self._delivered.update(zip(uids, known, strict=True))
             node_names = [self.snapshot.nodes.names[row] for row in rows]
-            self._writer.put_alike(kind, PodRecord.assumed_of(pod, kind, names, uids, rows, node_names))
+            records = PodRecord.assumed_of(pod, kind, names, uids, rows, node_names, known)
+            self._writer.put_alike(kind, records)
             self._publish()
 
     def forget(self, uid: str) -> None:

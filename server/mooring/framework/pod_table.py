@@ -110,15 +110,24 @@ class PodRecord(msgspec.Struct, frozen=True, gc=False):
         uids: Iterable[str],
         rows: Iterable[int],
         node_names: Iterable[str],
+        known: Iterable[PodRecord | None],
     ) -> list[PodRecord]:
         """Return the records of assumed pods that differ from ``pod``, one of ``kind``, in name and UID
-        alone.
+        alone; of what is ``known``, version and times stay.
         """
-        meta, start_time = pod.metadata, pod.status.start_time
-        version, created = meta.resource_version, meta.creation_timestamp
         return [
-            cls(kind, row, True, name, uid, node_name, version, created, start_time)
-            for name, uid, row, node_name in zip(names, uids, rows, node_names, strict=True)
+            cls(
+                kind,
+                row,
+                True,
+                name,
+                uid,
+                node_name,
+                (own := was or pod.metadata).resource_version,
+                own.creation_timestamp,
+                (was or pod.status).start_time,
+            )
+            for name, uid, row, node_name, was in zip(names, uids, rows, node_names, known, strict=True)
         ]
 
     @property

@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from mooring.framework import KubeVersion, Pod, PodGroupInfo, PodsToActivate
+from mooring.framework import KubeVersion, Pod, PodGroupInfo
 from mooring.framework.errors import FailedPreconditionError, MooringError, NotFoundError, PluginFailureError
 from mooring.framework.objects import PodGroup
 from mooring.runtime.commit.binding_cycle import BindingCycle
@@ -161,8 +161,7 @@ class Simulation:
 
     def _activated_by(self, reservation: Reservation | None) -> list[Pod]:
         """Return the pods that become active, in the order of the queue."""
-        activated = reservation and reservation.commit.cycle_state.get(PodsToActivate, PodsToActivate)
-        pods = activated.pods if activated else ()
+        pods = () if reservation is None else reservation.commit.pods_to_activate
         position = self._position
         return sorted(
             (pod for pod in pods if pod.metadata.uid in position), key=lambda pod: position[pod.metadata.uid]

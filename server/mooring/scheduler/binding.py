@@ -6,7 +6,7 @@ import logging
 import math
 import threading
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
@@ -15,6 +15,7 @@ from typing import NoReturn
 from mooring.framework import Pod
 from mooring.framework.errors import MooringError
 from mooring.runtime.commit.extension_points import Committed
+from mooring.runtime.commit.placement import PlacedPod
 from mooring.runtime.commit.reservations import Reservation
 from mooring.runtime.cycle.choice import Choice
 from mooring.scheduler.attempt import Attempt
@@ -35,6 +36,19 @@ BOUND = logging.INFO - 2
 
 Counts = tuple[int, int]
 """How many nodes were evaluated for a pod, and how many of them were feasible."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedAttempt:
+    """A pod that got its place together with others.
+
+    Attributes:
+        attempt: The pod and its attempt.
+        placed: Its place.
+    """
+
+    attempt: Attempt
+    placed: PlacedPod
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +117,16 @@ class Binders:
         waiter = threading.Thread(target=in_child(BINDING_CYCLE, self._wait_and_bind), args=(binding,))
         self._waiters.add(waiter)
         waiter.start()
+
+    def begin_bindings(self, placed: Sequence[PlacedAttempt]) -> None:
+        """As ``begin_binding``, of pods that don't wait at Permit; the attempts of all have ended."""
+        for one in placed:
+            attempt, choice, reservation = one.attempt, one.placed.choice, one.placed.reservation
+            if reservation is not None:
+                self._parts.attempts.selected(attempt, choice)
+                self._parts.queue.end_attempt(attempt.item.uid)
+                self._placed.append(_Binding(attempt, reservation, (choice.evaluated, choice.feasible), None))
+        self._take_turns()
 
     def _wait_and_bind(self, binding: _Binding) -> None:
         try:

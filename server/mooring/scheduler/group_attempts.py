@@ -9,7 +9,7 @@ import logging
 from dataclasses import dataclass, field
 from functools import partial
 
-from mooring.framework import SUCCESS, Code, PodGroupInfo, PodsToActivate, Status
+from mooring.framework import SUCCESS, Code, PodGroupInfo, Status
 from mooring.framework.errors import DeadlineExceededError, MooringError, NotFoundError
 from mooring.framework.objects import PodGroup
 from mooring.runtime.commit.reservations import Reservation
@@ -211,10 +211,9 @@ class GroupAttempts:
     def _begin_binding(
         self, attempt: _GroupAttempt, one: Attempt, reservation: Reservation, choice: Choice
     ) -> None:
-        others = reservation.commit.cycle_state.get(PodsToActivate, PodsToActivate)
-        if others is not None:
+        if others := reservation.commit.pods_to_activate:
             # Those of this group that have no place yet are on their way back to it.
-            self._parts.queue.activate_pods(pod for pod in others.pods if pod.group != attempt.item.key)
+            self._parts.queue.activate_pods(pod for pod in others if pod.group != attempt.item.key)
         self._binders.begin_binding(one, reservation, choice)
 
     def _reject(self, attempt: _GroupAttempt, info: PodGroupInfo, decision: GroupDecision) -> None:

@@ -9,7 +9,7 @@ from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 
-from mooring.framework import Pod, PodsToActivate
+from mooring.framework import Pod
 from mooring.framework.errors import DeadlineExceededError, InvalidArgumentError, MooringError
 from mooring.runtime.commit.reservations import Reservation
 from mooring.runtime.cycle.candidates import ALL_NODES
@@ -22,6 +22,7 @@ from mooring.scheduler.binding import Binders
 from mooring.scheduler.budget import AttemptBudget, group_seconds
 from mooring.scheduler.group_attempts import GroupAttempts
 from mooring.scheduler.parts import Parts, deciding
+from mooring.scheduler.pods_in_turn import PodsInTurn
 from mooring.scheduler.preemption import Preemptor, carry_out
 from mooring.scheduler.queue import QueuedEntity, QueuedGroup, QueuedPod, QueueingRules, groups_are_tried
 from mooring.scheduler.queue.queued_group import group_of
@@ -91,6 +92,9 @@ class Scheduler:
         self._stopping = threading.Event()
         self._binders = Binders(parts, binders, self._stopping)
         self._groups = GroupAttempts(parts, self._binders)
+        self._in_turn = PodsInTurn(parts, self._binders)
+        # Behind a pod that got no node others like it often wait, which are better tried one by one.
+        self._placed_last = True
         self._leads = False
         self._deciding: Deciding | None = None
 
@@ -214,6 +218,8 @@ class Scheduler:
     def _try_pod(self, attempt: Attempt) -> None:
         parts = self._parts
         try:
+            if self._placed_last and self._in_turn.place_some(attempt):
+                return
             if not parts.failures.left_alone(attempt.item):
                 self._schedule(attempt)
         except DeadlineExceededError as error:
@@ -232,6 +238,7 @@ class Scheduler:
             attempt.pod, attempt.profile, ALL_NODES, progress=attempt.budget
         )
         reservation = placement.reservation
+        self._placed_last = reservation is not None
         if reservation is not None:
             self._begin_binding(attempt, placement.choice, reservation)
         elif placement.committed is not None:
@@ -242,9 +249,8 @@ class Scheduler:
 
     def _begin_binding(self, attempt: Attempt, choice: Choice, reservation: Reservation) -> None:
         """Have it bound in another thread."""
-        others = reservation.commit.cycle_state.get(PodsToActivate, PodsToActivate)
-        if others is not None:
-            self._parts.queue.activate_pods(others.pods)
+        if others := reservation.commit.pods_to_activate:
+            self._parts.queue.activate_pods(others)
         self._binders.begin_binding(attempt, reservation, choice)
 
     def _no_node(self, attempt: Attempt, choice: Choice) -> SchedulingFailure:

@@ -37,7 +37,7 @@ def place_pod(
     choice = work.engine.place(pod, profile, candidates, seed=seed, progress=progress)
     status = Status()
     if choice.node_name is not None and profile.reserve:
-        status = _reserved(work, Commit(profile, choice.cycle_state, pod, choice.node_name), progress)
+        status = _reserved(work, Commit(profile, choice.written, pod, choice.node_name), progress)
     return PlacedPod(choice, committed=None if status.ok else Committed(status))
 
 

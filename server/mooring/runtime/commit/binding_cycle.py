@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 
@@ -31,6 +31,7 @@ from mooring.runtime.commit.preconditions import reject_leaving
 from mooring.runtime.commit.reservations import Reservation, Reservations, ReservedBatch, Stage
 from mooring.runtime.cycle.plugin_calls import Progress, Unhurried
 from mooring.runtime.engine import Engine
+from mooring.runtime.profiles.profile import Profile
 from mooring.runtime.profiles.waiting_pods import PodAtPermit
 
 log = logging.getLogger(__name__)
@@ -226,18 +227,25 @@ class BindingCycle:
 
     def hold_batch(self, batch: ReservedBatch) -> None:
         """Do as ``reserve`` and ``hold_reservation`` do, for pods for which no plugin reserves anything."""
-        for index, count in Counter(batch.indices).items():
-            profile = batch.templates[index][1]
-            calls = self.engine.calls(profile)
-            with calls.point("Reserve", count):
-                for enabled in profile.reserve:
-                    calls.pass_over(enabled.name, "Reserve", count)
+        self.pass_reserve(batch.templates, batch.indices)
         self.reservations.add_batch(batch)
         records = self.engine.state.snapshot.pods.records
         gone = [uid for uid in batch.uids if (found := records.get(uid)) is None or not found.assumed]
         self._resolve_soon(batch, gone)
         if self._api is not None:
             self._resolver.resolve_later(batch, RESERVED_PAUSE)
+
+    def pass_reserve(self, templates: Sequence[tuple[Pod, Profile]], indices: Sequence[int]) -> None:
+        """Report Reserve for pods, each given by its template's index, for which no plugin reserves
+        anything.
+        """
+        profiles = {profile.key: profile for _, profile in templates}
+        for key, count in Counter(templates[index][1].key for index in indices).items():
+            profile = profiles[key]
+            calls = self.engine.calls(profile)
+            with calls.point("Reserve", count):
+                for enabled in profile.reserve:
+                    calls.pass_over(enabled.name, "Reserve", count)
 
     def release_reservation(self, reservation: Reservation) -> None:
         """Unreserve, and take the assumption back."""

@@ -18,7 +18,7 @@ from mooring.framework.errors import (
 )
 from mooring.runtime.commit.binding_cycle import BindingCycle, Expect
 from mooring.runtime.commit.extension_points import Commit, Committed, Ended
-from mooring.runtime.commit.placement import PlacedPod, reserve_in_turn
+from mooring.runtime.commit.placement import PlacedPod, begin_placing_in_turn, reserve_in_turn
 from mooring.runtime.commit.preconditions import (
     current_pod,
     no_longer_fits,
@@ -208,6 +208,17 @@ class Committer:
         pods = templates, indices, names, uids
         return reserve_in_turn(self._cycle, *pods, seed=seed, owner=owner, budget=budget)
 
+    def begin_placing_in_turn(
+        self,
+        templates: Sequence[tuple[Pod, Profile]],
+        indices: Sequence[int],
+        pods: Sequence[Pod],
+        budget: PluginBudget | None = None,
+    ) -> list[PlacedPod]:
+        """``begin_placing`` for the first of some pods, see ``placement.begin_placing_in_turn``."""
+        self._cycle.require_leader()
+        return begin_placing_in_turn(self._cycle, templates, indices, pods, budget=budget)
+
     def reserve_pod(
         self, pod: Pod, node_name: str, profile: Profile, *, owner: str = "", progress: Progress | None = None
     ) -> Status:
@@ -319,7 +330,7 @@ class Committer:
             choice = self._engine.place(pod, profile, candidates, seed=seed, progress=progress)
             if choice.node_name is None:
                 return PlacedPod(choice)
-            reservation = Reservation(Commit(profile, choice.cycle_state, pod, choice.node_name))
+            reservation = Reservation(Commit(profile, choice.written, pod, choice.node_name))
             status = self._cycle.reserve(reservation, progress)
             if status.ok and keep:
                 self._cycle.hold_reservation(reservation)

@@ -8,12 +8,21 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import groupby
 from typing import Any
 
-from mooring.framework import SUCCESS, BindOutcome, Code, CycleState, Pod, PreBindPlugin, Status
+from mooring.framework import (
+    SUCCESS,
+    BindOutcome,
+    Code,
+    CycleState,
+    Pod,
+    PodsToActivate,
+    PreBindPlugin,
+    Status,
+)
 from mooring.framework.errors import MooringError
 from mooring.framework.internal import SelectiveReserve, SendingBind
 from mooring.framework.view import NodesChangedError
@@ -37,21 +46,38 @@ Ended = Callable[[Callable[[], Committed], bool], None]
 known, so that finding out won't block."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Commit:
-    """One pod on its way to the node that was selected for it.
+    """One pod on its way to the node that was selected for it. For one thread at a time.
 
     Attributes:
         profile: Whose plugins are called.
-        cycle_state: What the plugins of the scheduling cycle wrote, for those of the binding cycle.
+        written: What the plugins of the scheduling cycle wrote; other pods may have the same.
         pod: The pod.
         node_name: The node, on which the pod is assumed already.
     """
 
     profile: Profile
-    cycle_state: CycleState
+    written: CycleState
     pod: Pod
     node_name: str
+    _own: CycleState | None = field(default=None, init=False)
+
+    @property
+    def cycle_state(self) -> CycleState:
+        """What the plugins of the scheduling cycle wrote, for those of the binding cycle: the pod's own.
+
+        It is copied when it is first looked at: for most pods no plugin does.
+        """
+        if self._own is None:
+            self._own = self.written.clone()
+        return self._own
+
+    @property
+    def pods_to_activate(self) -> Sequence[Pod]:
+        """The pods that plugins want to be tried again."""
+        noted = (self._own or self.written).get(PodsToActivate, PodsToActivate)
+        return () if noted is None else noted.pods
 
     def reserve(self, calls: PluginCalls) -> Status:
         """Success, or the first rejection; then ``unreserve`` has to follow."""

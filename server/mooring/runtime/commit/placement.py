@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from mooring.framework import Pod, Status
 from mooring.framework.state import ClusterState
 from mooring.runtime.commit.binding_cycle import BindingCycle
-from mooring.runtime.commit.extension_points import Committed, reserves_for
+from mooring.runtime.commit.extension_points import Commit, Committed, reserves_for
 from mooring.runtime.commit.reservations import Reservation, ReservedBatch
 from mooring.runtime.cycle.choice import Choice, PlacedColumns
 from mooring.runtime.cycle.plugin_calls import PluginBudget
@@ -69,6 +69,40 @@ def reserve_in_turn(
     finally:
         reservations.unlock_pods(locked)
     return choices
+
+
+def begin_placing_in_turn(
+    cycle: BindingCycle,
+    templates: Sequence[tuple[Pod, Profile]],
+    indices: Sequence[int],
+    pods: Sequence[Pod],
+    *,
+    budget: PluginBudget | None,
+) -> list[PlacedPod]:
+    """Decide, assume and reserve the first of some pods, as ``reserve_in_turn`` does, to be bound at once.
+
+    The caller owns the reservations; what has one stays locked. Profiles have no Permit plugin.
+
+    Raises:
+        DeadlineExceededError: The caller no longer waits; nothing was placed.
+    """
+    engine, reservations = cycle.engine, cycle.reservations
+    names, uids = [pod.metadata.name for pod in pods], [pod.metadata.uid for pod in pods]
+    count = count_plain(templates, indices)
+    locked = uids[: reservations.try_lock_pods(uids[:count])]
+    placed: list[PlacedPod] = []
+    try:
+        count = count_free(engine.state, locked)
+        some = indices[:count], names[:count], locked[:count]
+        for at, choice in enumerate(engine.place_batch(templates, *some, budget=budget)):
+            profile = templates[indices[at]][1]
+            commit = Commit(profile, choice.written, pods[at], choice.node_name or "")
+            placed.append(PlacedPod(choice, Reservation(commit)))
+        cycle.pass_reserve(templates, indices[: len(placed)])
+        reservations.add_reservations([one.reservation for one in placed if one.reservation is not None])
+    finally:
+        reservations.unlock_pods(locked[len(placed) :])
+    return placed
 
 
 def count_plain(templates: Sequence[tuple[Pod, Profile]], indices: Sequence[int]) -> int:

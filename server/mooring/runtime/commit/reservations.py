@@ -100,7 +100,7 @@ class ReservedBatch:
         at = self.uids.index(uid)
         template, profile = self.templates[self.indices[at]]
         pod = replace(template, metadata=replace(template.metadata, name=self.names[at], uid=uid))
-        commit = Commit(profile, self.cycle_states[at].clone(), pod, self.node_names[at])
+        commit = Commit(profile, self.cycle_states[at], pod, self.node_names[at])
         return Reservation(commit, Stage.RESERVED, self.owner, batch=self)
 
 
@@ -132,6 +132,11 @@ class Reservations:
         """Store it. The caller has locked the pod."""
         with self._changed:
             self._reservations[reservation.uid] = reservation
+
+    def add_reservations(self, reservations: Sequence[Reservation]) -> None:
+        """Store several. The caller has locked their pods."""
+        with self._changed:
+            self._reservations.update((one.uid, one) for one in reservations)
 
     def add_batch(self, batch: ReservedBatch) -> None:
         """Store the reservations of all its pods, which the caller has locked."""

@@ -58,9 +58,9 @@ class Choice(msgspec.Struct, frozen=True):
         return self.source.message if isinstance(self.source, Evaluation) else ""
 
     @property
-    def cycle_state(self) -> CycleState:
-        """What the plugins wrote, for the extension points after the choice."""
-        return self.source.state if isinstance(self.source, Evaluation) else self.source.clone()
+    def written(self) -> CycleState:
+        """What the plugins wrote, which other choices may have, too: the points after this one use a copy."""
+        return self.source.state if isinstance(self.source, Evaluation) else self.source
 
     @property
     def ties(self) -> Int32s:

@@ -48,7 +48,7 @@ class GroupReserve:
         wanting = [(name, twin) for name, twin, selective in self._plugins if selective.reserves_for(pod)]
         if not wanting or choice.node_name is None:
             return SUCCESS
-        state, before = choice.cycle_state.clone(), len(self._kept)
+        state, before = choice.written.clone(), len(self._kept)
         for name, plugin in wanting:
             self._kept.append((name, plugin, state, pod, choice.node_name))
             status = calls.call(name, _RESERVE, plugin.reserve, state, pod, choice.node_name)

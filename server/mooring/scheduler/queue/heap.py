@@ -28,7 +28,7 @@ class EntityHeap:
         self._order = order
         self._heap: list[tuple[Any, int, str]] = []
         self._items: dict[str, tuple[int, QueuedEntity]] = {}
-        self._number = 0
+        self._number = self._foremost = 0
 
     def __len__(self) -> int:
         return len(self._items)
@@ -43,8 +43,16 @@ class EntityHeap:
     def put(self, item: QueuedEntity) -> None:
         """Add it, or find its new place."""
         self._number += 1
-        self._items[item.uid] = self._number, item
-        heappush(self._heap, (self._order(item), self._number, item.uid))
+        self._put(item, self._number)
+
+    def put_back(self, item: QueuedEntity) -> None:
+        """Add what was on top until now: it goes before all that have the same key."""
+        self._foremost -= 1
+        self._put(item, self._foremost)
+
+    def _put(self, item: QueuedEntity, number: int) -> None:
+        self._items[item.uid] = number, item
+        heappush(self._heap, (self._order(item), number, item.uid))
         if len(self._heap) > 2 * len(self._items) + _FEWEST:
             self._heap = [entry for entry in self._heap if self._counts(entry)]
             heapify(self._heap)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from mooring.framework import Clock, ClusterEvent, ObjectChange, Pod, Status
@@ -180,6 +180,26 @@ class SchedulingQueue:
             self.activate_pods([pod])
             item = self._places.active.remove(uid)
             return item if isinstance(item, QueuedPod) and self._begin_attempt(item) else None
+
+    def pop_more(self, wanted: Callable[[QueuedPod], bool], most: int) -> list[QueuedPod]:
+        """Return the active pods that come next, in flight from now on, up to one that is not ``wanted``."""
+        with self._lock:
+            active, taken = self._places.active, list[QueuedPod]()
+            while len(taken) < most and isinstance(item := active.first(), QueuedPod) and wanted(item):
+                active.pop()
+                if self._begin_attempt(item):
+                    taken.append(item)
+            return taken
+
+    def put_back(self, items: Sequence[QueuedPod]) -> None:
+        """Take back the last pods that were popped, in this order, as if they had not been. The thread that
+        pops calls it before it tells of anything that happened.
+        """
+        with self._lock:
+            for item in reversed(items):
+                item.attempts -= 1
+                self._in_flight.end_attempt(item.uid)
+                self._places.active.put_back(item)
 
     def give_back(self, item: QueuedPod, rejection: Rejection) -> None:
         """Take back a popped pod that got no node: it waits for an event, or backs off after an error.

@@ -1,0 +1,114 @@
+"""Pods at the head of the queue that are decided in one step, each with what a step of its own would give.
+
+Taking a pod, deciding and handing it on costs several times what the decision does. Nothing happens
+between the decisions of such a step: what was observed meanwhile is told to the queue after it.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from dataclasses import replace
+
+from mooring.framework import Pod
+from mooring.framework.errors import MooringError
+from mooring.framework.pod_table import PodKind, PodRecord
+from mooring.runtime.commit.placement import PlacedPod, asks_nothing
+from mooring.runtime.profiles.profile import Profile
+from mooring.scheduler.attempt import Attempt
+from mooring.scheduler.binding import Binders, PlacedAttempt
+from mooring.scheduler.parts import Parts
+from mooring.scheduler.queue import QueuedPod
+
+log = logging.getLogger(__name__)
+
+MOST_PODS = 16
+"""Pods of one step: as many as are bound at a time by default, so that none waits for others' decisions."""
+
+
+class PodsInTurn:
+    """Decides several pods in one step. For the thread that decides.
+
+    Args:
+        parts: The parts of the scheduler.
+        binders: Bind what got a node.
+    """
+
+    def __init__(self, parts: Parts, binders: Binders) -> None:
+        self._parts = parts
+        self._binders = binders
+
+    def place_some(self, attempt: Attempt) -> bool:
+        """Place the pod of ``attempt`` and pods behind it; return whether it got a node.
+
+        The others that were looked at and got none are in the queue as before.
+        """
+        first, profile, start = attempt.item, attempt.profile, attempt.start or 0
+        if profile.permit or profile.extenders or self._parts.tracer is not None:
+            return False
+        queue, engine = self._parts.queue, self._parts.engine
+        sieve = _Sieve(profile, engine.state.snapshot.pods.records)
+        others = queue.pop_more(sieve.take, MOST_PODS - 1) if sieve.take(first) else []
+        if not others:
+            return False
+        items, placed = [first, *others], list[PlacedPod]()
+        try:
+            placed = self._parts.committer.begin_placing_in_turn(
+                sieve.templates, sieve.indices, [item.pod for item in items], attempt.budget
+            )
+        except MooringError as error:
+            # Whichever pod it is about will be told when it is tried by itself.
+            log.debug("deciding about %d pods in one step: %s", len(items), error)
+        finally:
+            queue.put_back(items[max(1, len(placed)) :])
+        attempts, nodes = [], max(1, len(engine.state.snapshot.nodes.index))
+        for item, one in zip(items, placed, strict=False):
+            attempts.append(PlacedAttempt(replace(attempt, item=item, start=start), one))
+            start = (start + one.choice.evaluated) % nodes
+        self._binders.begin_bindings(attempts)
+        return bool(placed)
+
+
+class _Sieve:
+    """Takes pods of a profile, in turn, that need nothing but a node, and finds those that are alike.
+
+    Attributes:
+        templates: A pod for each kind of those that were taken, and the profile.
+        indices: Of each that was taken, which of these it is like.
+    """
+
+    def __init__(self, profile: Profile, records: Mapping[str, PodRecord]) -> None:
+        self.templates: list[tuple[Pod, Profile]] = []
+        self.indices: list[int] = []
+        self._profile = profile
+        self._records = records
+        self._kinds: dict[int, int] = {}
+
+    def take(self, item: QueuedPod) -> bool:
+        """Take the pod if it is one of them."""
+        pod, record = item.pod, self._records.get(item.uid)
+        if record is None or record.node_name or not _is_of(pod, record.kind):
+            return False
+        index = self._kinds.get(id(record.kind))
+        if index is None:
+            own = pod.spec.scheduler_name == self._profile.name
+            if not own or pod.group is not None or not asks_nothing(pod, self._profile):
+                return False
+            index = self._kinds[id(record.kind)] = len(self.templates)
+            self.templates.append((pod, self._profile))
+        self.indices.append(index)
+        return True
+
+
+def _is_of(pod: Pod, kind: PodKind) -> bool:
+    """Return whether the pod as it is queued has the parts of its kind, as of all that the state knows."""
+    template, meta, common = kind.template, pod.metadata, kind.template.metadata
+    pairs = (
+        (pod.spec, template.spec),
+        (pod.status, template.status),
+        (meta.labels, common.labels),
+        (meta.annotations, common.annotations),
+        (meta.deletion_timestamp, common.deletion_timestamp),
+    )
+    # Nearly always they are the very same.
+    return all(own is shared or own == shared for own, shared in pairs)
