@@ -22,9 +22,11 @@ from mooring.framework import Int32s, Pod
 from mooring.framework.state import ClusterState
 from mooring.runtime.cycle.candidates import ALL_NODES, Candidates
 from mooring.runtime.cycle.choice import Choice
-from mooring.runtime.cycle.cycle import CycleOptions, evaluate, evaluate_filters, evaluate_scores
+from mooring.runtime.cycle.cycle import CycleOptions, evaluate, evaluate_filters
 from mooring.runtime.cycle.evaluation import Evaluation
 from mooring.runtime.cycle.full_cycle import select
+from mooring.runtime.cycle.plugin_calls import PluginCalls
+from mooring.runtime.cycle.score import score
 from mooring.runtime.engine import Engine
 from mooring.runtime.profiles.profile import Profile
 from mooring.testing import make_node
@@ -121,21 +123,26 @@ Verdicts = dict[str, tuple[object, int | None]]
 def verdicts(engine: Engine, state: ClusterState, pod: Pod, profile: Profile, rows: Candidates) -> Verdicts:
     """What an evaluation in full says of ``rows``; the totals are those of the feasible ones among them."""
     names = state.snapshot.nodes.names
-    filtered, _ = engine.evaluate(pod, profile, rows, state=state, run=evaluate_filters)
-    if not filtered.rejection.ok:
-        return {names[row]: (filtered.rejection, None) for row in rows.rows(state)}
-    codes = (filtered.statuses[code] for code in filtered.codes)
-    said = {names[row]: status for row, status in zip(filtered.rows, codes, strict=True)}
-    feasible = filtered.rows[filtered.feasible]
+    found, _ = engine.evaluate(pod, profile, rows, state=state, run=_filtered_and_scored)
+    if not found.rejection.ok:
+        return {names[row]: (found.rejection, None) for row in rows.rows(state)}
+    codes = (found.statuses[code] for code in found.codes)
+    said = {names[row]: status for row, status in zip(found.rows, codes, strict=True)}
     totals: dict[str, int] = {}
-    if len(feasible) and profile.has_scoring:
-        scored, _ = engine.evaluate(
-            pod, profile, Candidates(lambda _: feasible), state=state, run=evaluate_scores
-        )
-        assert scored.scores is not None
-        ordered = zip(feasible, scored.scores.totals.tolist(), strict=True)
+    if found.scores is not None:
+        ordered = zip(found.rows[found.feasible], found.scores.totals.tolist(), strict=True)
         totals = {names[row]: total for row, total in ordered}
     return {name: (status, totals.get(name)) for name, status in said.items()}
+
+
+def _filtered_and_scored(
+    profile: Profile, cluster: ClusterState, pod: Pod, rows: Int32s, calls: PluginCalls
+) -> Evaluation:
+    """Each of ``rows`` filtered, and all that are feasible scored, be it one alone."""
+    found = evaluate_filters(profile, cluster, pod, rows, calls)
+    if found.rejection.ok and len(found.feasible) and profile.has_scoring:
+        found.scores = score(found, rows[found.feasible], calls)
+    return found
 
 
 def from_scratch(state: State, everything: Sequence[Any], fresh: State) -> State:

@@ -62,6 +62,8 @@ class InSessions:
         self.state.apply("test", self.cluster.begin(dice))
         self.sessions = Sessions(self, most_trees=dice.choice((1, 2)))
         self.twins: list[Twin] = []
+        # Evaluates in full, of which an engine keeps nothing.
+        self.reference = setting.engine(State(rules=setting.rules()))
 
     @classmethod
     @contextmanager
@@ -180,25 +182,23 @@ class InSessions:
             twin.cluster.put(*work.tree.snapshot.objects.all(kind))
 
     def _ask(self, dice: Random, twin: Twin) -> None:
-        """All that is said of all nodes is what a fresh engine says over a state with the same objects."""
+        """All that is said of all nodes about one pod is what is said over a new state with the same objects."""
         fresh = State(rules=self.setting.rules())
         fresh.replace("test", [*twin.cluster.everything()])
-        engine = self.setting.engine(fresh)
         names = sorted(twin.cluster.nodes)
         name = PROFILES[dice.random() < 0.3]
+        pod = pod_of(dice.choice(twin.cluster.scene.asked), "anew")
         with self.sessions.trying(twin.session, Unhurried()) as work:
             check("nodes", sorted(work.tree.snapshot.nodes.index), names)
             check("pods", self._pods(work.tree), self._pods(fresh))
-            for kind in twin.cluster.scene.asked:
-                pod = pod_of(kind, "anew")
-                profile = work.engine.profile(name)
-                found = verdicts(work.engine, work.tree, pod, profile, rows_of(names))
-                full = verdicts(engine, fresh, pod, engine.profile(name), rows_of(names))
-                check("session", found, full)
-                totals = work.engine.cached_totals(pod, profile, rows_of(names))
-                if totals is not None and profile.has_scoring:
-                    said = [None if total < 0 else total for total in totals.totals.tolist()]
-                    self.tally.looked("totals of a session", said, [total for _, total in full.values()])
+            profile = work.engine.profile(name)
+            found = verdicts(work.engine, work.tree, pod, profile, rows_of(names))
+            full = verdicts(self.reference, fresh, pod, self.reference.profile(name), rows_of(names))
+            check("session", found, full)
+            totals = work.engine.cached_totals(pod, profile, rows_of(names))
+            if totals is not None and profile.has_scoring:
+                said = [None if total < 0 else total for total in totals.totals.tolist()]
+                self.tally.looked("totals of a session", said, [total for _, total in full.values()])
 
     def _pods(self, state: ClusterState) -> dict[str, str]:
         return {record.uid: record.node_name for record in state.snapshot.pods.records.values()}
