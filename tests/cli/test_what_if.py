@@ -214,6 +214,38 @@ def test_a_pod_that_nothing_would_make_fit(cluster: Path, capsys: pytest.Capture
     assert "none of toleration, label, request, move, node" in call(capsys, *argv, "luck").err
 
 
+def test_what_would_make_a_group_fit(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    meta = {"name": "g", "namespace": "default", "uid": "g"}
+    spec = {"schedulingPolicy": {"gang": {"minCount": 3}}}
+    group = {"apiVersion": "scheduling.k8s.io/v1beta1", "kind": "PodGroup", "metadata": meta, "spec": spec}
+    fields: dict[str, Any] = {"requests": {"cpu": "600m"}, "spec": {"schedulingGroup": {"podGroupName": "g"}}}
+    pods = [pod_manifest(f"p{at}", **fields) for at in range(3)]
+    files = write_manifests(tmp_path / "group.yaml", node_manifest("a", allocatable=SMALL), group, *pods)
+    argv = (
+        "what-if",
+        "change",
+        "podgroup/g",
+        "--feature-gates",
+        "GenericWorkload=true",
+        "--kube-version",
+        "1.37",
+    )
+    result = call(capsys, *argv, "--manifests", files, columns=140)
+    assert result.code == 0
+    assert result.out.startswith("group default/g: ")
+    assert [line.split(maxsplit=1)[1].split("  ")[0] for line in result.out.splitlines()[2:]] == [
+        "each pod requests 0.333 cpu in place of 0.6",
+        "one more node like a; one more node like a",
+    ]
+    local = call(capsys, *argv, "--manifests", files, "-o", "json").document
+    assert [len(option["landings"]) for option in local["options"]] == [3, 3]
+    with serving(tmp_path, "--source", f"files:{files}") as started:
+        far = call(capsys, *argv, "--server", started.address("grpc"), "-o", "json").document
+    assert far == local
+    refused = call(capsys, *argv, "--manifests", files, "--kind", "move")
+    assert (refused.code != 0, "not offered for groups" in refused.err) == (True, True)
+
+
 def test_a_server_says_the_same_of_changes(
     server: Started, cluster: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -9,7 +9,7 @@ import pytest
 from mooring.client import Client, ClientSession, Pods, reason_of
 from mooring.testing.builders import make_node, make_pod, node_manifest, pod_manifest, to_json
 from mooring.v1.objects_pb2 import KubernetesObject
-from mooring.v1.simulation_service_pb2 import NodeGroup
+from mooring.v1.simulation_service_pb2 import CHANGE_KIND_NODE, NodeGroup
 from tests.service.backends import World, listening, world
 
 NODES = tuple(make_node(name) for name in "ab")
@@ -101,6 +101,34 @@ def test_more_nodes_and_changes_are_asked_about_in_the_session(session: ClientSe
     assert session.node_groups([group]).options[0].node_count == 1
     first = session.change(huge).options[0]
     assert [step.WhichOneof("step") for step in first.steps] == ["request"]
+
+
+def test_changes_for_a_group_are_asked_about_in_the_session() -> None:
+    gates = {"GenericWorkload": True}
+    spec = {"schedulingPolicy": {"gang": {"minCount": 2}}}
+    meta = {"name": "g", "namespace": "default", "uid": "g"}
+    group = {"apiVersion": "scheduling.k8s.io/v1beta1", "kind": "PodGroup", "metadata": meta, "spec": spec}
+    pods = [
+        pod_manifest(
+            f"p{at}",
+            requests={"cpu": "3"},
+            metadata={"uid": f"p{at}"},
+            spec={"schedulingGroup": {"podGroupName": "g"}},
+        )
+        for at in range(2)
+    ]
+    with (
+        world(make_node("a", allocatable={"cpu": "4", "memory": "8Gi", "pods": 9}), gates=gates) as w,
+        listening(w.backend) as address,
+        grpc.insecure_channel(address) as channel,
+        Client(channel).session() as session,
+    ):
+        session.put(*(json.dumps(each).encode() for each in (group, *pods)))
+        found = session.change_group("default", "g")
+        steps = [[step.WhichOneof("step") for step in option.steps] for option in found.options]
+        assert steps == [["request"], ["node"]]
+        only = session.change_group("default", "g", kinds=[CHANGE_KIND_NODE])
+        assert sorted(landing.node for landing in only.options[0].landings) == ["a", "a-1"]
 
 
 def test_a_closed_session_is_unknown(session: ClientSession) -> None:

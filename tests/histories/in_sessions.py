@@ -182,7 +182,7 @@ class InSessions:
             twin.cluster.put(*work.tree.snapshot.objects.all(kind))
 
     def _ask(self, dice: Random, twin: Twin) -> None:
-        """All that is said of all nodes about one pod is what is said over a new state with the same objects."""
+        """All that is said of all nodes about one pod is what a new state with the same objects gives."""
         fresh = State(rules=self.setting.rules())
         fresh.replace("test", [*twin.cluster.everything()])
         names = sorted(twin.cluster.nodes)

@@ -425,6 +425,78 @@ def test_changes_of_what_is_not_there_are_rejected(fields: dict[str, Any], text:
         assert text in rejected(lambda: session.simulation.Change(request)).text
 
 
+G = schedule_pb.GroupToSchedule(namespace="default", name="g")
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_what_would_make_a_group_fit_is_told_with_where_its_pods_go(way: Callable[..., Any]) -> None:
+    members = [member(f"m{at}", metadata={"uid": f"m{at}"}) for at in range(3)]
+    with world(group(3), *members, node("a", 2), gates=GATES, version="1.37") as w, way(w.backend) as stubs:
+        session = Client(stubs)
+        found = session.simulation.Change(pb.ChangeRequest(session=session.id, group=G))
+        less, more = found.options
+        (step,) = less.steps
+        assert step.request == pb.LoweredRequest(resource="cpu", before=1000, after=666)
+        assert [(each.pod.name, each.node) for each in less.landings] == [
+            ("m0", "a"),
+            ("m1", "a"),
+            ("m2", "a"),
+        ]
+        assert {each.node for each in more.landings} == {"a", "a-1"}
+        assert not found.status.message.endswith("victims found for incoming preemptor")
+        assert session.look().change_count == 0
+
+
+@pytest.mark.parametrize(
+    ("fields", "code", "text"),
+    [
+        pytest.param({}, "INVALID_ARGUMENT", "pod: give either a pod or a group", id="neither"),
+        pytest.param(
+            {"group": G, "pod": sent(pod("p"))}, "INVALID_ARGUMENT", "group: give either", id="both"
+        ),
+        pytest.param(
+            {"group": G, "nodes": ["a"]}, "UNIMPLEMENTED", "nodes: which nodes take a group", id="nodes"
+        ),
+        pytest.param(
+            {"group": G, "kinds": [1, 4]}, "UNIMPLEMENTED", "CHANGE_KIND_MOVE is not offered", id="moves"
+        ),
+        pytest.param(
+            {"group": {"name": "g"}}, "INVALID_ARGUMENT", "group.namespace: is missing", id="no namespace"
+        ),
+        pytest.param(
+            {"group": {"namespace": "default", "name": "h"}},
+            "NOT_FOUND",
+            "PodGroup default/h is not known",
+            id="h",
+        ),
+    ],
+)
+def test_what_is_not_offered_for_groups_is_refused_by_name(
+    fields: dict[str, Any], code: str, text: str
+) -> None:
+    with client(group(1), node("a", 2), gates=GATES, version="1.37") as (session, _):
+        request = pb.ChangeRequest(session=session.id, **fields)
+        failed = rejected(lambda: session.simulation.Change(request))
+        assert failed.code.name == code
+        assert text in failed.text
+
+
+@pytest.mark.parametrize(
+    ("gates", "version", "code", "text"),
+    [
+        pytest.param({}, "1.37", "FAILED_PRECONDITION", "GenericWorkload", id="gate"),
+        pytest.param(GATES, "1.36", "UNIMPLEMENTED", "Kubernetes 1.37 alone", id="release"),
+    ],
+)
+def test_groups_have_to_be_decided_as_a_whole(
+    gates: dict[str, bool], version: str, code: str, text: str
+) -> None:
+    with client(group(1), member("m"), node("a", 2), gates=gates, version=version) as (session, _):
+        failed = rejected(lambda: session.simulation.Change(pb.ChangeRequest(session=session.id, group=G)))
+        assert failed.code.name == code
+        assert text in failed.text
+
+
 def weighing(plugin: str, **args: Any) -> str:
     """A configuration that scores by this plugin alone, with these arguments if there are any."""
     score = {"disabled": [{"name": "*"}], "enabled": [{"name": plugin, "weight": 7}]}

@@ -12,7 +12,7 @@ from mooring.decisions.reasons import why_of, why_of_status
 from mooring.decisions.records import NodeRejections, Why
 from mooring.framework import Code, Pod
 from mooring.framework.errors import NotFoundError, PluginFailureError
-from mooring.runtime.commit.group_commit import enqueued
+from mooring.runtime.commit.asked_group import enqueued
 from mooring.runtime.cycle.candidates import ALL_NODES
 from mooring.runtime.engine import Engine
 

@@ -16,8 +16,10 @@ from mooring.framework import Pod
 from mooring.framework.errors import InvalidArgumentError, node_not_found
 from mooring.framework.pod_table import template_of
 from mooring.framework.releases import Gates
+from mooring.runtime.commit.asked_group import asked_group, known_group, pods_of_group, waiting
 from mooring.runtime.cycle.plugin_calls import Unhurried
 from mooring.sessions.capacity import MOST, Capacity, capacity_of
+from mooring.sessions.change.group_search import GROUP_KINDS, GroupChangeSearch
 from mooring.sessions.change.search import ALL_KINDS, ChangeSearch, NeededChanges
 from mooring.sessions.change.steps import Kind
 from mooring.sessions.node_groups import NodeGroup, NodeGroupOption, NodeGroups, pending
@@ -166,6 +168,32 @@ def changes(
     decided_by, profile_of = work.engine.profile(profile, asked), partial(adopted, work.engine, profile)
     search = ChangeSearch(work, asked, decided_by, profile_of, only=nodes, seed=seed, progress=Unhurried())
     return search.run(kinds)
+
+
+def group_changes(
+    options: EngineOptions,
+    paths: Objects,
+    group: str,
+    kinds: frozenset[Kind] = GROUP_KINDS,
+    *,
+    profile: str = "",
+    seed: int = 0,
+) -> NeededChanges:
+    """Return what would make the group fit that is called ``NAMESPACE/NAME``, with its pods of manifests.
+
+    Raises:
+        ConfigError, RegistryError, InvalidArgumentError: As ``core_over``.
+        NotFoundError: There is no such group or profile.
+        FailedPreconditionError: The feature gate of groups is off.
+        UnimplementedError: The release has other rules for groups than 1.37.
+    """
+    work = _work(options, paths)
+    namespace, _, name = group.partition("/")
+    found = known_group(work.tree, namespace, name)
+    pods = waiting(pods_of_group(work.tree, (namespace, name)))
+    decided_by = work.engine.profile(profile, pods[0] if pods else None)
+    asked = asked_group(work.engine, found, pods, decided_by)
+    return GroupChangeSearch(work, asked.group, decided_by, seed=seed, progress=Unhurried()).run(kinds)
 
 
 def _work(options: EngineOptions, paths: Objects) -> Work:

@@ -1,8 +1,9 @@
-"""What would make a pod fit, asked of manifests or of a server: for ``what-if change`` and ``explain``."""
+"""What would make a pod or a group fit, of manifests or a server: for ``what-if change`` and ``explain``."""
 
 from __future__ import annotations
 
 import argparse
+from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
 
 KINDS = ("toleration", "label", "request", "move", "node")
 """What may be changed, the mildest first."""
+
+GROUP = "podgroup"
+"""What stands before the name of a group."""
 
 Document = dict[str, Any]
 
@@ -44,11 +48,12 @@ def ask(
         request = pb.ChangeRequest(
             pod=remote.reference(pod),
             nodes=nodes,
-            kinds=[pb.ChangeKind.Value(f"CHANGE_KIND_{kind.upper()}") for kind in kinds],
+            kinds=_numbers(kinds),
             profile=args.profile,
             seed=args.seed,
         )
-        return _document(pod, remote_what_if.change(args, request, by_flags=by_flags))
+        response = remote_what_if.change(args, request, by_flags=by_flags)
+        return {"pod": pod if "/" in pod else f"default/{pod}", **_document(response)}
     from mooring.app.what_if import changes
     from mooring.service.change_answer import to_response
     from mooring.sessions.change.steps import Kind
@@ -63,29 +68,88 @@ def ask(
         profile=args.profile,
         seed=args.seed,
     )
-    return _document(pod, to_response(found))
+    return {"pod": pod if "/" in pod else f"default/{pod}", **_document(to_response(found))}
+
+
+def ask_group(args: argparse.Namespace, options: tuple[Option, ...], group: str) -> Document:
+    """Return the document of what would make the group fit that is called ``NAMESPACE/NAME``.
+
+    Raises:
+        MooringError: There is no such group or profile, this is not offered for groups, or the server rejects
+            the call.
+    """
+    from mooring.v1 import scheduling_service_pb2
+    from mooring.v1 import simulation_service_pb2 as pb
+
+    namespace, _, name = group.partition("/")
+    request = pb.ChangeRequest(
+        group=scheduling_service_pb2.GroupToSchedule(namespace=namespace, name=name),
+        nodes=args.node,
+        kinds=_numbers(args.kind),
+        profile=args.profile,
+        seed=args.seed,
+    )
+    if args.server:
+        response = remote_what_if.change(args, request, by_flags=True)
+    else:
+        from mooring.app.what_if import group_changes
+        from mooring.service.change_answer import kinds_of, to_response
+
+        kinds = kinds_of(request)
+        found = group_changes(
+            engine_options(args, options), args.manifests, group, kinds, profile=args.profile, seed=args.seed
+        )
+        response = to_response(found)
+    document = _document(response)
+    for option, said in zip(document["options"], response.options, strict=True):
+        del option["node"]
+        option["landings"] = [
+            {"pod": f"{each.pod.namespace}/{each.pod.name}", "node": each.node} for each in said.landings
+        ]
+    return {"group": group, **document}
+
+
+def _numbers(kinds: Sequence[str]) -> list[pb.ChangeKind.ValueType]:
+    from mooring.v1 import simulation_service_pb2 as pb
+
+    return [pb.ChangeKind.Value(f"CHANGE_KIND_{kind.upper()}") for kind in kinds]
 
 
 def print_options(document: Document) -> None:
     """Print the sets of changes, the cheapest first."""
-    names = ShortNames.of({each["node"] for each in document["options"]})
+    said = "each pod" if "group" in document else "the pod"
+    names = ShortNames.of({node for each in document["options"] for node in _nodes(each)})
     rows = [
-        (str(len(each["changes"])), "; ".join(map(_sentence, each["changes"])), names.short(each["node"]))
+        (
+            str(len(each["changes"])),
+            "; ".join(_sentence(change, said) for change in each["changes"]),
+            ", ".join(
+                f"{count} on {names.short(node)}" if count else names.short(node)
+                for node, count in _nodes(each).items()
+            ),
+        )
         for each in document["options"]
     ]
     if rows:
-        print_table(("#CHANGES", "WHAT CHANGES", "NODE"), rows)
+        print_table(("#CHANGES", "WHAT CHANGES", "NODES" if "group" in document else "NODE"), rows)
     if names.ending:
         print_line(f"the names of nodes go on with {names.ending}")
     if not document["complete"]:
         print_line("not all was tried that might be cheaper: there is too much of it", "yellow")
 
 
-def _sentence(step: Document) -> str:
+def _nodes(option: Document) -> dict[str, int]:
+    """Return the nodes that take pods, and how many each of a group's."""
+    if "landings" not in option:
+        return {option["node"]: 0}
+    return dict(Counter(landing["node"] for landing in option["landings"]))
+
+
+def _sentence(step: Document, pod: str) -> str:
     match step["kind"]:
         case "toleration":
             value = f"={step['value']}" if step["value"] else ""
-            return f"the pod tolerates {step['key']}{value}:{step['effect']}"
+            return f"{pod} tolerates {step['key']}{value}:{step['effect']}"
         case "label" if step["value"] is None:
             return f"{step['node']} loses the label {step['key']}"
         case "label":
@@ -93,18 +157,17 @@ def _sentence(step: Document) -> str:
         case "request":
             resource = step["resource"]
             less, before = amount(resource, step["after"]), amount(resource, step["before"])
-            return f"the pod requests {less} {resource} in place of {before}"
+            return f"{pod} requests {less} {resource} in place of {before}"
         case "move":
             return f"{step['pod']} goes to {step['node']}"
         case _:
             return f"one more node like {step['like']}"
 
 
-def _document(pod: str, response: pb.ChangeResponse) -> Document:
+def _document(response: pb.ChangeResponse) -> Document:
     from mooring.v1 import statuses_pb2
 
     return {
-        "pod": pod if "/" in pod else f"default/{pod}",
         "fits": response.status.code == statuses_pb2.CODE_SUCCESS,
         "message": response.status.message,
         "options": [

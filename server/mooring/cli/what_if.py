@@ -75,12 +75,15 @@ def _add_node_groups(questions: Commands) -> None:
 
 
 def _add_change(questions: Commands) -> None:
-    text = "the fewest changes with which a pod that no node takes would fit"
+    text = "the fewest changes with which a pod that no node takes, or a group, would fit"
     parser, flags = _question(questions, "change", text)
-    parser.add_argument("pod", metavar="POD", help="NAME, pod/NAME or NAMESPACE/NAME")
+    parser.add_argument(
+        "pod", metavar="POD", help="NAME, pod/NAME or NAMESPACE/NAME; podgroup/NAME is a group"
+    )
     add_namespace(flags)
     flags.many("node", "NAME", "a node of which one is to take the pod; default any, or a new one")
-    flags.many("kind", "KIND", f"what may be changed: {', '.join(change.KINDS)}; default everything")
+    kinds = f"what may be changed: {', '.join(change.KINDS)}; default everything, of a group all but move"
+    flags.many("kind", "KIND", kinds)
     flags.add("profile", "NAME", "", "the profile; default that of the pod's schedulerName")
     parser.set_defaults(run=_run_change)
 
@@ -237,14 +240,20 @@ def _run_change(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
     if unknown:
         complain(f"--kind: {unknown[0]!r} is none of {', '.join(change.KINDS)}")
         return EXIT_USAGE
-    found = change.ask(args, options, pod_key(args.pod, args.namespace), args.node, args.kind, by_flags=True)
+    kind, _, name = args.pod.rpartition("/")
+    if kind == change.GROUP:
+        found = change.ask_group(args, options, f"{args.namespace or 'default'}/{name}")
+    else:
+        pod = pod_key(args.pod, args.namespace)
+        found = change.ask(args, options, pod, args.node, args.kind, by_flags=True)
     fits = found["fits"] and not args.node
+    asked = f"group {found['group']}" if kind == change.GROUP else f"pod {found['pod']}"
     if args.output != "table":
         print_document(args.output, found)
     elif fits:
-        print_line(f"pod {found['pod']} fits as it is")
+        print_line(f"{asked} fits as it is")
     else:
-        print_line(f"pod {found['pod']}: {found['message'] or 'fits'}")
+        print_line(f"{asked}: {found['message'] or 'fits'}")
         change.print_options(found)
         if not found["options"]:
             print_line("no such change would make it fit")

@@ -18,6 +18,7 @@ from mooring.v1.scheduling_service_pb2 import (
     COMMIT_MODE_DRY_RUN,
     COMMIT_MODE_RESERVE,
     CommitMode,
+    GroupToSchedule,
     ScheduleRequest,
 )
 from mooring.v1.scheduling_service_pb2_grpc import SchedulingServiceStub
@@ -145,6 +146,22 @@ class ClientSession:
         """Say what would make a pod fit, given as JSON: see ``SimulationService.Change``."""
         source = PodSource(object=KubernetesObject(json=pod))
         request = ChangeRequest(session=self.id, pod=source, nodes=nodes, kinds=kinds)
+        return self._simulation.Change(request, timeout=self._timeout)
+
+    def change_group(
+        self,
+        namespace: str,
+        name: str,
+        pods: Iterable[bytes] = (),
+        kinds: Iterable[ChangeKind.ValueType] = (),
+    ) -> ChangeResponse:
+        """Say what would make a group fit, with its pods, given as JSON, or all that the session has.
+
+        See ``SimulationService.Change``.
+        """
+        waiting = [PodSource(object=KubernetesObject(json=pod)) for pod in pods]
+        group = GroupToSchedule(namespace=namespace, name=name, pods=waiting)
+        request = ChangeRequest(session=self.id, group=group, kinds=kinds)
         return self._simulation.Change(request, timeout=self._timeout)
 
     @contextmanager

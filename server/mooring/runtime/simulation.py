@@ -13,10 +13,11 @@ from dataclasses import dataclass
 from mooring.framework import KubeVersion, Pod, PodGroupInfo
 from mooring.framework.errors import FailedPreconditionError, MooringError, NotFoundError, PluginFailureError
 from mooring.framework.objects import PodGroup
+from mooring.runtime.commit.asked_group import enqueued
 from mooring.runtime.commit.binding_cycle import BindingCycle
 from mooring.runtime.commit.clock import ManualClock
 from mooring.runtime.commit.committer import Committer
-from mooring.runtime.commit.group_commit import GroupCommitter, enqueued
+from mooring.runtime.commit.group_commit import GroupCommitter
 from mooring.runtime.commit.placement import PlacedPod
 from mooring.runtime.commit.reservations import Reservation
 from mooring.runtime.cycle.candidates import ALL_NODES

@@ -11,6 +11,7 @@ from google.protobuf.internal import containers as _containers
 from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
 from mooring.v1 import cluster_service_pb2 as _cluster_service_pb2
 from mooring.v1 import objects_pb2 as _objects_pb2
+from mooring.v1 import scheduling_service_pb2 as _scheduling_service_pb2
 from mooring.v1 import statuses_pb2 as _statuses_pb2
 import builtins as _builtins
 import sys
@@ -32,17 +33,17 @@ class _ChangeKindEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ChangeKind
     CHANGE_KIND_UNSPECIFIED: _ChangeKind.ValueType  # 0
     """Not used."""
     CHANGE_KIND_TOLERATION: _ChangeKind.ValueType  # 1
-    """The pod tolerates a taint of the node, or that it is cordoned."""
+    """The pod tolerates a taint of the node, or that it is cordoned. Of a group all pods do."""
     CHANGE_KIND_LABEL: _ChangeKind.ValueType  # 2
     """The node gets a label that the pod asks for, or loses one."""
     CHANGE_KIND_REQUEST: _ChangeKind.ValueType  # 3
-    """The pod requests less of a resource."""
+    """The pod requests less of a resource. Of a group no pod requests more than that."""
     CHANGE_KIND_MOVE: _ChangeKind.ValueType  # 4
     """A pod goes to another node: it may be evicted, and finds one. It is on the node that takes the pod, or in the way elsewhere:
-    where both may not share a topology domain, or where it counts for the pod's spreading.
+    where both may not share a topology domain, or where it counts for the pod's spreading. Not offered for groups.
     """
     CHANGE_KIND_NODE: _ChangeKind.ValueType  # 5
-    """There is one more node like one that is there, without pods."""
+    """There is one more node like one that is there, without pods. For a group there may be several, which are alike."""
 
 class ChangeKind(_ChangeKind, metaclass=_ChangeKindEnumTypeWrapper):
     """What may be changed, the mildest first."""
@@ -50,17 +51,17 @@ class ChangeKind(_ChangeKind, metaclass=_ChangeKindEnumTypeWrapper):
 CHANGE_KIND_UNSPECIFIED: ChangeKind.ValueType  # 0
 """Not used."""
 CHANGE_KIND_TOLERATION: ChangeKind.ValueType  # 1
-"""The pod tolerates a taint of the node, or that it is cordoned."""
+"""The pod tolerates a taint of the node, or that it is cordoned. Of a group all pods do."""
 CHANGE_KIND_LABEL: ChangeKind.ValueType  # 2
 """The node gets a label that the pod asks for, or loses one."""
 CHANGE_KIND_REQUEST: ChangeKind.ValueType  # 3
-"""The pod requests less of a resource."""
+"""The pod requests less of a resource. Of a group no pod requests more than that."""
 CHANGE_KIND_MOVE: ChangeKind.ValueType  # 4
 """A pod goes to another node: it may be evicted, and finds one. It is on the node that takes the pod, or in the way elsewhere:
-where both may not share a topology domain, or where it counts for the pod's spreading.
+where both may not share a topology domain, or where it counts for the pod's spreading. Not offered for groups.
 """
 CHANGE_KIND_NODE: ChangeKind.ValueType  # 5
-"""There is one more node like one that is there, without pods."""
+"""There is one more node like one that is there, without pods. For a group there may be several, which are alike."""
 Global___ChangeKind: _TypeAlias = ChangeKind  # noqa: Y015
 
 @_typing.final
@@ -1030,23 +1031,28 @@ class ChangeRequest(_message.Message):
     KINDS_FIELD_NUMBER: _builtins.int
     PROFILE_FIELD_NUMBER: _builtins.int
     SEED_FIELD_NUMBER: _builtins.int
+    GROUP_FIELD_NUMBER: _builtins.int
     session: _builtins.str
     """OPTIONAL. The session to look at; default the live state as it is now."""
     profile: _builtins.str
     """OPTIONAL. The profile; default as SchedulingService says."""
     seed: _builtins.int
-    """OPTIONAL. Decides between nodes of equal totals, where moved pods go; default 0."""
+    """OPTIONAL. Decides between nodes of equal totals, where moved pods and pods of a group go; default 0."""
     @_builtins.property
     def pod(self) -> _objects_pb2.PodSource:
-        """REQUIRED. The pod."""
+        """REQUIRED unless there is a group. The pod."""
 
     @_builtins.property
     def nodes(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """OPTIONAL. The nodes of which one is to take the pod; default any, or a new one."""
+        """OPTIONAL. The nodes of which one is to take the pod; default any, or a new one. Not offered for groups."""
 
     @_builtins.property
     def kinds(self) -> _containers.RepeatedScalarFieldContainer[Global___ChangeKind.ValueType]:
-        """OPTIONAL. What may be changed; default everything."""
+        """OPTIONAL. What may be changed; default everything that is offered."""
+
+    @_builtins.property
+    def group(self) -> _scheduling_service_pb2.GroupToSchedule:
+        """REQUIRED unless there is a pod. The group, decided as by ScheduleGroups."""
 
     def __init__(
         self,
@@ -1057,10 +1063,11 @@ class ChangeRequest(_message.Message):
         kinds: _abc.Iterable[Global___ChangeKind.ValueType] | None = ...,
         profile: _builtins.str = ...,
         seed: _builtins.int = ...,
+        group: _scheduling_service_pb2.GroupToSchedule | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["pod", b"pod"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["group", b"group", "pod", b"pod"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["kinds", b"kinds", "nodes", b"nodes", "pod", b"pod", "profile", b"profile", "seed", b"seed", "session", b"session"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["group", b"group", "kinds", b"kinds", "nodes", b"nodes", "pod", b"pod", "profile", b"profile", "seed", b"seed", "session", b"session"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -1068,7 +1075,7 @@ Global___ChangeRequest: _TypeAlias = ChangeRequest  # noqa: Y015
 
 @_typing.final
 class AddedToleration(_message.Message):
-    """A toleration that the pod gets."""
+    """A toleration that the pod gets, or each pod of the group."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -1130,7 +1137,7 @@ Global___ChangedLabel: _TypeAlias = ChangedLabel  # noqa: Y015
 
 @_typing.final
 class LoweredRequest(_message.Message):
-    """A smaller request of the pod."""
+    """A smaller request of the pod, or of each pod of the group that requests more."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -1140,7 +1147,7 @@ class LoweredRequest(_message.Message):
     resource: _builtins.str
     """The resource."""
     before: _builtins.int
-    """What the pod as a whole requests now: CPU in thousandths, the rest in units."""
+    """What the pod as a whole requests now: CPU in thousandths, the rest in units. Of a group: the pod that requests most."""
     after: _builtins.int
     """What it may request at most."""
     def __init__(
@@ -1236,27 +1243,33 @@ Global___ChangeStep: _TypeAlias = ChangeStep  # noqa: Y015
 
 @_typing.final
 class ChangeOption(_message.Message):
-    """A set of changes with which the pod fits."""
+    """A set of changes with which the pod, or the group, fits."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
     STEPS_FIELD_NUMBER: _builtins.int
     NODE_FIELD_NUMBER: _builtins.int
+    LANDINGS_FIELD_NUMBER: _builtins.int
     node: _builtins.str
-    """The node that takes the pod then."""
+    """The node that takes the pod then. Empty for a group."""
     @_builtins.property
     def steps(self) -> _containers.RepeatedCompositeFieldContainer[Global___ChangeStep]:
         """The changes. None can be left out; none are there if a node of the request takes the pod as it is."""
+
+    @_builtins.property
+    def landings(self) -> _containers.RepeatedCompositeFieldContainer[Global___Landing]:
+        """Of a group: its pods that get a node then, and where."""
 
     def __init__(
         self,
         *,
         steps: _abc.Iterable[Global___ChangeStep] | None = ...,
         node: _builtins.str = ...,
+        landings: _abc.Iterable[Global___Landing] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["node", b"node", "steps", b"steps"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["landings", b"landings", "node", b"node", "steps", b"steps"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -1281,13 +1294,14 @@ class ChangeResponse(_message.Message):
 
     @_builtins.property
     def status(self) -> _statuses_pb2.Status:
-        """What is said of the pod as it is; CODE_SUCCESS = some node takes it."""
+        """What is said of the pod as it is, or of the group; CODE_SUCCESS = some node or placement takes it."""
 
     @_builtins.property
     def options(self) -> _containers.RepeatedCompositeFieldContainer[Global___ChangeOption]:
         """The cheapest set of changes first: the one with the fewest; of equally many the one with the fewest of the last kind of
         ChangeKind, then of the one before, and so on; then the one that gives up the least share of requests. Each one after it is
-        the cheapest that does without the last kind of each one before. No more than three pods are moved.
+        the cheapest that does without the last kind of each one before. No more than three pods are moved, and for a group no more
+        than 32 changes are made; of one that lowers several requests the first by name is lowered least.
         """
 
     @_builtins.property

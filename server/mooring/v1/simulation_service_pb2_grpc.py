@@ -224,7 +224,18 @@ class SimulationServiceServicer:
 
     def Change(self, request, context):
         """What would have to change so that a pod fits which no node takes: the fewest changes of the pod, of a node, of the pods
-        there, or one more node, each set of them tried in a session. Nothing is changed. Idempotent.
+        there, or one more node, each set of them tried in a session. Or so that a group of pods fits which no placement takes: then
+        changes of pods are those of all its pods, there may be several new nodes that are alike, and no pods move. Nothing is
+        changed. Idempotent.
+
+        | condition                                           | code                | the caller then                   |
+        |-----------------------------------------------------|---------------------|-----------------------------------|
+        | answered, with or without options                   | OK                  | reads status and complete         |
+        | pod, node, profile or group unknown                 | NOT_FOUND           | sends what is known               |
+        | a kind is unknown, both pod and group or neither    | INVALID_ARGUMENT    | fixes the request                 |
+        | the feature gate of groups is off (GROUPS_OFF)      | FAILED_PRECONDITION | switches GenericWorkload on       |
+        | of a group: nodes, moves, or Kubernetes before 1.37 | UNIMPLEMENTED       | asks without, or about each pod   |
+        | otherwise                                           |                     | see the service                   |
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -98,7 +98,18 @@ class SimulationServiceStub:
     """
     Change: _grpc.UnaryUnaryMultiCallable[_simulation_service_pb2.ChangeRequest, _simulation_service_pb2.ChangeResponse]
     """What would have to change so that a pod fits which no node takes: the fewest changes of the pod, of a node, of the pods
-    there, or one more node, each set of them tried in a session. Nothing is changed. Idempotent.
+    there, or one more node, each set of them tried in a session. Or so that a group of pods fits which no placement takes: then
+    changes of pods are those of all its pods, there may be several new nodes that are alike, and no pods move. Nothing is
+    changed. Idempotent.
+
+     | condition                                           | code                | the caller then                   |
+     |-----------------------------------------------------|---------------------|-----------------------------------|
+     | answered, with or without options                   | OK                  | reads status and complete         |
+     | pod, node, profile or group unknown                 | NOT_FOUND           | sends what is known               |
+     | a kind is unknown, both pod and group or neither    | INVALID_ARGUMENT    | fixes the request                 |
+     | the feature gate of groups is off (GROUPS_OFF)      | FAILED_PRECONDITION | switches GenericWorkload on       |
+     | of a group: nodes, moves, or Kubernetes before 1.37 | UNIMPLEMENTED       | asks without, or about each pod   |
+     | otherwise                                           |                     | see the service                   |
     """
 
 @_typing.type_check_only
@@ -171,7 +182,18 @@ class SimulationServiceAsyncStub(SimulationServiceStub):
     """
     Change: _aio.UnaryUnaryMultiCallable[_simulation_service_pb2.ChangeRequest, _simulation_service_pb2.ChangeResponse]  # type: ignore[assignment]
     """What would have to change so that a pod fits which no node takes: the fewest changes of the pod, of a node, of the pods
-    there, or one more node, each set of them tried in a session. Nothing is changed. Idempotent.
+    there, or one more node, each set of them tried in a session. Or so that a group of pods fits which no placement takes: then
+    changes of pods are those of all its pods, there may be several new nodes that are alike, and no pods move. Nothing is
+    changed. Idempotent.
+
+     | condition                                           | code                | the caller then                   |
+     |-----------------------------------------------------|---------------------|-----------------------------------|
+     | answered, with or without options                   | OK                  | reads status and complete         |
+     | pod, node, profile or group unknown                 | NOT_FOUND           | sends what is known               |
+     | a kind is unknown, both pod and group or neither    | INVALID_ARGUMENT    | fixes the request                 |
+     | the feature gate of groups is off (GROUPS_OFF)      | FAILED_PRECONDITION | switches GenericWorkload on       |
+     | of a group: nodes, moves, or Kubernetes before 1.37 | UNIMPLEMENTED       | asks without, or about each pod   |
+     | otherwise                                           |                     | see the service                   |
     """
 
 class SimulationServiceServicer(metaclass=_abc_1.ABCMeta):
@@ -307,7 +329,18 @@ class SimulationServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_simulation_service_pb2.ChangeResponse, _abc.Awaitable[_simulation_service_pb2.ChangeResponse]]:
         """What would have to change so that a pod fits which no node takes: the fewest changes of the pod, of a node, of the pods
-        there, or one more node, each set of them tried in a session. Nothing is changed. Idempotent.
+        there, or one more node, each set of them tried in a session. Or so that a group of pods fits which no placement takes: then
+        changes of pods are those of all its pods, there may be several new nodes that are alike, and no pods move. Nothing is
+        changed. Idempotent.
+
+         | condition                                           | code                | the caller then                   |
+         |-----------------------------------------------------|---------------------|-----------------------------------|
+         | answered, with or without options                   | OK                  | reads status and complete         |
+         | pod, node, profile or group unknown                 | NOT_FOUND           | sends what is known               |
+         | a kind is unknown, both pod and group or neither    | INVALID_ARGUMENT    | fixes the request                 |
+         | the feature gate of groups is off (GROUPS_OFF)      | FAILED_PRECONDITION | switches GenericWorkload on       |
+         | of a group: nodes, moves, or Kubernetes before 1.37 | UNIMPLEMENTED       | asks without, or about each pod   |
+         | otherwise                                           |                     | see the service                   |
         """
 
 def add_SimulationServiceServicer_to_server(servicer: SimulationServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

@@ -10,14 +10,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from mooring.framework import Code, PlacementFeasiblePlugin, Pod, PodGroupInfo, Status
+from mooring.framework import Code, PodGroupInfo, Status
 from mooring.framework.errors import MooringError
 from mooring.framework.objects import ObjectMeta
 from mooring.runtime.commit.committer import Committer
 from mooring.runtime.commit.extension_points import Committed
 from mooring.runtime.commit.preconditions import current_pod, reject_leaving
 from mooring.runtime.cycle.group_result import GroupDecision, GroupMember, rejected_group
-from mooring.runtime.cycle.plugin_calls import Progress, Unhurried
+from mooring.runtime.cycle.plugin_calls import Progress
 from mooring.runtime.engine import Engine
 from mooring.runtime.profiles.profile import Profile, placing
 
@@ -139,22 +139,6 @@ class GroupCommitter:
     def _release(self, reserved: Sequence[GroupMember], owner: str) -> None:
         for member in reversed(reserved):
             _tried(partial(_released, self._committer, member.pod.metadata, owner))
-
-
-def enqueued(engine: Engine, pod: Pod, profile: Profile, progress: Progress | None = None) -> Status:
-    """Return what PreEnqueue says of a pod of a group; whether there are enough pods shows in the cycle.
-
-    Raises:
-        PluginFailureError: A plugin failed.
-    """
-    calls = engine.calls(profile, progress or Unhurried())
-    for each in profile.pre_enqueue:
-        if isinstance(each.plugin, PlacementFeasiblePlugin):
-            continue
-        status = calls.call(each.name, "PreEnqueue", each.plugin.pre_enqueue, pod)
-        if not status.ok:
-            return status.by(each.name)
-    return Status()
 
 
 def _released(committer: Committer, meta: ObjectMeta, owner: str) -> Status:

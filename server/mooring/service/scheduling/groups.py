@@ -3,56 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from mooring.decisions.records import DecisionKind
-from mooring.framework import GroupPreemption, Pod, PodGroupInfo, Status
-from mooring.framework.args import FieldError
-from mooring.framework.errors import (
-    FailedPreconditionError,
-    InvalidArgumentError,
-    NotFoundError,
-    UnimplementedError,
-)
-from mooring.framework.objects import PodGroup
-from mooring.framework.state import ClusterState
-from mooring.runtime.commit.group_commit import GroupCommitter, PlacedGroup, enqueued
+from mooring.framework import GroupPreemption, Pod, Status
+from mooring.framework.errors import InvalidArgumentError, UnimplementedError
+from mooring.runtime.commit.asked_group import AskedGroup, asked_group, nothing_to_do
+from mooring.runtime.commit.group_commit import GroupCommitter, PlacedGroup
 from mooring.runtime.cycle.group_result import GroupDecision, GroupMember, TriedPlacement
 from mooring.runtime.cycle.plugin_calls import Progress
 from mooring.runtime.cycle.post_filter import Room
-from mooring.runtime.profiles.profile import Profile
 from mooring.service.backend import Backend
 from mooring.service.calls import audit
 from mooring.service.calls.slots import SlotProgress
 from mooring.service.scheduling.batch import COMMIT_MODES, commit_profile
 from mooring.service.scheduling.noting import Noting
-from mooring.service.wire.objects import find_pod, status_message
+from mooring.service.wire.groups import decode_group
+from mooring.service.wire.objects import status_message
 from mooring.service.wire.outcomes import outcome_of, result_of
 from mooring.sessions.placing import place_group
 from mooring.sessions.work_trees import Work
 from mooring.v1 import objects_pb2
 from mooring.v1 import scheduling_service_pb2 as pb
 
-GROUPS_GATE = "GenericWorkload"
-"""The feature gate without which a PodGroup means nothing."""
-
 _WORDS = {pb.COMMIT_MODE_BIND: "ScheduleGroups+Bind", pb.COMMIT_MODE_RESERVE: "ScheduleGroups+Reserve"}
 """What the audit calls a call that commits."""
-
-
-@dataclass(frozen=True, slots=True)
-class _AskedGroup:
-    """A group, decoded.
-
-    Attributes:
-        group: The group, with the pods that are tried.
-        profile: The profile of its pods.
-        gated: The pods that may not be scheduled yet, with the reason of each.
-    """
-
-    group: PodGroupInfo
-    profile: Profile
-    gated: tuple[tuple[Pod, Status], ...]
 
 
 def schedule_groups(
@@ -80,7 +55,7 @@ def schedule_groups(
     for one in asked:
         progress.check()
         noting = Noting(backend, kind, backend.seed(request.seed))
-        placed = place(one) if one.group.pods else PlacedGroup(_nothing_to_do(one.group, backend))
+        placed = place(one) if one.group.pods else PlacedGroup(nothing_to_do(one.group, backend.engine.state))
         noting.grouped(one.group, placed.decision, one.profile, earlier)
         answers.append(_answer(one, placed))
         if dry:
@@ -97,13 +72,13 @@ def schedule_groups(
     return pb.ScheduleGroupsResponse(provenance=provenance, groups=answers, warnings=warnings)
 
 
-def _dry_run(backend: Backend, seed: int, progress: Progress) -> Callable[[_AskedGroup], PlacedGroup]:
+def _dry_run(backend: Backend, seed: int, progress: Progress) -> Callable[[AskedGroup], PlacedGroup]:
     """Return what decides about one group after the other on a private copy of the state."""
     engine = backend.engine
     world = engine.state.fork()
     version = world.version
 
-    def place(asked: _AskedGroup) -> PlacedGroup:
+    def place(asked: AskedGroup) -> PlacedGroup:
         decision = engine.decide_group(asked.group, asked.profile, seed=seed, state=world, progress=progress)
         for member in decision.placed:
             world.assume(member.pod, member.node_name)
@@ -113,10 +88,10 @@ def _dry_run(backend: Backend, seed: int, progress: Progress) -> Callable[[_Aske
     return place
 
 
-def _in_session(work: Work, seed: int, progress: Progress) -> Callable[[_AskedGroup], PlacedGroup]:
+def _in_session(work: Work, seed: int, progress: Progress) -> Callable[[AskedGroup], PlacedGroup]:
     """Return what places one group after the other in a session."""
 
-    def place(asked: _AskedGroup) -> PlacedGroup:
+    def place(asked: AskedGroup) -> PlacedGroup:
         return PlacedGroup(place_group(work, asked.group, asked.profile, seed=seed, progress=progress))
 
     return place
@@ -124,12 +99,12 @@ def _in_session(work: Work, seed: int, progress: Progress) -> Callable[[_AskedGr
 
 def _commit(
     backend: Backend, request: pb.ScheduleGroupsRequest, owner: str, progress: Progress
-) -> Callable[[_AskedGroup], PlacedGroup]:
+) -> Callable[[AskedGroup], PlacedGroup]:
     """Return what reserves or binds one group after the other."""
     committer = GroupCommitter(backend.engine, backend.committer)
     bind = request.commit_mode == pb.COMMIT_MODE_BIND
 
-    def place(asked: _AskedGroup) -> PlacedGroup:
+    def place(asked: AskedGroup) -> PlacedGroup:
         return committer.place_group(
             asked.group, asked.profile, seed=request.seed, owner=owner, bind=bind, progress=progress
         )
@@ -137,9 +112,7 @@ def _commit(
     return place
 
 
-def _decoded(
-    backend: Backend, request: pb.ScheduleGroupsRequest, progress: Progress
-) -> Iterator[_AskedGroup]:
+def _decoded(backend: Backend, request: pb.ScheduleGroupsRequest, progress: Progress) -> Iterator[AskedGroup]:
     """Yield the groups.
 
     Raises:
@@ -153,75 +126,15 @@ def _decoded(
     seen: set[tuple[str, str]] = set()
     for at, given in enumerate(request.groups):
         key = given.namespace, given.name
-        missing = [field for field in ("namespace", "name") if not getattr(given, field)]
-        if missing:
-            raise InvalidArgumentError(FieldError(f"groups[{at}].{each}", "is missing") for each in missing)
         if key in seen:
             raise InvalidArgumentError.at(f"groups[{at}]", f"is group {'/'.join(key)} again")
         seen.add(key)
-        yield _decode_group(backend, request.profile, given, f"groups[{at}]", progress)
+        group, pods = decode_group(backend, given, f"groups[{at}]")
+        profile = commit_profile(backend.engine.profiles, request.profile, pods[0] if pods else Pod())
+        yield asked_group(backend.engine, group, pods, profile, progress)
 
 
-def _decode_group(
-    backend: Backend, profile_name: str, given: pb.GroupToSchedule, path: str, progress: Progress
-) -> _AskedGroup:
-    state = backend.engine.state
-    key = given.namespace, given.name
-    group = state.snapshot.objects.get(PodGroup, given.name, given.namespace)
-    if group is None:
-        name = "/".join(key)
-        raise NotFoundError(
-            f"PodGroup {name} is not known; push it, or wait for it", reason="POD_GROUP_NOT_FOUND", group=name
-        )
-    pods = _given_pods(backend, given, path) if given.pods else _known_pods(state, key)
-    waiting = [pod for pod in pods if not pod.spec.node_name and not pod.metadata.deletion_timestamp]
-    profile = commit_profile(backend.engine.profiles, profile_name, waiting[0] if waiting else Pod())
-    if not profile.gates.enabled(GROUPS_GATE):
-        raise FailedPreconditionError(
-            f"groups are decided as a whole with the feature gate {GROUPS_GATE} alone, which is off",
-            reason="GROUPS_OFF",
-        )
-    gated = [(pod, enqueued(backend.engine, pod, profile, progress)) for pod in waiting]
-    free = tuple(pod for pod, status in gated if status.ok)
-    held = tuple((pod, status) for pod, status in gated if not status.ok)
-    return _AskedGroup(PodGroupInfo(group, free), profile, held)
-
-
-def _known_pods(state: ClusterState, key: tuple[str, str]) -> list[Pod]:
-    """Return the group's pods in the order of kube-scheduler's queue: by priority, age and name."""
-    pods = state.snapshot.pods.in_group(key)
-    return sorted(
-        pods,
-        key=lambda pod: (-(pod.spec.priority or 0), pod.metadata.creation_timestamp or "", pod.metadata.name),
-    )
-
-
-def _given_pods(backend: Backend, given: pb.GroupToSchedule, path: str) -> list[Pod]:
-    state = backend.engine.state
-    key = given.namespace, given.name
-    pods: dict[str, Pod] = {}
-    for at, source in enumerate(given.pods):
-        where = f"{path}.pods[{at}]"
-        pod = find_pod(backend.decoder, state, source, where)
-        if pod.group != key:
-            named = "no group" if pod.group is None else f"group {'/'.join(pod.group)}"
-            raise InvalidArgumentError.at(where, f"pod {pod.key} names {named}, not {'/'.join(key)}")
-        if pod.metadata.uid in pods:
-            raise InvalidArgumentError.at(where, f"has the UID {pod.metadata.uid} of another pod")
-        record = state.snapshot.pods.get(pod.metadata.uid)
-        pods[pod.metadata.uid] = pod if record is None or not record.node_name else record.pod
-    return list(pods.values())
-
-
-def _nothing_to_do(group: PodGroupInfo, backend: Backend) -> GroupDecision:
-    """Return the decision about a group without a pod that could be tried."""
-    missing = group.min_count - len(group.scheduled(backend.engine.state.snapshot))
-    enough = missing <= 0
-    status = Status() if enough else Status.unschedulable(f"no pods to schedule; minCount lacks {missing}")
-    return GroupDecision(group.group, status, ())
-
-
-def _answer(asked: _AskedGroup, placed: PlacedGroup) -> pb.ScheduledGroup:
+def _answer(asked: AskedGroup, placed: PlacedGroup) -> pb.ScheduledGroup:
     decision = placed.decision
     namespace, name = asked.group.key
     pods = [_pod(member, placed) for member in decision.members]

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from mooring.framework import Status
+from mooring.framework.node_table import NodeTable
 from mooring.framework.objects import Taint
 from mooring.framework.resources import PODS
 from mooring.framework.taints import tolerated
@@ -17,6 +18,8 @@ _CORDON = Taint("node.kubernetes.io/unschedulable", "", "NoSchedule")
 """The taint by which a pod tolerates that a node is cordoned."""
 
 _TAINTS, _CORDONS, _LABELS, _ROOM = "TaintToleration", "NodeUnschedulable", "NodeAffinity", "NodeResourcesFit"
+
+_HARD = ("NoSchedule", "NoExecute")
 
 _NO_LABELS: list[Labels] = [{}]
 
@@ -52,13 +55,20 @@ def by_taints(found: Evaluation, rows: Sequence[int]) -> dict[tuple[Taint, ...],
     for row in rows:
         key = int(nodes.taint_set[row]), bool(nodes.unschedulable[row])
         if key not in lists:
-            hard = [each for each in nodes.taint_sets[key[0]] if each.effect in ("NoSchedule", "NoExecute")]
-            there = hard if _TAINTS in enabled else []
-            there += [_CORDON] if key[1] and _CORDONS in enabled else []
-            unborne = (each for each in there if not tolerated(each, tolerations, comparing=comparing))
-            lists[key] = tuple(dict.fromkeys(unborne))
+            there = taints_of(nodes, row, enabled)
+            lists[key] = tuple(
+                each for each in there if not tolerated(each, tolerations, comparing=comparing)
+            )
         grouped.setdefault(lists[key], []).append(row)
     return dict(sorted(grouped.items(), key=lambda item: len(item[0])))
+
+
+def taints_of(nodes: NodeTable, row: int, enabled: Collection[str]) -> tuple[Taint, ...]:
+    """Return the taints of a node for which one of the ``enabled`` plugins keeps pods away, each once."""
+    hard = [each for each in nodes.taint_sets[nodes.taint_set[row]] if each.effect in _HARD]
+    there = hard if _TAINTS in enabled else []
+    there += [_CORDON] if nodes.unschedulable[row] and _CORDONS in enabled else []
+    return tuple(dict.fromkeys(there))
 
 
 def needs_of(found: Evaluation, rows: Sequence[int], taints: tuple[Taint, ...]) -> list[Needs]:

@@ -58,17 +58,19 @@ class Cost(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ChangeOption:
-    """A set of changes with which the pod fits.
+    """A set of changes with which the pod, or the group, fits.
 
     Attributes:
         steps: The changes: all of them are needed; none where the pod fits as it is.
-        node_name: The node that takes the pod then.
+        node_name: The node that takes the pod then; "" for a group,
+        landings: whose pods, as they are then, each get a node.
         cost: What they cost.
     """
 
     steps: tuple[Step, ...]
     node_name: str
     cost: Cost
+    landings: tuple[tuple[Pod, str], ...] = ()
 
 
 @dataclass(slots=True)

@@ -1,0 +1,108 @@
+"""A group that is asked about: its object, the pods that are tried, and those that have to wait."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from mooring.framework import PlacementFeasiblePlugin, Pod, PodGroupInfo, Status
+from mooring.framework.errors import FailedPreconditionError, NotFoundError
+from mooring.framework.objects import PodGroup
+from mooring.framework.state import ClusterState
+from mooring.runtime.cycle.group_result import GroupDecision
+from mooring.runtime.cycle.plugin_calls import Progress, Unhurried
+from mooring.runtime.engine import Engine
+from mooring.runtime.profiles.profile import Profile
+
+GROUPS_GATE = "GenericWorkload"
+"""The feature gate without which a PodGroup means nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class AskedGroup:
+    """A group and its pods.
+
+    Attributes:
+        group: The group, with the pods that are tried.
+        profile: The profile of its pods.
+        gated: The pods that may not be scheduled yet, with the reason of each.
+    """
+
+    group: PodGroupInfo
+    profile: Profile
+    gated: tuple[tuple[Pod, Status], ...]
+
+
+def known_group(state: ClusterState, namespace: str, name: str) -> PodGroup:
+    """Return a group of the state.
+
+    Raises:
+        NotFoundError: There is none (POD_GROUP_NOT_FOUND).
+    """
+    group = state.snapshot.objects.get(PodGroup, name, namespace)
+    if group is None:
+        named = f"{namespace}/{name}"
+        raise NotFoundError(
+            f"PodGroup {named} is not known; push it, or wait for it",
+            reason="POD_GROUP_NOT_FOUND",
+            group=named,
+        )
+    return group
+
+
+def pods_of_group(state: ClusterState, key: tuple[str, str]) -> list[Pod]:
+    """Return the group's pods in the order of kube-scheduler's queue: by priority, age and name."""
+    pods = state.snapshot.pods.in_group(key)
+    return sorted(
+        pods,
+        key=lambda pod: (-(pod.spec.priority or 0), pod.metadata.creation_timestamp or "", pod.metadata.name),
+    )
+
+
+def waiting(pods: Iterable[Pod]) -> list[Pod]:
+    """Return the pods that have no node and are not being deleted."""
+    return [pod for pod in pods if not pod.spec.node_name and not pod.metadata.deletion_timestamp]
+
+
+def asked_group(
+    engine: Engine, group: PodGroup, pods: Iterable[Pod], profile: Profile, progress: Progress | None = None
+) -> AskedGroup:
+    """Return the group, of whose waiting pods those are tried that PreEnqueue lets in.
+
+    Raises:
+        FailedPreconditionError: The feature gate of groups is off (GROUPS_OFF).
+        PluginFailureError: A plugin failed.
+    """
+    if not profile.gates.enabled(GROUPS_GATE):
+        raise FailedPreconditionError(
+            f"groups are decided as a whole with the feature gate {GROUPS_GATE} alone, which is off",
+            reason="GROUPS_OFF",
+        )
+    said = [(pod, enqueued(engine, pod, profile, progress)) for pod in pods]
+    free = tuple(pod for pod, status in said if status.ok)
+    held = tuple((pod, status) for pod, status in said if not status.ok)
+    return AskedGroup(PodGroupInfo(group, free), profile, held)
+
+
+def enqueued(engine: Engine, pod: Pod, profile: Profile, progress: Progress | None = None) -> Status:
+    """Return what PreEnqueue says of a pod of a group; whether there are enough pods shows in the cycle.
+
+    Raises:
+        PluginFailureError: A plugin failed.
+    """
+    calls = engine.calls(profile, progress or Unhurried())
+    for each in profile.pre_enqueue:
+        if isinstance(each.plugin, PlacementFeasiblePlugin):
+            continue
+        status = calls.call(each.name, "PreEnqueue", each.plugin.pre_enqueue, pod)
+        if not status.ok:
+            return status.by(each.name)
+    return Status()
+
+
+def nothing_to_do(group: PodGroupInfo, state: ClusterState) -> GroupDecision:
+    """Return the decision about a group without a pod that could be tried."""
+    missing = group.min_count - len(group.scheduled(state.snapshot))
+    enough = missing <= 0
+    status = Status() if enough else Status.unschedulable(f"no pods to schedule; minCount lacks {missing}")
+    return GroupDecision(group.group, status, ())

@@ -1,0 +1,363 @@
+"""Looks for the fewest changes with which a pod group that no placement takes would fit.
+
+What nodes could take at most leaves out most sets of changes. The others are tried in a session, the cheapest
+first: pods and nodes are what they would be, and the group's cycle says whether it fits.
+"""
+
+from __future__ import annotations
+
+import itertools
+from bisect import bisect_left
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+
+from mooring.framework import Code, Node, PodGroupInfo
+from mooring.framework.errors import UnimplementedError
+from mooring.runtime.commit.asked_group import nothing_to_do
+from mooring.runtime.cycle.earlier_group_cycle import LATER_CYCLE_SINCE
+from mooring.runtime.cycle.group_result import GroupDecision
+from mooring.runtime.cycle.plugin_calls import Progress
+from mooring.runtime.profiles.profile import Profile, placing
+from mooring.sessions.change.group_room import Caps, GroupRoom, Guest, Taints
+from mooring.sessions.change.labels import Labels
+from mooring.sessions.change.search import ChangeOption, Cost, NeededChanges
+from mooring.sessions.change.steps import (
+    AddNode,
+    Kind,
+    LowerRequest,
+    Relabel,
+    Step,
+    Tolerate,
+    changed_node,
+    changed_pod,
+    kind_of_new,
+    one_more,
+)
+from mooring.sessions.placing import place_on
+from mooring.sessions.work_trees import Work
+
+GROUP_KINDS = frozenset(Kind) - {Kind.MOVE}
+"""What may be changed for a group."""
+
+MOST_CHANGES = 32
+"""Changes that are made at most, and new nodes among them."""
+
+MOST_TRIED = 256
+"""Sets of changes that are tried at most for one option,"""
+MOST_COMBINED = 10_000
+"""sets of labels that are looked at for equally many changes of each kind,"""
+MOST_TAINTED = 64
+"""and sets of taints."""
+
+_Way = tuple[tuple[str, str | None], ...]
+_Labelled = tuple[tuple[int, _Way], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """A set of changes that may do.
+
+    Attributes:
+        taints: What all pods tolerate.
+        resources: What all pods request less of.
+        labels: The nodes that get labels, by their place in the order of names, and which.
+        new: How many nodes there are more,
+        like: which node they are like, likewise,
+        way: and the labels that they get.
+    """
+
+    taints: Taints = frozenset()
+    resources: tuple[str, ...] = ()
+    labels: _Labelled = ()
+    new: int = 0
+    like: int = 0
+    way: _Way = ()
+
+
+class _Counts(NamedTuple):
+    """How many changes there are of each kind, the most drastic first."""
+
+    nodes: int
+    requests: int
+    labels: int
+    tolerations: int
+
+    def cost(self, share: float) -> Cost:
+        """Return what they cost."""
+        return Cost(sum(self), self.nodes, 0, self.requests, self.labels, share)
+
+
+class GroupChangeSearch:
+    """Looks for changes that make one group fit. For one thread; the tree is in the end what it was.
+
+    Tolerations and smaller requests are those of all of the group's pods, and new nodes are all alike. No
+    pods are moved.
+
+    Args:
+        work: The tree.
+        group: The group and its pods without a node.
+        profile: Their profile.
+        seed: Decides between nodes of equal totals.
+        progress: Says when to stop.
+    """
+
+    def __init__(
+        self, work: Work, group: PodGroupInfo, profile: Profile, *, seed: int = 0, progress: Progress
+    ) -> None:
+        self._work = work
+        self._group = group
+        # Nobody is to make room.
+        self._profile = replace(profile, pod_group_post_filter=())
+        self._seed = seed
+        self._progress = progress
+        self._tried: dict[_Plan, ChangeOption | None] = {}
+        self._complete = True
+
+    def run(self, kinds: frozenset[Kind] = GROUP_KINDS) -> NeededChanges:
+        """Return what would make the group fit, by changes of these kinds.
+
+        Raises:
+            UnimplementedError: The release has other rules for groups than 1.37.
+            DeadlineExceededError: The caller no longer waits.
+            PluginFailureError: A plugin failed.
+        """
+        if self._profile.gates.version < LATER_CYCLE_SINCE:
+            said = f"changes for groups are looked for by the rules of Kubernetes {LATER_CYCLE_SINCE} alone"
+            raise UnimplementedError(said)
+        self._work.keep()
+        decision = self._decided(self._group)
+        changes = NeededChanges(decision.status, decision.message)
+        if decision.status.code is not Code.UNSCHEDULABLE or self._lacking > len(self._group.pods):
+            return changes
+        self._look()
+        while kinds and (option := self._cheapest(kinds)) is not None:
+            changes.options.append(option)
+            kinds -= {max(step.kind for step in option.steps)}
+        changes.complete = self._complete
+        return changes
+
+    @property
+    def _lacking(self) -> int:
+        """How many pods have to get a node."""
+        group, snapshot = self._group, self._work.tree.snapshot
+        return max(1, group.min_count - len(group.scheduled(snapshot)))
+
+    def _decided(self, group: PodGroupInfo) -> GroupDecision:
+        engine = self._work.engine
+        if not group.pods:
+            return nothing_to_do(group, self._work.tree)
+        return engine.decide_group(group, self._profile, seed=self._seed, progress=self._progress)
+
+    def _look(self) -> None:
+        """Look at what is there, before anything is tried."""
+        tree = self._work.tree
+        guests = [
+            Guest(pod, dict(tree.kind_of(pod, remember=False).usage.requests)) for pod in self._group.pods
+        ]
+        self._needed = self._lacking
+        self._room = GroupRoom(tree.snapshot.nodes, self._group, guests, self._profile)
+        self._nodes = list(self._room.nodes)
+        self._ways = [self._room.ways(node) for node in self._nodes]
+        names = sorted({name for _, requests in guests for name, amount in requests.items() if amount})
+        self._requested = {name: max(guest.requests.get(name, 0) for guest in guests) for name in names}
+        patterns: dict[Hashable, int] = {}
+        for at, node in enumerate(self._nodes):
+            patterns.setdefault(kind_of_new(node), at)
+        self._patterns = list(patterns.values())
+        self._taints = self._taint_sets()
+        self._caps: dict[tuple[Taints, tuple[str, ...]], Caps] = {}
+
+    def _taint_sets(self) -> dict[int, list[Taints]]:
+        """Return by their number the taints that may be worth tolerating: all of some nodes."""
+        several: set[Taints] = {frozenset()}
+        for taints in sorted(self._room.taint_sets(), key=len):
+            several |= {some | taints for some in several}
+            if len(several) > MOST_TAINTED:
+                self._complete = False
+                break
+        ordered = sorted(
+            several, key=lambda some: sorted((each.key, each.value, each.effect) for each in some)
+        )
+        return {size: [some for some in ordered if len(some) == size] for size in range(MOST_CHANGES + 1)}
+
+    def _cheapest(self, kinds: frozenset[Kind]) -> ChangeOption | None:
+        """Return the cheapest option of these kinds alone; None if there is none."""
+        left = MOST_TRIED
+        for counts in self._all_counts(kinds):
+            found: list[ChangeOption] = []
+            for plan in self._plans(counts):
+                if plan not in self._tried:
+                    if not left:
+                        self._complete = False
+                        break
+                    left -= 1
+                    self._tried[plan] = self._option(plan, counts)
+                if (option := self._tried[plan]) is not None:
+                    found.append(option)
+                    if not counts.requests:
+                        break
+            if found:
+                return min(found, key=lambda option: option.cost)
+        return None
+
+    def _all_counts(self, kinds: frozenset[Kind]) -> Iterator[_Counts]:
+        """Yield how many changes there may be of each of these kinds, the cheapest first."""
+        most = {
+            Kind.NODE: self._needed,
+            Kind.REQUEST: len(self._requested),
+            Kind.LABEL: MOST_CHANGES if any(self._ways) else 0,
+            Kind.TOLERATION: max(size for size, some in self._taints.items() if some),
+        }
+        nodes, requests, labels, tolerations = (most[kind] * (kind in kinds) for kind in most)
+        for total in range(1, MOST_CHANGES + 1):
+            for some in itertools.product(range(nodes + 1), range(requests + 1), range(labels + 1)):
+                if 0 <= total - sum(some) <= tolerations:
+                    yield _Counts(*some, total - sum(some))
+
+    def _plans(self, counts: _Counts) -> Iterator[_Plan]:
+        """Yield the sets of so many changes that may do, those with the most room first."""
+        for taints in self._taints[counts.tolerations]:
+            for resources in itertools.combinations(self._requested, counts.requests):
+                self._progress.check()
+                caps = self._caps_with(taints, resources)
+                plain = _Plan(taints, resources)
+                for plan, labels in (
+                    self._with_nodes(plain, counts, caps) if counts.nodes else [(plain, counts.labels)]
+                ):
+                    for labelled in self._labelled(plan, labels, caps):
+                        yield replace(plan, labels=labelled)
+
+    def _caps_with(self, taints: Taints, resources: Sequence[str]) -> Caps:
+        key = taints, tuple(resources)
+        if key not in self._caps:
+            self._caps[key] = self._room.caps(taints, dict.fromkeys(resources, 0))
+        return self._caps[key]
+
+    def _with_nodes(self, plan: _Plan, counts: _Counts, caps: Caps) -> Iterator[tuple[_Plan, int]]:
+        """Yield plans with that many nodes more, and how many labels are left for nodes that are there."""
+        new, room = counts.nodes, self._room
+        base = room.by_domain(np.where(room.ready, caps.there, 0))
+        for at in self._patterns:
+            domain, more = room.domains[at], new * int(caps.new[at])
+            if not more or (not counts.labels and max(base.max(), base[domain] + more) < self._needed):
+                continue
+            for way in ((), *map(_items, self._ways[at])):
+                if len(way) * new <= counts.labels and (way or room.ready[at]):
+                    yield replace(plan, new=new, like=at, way=way), counts.labels - len(way) * new
+
+    def _labelled(self, plan: _Plan, count: int, caps: Caps) -> Iterator[_Labelled]:
+        """Yield which nodes get ``count`` labels together, as far as there may be room enough with them."""
+        room, domains = self._room, self._room.domains
+        there = np.where(room.ready, caps.there, 0)
+        more = (caps.there - there).tolist()
+        able = [at for at, ways in enumerate(self._ways) if ways and caps.there[at]] if count else []
+        able.sort(key=lambda at: -more[at])
+        looked_at = itertools.count(1)
+        for domain, base in enumerate(room.by_domain(there).tolist()):
+            lacking = self._needed - base
+            if plan.new and domains[plan.like] == domain:
+                lacking -= plan.new * int(caps.new[plan.like])
+            gains = [(more[at], at) for at in able if domains[at] == domain]
+            for labelled in self._choices(gains, count, lacking):
+                if next(looked_at) > MOST_COMBINED:
+                    self._complete = False
+                    return
+                yield labelled
+
+    def _choices(self, gains: Sequence[tuple[int, int]], count: int, lacking: int) -> Iterator[_Labelled]:
+        """Yield sets of nodes that gain so much by ``count`` labels; ``gains`` has the most first."""
+        if not count:
+            yield from [()] if lacking <= 0 else []
+            return
+        for first, (gain, at) in enumerate(gains):
+            if sum(most for most, _ in gains[first : first + count]) < lacking:
+                return
+            for way in map(_items, self._ways[at]):
+                if len(way) <= count:
+                    rest = self._choices(gains[first + 1 :], count - len(way), lacking - gain)
+                    yield from (((at, way), *others) for others in rest)
+
+    def _option(self, plan: _Plan, counts: _Counts) -> ChangeOption | None:
+        """Return the option of a plan, requests as large as they may be; None if the group doesn't fit."""
+        amounts = dict.fromkeys(plan.resources, 0)
+        best = self._made(plan, amounts)
+        for name in plan.resources if best is not None else ():
+            # What there may just be room for is mostly right.
+            fits, tried = 0, self._most(plan, amounts, name)
+            too_much = tried + 1
+            while too_much - fits > 1:
+                made = self._made(plan, {**amounts, name: tried})
+                best = made or best
+                fits, too_much = (fits, tried) if made is None else (tried, too_much)
+                tried = (fits + too_much) // 2
+            amounts[name] = fits
+        if best is None:
+            return None
+        lowered = (step.share for step in best.steps if isinstance(step, LowerRequest))
+        return replace(best, cost=counts.cost(sum(lowered)))
+
+    def _most(self, plan: _Plan, amounts: Mapping[str, int], name: str) -> int:
+        """Return the most, less than now, that pods may request of a resource so that there may be room."""
+
+        def too_much(amount: int) -> bool:
+            caps = self._room.caps(plan.taints, {**amounts, name: amount})
+            able = self._room.ready.copy()
+            able[[at for at, _ in plan.labels]] = True
+            sums = self._room.by_domain(np.where(able, caps.there, 0))
+            if plan.new:
+                sums[self._room.domains[plan.like]] += plan.new * caps.new[plan.like]
+            return int(sums.max()) < self._needed
+
+        return bisect_left(range(self._requested[name]), True, key=too_much) - 1
+
+    def _made(self, plan: _Plan, amounts: Mapping[str, int]) -> ChangeOption | None:
+        """Make the changes and place the group; None if it doesn't fit. The tree is then what it was."""
+        self._progress.check()
+        steps = self._steps(plan, amounts)
+        group = replace(self._group, pods=tuple(changed_pod(pod, steps) for pod in self._group.pods))
+        try:
+            self._work.tree.add_nodes(list(self._changed_nodes(steps)))
+            decision = self._decided(group)
+            if not decision.status.ok:
+                return None
+            committed_as = placing(self._profile)
+            for member in decision.placed:
+                if not place_on(self._work, member.pod, member.node_name, committed_as, self._progress).ok:
+                    return None
+            landings = tuple((member.pod, member.node_name) for member in decision.placed)
+            return ChangeOption(steps, "", Cost(len(steps)), landings)
+        finally:
+            self._work.go_back()
+
+    def _steps(self, plan: _Plan, amounts: Mapping[str, int]) -> tuple[Step, ...]:
+        by_key = sorted(plan.taints, key=lambda taint: (taint.key, taint.value, taint.effect))
+        steps: list[Step] = [Tolerate(taint) for taint in by_key]
+        steps += (LowerRequest(name, amount, self._requested[name]) for name, amount in amounts.items())
+        for at, way in sorted(plan.labels):
+            steps += (Relabel(self._nodes[at].metadata.name, *label) for label in way)
+        taken = dict(self._work.tree.snapshot.nodes.index)
+        for _ in range(plan.new):
+            like = self._nodes[plan.like]
+            name = one_more(like, taken).metadata.name
+            labels = [Relabel(name, *label) for label in plan.way]
+            steps += [*labels, AddNode(changed_node(one_more(like, taken), labels), like.metadata.name)]
+            taken[name] = -1
+        return tuple(steps)
+
+    def _changed_nodes(self, steps: Sequence[Step]) -> Iterator[Node]:
+        """Yield the nodes that are new, and those that are there with other labels."""
+        new = [step.node for step in steps if isinstance(step, AddNode)]
+        labels = [step for step in steps if isinstance(step, Relabel)]
+        yield from new
+        for name in {step.node_name: None for step in labels}.keys() - {node.metadata.name for node in new}:
+            row = self._work.tree.snapshot.nodes.index[name]
+            node = self._work.tree.snapshot.nodes.nodes[row]
+            assert node is not None  # noqa: S101 - the tree is one thread's
+            yield changed_node(node, [step for step in labels if step.node_name == name])
+
+
+def _items(way: Labels) -> _Way:
+    return tuple(sorted(way.items()))
