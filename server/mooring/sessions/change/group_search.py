@@ -57,7 +57,7 @@ _Labelled = tuple[tuple[int, _Way], ...]
 
 
 @dataclass(frozen=True, slots=True)
-class _Plan:
+class _GroupPlan:
     """A set of changes that may do.
 
     Attributes:
@@ -77,7 +77,7 @@ class _Plan:
     way: _Way = ()
 
 
-class _Counts(NamedTuple):
+class _ChangeCounts(NamedTuple):
     """How many changes there are of each kind, the most drastic first."""
 
     nodes: int
@@ -113,7 +113,7 @@ class GroupChangeSearch:
         self._profile = replace(profile, pod_group_post_filter=())
         self._seed = seed
         self._progress = progress
-        self._tried: dict[_Plan, ChangeOption | None] = {}
+        self._tried: dict[_GroupPlan, ChangeOption | None] = {}
         self._complete = True
 
     def run(self, kinds: frozenset[Kind] = GROUP_KINDS) -> NeededChanges:
@@ -203,7 +203,7 @@ class GroupChangeSearch:
                 return min(found, key=lambda option: option.cost)
         return None
 
-    def _all_counts(self, kinds: frozenset[Kind]) -> Iterator[_Counts]:
+    def _all_counts(self, kinds: frozenset[Kind]) -> Iterator[_ChangeCounts]:
         """Yield how many changes there may be of each of these kinds, the cheapest first."""
         most = {
             Kind.NODE: self._needed,
@@ -215,15 +215,15 @@ class GroupChangeSearch:
         for total in range(1, MOST_CHANGES + 1):
             for some in itertools.product(range(nodes + 1), range(requests + 1), range(labels + 1)):
                 if 0 <= total - sum(some) <= tolerations:
-                    yield _Counts(*some, total - sum(some))
+                    yield _ChangeCounts(*some, total - sum(some))
 
-    def _plans(self, counts: _Counts) -> Iterator[_Plan]:
+    def _plans(self, counts: _ChangeCounts) -> Iterator[_GroupPlan]:
         """Yield the sets of so many changes that may do, those with the most room first."""
         for taints in self._taints[counts.tolerations]:
             for resources in itertools.combinations(self._requested, counts.requests):
                 self._progress.check()
                 caps = self._caps_with(taints, resources)
-                plain = _Plan(taints, resources)
+                plain = _GroupPlan(taints, resources)
                 for plan, labels in (
                     self._with_nodes(plain, counts, caps) if counts.nodes else [(plain, counts.labels)]
                 ):
@@ -236,7 +236,9 @@ class GroupChangeSearch:
             self._caps[key] = self._room.caps(taints, dict.fromkeys(resources, 0))
         return self._caps[key]
 
-    def _with_nodes(self, plan: _Plan, counts: _Counts, caps: Caps) -> Iterator[tuple[_Plan, int]]:
+    def _with_nodes(
+        self, plan: _GroupPlan, counts: _ChangeCounts, caps: Caps
+    ) -> Iterator[tuple[_GroupPlan, int]]:
         """Yield plans with that many nodes more, and how many labels are left for nodes that are there."""
         new, room = counts.nodes, self._room
         base = room.by_domain(np.where(room.ready, caps.there, 0))
@@ -248,7 +250,7 @@ class GroupChangeSearch:
                 if len(way) * new <= counts.labels and (way or room.ready[at]):
                     yield replace(plan, new=new, like=at, way=way), counts.labels - len(way) * new
 
-    def _labelled(self, plan: _Plan, count: int, caps: Caps) -> Iterator[_Labelled]:
+    def _labelled(self, plan: _GroupPlan, count: int, caps: Caps) -> Iterator[_Labelled]:
         """Yield which nodes get ``count`` labels together, as far as there may be room enough with them."""
         room, domains = self._room, self._room.domains
         there = np.where(room.ready, caps.there, 0)
@@ -280,7 +282,7 @@ class GroupChangeSearch:
                     rest = self._choices(gains[first + 1 :], count - len(way), lacking - gain)
                     yield from (((at, way), *others) for others in rest)
 
-    def _option(self, plan: _Plan, counts: _Counts) -> ChangeOption | None:
+    def _option(self, plan: _GroupPlan, counts: _ChangeCounts) -> ChangeOption | None:
         """Return the option of a plan, requests as large as they may be; None if the group doesn't fit."""
         amounts = dict.fromkeys(plan.resources, 0)
         best = self._made(plan, amounts)
@@ -299,7 +301,7 @@ class GroupChangeSearch:
         lowered = (step.share for step in best.steps if isinstance(step, LowerRequest))
         return replace(best, cost=counts.cost(sum(lowered)))
 
-    def _most(self, plan: _Plan, amounts: Mapping[str, int], name: str) -> int:
+    def _most(self, plan: _GroupPlan, amounts: Mapping[str, int], name: str) -> int:
         """Return the most, less than now, that pods may request of a resource so that there may be room."""
 
         def too_much(amount: int) -> bool:
@@ -313,7 +315,7 @@ class GroupChangeSearch:
 
         return bisect_left(range(self._requested[name]), True, key=too_much) - 1
 
-    def _made(self, plan: _Plan, amounts: Mapping[str, int]) -> ChangeOption | None:
+    def _made(self, plan: _GroupPlan, amounts: Mapping[str, int]) -> ChangeOption | None:
         """Make the changes and place the group; None if it doesn't fit. The tree is then what it was."""
         self._progress.check()
         steps = self._steps(plan, amounts)
@@ -332,7 +334,7 @@ class GroupChangeSearch:
         finally:
             self._work.go_back()
 
-    def _steps(self, plan: _Plan, amounts: Mapping[str, int]) -> tuple[Step, ...]:
+    def _steps(self, plan: _GroupPlan, amounts: Mapping[str, int]) -> tuple[Step, ...]:
         by_key = sorted(plan.taints, key=lambda taint: (taint.key, taint.value, taint.effect))
         steps: list[Step] = [Tolerate(taint) for taint in by_key]
         steps += (LowerRequest(name, amount, self._requested[name]) for name, amount in amounts.items())
