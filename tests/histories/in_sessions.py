@@ -183,23 +183,24 @@ class InSessions:
             twin.cluster.put(*work.tree.snapshot.objects.all(kind))
 
     def _ask(self, dice: Random, twin: Twin) -> None:
-        """All that is said of all nodes about one pod is what a new state with the same objects gives."""
+        """All that is said of all nodes is what is said over a new state with the same objects."""
         fresh = State(rules=self.setting.rules())
         fresh.replace("test", [*twin.cluster.everything()])
         names = sorted(twin.cluster.nodes)
         name = PROFILES[dice.random() < 0.3]
-        pod = pod_of(dice.choice(twin.cluster.scene.asked), "anew")
         with self.sessions.trying(twin.session, Unhurried()) as work:
             check("nodes", sorted(work.tree.snapshot.nodes.index), names)
             check("pods", self._pods(work.tree), self._pods(fresh))
-            profile = work.engine.profile(name)
-            found = verdicts(work.engine, work.tree, pod, profile, rows_of(names))
-            full = verdicts(self.reference, fresh, pod, self.reference.profile(name), rows_of(names))
-            check("session", found, full)
-            totals = work.engine.cached_totals(pod, profile, rows_of(names))
-            if totals is not None and profile.has_scoring:
-                said = [None if total < 0 else total for total in totals.totals.tolist()]
-                self.tally.looked("totals of a session", said, [total for _, total in full.values()])
+            profile, reference = work.engine.profile(name), self.reference.profile(name)
+            for kind in twin.cluster.scene.asked:
+                pod = pod_of(kind, "anew")
+                found = verdicts(work.engine, work.tree, pod, profile, rows_of(names))
+                full = verdicts(self.reference, fresh, pod, reference, rows_of(names))
+                check("session", found, full)
+                totals = work.engine.cached_totals(pod, profile, rows_of(names))
+                if totals is not None and profile.has_scoring:
+                    said = [None if total < 0 else total for total in totals.totals.tolist()]
+                    self.tally.looked("totals of a session", said, [total for _, total in full.values()])
 
     def _pods(self, state: ClusterState) -> dict[str, str]:
         return {record.uid: record.node_name for record in state.snapshot.pods.records.values()}
