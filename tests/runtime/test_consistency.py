@@ -114,7 +114,7 @@ def test_nodes_in_one_state_are_rated_although_the_one_that_stands_for_them_chan
     warm(engine, ONE_CPU)
     decide(engine, pod("again", **ONE_CPU))
     put(state, *(pod(f"on-{name}", node=name, **ONE_CPU) for name in names[:rows]))
-    with pause(ResourceScores, "rate", thread="asks") as place:
+    with pause(ResourceScores, "rate", "put_at_once", thread="asks") as place:
         asks = Running("asks", partial(decide, engine, asked))
         place.wait()
         for name in {names[0], names[rows - 1]}:
