@@ -229,11 +229,14 @@ def plan_of(option: ChangeOption) -> Plan:
 def judged(scenario: Manifest, oracle: Oracle, tally: Counter[str]) -> str:
     """What is wrong with the answer about a scenario; "" = nothing."""
     found, judge = answer_of(scenario), Judge(oracle, scenario)
-    if judge.does(Plan()):
-        tally["schedulable"] += 1
-        return "" if found.status.ok else "kube-scheduler schedules the group as it is"
+    if judge.does(Plan()) != found.status.ok:
+        if not left_to_chance(scenario):
+            return f"kube-scheduler {'does not' if found.status.ok else 'does'} schedule the group as it is"
+        tally["left to chance"] += 1
+        return ""
     if found.status.ok:
-        return "kube-scheduler doesn't schedule the group as it is"
+        tally["schedulable"] += 1
+        return ""
     tally["unschedulable"] += 1
     for option in found.options:
         tally["options"] += 1
