@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from functools import partial
 
-from mooring.framework import Pod
 from mooring.framework.errors import InvalidArgumentError, UnimplementedError, node_not_found
 from mooring.runtime.commit.asked_group import asked_group
 from mooring.runtime.profiles.profile import Profile
 from mooring.service.backend import Backend
 from mooring.service.calls.slots import SlotProgress
 from mooring.service.wire.groups import decode_group
-from mooring.service.wire.objects import status_message, subject
+from mooring.service.wire.objects import pod_reference, status_message, subject
 from mooring.sessions.change.group_search import GROUP_KINDS, GroupChangeSearch
 from mooring.sessions.change.search import ALL_KINDS, ChangeOption, ChangeSearch, NeededChanges
 from mooring.sessions.change.steps import AddNode, Kind, LowerRequest, Move, Relabel, Step, Tolerate
 from mooring.sessions.removal import adopted
 from mooring.sessions.work_trees import Work
-from mooring.v1 import objects_pb2
 from mooring.v1 import simulation_service_pb2 as pb
 
 
@@ -56,10 +54,8 @@ def answer(
     """
     if request.HasField("group"):
         group, pods = decode_group(there, request.group, "group")
-        profile, seed = (
-            work.engine.profile(request.profile, pods[0] if pods else None),
-            there.seed(request.seed),
-        )
+        profile = work.engine.profile(request.profile, pods[0] if pods else None)
+        seed = there.seed(request.seed)
         asked = asked_group(work.engine, group, pods, profile, progress).group
         found = GroupChangeSearch(work, asked, profile, seed=seed, progress=progress).run(kinds)
     else:
@@ -100,13 +96,8 @@ def to_response(changes: NeededChanges) -> pb.ChangeResponse:
 
 
 def _option(option: ChangeOption) -> pb.ChangeOption:
-    landings = [pb.Landing(pod=_reference(pod), node=node) for pod, node in option.landings]
+    landings = [pb.Landing(pod=pod_reference(pod), node=node) for pod, node in option.landings]
     return pb.ChangeOption(steps=map(_step, option.steps), node=option.node_name, landings=landings)
-
-
-def _reference(pod: Pod) -> objects_pb2.PodReference:
-    meta = pod.metadata
-    return objects_pb2.PodReference(namespace=meta.namespace, name=meta.name, uid=meta.uid)
 
 
 def _step(step: Step) -> pb.ChangeStep:
@@ -120,6 +111,6 @@ def _step(step: Step) -> pb.ChangeStep:
             lowered = pb.LoweredRequest(resource=resource, before=before, after=amount)
             return pb.ChangeStep(request=lowered)
         case Move(pod, node):
-            return pb.ChangeStep(move=pb.Landing(pod=_reference(pod), node=node))
+            return pb.ChangeStep(move=pb.Landing(pod=pod_reference(pod), node=node))
         case AddNode(added_node, like):
             return pb.ChangeStep(node=pb.AddedNode(node=added_node.metadata.name, like=like))

@@ -18,7 +18,7 @@ from mooring.service.calls.access import client_name
 from mooring.service.wire.columns import put
 from mooring.service.wire.decision_messages import timestamp
 from mooring.service.wire.node_names import fill_names, names_of
-from mooring.service.wire.objects import known_node, known_pod, label_matcher, manifest_of
+from mooring.service.wire.objects import known_node, known_pod, label_matcher, manifest_of, pod_reference
 from mooring.telemetry.source_metrics import SourceState
 from mooring.v1 import cluster_service_pb2 as pb
 from mooring.v1 import nodes_pb2, objects_pb2
@@ -176,7 +176,7 @@ def _names(table: NodeTable, rows: Int32s, form: nodes_pb2.NodeForm.ValueType) -
 def _pending(pod: Pod) -> pb.PendingPod:
     meta = pod.metadata
     message = pb.PendingPod(
-        pod=objects_pb2.PodReference(namespace=meta.namespace, name=meta.name, uid=meta.uid),
+        pod=pod_reference(pod),
         labels=meta.labels,
         unschedulable=any(
             each.type == "PodScheduled" and each.status == "False" and each.reason == "Unschedulable"

@@ -36,9 +36,9 @@ from mooring.service.wire.decision_messages import (
     result_message,
     timestamp,
 )
-from mooring.service.wire.objects import label_matcher
+from mooring.service.wire.objects import label_matcher, pod_reference
 from mooring.v1 import decision_service_pb2 as pb
-from mooring.v1 import nodes_pb2, objects_pb2
+from mooring.v1 import nodes_pb2
 from mooring.v1 import scheduling_service_pb2 as scheduling_pb
 from mooring.v1.decision_service_pb2_grpc import DecisionServiceServicer
 
@@ -320,9 +320,8 @@ def _group(group: ReasonGroup, begin: float, end: float) -> pb.ReasonGroup:
 
 def _queued(waiting_pod: PodInQueue, last_seq: int) -> pb.QueuedPod:
     pod = waiting_pod.pod
-    metadata = pod.metadata
     message = pb.QueuedPod(
-        pod=objects_pb2.PodReference(namespace=metadata.namespace, name=metadata.name, uid=metadata.uid),
+        pod=pod_reference(pod),
         place=PLACES[waiting_pod.place],
         priority=pod.spec.priority or 0,
         attempts=waiting_pod.attempts,

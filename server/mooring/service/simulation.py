@@ -18,7 +18,7 @@ from mooring.service.calls.access import client_name
 from mooring.service.calls.interceptors import in_slot
 from mooring.service.calls.slots import SlotProgress
 from mooring.service.change_answer import answer, kinds_of
-from mooring.service.wire.objects import decode_node, status_message, subject
+from mooring.service.wire.objects import decode_node, pod_reference, status_message, subject
 from mooring.sessions.capacity import MOST, Capacity, capacity_of
 from mooring.sessions.node_groups import MOST_NODES, LeftOver, NodeGroup, NodeGroups, pending
 from mooring.sessions.removal import Landing, NodeRemoval, Removal, adopted
@@ -282,9 +282,8 @@ def _node_removal(found: NodeRemoval) -> pb.NodeRemoval:
 
 
 def _landing(landing: Landing) -> pb.Landing:
-    meta = landing.pod.metadata
     return pb.Landing(
-        pod=objects_pb2.PodReference(namespace=meta.namespace, name=meta.name, uid=meta.uid),
+        pod=pod_reference(landing.pod),
         node=landing.node_name,
         status=status_message(landing.status, landing.message),
     )
@@ -336,10 +335,8 @@ def _node_groups(
 
 
 def _left_over(left: LeftOver) -> pb.LeftOverPod:
-    meta = left.pod.metadata
-    reference = objects_pb2.PodReference(namespace=meta.namespace, name=meta.name, uid=meta.uid)
     status = None if left.status.ok else status_message(left.status, left.message)
-    return pb.LeftOverPod(pod=reference, status=status)
+    return pb.LeftOverPod(pod=pod_reference(left.pod), status=status)
 
 
 def _provenance(there: Backend, work: Work) -> objects_pb2.Provenance:

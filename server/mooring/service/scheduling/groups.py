@@ -19,11 +19,10 @@ from mooring.service.calls.slots import SlotProgress
 from mooring.service.scheduling.batch import COMMIT_MODES, commit_profile
 from mooring.service.scheduling.noting import Noting
 from mooring.service.wire.groups import decode_group
-from mooring.service.wire.objects import status_message
+from mooring.service.wire.objects import pod_reference, status_message
 from mooring.service.wire.outcomes import outcome_of, result_of
 from mooring.sessions.placing import place_group
 from mooring.sessions.work_trees import Work
-from mooring.v1 import objects_pb2
 from mooring.v1 import scheduling_service_pb2 as pb
 
 _WORDS = {pb.COMMIT_MODE_BIND: "ScheduleGroups+Bind", pb.COMMIT_MODE_RESERVE: "ScheduleGroups+Reserve"}
@@ -159,12 +158,12 @@ def _add_room(answer: pb.ScheduledGroup, room: Room) -> None:
     """Add who has to go for one pod of the group."""
     known = {each.uid for each in answer.victims}
     victims = [each for each in room.candidate.victims if each.metadata.uid not in known]
-    answer.victims.extend(map(_reference, victims))
+    answer.victims.extend(map(pod_reference, victims))
     answer.pdb_violation_count += room.candidate.violations
 
 
 def _add_preemption(answer: pb.ScheduledGroup, found: GroupPreemption) -> None:
-    answer.victims.extend(map(_reference, found.victims))
+    answer.victims.extend(map(pod_reference, found.victims))
     answer.pdb_violation_count += found.violations
     nominated = {pod.metadata.uid: node for pod, node in found.nominations}
     for pod in answer.pods:
@@ -173,7 +172,7 @@ def _add_preemption(answer: pb.ScheduledGroup, found: GroupPreemption) -> None:
 
 def _pod(member: GroupMember, placed: PlacedGroup | None = None) -> pb.GroupPod:
     status = status_message(member.status, member.message)
-    answer = pb.GroupPod(pod=_reference(member.pod), node=member.node_name, status=status)
+    answer = pb.GroupPod(pod=pod_reference(member.pod), node=member.node_name, status=status)
     if placed is not None:
         if not placed.decision.status.ok and member.pod.metadata.uid not in placed.committed:
             answer.node = ""
@@ -184,12 +183,7 @@ def _pod(member: GroupMember, placed: PlacedGroup | None = None) -> pb.GroupPod:
 
 
 def _gated(pod: Pod, status: Status) -> pb.GroupPod:
-    return pb.GroupPod(pod=_reference(pod), status=status_message(status, status.message))
-
-
-def _reference(pod: Pod) -> objects_pb2.PodReference:
-    meta = pod.metadata
-    return objects_pb2.PodReference(namespace=meta.namespace, name=meta.name, uid=meta.uid)
+    return pb.GroupPod(pod=pod_reference(pod), status=status_message(status, status.message))
 
 
 def _placement(decision: GroupDecision, at: int) -> pb.TriedPlacement:

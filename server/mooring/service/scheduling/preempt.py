@@ -16,7 +16,7 @@ from mooring.runtime.cycle.tie_break import choose
 from mooring.service.backend import Backend, ObjectDecoder
 from mooring.service.calls.slots import SlotProgress
 from mooring.service.scheduling.noting import Noting
-from mooring.service.wire.objects import decode_pod, status_message, subject
+from mooring.service.wire.objects import decode_pod, pod_reference, status_message, subject
 from mooring.service.wire.selection import Listing, Selection
 from mooring.v1 import nodes_pb2, objects_pb2
 from mooring.v1 import scheduling_service_pb2 as pb
@@ -113,11 +113,6 @@ def _named(candidates: Sequence[Candidate]) -> nodes_pb2.NodeSelection:
 def _message(candidate: Candidate) -> pb.PreemptionCandidate:
     return pb.PreemptionCandidate(
         node=candidate.node_name,
-        victims=[objects_pb2.PodSource(reference=_reference(victim)) for victim in candidate.victims],
+        victims=[objects_pb2.PodSource(reference=pod_reference(victim)) for victim in candidate.victims],
         pdb_violation_count=candidate.violations,
     )
-
-
-def _reference(pod: Pod) -> objects_pb2.PodReference:
-    metadata = pod.metadata
-    return objects_pb2.PodReference(namespace=metadata.namespace, name=metadata.name, uid=metadata.uid)

@@ -170,6 +170,12 @@ def referenced_pod(state: ClusterState, reference: objects_pb2.PodReference, pat
     return pod
 
 
+def pod_reference(pod: Pod) -> objects_pb2.PodReference:
+    """Return what names a pod."""
+    meta = pod.metadata
+    return objects_pb2.PodReference(namespace=meta.namespace, name=meta.name, uid=meta.uid)
+
+
 def node_of(state: ClusterState, uid: str) -> str:
     """Return the node on which the pod with this UID counts; "" = none."""
     record = state.snapshot.pods.get(uid)
