@@ -403,7 +403,7 @@ class CachedEvaluation:
         crossed = self._resources.put_at_once(rows if few else every.at, base, totals)
         if crossed is None:
             nodes = NodeView(self.cluster.snapshot, rows) if few else every
-            crossed = self._resources.put_totals(nodes, base, totals, calls())
+            crossed = self._resources.put_by_plugins(nodes, base, totals, calls())
         self._ranking, self._led = None, False
         if crossed:
             self._feasible = _count(self._totals)

@@ -214,12 +214,16 @@ class ResourceScores:
 
         Both are int32[capacity]. Return whether any of them is feasible that was not, or the other way round.
         """
-        with calls.point("Score"):
-            crossed = self.put_at_once(nodes.at, base, totals)
-            if crossed is not None:
-                for rater in self._plugins.raters:
-                    calls.pass_over(rater.name, "Score", 1)
-                return crossed
+        timer, crossed = calls.point("Score"), self.put_at_once(nodes.at, base, totals)
+        if crossed is None:
+            return self.put_by_plugins(nodes, base, totals, calls)
+        with timer:
+            for rater in self._plugins.raters:
+                calls.pass_over(rater.name, "Score", 1)
+        return crossed
+
+    def put_by_plugins(self, nodes: NodeView, base: Int32s, totals: Int32s, calls: PluginCalls) -> bool:
+        """``put_totals`` by what each plugin says."""
         before, found = nodes.take(totals), nodes.take(base)
         self.rate(nodes, found, calls)
         totals[nodes.at] = found
