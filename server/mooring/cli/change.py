@@ -53,22 +53,23 @@ def ask(
             seed=args.seed,
         )
         response = remote_what_if.change(args, request, by_flags=by_flags)
-        return {"pod": pod if "/" in pod else f"default/{pod}", **_document(response)}
-    from mooring.app.what_if import changes
-    from mooring.service.change_answer import to_response
-    from mooring.sessions.change.steps import Kind
+    else:
+        from mooring.app.what_if import changes
+        from mooring.service.change_answer import to_response
+        from mooring.sessions.change.steps import Kind
 
-    asked = frozenset(Kind[kind.upper()] for kind in kinds or KINDS)
-    found = changes(
-        engine_options(args, options),
-        args.manifests,
-        pod,
-        nodes,
-        asked,
-        profile=args.profile,
-        seed=args.seed,
-    )
-    return {"pod": pod if "/" in pod else f"default/{pod}", **_document(to_response(found))}
+        asked = frozenset(Kind[kind.upper()] for kind in kinds or KINDS)
+        found = changes(
+            engine_options(args, options),
+            args.manifests,
+            pod,
+            nodes,
+            asked,
+            profile=args.profile,
+            seed=args.seed,
+        )
+        response = to_response(found)
+    return {"pod": pod if "/" in pod else f"default/{pod}", **_document(response)}
 
 
 def ask_group(args: argparse.Namespace, options: tuple[Option, ...], group: str) -> Document:

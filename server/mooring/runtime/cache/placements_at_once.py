@@ -226,8 +226,8 @@ class PlacementsAtOnce:
         unknown: Iterable[tuple[int, int]],
         ahead: int,
     ) -> None:
-        """Find out in which states so many pods one after the other leave nodes, and what these are worth for
-        each template.
+        """Find out in which states ``ahead`` pods, placed one after the other, leave nodes, and what these
+        states score for each template.
         """
         tracker, cluster = self._cache.tracker, self._cluster
         reached: set[int] = set()

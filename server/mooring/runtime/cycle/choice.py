@@ -190,7 +190,7 @@ class FirstChoices:
 
     @classmethod
     def none(cls, placements: int) -> FirstChoices:
-        """Return none of so many placements."""
+        """Return those of a group whose pods are all evaluated in full in each of the placements."""
         return cls(np.full(placements, IN_FULL, np.int32), lambda _: NO_CHOICES)
 
     def listed(self, at: int) -> list[Choice]:

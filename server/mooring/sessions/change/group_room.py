@@ -111,10 +111,8 @@ class GroupRoom:
 
     def caps(self, tolerated_too: Taints, amounts: Amounts) -> Caps:
         """Return what each node could take if all pods tolerated these, and requested no more than that."""
-        there, new = (
-            self._columns(self._table.allocatable - self._table.requested),
-            self._columns(self._table.allocatable),
-        )
+        there = self._columns(self._table.allocatable - self._table.requested)
+        new = self._columns(self._table.allocatable)
         return Caps(
             np.where(_open(self._keeping, tolerated_too), self._fitting(there, amounts), 0),
             np.where(_open(self._keeping_new, tolerated_too), self._fitting(new, amounts), 0),

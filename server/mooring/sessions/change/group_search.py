@@ -218,7 +218,7 @@ class GroupChangeSearch:
                     yield _ChangeCounts(*some, total - sum(some))
 
     def _plans(self, counts: _ChangeCounts) -> Iterator[_GroupPlan]:
-        """Yield the sets of so many changes that may do, those with the most room first."""
+        """Yield the sets with these numbers of changes that may do, those with the most room first."""
         for taints in self._taints[counts.tolerations]:
             for resources in itertools.combinations(self._requested, counts.requests):
                 self._progress.check()
@@ -343,22 +343,23 @@ class GroupChangeSearch:
         taken = dict(self._work.tree.snapshot.nodes.index)
         for _ in range(plan.new):
             like = self._nodes[plan.like]
-            name = one_more(like, taken).metadata.name
+            node = one_more(like, taken)
+            name = node.metadata.name
             labels = [Relabel(name, *label) for label in plan.way]
-            steps += [*labels, AddNode(changed_node(one_more(like, taken), labels), like.metadata.name)]
+            steps += [*labels, AddNode(changed_node(node, labels), like.metadata.name)]
             taken[name] = -1
         return tuple(steps)
 
     def _changed_nodes(self, steps: Sequence[Step]) -> Iterator[Node]:
         """Yield the nodes that are new, and those that are there with other labels."""
-        new = [step.node for step in steps if isinstance(step, AddNode)]
-        labels = [step for step in steps if isinstance(step, Relabel)]
-        yield from new
-        for name in {step.node_name: None for step in labels}.keys() - {node.metadata.name for node in new}:
-            row = self._work.tree.snapshot.nodes.index[name]
-            node = self._work.tree.snapshot.nodes.nodes[row]
-            assert node is not None  # noqa: S101 - the tree is one thread's
-            yield changed_node(node, [step for step in labels if step.node_name == name])
+        yield from (step.node for step in steps if isinstance(step, AddNode))
+        labels: dict[str, list[Step]] = {}
+        for step in steps:
+            if isinstance(step, Relabel):
+                labels.setdefault(step.node_name, []).append(step)
+        for node in self._nodes:
+            if node.metadata.name in labels:
+                yield changed_node(node, labels[node.metadata.name])
 
 
 def _items(way: Labels) -> _Way:

@@ -154,21 +154,19 @@ class DeviceSearch:
             return
         said = Sayings(self._fulfils, self.ledger, self.rules)
         outlook = Outlook([pool for pool in self.pools if self._offers(pool)], self.ledger)
+        counts = [[min(map(self._count, each.choices)) for each in claim.requests] for claim in self.claims]
+        unsure = [[self._may_fail(claim, each) for each in claim.requests] for claim in self.claims]
         for at, claim in enumerate(self.claims):
             for number, request in enumerate(claim.requests):
-                unsure = self._may_fail(claim, request)
-                count = min(map(self._count, request.choices))
-                outlook.demand((at, number), request.choices, count, said.could_get, may_fail=unsure)
+                count, fails = counts[at][number], unsure[at][number]
+                outlook.demand((at, number), request.choices, count, said.could_get, may_fail=fails)
             most = sum(max(map(self._count, request.choices)) for request in claim.requests)
             if most > MAX_DEVICES and outlook.may_fail_in(at):
                 return
         self._outlook = outlook
-        counts = [[min(map(self._count, each.choices)) for each in claim.requests] for claim in self.claims]
         self._least = [[sum(some[at + 1 :]) for at in range(len(some))] for some in counts]
         in_any_order = not any(isinstance(each, Different) for some in self._constraints for each in some)
-        in_any_order &= not any(
-            self._may_fail(claim, each) for claim in self.claims for each in claim.requests
-        )
+        in_any_order &= not any(map(any, unsure))
         if in_any_order and self.rules.version >= ALL_MEANS_ALL_SINCE:
             candidates = [candidate for candidate, _ in self._usable]
             self._likeness = Likeness(self.claims, candidates, self.ledger, said.of)

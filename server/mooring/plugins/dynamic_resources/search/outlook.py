@@ -159,7 +159,9 @@ class Outlook:
         )
 
     def _lack_capacity(self, demands: Sequence[Demand]) -> bool:
-        """Return whether shared devices have too little capacity, in all or for so many shares."""
+        """Return whether shared devices have too little capacity: for the sum of what is asked for, or for
+        the number of shares.
+        """
         union = _union([(demand, demand.devices) for demand in demands])
         devices = [each for each in self._candidates if self._bits[each.id] & union]
         for name in {name for demand in demands for name in demand.amounts or ()}:
