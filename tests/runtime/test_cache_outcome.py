@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import pytest
 from prometheus_client import CollectorRegistry
 
 from mooring.cluster.state import State
-from mooring.config import from_document
+from mooring.config import default, from_document
 from mooring.framework import Pod
 from mooring.runtime.assembly import build_engine
 from mooring.runtime.cache.outcome import Bypass
 from mooring.runtime.cycle.candidates import ALL_NODES
-from mooring.runtime.cycle.plugin_calls import NoPlugins, Unhurried
+from mooring.runtime.cycle.plugin_calls import NoPlugins, NullObserver, Unhurried
 from mooring.runtime.engine import Engine
 from mooring.runtime.profiles.registry import new_in_tree_registry
 from mooring.telemetry.cache_metrics import CacheCollector
@@ -107,3 +108,27 @@ def test_after_a_swap_of_the_profiles_nothing_is_answered_by_the_old_ones() -> N
     assert [selected(number) for number in range(3)] == ["busy"] * 3
     engine.profiles = before
     assert selected(0) == "free"
+
+
+class Points(NullObserver):
+    """Counts the pods for which each extension point ran."""
+
+    def __init__(self) -> None:
+        self.counts: Counter[str] = Counter()
+
+    def point_duration(
+        self, extension_point: str, status: str, profile: str, seconds: float, count: int = 1
+    ) -> None:
+        self.counts[extension_point] += count
+
+
+def test_score_runs_once_for_a_pod_that_nobody_saw_before() -> None:
+    registry, seen = new_in_tree_registry(), Points()
+    state = state_of("a", "b")
+    engine = build_engine(default(registry.catalog()), registry, state, NoBinder(), observer=seen)
+    asked = pod("first", requests={"cpu": "1"})
+    for _ in range(2):
+        engine.decide(asked, engine.profile(), ALL_NODES)
+    counted = seen.counts.copy()
+    engine.decide(pod("other", requests={"cpu": "2"}), engine.profile(), ALL_NODES)
+    assert seen.counts["Score"] - counted["Score"] == 1
