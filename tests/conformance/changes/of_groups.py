@@ -9,7 +9,6 @@ must not. What depends on the choice between nodes of equal totals is left to ch
 
 from __future__ import annotations
 
-import argparse
 import copy
 import itertools
 import sys
@@ -38,20 +37,17 @@ from tests.conformance.changes.domain import (
     taints_of,
 )
 from tests.conformance.changes.groups_generator import GATES, scenario
+from tests.conformance.changes.playing import UNSCHEDULABLE, TooManyError, play
 from tests.conformance.families.draft import Manifest
-from tests.conformance.program import NEWEST, Oracle, build
+from tests.conformance.program import Oracle
 
 MOST_ASKED = 3_000
-"""As in ``tests.conformance.changes.run``."""
+"""Questions about one scenario; beyond, it is counted as too large to be tried in full."""
 TIMES = 4
 """How often kube-scheduler is asked about a set that ought not to do."""
 
 Taint = tuple[str, str, str]
 Label = tuple[str, str]
-
-
-class TooManyError(Exception):
-    """There are too many cheaper sets of changes."""
 
 
 @dataclass(frozen=True)
@@ -237,15 +233,15 @@ def judged(scenario: Manifest, oracle: Oracle, tally: Counter[str]) -> str:
     if found.status.ok:
         tally["schedulable"] += 1
         return ""
-    tally["unschedulable"] += 1
+    tally[UNSCHEDULABLE] += 1
     for option in found.options:
         tally["options"] += 1
-        changed = made(scenario, plan_of(option))
-        if not judge.does(plan_of(option)):
-            if left_to_chance(changed):
+        plan = plan_of(option)
+        if not judge.does(plan):
+            if left_to_chance(made(scenario, plan)):
                 tally["left to chance"] += 1
                 continue
-            return f"with {plan_of(option)} kube-scheduler doesn't schedule the group"
+            return f"with {plan} kube-scheduler doesn't schedule the group"
     tally["incomplete"] += not found.complete
     cost = found.options[0].cost if found.options else Cost(4)
     tally[f"cheapest has {cost.changes} changes" if found.options else "without an answer"] += 1
@@ -266,25 +262,5 @@ def judged(scenario: Manifest, oracle: Oracle, tally: Counter[str]) -> str:
     )
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--count", type=int, default=500, help="groups that fit nowhere")
-    parser.add_argument("--only", type=int, help="this scenario alone")
-    args = parser.parse_args()
-    tally, wrong = Counter[str](), 0
-    with Oracle(build(NEWEST)) as oracle:
-        for index in itertools.count() if args.only is None else [args.only]:
-            if tally["unschedulable"] >= args.count:
-                break
-            if said := judged(scenario(args.seed, index), oracle, tally):
-                wrong += 1
-                print(f"{args.seed}/{index}: {said}", flush=True)
-    print(f"{wrong} wrong; " + ", ".join(f"{name}: {count}" for name, count in sorted(tally.items())))
-    return int(wrong > 0)
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(play(__doc__, "groups that fit nowhere", 500, scenario, judged))

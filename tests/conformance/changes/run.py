@@ -8,7 +8,6 @@ has to take the pod, and each pod that moves; with every set of changes that cos
 
 from __future__ import annotations
 
-import argparse
 import itertools
 import sys
 from collections import Counter
@@ -33,15 +32,12 @@ from tests.conformance.changes.domain import (
     uid_of,
 )
 from tests.conformance.changes.generator import scenario as draw
+from tests.conformance.changes.playing import UNSCHEDULABLE, TooManyError, play
 from tests.conformance.families.draft import Manifest
-from tests.conformance.program import NEWEST, Oracle, build
+from tests.conformance.program import NEWEST, Oracle
 
 MOST_ASKED = 4_000
 """Questions about one scenario; beyond, it is counted as too large to be tried in full."""
-
-
-class TooManyError(Exception):
-    """There are too many cheaper sets of changes."""
 
 
 class Judge:
@@ -204,7 +200,7 @@ def judged(scenario: Manifest, oracle: Oracle, tally: Counter[str]) -> str:
     if judge.feasible(scenario):
         tally["schedulable"] += 1
         return "" if found.status.ok else "kube-scheduler takes the pod as it is"
-    tally["unschedulable"] += 1
+    tally[UNSCHEDULABLE] += 1
     for option in found.options:
         plan, landings = plan_of(scenario, option)
         tally["options"] += 1
@@ -224,26 +220,5 @@ def judged(scenario: Manifest, oracle: Oracle, tally: Counter[str]) -> str:
     return f"{cheaper} costs less than {found.options[:1]}" if cheaper is not None else ""
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--count", type=int, default=2000, help="unschedulable pods")
-    parser.add_argument("--only", type=int, help="this scenario alone")
-    args = parser.parse_args()
-    tally, wrong = Counter[str](), 0
-    with Oracle(build(NEWEST)) as oracle:
-        for index in itertools.count() if args.only is None else [args.only]:
-            if tally["unschedulable"] >= args.count:
-                break
-            scenario = draw(args.seed, index)
-            if said := judged(scenario, oracle, tally):
-                wrong += 1
-                print(f"{scenario['id']}: {said}", flush=True)
-    print(f"{wrong} wrong; " + ", ".join(f"{name}: {count}" for name, count in sorted(tally.items())))
-    return int(wrong > 0)
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(play(__doc__, "unschedulable pods", 2000, draw, judged))
