@@ -7,15 +7,18 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import grpc
+import pytest
 from google.protobuf.any_pb2 import Any as AnyMessage
 from google.rpc.error_details_pb2 import BadRequest, ErrorInfo  # type: ignore[import-untyped]
 from google.rpc.status_pb2 import Status  # type: ignore[import-untyped]
 
+from mooring.service.calls import interceptors
 from mooring.service.calls.slots import Slots
 from mooring.service.server import OfferedService, Options, Server, build
 from mooring.telemetry.metrics import Metrics
 from mooring.v1 import cluster_service_pb2 as pb
 from mooring.v1 import cluster_service_pb2_grpc as pb_grpc
+from tests.process import until
 
 Answer = Callable[[grpc.ServicerContext], pb.GetClusterInfoResponse]
 
@@ -134,6 +137,34 @@ def unpacked(status: Any, kind: Any) -> Any:
         if detail.Unpack(message):
             return message
     return None
+
+
+@contextmanager
+def giving_up_after(seconds: float) -> Iterator[None]:
+    """Let servers give up calls so soon while their clients wait on.
+
+    Of a client's own deadline a server keeps a tenth of a second for its answer. After that the client no
+    longer listens: on a machine that is busy the details of the error would be lost.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(interceptors, "LONGEST_SECONDS", seconds)
+        yield
+
+
+def given_up(call: Callable[[], object]) -> Failed:
+    """What a call fails with that is given up while its plugin runs.
+
+    A busy machine may give it up before it came so far, which leaves nothing behind, and it is tried again.
+    """
+    failures: list[Failed] = []
+
+    def names_a_plugin() -> bool:
+        with giving_up_after(0.2):
+            failures.append(failed(call))
+        return "plugin" in failures[-1].info.metadata
+
+    until(names_a_plugin, "a deadline to pass in a plugin")
+    return failures[-1]
 
 
 @contextmanager

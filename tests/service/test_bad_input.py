@@ -1,6 +1,5 @@
 """Bad input and bad plugins: a clear error in the right place, nothing half done, the next call served."""
 
-import time
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -17,7 +16,7 @@ from mooring.v1.objects_pb2 import KubernetesObject, PodReference, PodSource
 from tests.process import until
 from tests.service.backends import WAYS, configuration, direct, named, profile, rejected, sent, served, world
 from tests.service.fakes import filtering, gate, scoring, scoring_all
-from tests.service.harness import LONG, Failed
+from tests.service.harness import LONG, Failed, given_up
 
 NODES = (make_node("a"), make_node("b"))
 POD = b'{"metadata":{"name":"p"},"spec":{"containers":[{"resources":{"requests":{%s}}}]}}'
@@ -175,10 +174,6 @@ def test_a_plugin_that_misbehaves_is_named_and_changes_nothing(
     assert good.feasible_count == 2
 
 
-UNHURRIED = 2.0
-"""A deadline in seconds, for which the server keeps its longest time to answer."""
-
-
 def deadline_exceeded(failure: Failed, plugin: str) -> bool:
     return (
         failure.code is grpc.StatusCode.DEADLINE_EXCEEDED
@@ -190,20 +185,22 @@ def deadline_exceeded(failure: Failed, plugin: str) -> bool:
 
 @pytest.mark.parametrize("way", WAYS)
 def test_a_plugin_that_sleeps_past_the_deadline_is_named(way: Callable[..., Any]) -> None:
-    def sleepy(_: str) -> Any:
-        time.sleep(0.6 * UNHURRIED)  # for each of two nodes
-        return SUCCESS
+    with gate() as event:
 
-    document = configuration(profile("NodeName"), profile("Sleepy", name="sleepy"))
-    pod = sent(make_pod())
-    with (
-        world(*NODES, plugins=[filtering("Sleepy", sleepy)], document=document) as w,
-        way(w.backend) as stubs,
-    ):
-        request = pb.FilterRequest(pod=pod, profile="sleepy")
-        failure = rejected(lambda: stubs.scheduling.Filter(request, timeout=UNHURRIED))
-        served_next = stubs.scheduling.Filter(pb.FilterRequest(pod=pod, profile="default-scheduler"))
-        until(lambda: w.slots.abandoned == 0)
+        def sleepy(_: str) -> Any:
+            event.wait(LONG)
+            return SUCCESS
+
+        document = configuration(profile("NodeName"), profile("Sleepy", name="sleepy"))
+        pod = sent(make_pod())
+        with (
+            world(*NODES, plugins=[filtering("Sleepy", sleepy)], document=document) as w,
+            way(w.backend) as stubs,
+        ):
+            failure = given_up(lambda: stubs.scheduling.Filter(pb.FilterRequest(pod=pod, profile="sleepy")))
+            served_next = stubs.scheduling.Filter(pb.FilterRequest(pod=pod, profile="default-scheduler"))
+            event.set()
+            until(lambda: w.slots.abandoned == 0)
     assert deadline_exceeded(failure, "Sleepy")
     assert failure.info.metadata["extension_point"] == "Filter"
     assert served_next.feasible_count == 2
@@ -221,11 +218,10 @@ def test_plugins_that_never_come_back_are_replaced_until_there_are_too_many(way:
             way(w.backend) as stubs,
         ):
             for number in range(1, 4):
-                failure = rejected(partial(stubs.scheduling.Filter, bad[number], timeout=UNHURRIED))
-                assert deadline_exceeded(failure, "Stuck")
-                assert w.slots.abandoned == number
+                assert deadline_exceeded(given_up(partial(stubs.scheduling.Filter, bad[number])), "Stuck")
+                until(lambda: w.slots.abandoned == number)  # noqa: B023
                 assert stubs.scheduling.Filter(good).feasible_count == 2
-            rejected(lambda: stubs.scheduling.Filter(bad[0], timeout=0.6))
+            given_up(lambda: stubs.scheduling.Filter(bad[0]))
             full = rejected(lambda: stubs.scheduling.Filter(good))
             assert not w.slots.alive()
             event.set()
@@ -245,7 +241,9 @@ def test_who_asks_again_about_a_pod_that_is_stuck_ends_nobody_else(way: Callable
             world(*NODES, plugins=[stuck], document=document, max_abandoned=3) as w,
             way(w.backend) as stubs,
         ):
-            failures = [rejected(lambda: stubs.scheduling.Filter(bad, timeout=UNHURRIED)) for _ in range(8)]
+            failures = [given_up(lambda: stubs.scheduling.Filter(bad)) for _ in range(2)]
+            until(lambda: w.slots.abandoned == 2)
+            failures += [rejected(lambda: stubs.scheduling.Filter(bad)) for _ in range(6)]
             assert w.slots.alive()
             assert stubs.scheduling.Filter(good).feasible_count == 2
             event.set()

@@ -27,7 +27,7 @@ from tests.service.backends import (
     world,
 )
 from tests.service.fakes import gate, scoring
-from tests.service.harness import LONG
+from tests.service.harness import LONG, giving_up_after
 from tests.service.test_filter import assumed, formed, indices, inline, joined, names
 
 NODES = (make_node("a"), make_node("b"))
@@ -304,7 +304,8 @@ def test_what_takes_no_plugin_waits_for_no_slot(count: int) -> None:
         for worker in workers:
             worker.start()
         answers = [stubs.scheduling.Schedule(request, timeout=LONG) for _ in range(3)]
-        late = rejected(lambda: stubs.scheduling.Schedule(batch(FULL), timeout=3.0))
+        with giving_up_after(0.2):
+            late = rejected(lambda: stubs.scheduling.Schedule(batch(FULL)))
         event.set()
         for worker in workers:
             worker.join()

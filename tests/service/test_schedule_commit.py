@@ -26,7 +26,7 @@ from tests.service.backends import (
     world,
 )
 from tests.service.fakes import RecordingBinder, filtering, gate
-from tests.service.harness import LONG
+from tests.service.harness import LONG, given_up, giving_up_after
 from tests.service.test_filter import indices
 from tests.service.test_schedule import BIND, FULL, HALF, NODES, PREFER_A, batch, chosen, columns, verdicts
 
@@ -108,7 +108,8 @@ def test_out_of_time_after_a_commit_the_rest_had_no_turn(way: Callable[..., Any]
             return SUCCESS
 
         with world(*NODES, plugins=[filtering("Slow", slow)]) as w, way(w.backend) as stubs:
-            answer = stubs.scheduling.Schedule(batch(HALF, pods=columns(3), commit_mode=BIND), timeout=1.0)
+            with giving_up_after(1.0):
+                answer = stubs.scheduling.Schedule(batch(HALF, pods=columns(3), commit_mode=BIND))
             placed = [record.pod.metadata.uid for record in w.state.snapshot.pods.records.values()]
             event.set()
             assert stubs.scheduling.Schedule(batch(HALF)).pod_statuses == [0]
@@ -121,7 +122,7 @@ def test_out_of_time_after_a_commit_the_rest_had_no_turn(way: Callable[..., Any]
 def test_out_of_time_before_any_commit_the_call_fails(mode: Any) -> None:
     with gate() as event, world(*NODES, plugins=[filtering("Slow", lambda _: event.wait(LONG))]) as w:
         with direct(w.backend) as stubs:
-            failure = rejected(lambda: stubs.scheduling.Schedule(batch(HALF, commit_mode=mode), timeout=0.3))
+            failure = given_up(lambda: stubs.scheduling.Schedule(batch(HALF, commit_mode=mode)))
         assert len(w.state.snapshot.pods) == 0
     assert (failure.code, failure.info.metadata["plugin"]) == (grpc.StatusCode.DEADLINE_EXCEEDED, "Slow")
 
@@ -177,9 +178,10 @@ def test_pods_that_wait_for_each_other_are_bound_by_one_call(way: Callable[..., 
 def test_pods_that_wait_in_vain_are_given_back() -> None:
     document = configuration(profile("NodeResourcesFit", "Together"))
     with world(*NODES, plugins=[Together], document=document) as w, served(w.backend) as stubs:
-        failure = rejected(
-            lambda: stubs.scheduling.Schedule(batch(HALF, pods=columns(2), commit_mode=BIND), timeout=1.0)
-        )
+        with giving_up_after(0.5):
+            failure = rejected(
+                lambda: stubs.scheduling.Schedule(batch(HALF, pods=columns(2), commit_mode=BIND))
+            )
         until(lambda: not len(w.backend.committer.reservations))
         assert not any(record.assumed for record in w.state.snapshot.pods.records.values())
     assert failure.code is grpc.StatusCode.DEADLINE_EXCEEDED
