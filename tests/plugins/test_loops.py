@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
+import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -198,3 +201,46 @@ def test_who_decides_all_day_has_them_compiled_before() -> None:
     compiled = same.over(view)
     assert compiled is not None
     assert compiled(7) == 7
+
+
+USER = "from {constants} import STEP\nfrom mooring.plugins.loops import loop\n\n{inner}\n\n"
+STEPPED = USER + "@loop('(int64,)')\ndef stepped(number: int) -> int:\n    return {used}\n"
+INNER = "@loop('(int64,)')\ndef inner(number: int) -> int:\n    return number + STEP"
+
+
+@pytest.mark.parametrize(
+    ("inner", "used"),
+    [("", "number + STEP"), (INNER, "inner(number)")],
+    ids=["constant", "in a loop it calls"],
+)
+def test_a_compiled_loop_is_kept_on_disk_until_what_it_is_made_of_changes(
+    inner: str, used: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(tmp_path)
+    constants, module = (f"{name}_{len(inner)}" for name in ("constants", "stepped"))
+    (tmp_path / f"{module}.py").write_text(STEPPED.format(constants=constants, inner=inner, used=used))
+
+    def compiled(step: int) -> tuple[int, int]:
+        """What a process that starts now makes of 7, and how many files there are then."""
+        (tmp_path / f"{constants}.py").write_text(f"STEP = {step}\n")
+        for name in (constants, module):
+            sys.modules.pop(name, None)
+        importlib.invalidate_caches()
+        made = importlib.import_module(module).stepped.compile()
+        return made(7), len(list(tmp_path.rglob("*.nbc")))
+
+    assert compiled(10) == (17, count := compiled(10)[1])
+    assert compiled(10) == (17, count)
+    assert compiled(2000) == (2007, 2 * count)
+
+
+def test_where_nothing_can_be_kept_a_loop_is_compiled_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("numba.core.dispatcher.Dispatcher.enable_caching", _refuse)
+    same: loops.Loop[int] = loop("(int64,)")(lambda number: number)
+    compiled = same.compile()
+    assert compiled is not None
+    assert compiled(7) == 7
+
+
+def _refuse(_dispatcher: object) -> None:
+    raise RuntimeError("cannot cache function: no locator available")

@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from hashlib import sha256
 from importlib import import_module
 from importlib.util import find_spec
 from types import FunctionType
@@ -37,7 +38,8 @@ class Loop(Generic[T]):
 
     It may call other loops, which are globals where it is defined.
 
-    Decisions don't wait for the compiler: for kube-scheduler a second is too long. Safe from any thread.
+    Decisions don't wait for the compiler: for kube-scheduler a second is too long. What it makes is kept on
+    disk, so that the next process has it at once. Safe from any thread.
 
     Args:
         types: Those of its arguments, as numba spells them; each of them, where there are several.
@@ -90,19 +92,40 @@ class Loop(Generic[T]):
             log.warning("numba can't be used, so numpy is: %s", error)
             return None
         compiled = numba.njit(self._with_loops(), nogil=True, error_model="numpy")
+        try:
+            compiled.enable_caching()
+        except RuntimeError:
+            log.info("no folder to keep compiled loops in: each process compiles them anew")
         for types in self._types:
             compiled.compile(types)
         self._compiled = compiled
         return self._compiled
 
     def _with_loops(self) -> Callable[..., T]:
-        """Return the function with the compiled form of each loop that it calls."""
+        """Return the function with the compiled form of each loop that it calls.
+
+        Its name tells all that it is compiled from, as numba keeps compiled functions by their name and
+        asks of their own file alone whether it changed.
+        """
         function = self._function
         if not isinstance(function, FunctionType):
             return function
         code, known = function.__code__, function.__globals__
         called = {name: known[name].compile() for name in code.co_names if isinstance(known.get(name), Loop)}
-        return FunctionType(code, known | called, function.__name__) if called else function
+        made = FunctionType(code, known | called, function.__name__)
+        digest = sha256(repr(_parts(function)).encode()).hexdigest()
+        made.__qualname__ = f"{function.__qualname__}_{digest[:16]}"
+        return made
+
+
+def _parts(function: Callable[..., object]) -> list[object]:
+    """Return all that decides what a function is compiled to: its code, the loops it calls, the constants."""
+    if not isinstance(function, FunctionType):
+        return [function]
+    code, known = function.__code__, function.__globals__
+    read = [known[name] for name in code.co_names if name in known]
+    values = [_parts(value._function) if isinstance(value, Loop) else value for value in read]  # noqa: SLF001
+    return [code.co_code, code.co_consts, code.co_names, values]
 
 
 def loop(*types: str) -> Callable[[Callable[..., T]], Loop[T]]:
