@@ -182,12 +182,16 @@ class History:
         node = make_node(
             name,
             labels={**({ZONE: zone} if zone else {}), **dict.fromkeys(labels, "ssd")},
-            allocatable={"cpu": cpu, "pods": 4},
+            allocatable={"cpu": cpu, "pods": 4, **self._offers_beside(labels)},
             taints=[{"key": "dedicated", "effect": effect}] if effect else (),
             spec={"unschedulable": cordoned},
             status={"images": [{"names": ["registry.example/app:1"], "sizeBytes": 10**9}]} if zone else {},
         )
         self.state.apply("test", [Put(node)])
+
+    def _offers_beside(self, _labels: set[str]) -> Manifest:
+        """What a node with these labels offers beside CPU."""
+        return {}
 
     def placed(self, number: int, template: str, node: str) -> None:
         pod = make_pod(

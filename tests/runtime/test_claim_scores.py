@@ -20,6 +20,7 @@ from mooring.runtime.cycle.full_cycle import select
 from mooring.testing import make_pod
 from mooring.testing.builders import Manifest
 from tests.runtime.test_cached_equals_full import (
+    EMPTY_DOCUMENT,
     EMPTY_NODES,
     HOST,
     NODES,
@@ -63,6 +64,7 @@ KINDS: dict[str, dict[str, Any]] = {
     "two devices": {"requests": SMALL, "spec": with_devices("d0", "d1")},
     "a device and a volume": {"spec": {**with_devices("d1"), **claiming("v0")}},
     "devices as a resource": {"requests": {**SMALL, EXTENDED: "1"}},
+    "a device, and more as a resource": {"requests": {**SMALL, EXTENDED: "1"}, "spec": with_devices("d0")},
     "devices, and spread": {
         "labels": {"app": "a"},
         "spec": {**with_devices("d0"), **spread(ZONE, "DoNotSchedule")},
@@ -73,8 +75,9 @@ MANY: list[Step] = [("node", name, "16", f"z{at % 2}", None, set(), False) for a
 
 
 @st.composite
-def histories(draw: st.DrawFn) -> list[Step]:
-    some = draw(st.lists(st.sampled_from(sorted(KINDS)), min_size=1, max_size=3))
+def histories(draw: st.DrawFn, *kinds: str) -> list[Step]:
+    """Decisions about a few kinds of pods above all, of ``kinds`` if there are any."""
+    some = draw(st.lists(st.sampled_from(kinds or sorted(KINDS)), min_size=1, max_size=3))
     decide = st.tuples(st.just("decide"), st.sampled_from(some))
     nodes, zones = st.sampled_from(NODES), st.sampled_from(("z1", "z2", None))
     others = st.one_of(
@@ -120,6 +123,10 @@ class ClaimHistory(History):
         self.run([("claim", name, True) for name in VOLUMES])
         self.run([("claim", "w0", False), ("device_claim", "d0", ""), ("device_claim", "d1", "")])
         self.run([("slice", name, 2) for name in NODES])
+
+    def _offers_beside(self, labels: set[str]) -> Manifest:
+        """Nodes of which some have a device plugin."""
+        return {EXTENDED: 2} if "gpu" in labels else {}
 
     def placed(self, number: int, template: str, node: str) -> None:
         name = f"placed-{number}"
@@ -225,12 +232,29 @@ def test_decisions_for_pods_with_claims_are_those_in_full(later: list[Step]) -> 
 @settings(max_examples=50)
 @given(histories())
 def test_so_are_those_of_a_search_that_ends_early(later: list[Step]) -> None:
-    document = {
-        "apiVersion": "kubescheduler.config.k8s.io/v1",
-        "kind": "KubeSchedulerConfiguration",
-        "percentageOfNodesToScore": 40,
-    }
-    ClaimHistory(document).run([*EMPTY_NODES, *later])
+    ClaimHistory({**EMPTY_DOCUMENT, "percentageOfNodesToScore": 40}).run([*EMPTY_NODES, *later])
+
+
+SCORED = {"type": "LeastAllocated", "resources": [{"name": "cpu"}, {"name": EXTENDED, "weight": 3}]}
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        pytest.param({}, id="by-default"),
+        pytest.param({"scoringStrategy": SCORED}, id="scored"),
+        pytest.param({"scoringStrategy": SCORED, "ignoredResources": [EXTENDED]}, id="scored-not-checked"),
+    ],
+)
+def test_so_are_those_for_pods_that_ask_for_devices_as_a_resource(args: Manifest) -> None:
+    profile = {"pluginConfig": [{"name": "NodeResourcesFit", "args": args}]}
+
+    @settings(max_examples=50)
+    @given(histories("devices as a resource", "a device, and more as a resource", "plain"))
+    def run(later: list[Step]) -> None:
+        ClaimHistory({**EMPTY_DOCUMENT, "profiles": [profile]}).run([*EMPTY_NODES, *later])
+
+    run()
 
 
 @pytest.mark.parametrize("kind", sorted(KINDS))
@@ -245,3 +269,17 @@ def test_pods_with_different_claims_share_an_evaluation() -> None:
     history.run([("decide", "bound to two"), ("decide", "bound"), ("decide", "waiting")])
     counts = history.engine.cache_counts
     assert (counts.hits, counts.misses) == (10, 2)
+
+
+def test_pods_that_ask_for_devices_as_a_resource_are_evaluated_anew_when_classes_change_alone() -> None:
+    decide = ("decide", kind := "a device, and more as a resource")
+    placed = [("placed", at, kind, f"n{at}") for at in range(4)]
+    history = ClaimHistory().run([*MANY, decide, decide])
+    counts = history.engine.cache_counts
+    begun = counts.misses
+    history.run([("slice", "n1", 3), ("slice", "n1", 4), decide])
+    assert counts.misses == begun
+    # It was learned what nodes are worth that devices stand in for; now none do.
+    history.run([("device_class", False), decide, *placed, decide])
+    history.run([("device_class", True), decide])
+    assert counts.misses > begun

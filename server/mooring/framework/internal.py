@@ -69,6 +69,14 @@ class ObjectReader(CacheablePlugin):
     def kinds_read(self, pod: Pod) -> tuple[type[Object], ...]:
         """Return the kinds whose objects answers for ``pod`` depend on."""
 
+    def reads_alike(self, pod: Pod) -> bool:
+        """Return whether these objects say the same of all nodes.
+
+        Nodes with equal resources then get equal answers, for as long as no such object changes, if
+        ``depends_on`` says ``Part.RESOURCES | Part.OBJECTS``.
+        """
+        return False
+
 
 class NamedNodeFilter(SignedBySelectors):
     """Its PreFilter leaves only the ``named_node`` of a pod that has one, and its Filter passes it."""
@@ -145,7 +153,8 @@ class NodeRater(ABC):
     def rating(self, pod: Pod) -> NodeRating:
         """Return what rates nodes for ``pod``, of which it finds out once what it needs.
 
-        Called only for pods for which ``depends_on`` says ``Part.RESOURCES``.
+        Called only for pods for which ``depends_on`` says ``Part.RESOURCES``; also if it adds
+        ``Part.OBJECTS``, where these are read alike (``ObjectReader``).
         """
 
 

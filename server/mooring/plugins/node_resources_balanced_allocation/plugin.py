@@ -27,7 +27,7 @@ from mooring.framework.internal import NodeRater, NodeRating, ObjectReader, Sign
 from mooring.framework.normalize import MAX_EXACT
 from mooring.framework.objects import DeviceClass, Object
 from mooring.framework.remembering import MAX_AT_ONCE, ByIdentity
-from mooring.framework.resources import ResourceRules, is_scalar_resource, pod_amounts
+from mooring.framework.resources import ResourceRules, pod_amounts
 from mooring.framework.upstream import Upstream
 from mooring.plugins.dynamic_resources.extended_resources import DEVICE_KINDS, DevicesInstead
 from mooring.plugins.loops import loop
@@ -77,8 +77,8 @@ class NodeResourcesBalancedAllocation(
         return self._requests(pod)
 
     def depends_on(self, pod: Pod) -> Part:
-        names = [name for name, amount in self._requests(pod) if amount]
-        return Part.RESOURCES | Part.OBJECTS if any(map(is_scalar_resource, names)) else Part.RESOURCES
+        concerned = self._devices.concern(self._requests(pod))
+        return Part.RESOURCES | Part.OBJECTS if concerned else Part.RESOURCES
 
     def kinds_read(self, pod: Pod) -> tuple[type[Object], ...]:
         return DEVICE_KINDS

@@ -68,11 +68,13 @@ def count_room(requests: Requests, nodes: NodeView) -> Int64s:
     return np.maximum(room, 0)
 
 
-def lacking(requests: Requests, nodes: NodeView) -> Bools:
-    """bool[K]: whether the node lacks something."""
+def lacking(requests: Requests, nodes: NodeView, by_devices: Container[str]) -> Bools:
+    """bool[K]: whether the node lacks something, as ``room`` says."""
     found: Bools = np.zeros(len(nodes), np.bool_)
     for name, request in timely(requests):
-        found |= nodes.allocatable(name) - nodes.requested(name) < request
+        offered = nodes.allocatable(name)
+        short = offered - nodes.requested(name) < request
+        found |= short & (offered != 0) if name in by_devices else short
     return found
 
 

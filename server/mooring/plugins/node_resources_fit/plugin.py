@@ -38,7 +38,7 @@ from mooring.framework.internal import (
 )
 from mooring.framework.objects import DeviceClass, Object
 from mooring.framework.remembering import MAX_AT_ONCE, ByIdentity
-from mooring.framework.resources import DEFAULT_AMOUNTS, PODS, ResourceRules, is_scalar_resource, pod_amounts
+from mooring.framework.resources import DEFAULT_AMOUNTS, PODS, ResourceRules, pod_amounts
 from mooring.framework.upstream import Upstream
 from mooring.plugins.dynamic_resources.extended_resources import DEVICE_KINDS, DevicesInstead
 from mooring.plugins.node_resources_fit.args import NodeResourcesFitArgs
@@ -93,11 +93,14 @@ class NodeResourcesFit(
         return self._checked_requests(pod), self._scored_requests(pod)
 
     def depends_on(self, pod: Pod) -> Part:
-        names = [name for name, _ in self._checked_requests(pod)]
-        return Part.RESOURCES | Part.OBJECTS if any(map(is_scalar_resource, names)) else Part.RESOURCES
+        concerned = self._devices.concern(self._checked_requests(pod)) or not self.reads_alike(pod)
+        return Part.RESOURCES | Part.OBJECTS if concerned else Part.RESOURCES
 
     def kinds_read(self, pod: Pod) -> tuple[type[Object], ...]:
-        return DEVICE_KINDS
+        return (DeviceClass,) if self.reads_alike(pod) else DEVICE_KINDS
+
+    def reads_alike(self, pod: Pod) -> bool:
+        return not self._devices.concern(self._scored_requests(pod))
 
     def events_to_register(self) -> Sequence[HintedEvent]:
         return events(self.handle)
@@ -143,7 +146,8 @@ class NodeResourcesFit(
 
     def _rating(self, requests: Requests, checked: Requests) -> ResourceRating:
         def rate(nodes: NodeView, weight: int, totals: Int32s) -> None:
-            add_scores(self._scorer(requests, nodes), lacking(checked, nodes), weight, totals)
+            by_devices = self._devices.of(checked, nodes.snapshot.objects)
+            add_scores(self._scorer(requests, nodes), lacking(checked, nodes, by_devices), weight, totals)
 
         asked = asked_shares(self.args.scoring_strategy, requests, checked)
         return ResourceRating(add_free_shares, asked, rate)

@@ -314,15 +314,15 @@ class CachedEvaluation:
         return self._totals.take(rows, mode="clip"), self._base.take(rows, mode="clip")
 
     def _static_is_true(self, moved: Changes) -> bool:
-        return moved.generation == self.generation and self.static.is_true(self._tracker, moved.version)
+        static = moved.generation == self.generation and self.static.is_true(self._tracker, moved.version)
+        return static and self._resources.is_true()
 
     def _begin(self, moved: Changes, calls: Calls) -> None:
         """Find everything out, as if every row had changed."""
         self.version = -1
         self.begun += 1
-        if moved.generation != self.generation:
-            self.generation = moved.generation
-            self._resources.begin_generation(moved.generation)
+        self.generation = moved.generation
+        self._resources.begin(moved.generation)
         self.static = static = self._find_static(calls, moved.version)
         whole = static.open.rows is static.rows
         self.nodes = static.open if whole else NodeView(self.cluster.snapshot, static.rows)

@@ -200,7 +200,9 @@ class EvaluationCache:
                 self._static.put(key, known)
             return known
 
-        resources = ResourceScores(signature.resources, cluster, pod, tracker)
+        resources = ResourceScores(
+            signature.resources, cluster, pod, tracker, reads_objects=signature.reads_objects
+        )
         return CachedEvaluation(cluster, tracker, pod, static, resources, pod_bytes)
 
 

@@ -13,6 +13,7 @@ from mooring.framework.errors import MooringError
 from mooring.framework.internal import (
     ClaimReader,
     NamedNodeFilter,
+    ObjectReader,
     SignedByRequests,
     SignedBySelectors,
     SignedByShape,
@@ -45,12 +46,14 @@ class Signature(msgspec.Struct, frozen=True):
         static: and for those that the plugins of ``others`` do.
         resources: The profile's plugins that read resources alone.
         others: The profile with the other ones.
+        reads_objects: Whether one of ``resources`` reads objects that say the same of all nodes as well.
     """
 
     whole: Hashable
     static: Hashable
     resources: ResourcePlugins
     others: Profile
+    reads_objects: bool
 
 
 class Apart(msgspec.Struct, frozen=True):
@@ -123,14 +126,16 @@ class _Parts(msgspec.Struct, frozen=True):
         whole: All of them.
         static: The same without those of
         by_resources: the plugins that read resources alone.
+        reads_objects: Whether one of these reads objects that say the same of all nodes as well.
     """
 
     whole: _Signed
     static: _Signed
     by_resources: frozenset[Plugin[Any]]
+    reads_objects: bool
 
 
-_NO_PARTS = _Parts(_Signed(()), _Signed(()), frozenset())
+_NO_PARTS = _Parts(_Signed(()), _Signed(()), frozenset(), reads_objects=False)
 
 
 class _Shape(msgspec.Struct):
@@ -183,7 +188,11 @@ class Signer:
                 narrowed(profile, lambda plugin: plugin not in by_resources),
             )
         whole = profile.key, shape.whole, own.whole, _encode(asked_by(pod))
-        return Signature(whole, (profile.key, shape.static, own.static), *halves)
+        static, reads_objects = (
+            (profile.key, shape.static, own.static),
+            shape.reads_objects or own.reads_objects,
+        )
+        return Signature(whole, static, *halves, reads_objects)
 
     def read_labels(self, pod: Pod, profile: Profile, keys: frozenset[str]) -> Mapping[str, str]:
         """Return those of the pod's labels that its signature may depend on.
@@ -276,17 +285,24 @@ def _parts(pod: Pod, plugins: Iterable[Plugin[Any]], candidates: frozenset[Plugi
 
     Only ``candidates`` may read resources alone.
     """
-    whole, static, by_resources = [], [], set()
+    whole, static, by_resources, reads_objects = [], [], set(), False
     for plugin in plugins:
         signature, parts = _signed(plugin, pod)
         if signature is None:
             return None
         whole.append(signature)
-        if parts is Part.RESOURCES and plugin in candidates:
+        if plugin in candidates and (parts is Part.RESOURCES or _reads_alike(plugin, pod, parts)):
             by_resources.add(plugin)
+            reads_objects |= Part.OBJECTS in parts
         else:
             static.append(signature)
-    return _Parts(_Signed(tuple(whole)), _Signed(tuple(static)), frozenset(by_resources))
+    return _Parts(_Signed(tuple(whole)), _Signed(tuple(static)), frozenset(by_resources), reads_objects)
+
+
+def _reads_alike(plugin: Plugin[Any], pod: Pod, parts: Part) -> bool:
+    """Return whether ``plugin`` reads resources, and objects that say the same of all nodes."""
+    reads_both = parts == Part.RESOURCES | Part.OBJECTS
+    return reads_both and isinstance(plugin, ObjectReader) and plugin.reads_alike(pod)
 
 
 def _signed(plugin: Plugin[Any], pod: Pod) -> tuple[Hashable | None, Part]:

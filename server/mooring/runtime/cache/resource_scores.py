@@ -23,7 +23,7 @@ from mooring.framework.state import ClusterState
 from mooring.plugins.resource_totals import TotalsRating
 from mooring.runtime.cache.change_tracker import ChangeTracker
 from mooring.runtime.cache.ranking import OUT
-from mooring.runtime.cache.static_scores import acts_later, normalizes_itself
+from mooring.runtime.cache.static_scores import ObjectsRead, acts_later, normalizes_itself
 from mooring.runtime.cycle.evaluation import begin
 from mooring.runtime.cycle.filter import run_filters
 from mooring.runtime.cycle.plugin_calls import PluginCalls
@@ -105,7 +105,8 @@ class ResourcePlugins(msgspec.Struct, frozen=True):
 
 
 class ResourceScores:
-    """The scores of nodes by the plugins that read resources alone.
+    """The scores of nodes by the plugins that read resources alone, or objects as well that say the same of
+    all nodes.
 
     Many rows are rated in one step. Of single ones it is kept what their resource states score, as the next
     node often comes into a state in which another one was.
@@ -116,13 +117,20 @@ class ResourceScores:
     """
 
     def __init__(
-        self, plugins: ResourcePlugins, cluster: ClusterState, pod: Pod, tracker: ChangeTracker
+        self,
+        plugins: ResourcePlugins,
+        cluster: ClusterState,
+        pod: Pod,
+        tracker: ChangeTracker,
+        *,
+        reads_objects: bool,
     ) -> None:
         self._plugins = plugins
         self._cluster = cluster
         self._pod = pod
         self._tracker = tracker
         self._generation = -1
+        self._objects = self._read_objects() if reads_objects else None
         self._ratings: Sequence[tuple[Rater, NodeRating]] | None = None
         self._totals_rating: TotalsRating | None = None
         self.values: Int32s = _NONE
@@ -132,10 +140,22 @@ class ResourceScores:
         """The bytes of its arrays."""
         return self.values.nbytes
 
-    def begin_generation(self, generation: int) -> None:
-        """Start over with the ids of another generation."""
-        self._generation = generation
-        self.values = _NONE
+    def is_true(self) -> bool:
+        """Return whether no object that the plugins read changed since ``begin``."""
+        return self._objects is None or self._objects.unchanged()
+
+    def begin(self, generation: int) -> None:
+        """Start over if ids are of another generation, or objects changed."""
+        if generation != self._generation or not self.is_true():
+            self._generation = generation
+            self.values = _NONE
+            self._objects = None if self._objects is None else self._objects.now()
+
+    def _read_objects(self) -> ObjectsRead | None:
+        """Return the objects that the plugins read, as of now; none of them reads others."""
+        table, plugins = self._cluster.snapshot.objects, self._plugins.profile.evaluating
+        read = ObjectsRead.of(plugins, self._pod, table, {})
+        return None if read is None else read.now()
 
     def make_room(self) -> None:
         """Take in ids that are new."""

@@ -30,6 +30,10 @@ class DevicesInstead:
         names = {name for name, amount in timely(requests) if amount and is_scalar_resource(name)}
         return frozenset(names & classes_by_resource(objects).keys() if names and self._enabled else ())
 
+    def concern(self, requests: Requests) -> bool:
+        """Return whether devices of some class could stand for one of ``requests``."""
+        return self._enabled and any(amount and is_scalar_resource(name) for name, amount in timely(requests))
+
     def among(self, requests: Requests, nodes: NodeView) -> NodeView:
         """``nodes`` as scores see them: such devices count where a node has none of the resource itself."""
         objects = nodes.snapshot.objects
