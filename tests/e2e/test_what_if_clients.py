@@ -53,4 +53,5 @@ def test_both_say_what_would_happen(program: str, request: pytest.FixtureRequest
         assert len(w.state.snapshot.pods) == 2
     assert (said.stderr, said.returncode) == ("", 0)
     assert said.stdout.startswith(ANSWERS)
-    assert "fits on a after: request\n" in said.stdout
+    assert "\nfits on a after: request\n" in said.stdout
+    assert "\nthe group fits on a and b after: request\n" in said.stdout

@@ -40,10 +40,34 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         running,
         pod_manifest("web", requests={"cpu": "1"}),
         pod_manifest("big", requests={"cpu": "64"}),
+        *gang("train", 6),
+        *gang("small", 2),
     ]
     manifests = write_manifests(folder / "cluster.yaml", *items)
-    with serving(folder, "--source", f"files:{manifests}") as started:
+    flags = ("--feature-gates", "GenericWorkload=true")
+    with serving(folder, "--source", f"files:{manifests}", *flags) as started:
         yield started.address("grpc")
+
+
+def gang(name: str, count: int) -> list[dict[str, Any]]:
+    """Return a group, and as many pods of which all have to get a node."""
+    spec = {"schedulingPolicy": {"gang": {"minCount": count}}}
+    meta = {"name": name, "namespace": "ml", "uid": name}
+    group = {"apiVersion": "scheduling.k8s.io/v1beta1", "kind": "PodGroup", "metadata": meta, "spec": spec}
+    inside = {"schedulingGroup": {"podGroupName": name}}
+    return [
+        group,
+        *(
+            pod_manifest(
+                f"{name}-{at}",
+                namespace="ml",
+                requests={"cpu": "2"},
+                spec=inside,
+                metadata={"uid": f"{name}-{at}"},
+            )
+            for at in range(count)
+        ),
+    ]
 
 
 def ask(server: str, name: str, arguments: dict[str, Any]) -> Any:
@@ -133,6 +157,15 @@ class TestAnswers:
         assert option["changes"] == [{"request": {"resource": "cpu", "before": "64000", "after": "4000"}}]
         assert option["then_on"] in {"n0", "n2"}
 
+    def test_what_would_make_a_group_fit_as_a_whole(self, server: str) -> None:
+        assert answer(server, "what_if", group="ml/small") == {"group": "ml/small", "fits": True}
+        found = answer(server, "what_if", group="ml/train")
+        (option, *_) = found["fits_with"]
+        (change,) = option["changes"]
+        assert not found["fits"]
+        assert change["request"]["resource"] == "cpu"
+        assert sum(option["then_on"].values()) == 6
+
     def test_what_was_decided(self, server: str) -> None:
         decide(server, "web")
         (newest, *_) = answer(server, "list_decisions", pod="web")["decisions"]
@@ -154,6 +187,8 @@ class TestAnswers:
             ),
             pytest.param("what_if", {}, "give either", id="nothing asked"),
             pytest.param("what_if", {"node": "n1", "pod": "web"}, "give either", id="both asked"),
+            pytest.param("what_if", {"pod": "web", "group": "g"}, "give either", id="a pod and a group"),
+            pytest.param("what_if", {"group": "ml/nope"}, "NOT_FOUND", id="no such group"),
         ],
     )
     def test_a_question_that_can_not_be_answered(

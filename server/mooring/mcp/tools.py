@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable
 from typing import Any, NoReturn
 
@@ -14,7 +14,7 @@ from mooring.runtime.cycle.explain import Explanation
 from mooring.service.wire.explanation import from_response
 from mooring.serving.logs import printable
 from mooring.v1 import decision_service_pb2 as decisions
-from mooring.v1 import objects_pb2, scheduling_service_pb2, simulation_service_pb2
+from mooring.v1 import objects_pb2, scheduling_service_pb2, simulation_service_pb2, statuses_pb2
 from mooring.v1.decision_service_pb2_grpc import DecisionServiceStub
 from mooring.v1.scheduling_service_pb2_grpc import SchedulingServiceStub
 from mooring.v1.simulation_service_pb2_grpc import SimulationServiceStub
@@ -114,24 +114,31 @@ class Tools:
             }
         )
 
-    def what_if(self, node: str = "", pod: str = "") -> Document:
+    def what_if(self, node: str = "", pod: str = "", group: str = "") -> Document:
         """Say what would happen: where a node's pods would land if it went, or how many more pods would fit.
 
-        Where none fits, the fewest changes with which one would. Nothing in the cluster changes. Give one of
-        the two.
+        Where none fits, the fewest changes with which one would; likewise for a pod group, which fits as a
+        whole or not at all. Nothing in the cluster changes. Give one of the three.
 
         Args:
             node: The node that goes.
             pod: "namespace/name" of a pod: how many more like it there is room for.
+            group: "namespace/name" of a pod group: whether it fits, and if not, what would make it fit.
         """
-        if bool(node) == bool(pod):
-            raise QuestionError("give either a node that goes, or a pod of which there should be more")
+        if [bool(each) for each in (node, pod, group)].count(True) != 1:
+            said = "give either a node that goes, a pod of which there should be more, or a pod group"
+            raise QuestionError(said)
+        if group:
+            return self._group_changes(group)
         if pod:
             shapes = [objects_pb2.PodSource(reference=_reference(pod))]
             request = simulation_service_pb2.CapacityRequest(shapes=shapes)
             (shape,) = _call(self._simulation.Capacity, request).shapes
             answer = {"pod": pod, "room_for": shape.count, "then": shape.end.message}
-            return fitting(answer if shape.count else {**answer, "fits_with": self._changes(shapes[0])})
+            if not shape.count:
+                asked_changes = simulation_service_pb2.ChangeRequest(pod=shapes[0])
+                answer["fits_with"] = _options(_call(self._simulation.Change, asked_changes))
+            return fitting(answer)
         asked = simulation_service_pb2.RemovalRequest(nodes=[node])
         (found,) = _call(self._simulation.Removal, asked).nodes
         landings = [
@@ -155,16 +162,16 @@ class Tools:
         found = _call(self._decisions.ListDecisions, request)
         return fitting({"decisions": [_decision(one) for one in reversed(found.decisions)]})
 
-    def _changes(self, pod: objects_pb2.PodSource) -> list[Document]:
-        """Return the sets of changes with which a pod fits, the one with the fewest first."""
-        found = _call(self._simulation.Change, simulation_service_pb2.ChangeRequest(pod=pod))
-        return [
-            {
-                "changes": [MessageToDict(step, preserving_proto_field_name=True) for step in option.steps],
-                "then_on": option.node,
-            }
-            for option in found.options
-        ]
+    def _group_changes(self, group: str) -> Document:
+        namespace, name = _parts(group)
+        asked = scheduling_service_pb2.GroupToSchedule(namespace=namespace, name=name)
+        request = simulation_service_pb2.ChangeRequest(group=asked)
+        found = _call(self._simulation.Change, request)
+        fits = found.status.code == statuses_pb2.CODE_SUCCESS
+        answer: Document = {"group": f"{namespace}/{name}", "fits": fits}
+        if not fits:
+            answer |= {"why_not": found.status.message, "fits_with": _options(found)}
+        return fitting(answer)
 
     def _explained(self, pod: str) -> Explanation:
         request = scheduling_service_pb2.ExplainRequest(
@@ -217,8 +224,24 @@ def _reject(error: grpc.RpcError) -> NoReturn:
 
 
 def _reference(pod: str) -> objects_pb2.PodReference:
-    namespace, slash, name = pod.rpartition("/")
-    return objects_pb2.PodReference(namespace=namespace if slash else "default", name=name)
+    namespace, name = _parts(pod)
+    return objects_pb2.PodReference(namespace=namespace, name=name)
+
+
+def _parts(key: str) -> tuple[str, str]:
+    namespace, slash, name = key.rpartition("/")
+    return namespace if slash else "default", name
+
+
+def _options(found: simulation_service_pb2.ChangeResponse) -> list[Document]:
+    """Return the sets of changes with which a pod or a group fits, the one with the fewest first."""
+    return [
+        {
+            "changes": [MessageToDict(step, preserving_proto_field_name=True) for step in option.steps],
+            "then_on": option.node or dict(Counter(landing.node for landing in option.landings)),
+        }
+        for option in found.options
+    ]
 
 
 def _key(pod: objects_pb2.PodReference) -> str:

@@ -28,6 +28,18 @@ export async function readPod(text: string): Promise<Manifest> {
   return { apiVersion: "v1", kind: "Pod", metadata: { ...template.metadata, name: `${name}-what-if`, namespace }, spec: template.spec };
 }
 
+/** The name of a pod group. */
+export interface GroupName {
+  namespace: string;
+  name: string;
+}
+
+/** Returns the pod group that a pod names; undefined if there is none. */
+export function groupOf({ metadata, spec }: Manifest): GroupName | undefined {
+  const { podGroupName: name } = (spec?.schedulingGroup ?? {}) as { podGroupName?: string };
+  return name ? { namespace: metadata?.namespace ?? "default", name } : undefined;
+}
+
 /** Returns the manifest as YAML. */
 export async function toYaml(manifest: Manifest): Promise<string> {
   const { dump } = await import("js-yaml");

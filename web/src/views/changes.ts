@@ -2,24 +2,27 @@ import { css, html, LitElement, nothing, type PropertyValues, type TemplateResul
 import { customElement, property, state } from "lit/decorators.js";
 
 import type { PodSourceJson } from "../contract/mooring/v1/objects_pb";
-import type { ChangeResponseJson, ChangeStepJson } from "../contract/mooring/v1/simulation_service_pb";
+import type { ChangeOptionJson, ChangeResponseJson, ChangeStepJson } from "../contract/mooring/v1/simulation_service_pb";
 import { counted, quantity } from "../matrix/amounts";
-import { call } from "../page/gateway";
+import { call, GatewayError } from "../page/gateway";
 import { failed } from "../page/loader";
+import type { GroupName } from "../page/manifests";
 import { link } from "../page/route";
 import { podName } from "../page/words";
 import { shared } from "../styles";
 
-/** What would have to change for a pod to fit, found by trying: asked for by a button, as it may take seconds. */
+/** What would have to change for a pod to fit, or for its group, found by trying: asked for by a button, as it may take seconds. */
 @customElement("mooring-changes")
 export class Changes extends LitElement {
   @property({ attribute: false }) pod: PodSourceJson | undefined;
+  /** The pod group that the pod is decided with, as a whole. */
+  @property({ attribute: false }) group: GroupName | undefined;
   /** The session that is looked at; "" = the live state. */
   @property() session = "";
   /** Whether it was asked for already: another pod is asked about at once. */
   @property({ type: Boolean }) asked = false;
 
-  @state() private found: ChangeResponseJson | undefined;
+  @state() private found: Found | undefined;
   @state() private asking = false;
   @state() private error: Error | undefined;
 
@@ -47,7 +50,7 @@ export class Changes extends LitElement {
   protected override render(): TemplateResult {
     return html`<section class="card stack tight" aria-labelledby="changes">
       <div class="row between">
-        <h2 id="changes">What would make it fit?</h2>
+        <h2 id="changes">${this.group ? "What would make its group fit?" : "What would make it fit?"}</h2>
         <button ?disabled=${this.asking || !this.pod} @click=${() => void this.ask()}>Find the fewest changes</button>
       </div>
       <div role="status" class="quiet">${this.asking ? "Trying on a copy of the cluster …" : nothing}</div>
@@ -58,25 +61,47 @@ export class Changes extends LitElement {
   private async ask(): Promise<void> {
     [this.asking, this.error, this.found] = [true, undefined, undefined];
     try {
-      this.found = await call("SimulationService/Change", { session: this.session, pod: this.pod! });
+      this.found = (await this.askGroup()) ?? { response: await call("SimulationService/Change", { session: this.session, pod: this.pod! }) };
     } catch (error) {
       this.error = error as Error;
     }
     this.asking = false;
   }
+
+  /** Returns what would make the group fit; undefined = the pod is decided by itself: it has none, or groups are switched off. */
+  private async askGroup(): Promise<Found | undefined> {
+    const { session, group } = this;
+    if (!group) return undefined;
+    try {
+      return { group, response: await call("SimulationService/Change", { session, group }) };
+    } catch (error) {
+      if (error instanceof GatewayError && error.reason === "GROUPS_OFF") return undefined;
+      throw error;
+    }
+  }
 }
 
-function options({ status, options: found = [], complete = false }: ChangeResponseJson): TemplateResult {
+interface Found {
+  group?: GroupName;
+  response: ChangeResponseJson;
+}
+
+function options({ group, response }: Found): TemplateResult {
+  const about = group ? html`<p class="quiet">Of pod group ${group.namespace}/${group.name}, with all its pods as the cluster has them:</p>` : nothing;
+  return html`${about}${sets(response, group ? "each pod" : "the pod")}`;
+}
+
+function sets({ status, options: found = [], complete = false }: ChangeResponseJson, pod: string): TemplateResult {
   if (status?.code === "CODE_SUCCESS") return html`<p class="good">✓ It fits as it is.</p>`;
   if (!found.length) return html`<p>No set of changes was found with which it fits.</p>`;
   const rest = complete ? nothing : html`<p class="quiet">The cluster is large: not everything was tried that might be less.</p>`;
   return html`<ol>
       ${found.map(
-        ({ steps = [], node }) =>
+        (option) =>
           html`<li>
-            <p>${counted(steps.length, "change")}, then <a href=${link(["nodes", node ?? ""])}>${node}</a> takes it:</p>
+            <p>${counted(option.steps?.length ?? 0, "change")}, then ${takers(option)}:</p>
             <ul>
-              ${steps.map((step) => html`<li>${wordsOf(step)}</li>`)}
+              ${option.steps?.map((step) => html`<li>${wordsOf(step, pod)}</li>`)}
             </ul>
           </li>`,
       )}
@@ -84,13 +109,23 @@ function options({ status, options: found = [], complete = false }: ChangeRespon
     ${rest}`;
 }
 
-/** Returns one change as a sentence. */
-export function wordsOf({ toleration, label, request, move, node }: ChangeStepJson): string {
-  if (toleration) return `the pod tolerates ${toleration.key ?? ""}${toleration.value ? `=${toleration.value}` : ""}:${toleration.effect ?? ""}`;
+/** Returns which node takes the pod then, or how many pods of the group each node does. */
+function takers({ node, landings = [] }: ChangeOptionJson): TemplateResult {
+  const nodeLink = (name: string) => html`<a href=${link(["nodes", name])}>${name}</a>`;
+  if (node) return html`${nodeLink(node)} takes it`;
+  const counts = new Map<string, number>();
+  for (const landing of landings) counts.set(landing.node ?? "", (counts.get(landing.node ?? "") ?? 0) + 1);
+  const parts = [...counts].map(([name, count], at) => html`${at ? ", " : nothing}${counted(count, "pod")} on ${nodeLink(name)}`);
+  return html`it has ${parts}`;
+}
+
+/** Returns one change as a sentence about `pod`. */
+function wordsOf({ toleration, label, request, move, node }: ChangeStepJson, pod: string): string {
+  if (toleration) return `${pod} tolerates ${toleration.key ?? ""}${toleration.value ? `=${toleration.value}` : ""}:${toleration.effect ?? ""}`;
   if (label) return label.value === undefined ? `${label.node} loses the label ${label.key}` : `${label.node} gets the label ${label.key}=${label.value}`;
   if (request) {
     const [before, after] = [request.before, request.after].map((value) => quantity(request.resource ?? "", Number(value ?? 0)));
-    return `the pod requests ${after} ${request.resource} in place of ${before}`;
+    return `${pod} requests ${after} ${request.resource} in place of ${before}`;
   }
   if (move) return `${podName(move.pod)} goes to ${move.node}`;
   return `there is one more node like ${node?.like ?? ""}`;

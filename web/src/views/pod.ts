@@ -9,6 +9,7 @@ import { age, amount } from "../matrix/amounts";
 import { copiesOf } from "../page/copies";
 import { call, explainColumns, nodesWith } from "../page/gateway";
 import { Loader } from "../page/loader";
+import { getManifest, groupOf, type Manifest } from "../page/manifests";
 import { link } from "../page/route";
 import { quoted, word } from "../page/words";
 import { shared } from "../styles";
@@ -32,6 +33,7 @@ export class Pod extends LitElement {
     key: this.key,
     every: 5_000,
   });
+  private readonly manifest = new Loader(this, (signal) => getManifest("Pod", this.namespace, this.name, signal), { key: this.key });
   private readonly now = new Loader<ArrayBuffer>(this, (signal) => explainColumns(this.question(), signal), { key: this.key });
 
   static override styles = [shared];
@@ -64,13 +66,13 @@ export class Pod extends LitElement {
         </div>
         ${this.now.show((columns) => html`<mooring-decision .columns=${columns} .nodesWith=${nodesWith}></mooring-decision>`)}
       </section>
-      ${this.now.value ? this.changes() : nothing}
+      ${this.now.value && this.manifest.value ? this.changes(this.manifest.value) : nothing}
       <mooring-manifest .namespace=${this.namespace} .name=${this.name}></mooring-manifest>
     </div>`;
   }
 
-  private changes(): unknown {
-    return keyed(this.key(), html`<mooring-changes .pod=${this.question().pod}></mooring-changes>`);
+  private changes(manifest: Manifest): unknown {
+    return keyed(this.key(), html`<mooring-changes .pod=${this.question().pod} .group=${groupOf(manifest)}></mooring-changes>`);
   }
 
   private place(queued: QueuedPodJson): TemplateResult {

@@ -7,7 +7,7 @@ import "../elements/decision";
 import { amount, counted } from "../matrix/amounts";
 import { call, explainColumns } from "../page/gateway";
 import { failed, Loader } from "../page/loader";
-import { encoded, getManifest, readPod, toYaml } from "../page/manifests";
+import { encoded, getManifest, type GroupName, groupOf, readPod, toYaml } from "../page/manifests";
 import { link } from "../page/route";
 import { Sandbox } from "../page/sandbox";
 import { podName } from "../page/words";
@@ -19,7 +19,7 @@ type Answer =
   | { kind: "explanation"; columns: ArrayBuffer }
   | { kind: "capacity"; found: CapacityResponseJson }
   | { kind: "removal"; nodes: NodeRemovalJson[] }
-  | { kind: "changes"; pod: PodSourceJson };
+  | { kind: "changes"; pod: PodSourceJson; group: GroupName | undefined };
 
 const SUGGESTED = 200;
 const SAMPLE = `apiVersion: v1
@@ -191,7 +191,8 @@ export class WhatIf extends LitElement {
 
   private shown(answer: Answer): TemplateResult {
     if (answer.kind === "explanation") return html`<mooring-decision .columns=${answer.columns}></mooring-decision>`;
-    if (answer.kind === "changes") return html`<mooring-changes .pod=${answer.pod} .session=${this.sandbox.session} asked></mooring-changes>`;
+    if (answer.kind === "changes")
+      return html`<mooring-changes .pod=${answer.pod} .group=${answer.group} .session=${this.sandbox.session} asked></mooring-changes>`;
     if (answer.kind === "capacity") return capacity(answer.found);
     return html`<div class="stack">${answer.nodes.map(removal)}</div>`;
   }
@@ -223,7 +224,8 @@ export class WhatIf extends LitElement {
 
   private askChanges(): Promise<void> {
     return this.attempt("Reading the pod", async () => {
-      this.answer = { kind: "changes", pod: await this.pod() };
+      const pod = await readPod(this.text);
+      this.answer = { kind: "changes", pod: { object: encoded(pod) }, group: groupOf(pod) };
     });
   }
 

@@ -1,7 +1,7 @@
 // Asks mooring what would happen, in a session of its own: nothing that is done in it shows outside.
 //
 // It lets a pod wait in the session, and asks how many like it there is room for, which nodes could go, which more nodes
-// would give it a place, and what would have to change for it to fit.
+// would give it a place, and what would have to change for it to fit, and for a group of such pods.
 
 import process from "node:process";
 import { fileURLToPath } from "node:url";
@@ -14,9 +14,14 @@ const DEADLINE_MS = 10_000;
 
 const json = (manifest) => ({ json: Buffer.from(JSON.stringify(manifest)) });
 
-function pod(name, cpu) {
+function pod(name, cpu, more = {}) {
   const containers = [{ name: "web", image: "web:1", resources: { requests: { cpu } } }];
-  return { apiVersion: "v1", kind: "Pod", metadata: { name, namespace: "default", uid: name }, spec: { containers } };
+  return { apiVersion: "v1", kind: "Pod", metadata: { name, namespace: "default", uid: name }, spec: { containers, ...more } };
+}
+
+function podGroup(name, minCount) {
+  const spec = { schedulingPolicy: { gang: { minCount } } };
+  return { apiVersion: "scheduling.k8s.io/v1beta1", kind: "PodGroup", metadata: { name, namespace: "default", uid: name }, spec };
 }
 
 function node(cpu) {
@@ -60,9 +65,25 @@ async function ask(call, session, cpu) {
 
   const change = await call("Change", { session, pod: waiting });
   for (const option of change.options) {
-    console.log(`fits on ${option.node} after: ${option.steps.map((step) => step.step).join(", ") || "nothing"}`);
+    console.log(`fits on ${option.node} after: ${kinds(option.steps)}`);
   }
 }
+
+// Asks what would make a group fit: its pods get nodes together, or none does.
+async function askGroup(call, session, cpu) {
+  const members = ["train-0", "train-1"].map((name) => pod(name, cpu, { schedulingGroup: { podGroupName: "train" } }));
+  const objects = [podGroup("train", members.length), ...members].map(json);
+  await call("ChangeSession", { session, changes: [{ put: { objects } }] });
+
+  const change = await call("Change", { session, group: { namespace: "default", name: "train" } });
+  for (const option of change.options) {
+    const where = option.landings.map((landing) => landing.node).sort();
+    console.log(`the group fits on ${where.join(" and ")} after: ${kinds(option.steps)}`);
+  }
+}
+
+// Names changes by their fields in the contract.
+const kinds = (steps) => steps.map((step) => step.step).join(", ") || "nothing";
 
 const [address, cpu, ...rest] = process.argv.slice(2);
 if (!cpu || rest.length > 0) {
@@ -71,9 +92,11 @@ if (!cpu || rest.length > 0) {
 } else {
   const call = connect(address);
   try {
-    const { session } = await call("OpenSession", {});
+    // A session may have other feature gates than the server: this one is for groups, by the rules of Kubernetes 1.37.
+    const { session } = await call("OpenSession", { kubeVersion: "1.37", featureGates: { GenericWorkload: true } });
     try {
       await ask(call, session.id, cpu);
+      await askGroup(call, session.id, cpu);
     } finally {
       await call("CloseSession", { session: session.id });
     }

@@ -1,7 +1,7 @@
 // Command whatif asks mooring what would happen, in a session of its own: nothing that is done in it shows outside.
 //
 // It lets a pod wait in the session, and asks how many like it there is room for, which nodes could go, which more nodes
-// would give it a place, and what would have to change for it to fit.
+// would give it a place, and what would have to change for it to fit, and for a group of such pods.
 package main
 
 import (
@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -40,24 +41,25 @@ func run(address, cpu string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
 	client := mooringv1.NewSimulationServiceClient(connection)
-	opened, err := client.OpenSession(ctx, &mooringv1.OpenSessionRequest{})
+	// A session may have other feature gates than the server: this one is for groups, by the rules of Kubernetes 1.37.
+	opened, err := client.OpenSession(ctx, &mooringv1.OpenSessionRequest{
+		KubeVersion: "1.37", FeatureGates: map[string]bool{"GenericWorkload": true},
+	})
 	if err != nil {
 		return fmt.Errorf("OpenSession: %w", err)
 	}
 	session := opened.Session.Id
 	defer client.CloseSession(ctx, &mooringv1.CloseSessionRequest{Session: session})
-	return ask(ctx, client, session, cpu)
+	if err := ask(ctx, client, session, cpu); err != nil {
+		return err
+	}
+	return askGroup(ctx, client, session, cpu)
 }
 
 func ask(ctx context.Context, client mooringv1.SimulationServiceClient, session, cpu string) error {
 	waiting := object(pod("waiting", cpu))
-	put := &mooringv1.SessionChange{Change: &mooringv1.SessionChange_Put{
-		Put: &mooringv1.PutObjects{Objects: []*mooringv1.KubernetesObject{waiting}},
-	}}
-	if _, err := client.ChangeSession(ctx, &mooringv1.ChangeSessionRequest{
-		Session: session, Changes: []*mooringv1.SessionChange{put},
-	}); err != nil {
-		return fmt.Errorf("ChangeSession: %w", err)
+	if err := put(ctx, client, session, waiting); err != nil {
+		return err
 	}
 
 	room, err := client.Capacity(ctx, &mooringv1.CapacityRequest{
@@ -103,6 +105,46 @@ func ask(ctx context.Context, client mooringv1.SimulationServiceClient, session,
 	return nil
 }
 
+// askGroup asks what would make a group fit: its pods get nodes together, or none does.
+func askGroup(ctx context.Context, client mooringv1.SimulationServiceClient, session, cpu string) error {
+	objects := []*mooringv1.KubernetesObject{object(podGroup("train", 2))}
+	for _, name := range []string{"train-0", "train-1"} {
+		member := pod(name, cpu)
+		member["spec"].(manifest)["schedulingGroup"] = manifest{"podGroupName": "train"}
+		objects = append(objects, object(member))
+	}
+	if err := put(ctx, client, session, objects...); err != nil {
+		return err
+	}
+
+	group := &mooringv1.GroupToSchedule{Namespace: "default", Name: "train"}
+	change, err := client.Change(ctx, &mooringv1.ChangeRequest{Session: session, Group: group})
+	if err != nil {
+		return fmt.Errorf("Change: %w", err)
+	}
+	for _, option := range change.Options {
+		var nodes []string
+		for _, landing := range option.Landings {
+			nodes = append(nodes, landing.Node)
+		}
+		slices.Sort(nodes)
+		fmt.Printf("the group fits on %s after: %s\n", strings.Join(nodes, " and "), kinds(option.Steps))
+	}
+	return nil
+}
+
+// put adds objects to the session.
+func put(
+	ctx context.Context, client mooringv1.SimulationServiceClient, session string, objects ...*mooringv1.KubernetesObject,
+) error {
+	change := &mooringv1.SessionChange{Change: &mooringv1.SessionChange_Put{Put: &mooringv1.PutObjects{Objects: objects}}}
+	request := &mooringv1.ChangeSessionRequest{Session: session, Changes: []*mooringv1.SessionChange{change}}
+	if _, err := client.ChangeSession(ctx, request); err != nil {
+		return fmt.Errorf("ChangeSession: %w", err)
+	}
+	return nil
+}
+
 // kinds names the changes by their fields in the contract.
 func kinds(steps []*mooringv1.ChangeStep) string {
 	var names []string
@@ -123,6 +165,14 @@ func pod(name, cpu string) manifest {
 		"apiVersion": "v1", "kind": "Pod",
 		"metadata": manifest{"name": name, "namespace": "default", "uid": name},
 		"spec":     manifest{"containers": []manifest{container}},
+	}
+}
+
+func podGroup(name string, minCount int) manifest {
+	return manifest{
+		"apiVersion": "scheduling.k8s.io/v1beta1", "kind": "PodGroup",
+		"metadata": manifest{"name": name, "namespace": "default", "uid": name},
+		"spec":     manifest{"schedulingPolicy": manifest{"gang": manifest{"minCount": minCount}}},
 	}
 }
 
