@@ -6,7 +6,8 @@ import pytest
 
 from mooring.cluster.pod_kinds import PodKinds
 from mooring.framework.objects import Pod
-from mooring.framework.pod_table import UNPLACED, PodRecord
+from mooring.framework.pod_affinity import AffinityTerms, affinity_terms
+from mooring.framework.pod_table import UNPLACED, PodRecord, template_of
 from mooring.framework.resources import NEWEST_RULES
 from mooring.testing.builders import make_pod
 
@@ -50,3 +51,32 @@ def test_records_of_equal_pods_say_the_same_wherever_they_are() -> None:
     assert one.says_what(PodRecord.of(pod(), PodKinds(NEWEST_RULES).of(pod()), 3, assumed=True))
     for whole in (pod("other"), pod(app="db"), pod(placed=True)):
         assert not one.says_what(PodRecord.of(whole, KINDS.of(whole), UNPLACED))
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        pytest.param(pod(app="db"), id="other-labels"),
+        pytest.param(make_pod("pod", labels={"app": "\udcba"}, requests={"cpu": "100m"}), id="no-text"),
+        pytest.param(
+            make_pod("pod", requests={"cpu": "100m"}, spec={"nodeSelector": {"disk": "ssd"}}),
+            id="other-nodes",
+        ),
+    ],
+)
+def test_a_kind_is_found_from_one_like_it_as_from_nothing(other: Pod) -> None:
+    kinds = PodKinds(NEWEST_RULES)
+    found = kinds.like(template_of(other), kinds.of(pod()))
+    assert found == PodKinds(NEWEST_RULES).of(other)
+    if "\udcba" not in other.metadata.labels.values():
+        assert kinds.of(other) is kinds.like(template_of(other), kinds.of(pod())) is found
+
+
+def test_terms_are_worked_out_once_for_all_kinds_that_have_them() -> None:
+    term = {"labelSelector": {"matchLabels": {"app": "web"}}, "topologyKey": "zone"}
+    spec = {"affinity": {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}}
+    one, other = (KINDS.of(make_pod("pod", labels={"app": app}, spec=spec)) for app in ("web", "db"))
+    assert one is not other
+    assert one.terms is other.terms
+    assert one.terms == affinity_terms(one.template)
+    assert KINDS.of(pod()).terms == AffinityTerms()

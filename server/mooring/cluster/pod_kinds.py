@@ -45,24 +45,48 @@ class PodKinds:
             ResourceError: A quantity can't be used.
         """
         template = template_of(pod)
-        try:
-            key = hash(_encode(template))
-        except UnicodeEncodeError:
-            return self.made_of(pod)
-        kind = self._known.get(key)
-        if kind is None or kind.template != template:
-            template = same_template(template)
-            usage, class_key, affinity, has_storage = _counted(template, self.rules)
-            kind = PodKind(template, self._one(usage), self._one(class_key), self._one(affinity), has_storage)
-            self._known[key] = kind
-            if len(self._parts) > 2 * _PARTS * len(self._known) + _SPARE_PARTS:
-                self._forget_parts()
-        return kind
+        key, kind = self._find(template)
+        if kind is not None or key is None:
+            return kind or self.made_of(pod)
+        template = same_template(template)
+        return self._keep(key, template, *_counted(template, self.rules))
+
+    def like(self, template: Pod, kind: PodKind) -> PodKind:
+        """Return the kind of pods like ``template``, who count as those of ``kind`` but for their labels."""
+        key, known = self._find(template)
+        if known is not None:
+            return known
+        counted = kind.usage, _class_key(template), kind.affinity_key, kind.has_storage
+        return PodKind(template, *counted) if key is None else self._keep(key, template, *counted)
 
     def made_of(self, pod: Pod) -> PodKind:
         """As ``of``, without storing the kind: for a pod that is only evaluated."""
         template = template_of(pod)
         return PodKind(template, *_counted(template, self.rules))
+
+    def _find(self, template: Pod) -> tuple[int | None, PodKind | None]:
+        """Return under which key the kind is kept, None where that can't be, and the kind, if it is known."""
+        try:
+            key = hash(_encode(template))
+        except UnicodeEncodeError:
+            return None, None
+        kind = self._known.get(key)
+        return key, kind if kind is not None and kind.template == template else None
+
+    def _keep(
+        self,
+        key: int,
+        template: Pod,
+        usage: PodUsage,
+        class_key: ClassKey,
+        affinity: AffinityKey | None,
+        has_storage: bool,
+    ) -> PodKind:
+        kind = PodKind(template, self._one(usage), self._one(class_key), self._one(affinity), has_storage)
+        self._known[key] = kind
+        if len(self._parts) > 2 * _PARTS * len(self._known) + _SPARE_PARTS:
+            self._forget_parts()
+        return kind
 
     def _forget_parts(self) -> None:
         """Keep those alone that a kind has."""

@@ -88,6 +88,9 @@ class State:
     def kind_of(self, pod: Pod, *, remember: bool = True) -> PodKind:
         return self._kinds.of(pod) if remember else self._kinds.made_of(pod)
 
+    def kind_like(self, template: Pod, kind: PodKind) -> PodKind:
+        return self._kinds.like(template, kind)
+
     def assume(self, pod: Pod, node_name: str, kind: PodKind | None = None) -> None:
         """As the protocol says; assuming a pod where it is already changes nothing.
 

@@ -18,7 +18,7 @@ from mooring.cluster.shared_values import SharedValues, add_to, discard_from
 from mooring.cluster.volume_writer import VolumeWriter
 from mooring.framework.object_table import ObjectKey
 from mooring.framework.objects import Node, Object
-from mooring.framework.pod_affinity import AffinityKey, affinity_terms
+from mooring.framework.pod_affinity import AffinityKey
 from mooring.framework.pod_table import (
     UNPLACED,
     AffinityClass,
@@ -328,7 +328,7 @@ class TableWriter:
     def _attach_affinity(self, key: AffinityKey, record: PodRecord) -> None:
         affinity = self._affinities.writable(key)
         if affinity is None:
-            affinity = AffinityClass(key, affinity_terms(record.kind.template))
+            affinity = AffinityClass(key, record.kind.terms)
             self._affinities.put(key, affinity)
             self._select(keys_of_terms(affinity.terms))
         count(affinity, record.row, 1, self.nodes.table.capacity)

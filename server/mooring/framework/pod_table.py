@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from mooring.framework.columns import Int64s
 from mooring.framework.objects import ObjectMeta, Pod
-from mooring.framework.pod_affinity import AffinityKey, AffinityTerms
+from mooring.framework.pod_affinity import AffinityKey, AffinityTerms, KnownTerms
 from mooring.framework.pod_classes import ClassKey, PodClasses
 from mooring.framework.resources import PodUsage
 
@@ -52,6 +52,14 @@ class PodKind(msgspec.Struct, frozen=True, weakref=True):
     class_key: ClassKey
     affinity_key: AffinityKey | None
     has_storage: bool
+
+    @property
+    def terms(self) -> AffinityTerms:
+        """Its terms about other pods."""
+        return _known_terms.of(self.template, self.affinity_key)
+
+
+_known_terms = KnownTerms()
 
 
 class PodRecord(msgspec.Struct, frozen=True, gc=False):

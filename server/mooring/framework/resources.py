@@ -92,7 +92,7 @@ NEWEST_RULES = ResourceRules()
 """As a release with all of these gates on counts: the newest one, unless they are set otherwise."""
 
 
-class PodUsage(msgspec.Struct, frozen=True, cache_hash=True):
+class PodUsage(msgspec.Struct, frozen=True, cache_hash=True, gc=False):
     """What one pod takes from its node. Equal pods share one such record.
 
     Attributes:

@@ -53,6 +53,12 @@ class ClusterState(Protocol):
         """
         ...
 
+    def kind_like(self, template: Pod, kind: PodKind) -> PodKind:
+        """Return the kind of the pods whose ``template_of`` is ``template``, in whom no more can differ from
+        those of ``kind`` than labels and where they may go.
+        """
+        ...
+
     def assume(self, pod: Pod, node_name: str, kind: PodKind | None = None) -> None:
         """Count ``pod`` on the node from now on, before the cluster confirms it.
 

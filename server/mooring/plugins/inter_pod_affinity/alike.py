@@ -10,7 +10,7 @@ from mooring.framework import NodeView, Pod
 from mooring.framework.alike_nodes import AtMost, CountedPods, Near, Rule
 from mooring.framework.columns import ABSENT
 from mooring.framework.objects.node import HOSTNAME
-from mooring.framework.pod_affinity import AffinityTerms, affinity_terms
+from mooring.framework.pod_affinity import AffinityTerms
 from mooring.framework.pod_table import PodKind
 from mooring.plugins.inter_pod_affinity.filtering import AffinityCounts
 from mooring.plugins.topology import DomainCounts
@@ -50,7 +50,7 @@ def _opposing(counts: AffinityCounts, nodes: NodeView, kinds: Sequence[PodKind])
         if kind.affinity_key not in opposing:
             opposing[kind.affinity_key] = [
                 term.topology_key
-                for term in affinity_terms(kind.template).required_anti
+                for term in kind.terms.required_anti
                 if term.matches(meta.namespace, meta.labels, counts.labels)
             ]
     for key in dict.fromkeys([*counts.opposed.keys(), *(key for keys in opposing.values() for key in keys)]):
@@ -101,4 +101,4 @@ def _matches(matches: Callable[[str, Mapping[str, str]], bool], kind: PodKind) -
 def _distinct(kinds: Sequence[PodKind]) -> Sequence[AffinityTerms]:
     """Return the terms of ``kinds``, each once."""
     by_key = {kind.affinity_key: kind for kind in kinds if kind.affinity_key is not None}
-    return [affinity_terms(kind.template) for kind in by_key.values()]
+    return [kind.terms for kind in by_key.values()]

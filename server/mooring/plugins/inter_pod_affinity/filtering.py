@@ -26,7 +26,7 @@ from mooring.framework import (
 from mooring.framework.columns import ABSENT
 from mooring.framework.deadline import timely
 from mooring.framework.internal import REJECTED
-from mooring.framework.pod_affinity import NO_TERMS, AffinityTerms, affinity_terms
+from mooring.framework.pod_affinity import AffinityTerms, affinity_terms
 from mooring.framework.pod_table import PodKind
 from mooring.plugins.domain_totals import limit
 from mooring.plugins.inter_pod_affinity.terms import OwnTerm, pods_by_row
@@ -93,8 +93,7 @@ class AffinityCounts(FilterCounts):
             move(row, amount * each)
 
     def _adds(self, kind: PodKind) -> Sequence[tuple[Move, int]]:
-        terms = NO_TERMS if kind.affinity_key is None else affinity_terms(kind.template)
-        return tuple(self._moves(kind.template, terms))
+        return tuple(self._moves(kind.template, kind.terms))
 
     def _moves(self, other: Pod, terms: AffinityTerms) -> Iterator[tuple[Move, int]]:
         """Yield what a pod like ``other``, which has ``terms``, adds."""

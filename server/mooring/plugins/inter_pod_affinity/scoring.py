@@ -13,7 +13,7 @@ import numpy as np
 
 from mooring.framework import Int64s, NodeView, Pod, Snapshot
 from mooring.framework.deadline import timely
-from mooring.framework.pod_affinity import NO_TERMS, AffinityTerm, AffinityTerms, affinity_terms
+from mooring.framework.pod_affinity import AffinityTerm, AffinityTerms
 from mooring.framework.pod_table import PodKind
 from mooring.plugins.domain_totals import add_between
 from mooring.plugins.inter_pod_affinity.terms import OwnTerm, pods_by_row
@@ -70,9 +70,8 @@ class Worth(ScoreCounts):
 
     def _adds(self, kind: PodKind) -> Sequence[tuple[Move, int]]:
         meta = kind.template.metadata
-        terms = NO_TERMS if kind.affinity_key is None else affinity_terms(kind.template)
         own = [each for each in self.own if each.matches(meta.namespace, meta.labels)]
-        wishes = [(term.topology_key, weight) for term, weight in self.wishes_of(terms)]
+        wishes = [(term.topology_key, weight) for term, weight in self.wishes_of(kind.terms)]
         return [
             (partial(self.domains.move, key), weight)
             for key, weight in (*((each.topology_key, each.weight) for each in own), *wishes)

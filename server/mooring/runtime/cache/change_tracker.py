@@ -11,9 +11,8 @@ import numpy as np
 
 from mooring.framework import Int32s, Int64s, NodeTable, Part
 from mooring.framework.node_table import PODS_ROW
-from mooring.framework.pod_affinity import AffinityTerms, affinity_terms
+from mooring.framework.pod_affinity import AffinityTerms
 from mooring.framework.pod_table import UNPLACED, PodKind
-from mooring.framework.remembering import ByIdentity
 from mooring.framework.resources import PodUsage
 from mooring.framework.state import ClusterState, RowChange
 from mooring.runtime.cache.outcome import Bypass, NotCachedError
@@ -72,7 +71,6 @@ class ChangeTracker:
         self._version_but_images = 0
         self._affinities: list[tuple[int, PodKind]] = []
         self._affinities_since = 0
-        self._terms = ByIdentity(_terms_of, most=_MAX_AFFINITIES)
         self.version = -1
         self.generation = 0
         self.structure = 0
@@ -108,7 +106,7 @@ class ChangeTracker:
         if version < self._affinities_since:
             # Some is gone from the list meanwhile.
             return True
-        return any(concerned(self._terms(kind)) for kind in kinds.values())
+        return any(concerned(kind.terms) for kind in kinds.values())
 
     def rows_since(self, version: int) -> Int32s | None:
         """Return the rows of the changes after ``version``, as in ``RowLog``. The caller holds the state's
@@ -294,7 +292,3 @@ class ChangeTracker:
             + table.non_zero_requested[:, row].tobytes()
         )
         self._resource_ids.data[row] = self._id_of(key)
-
-
-def _terms_of(kind: PodKind) -> AffinityTerms:
-    return affinity_terms(kind.template)

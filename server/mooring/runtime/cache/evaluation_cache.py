@@ -11,7 +11,7 @@ from mooring.framework import Pod
 from mooring.framework.internal import may_have_claims, without_claims
 from mooring.framework.memory import share_of_memory
 from mooring.framework.named_node import named_node, without_named_node
-from mooring.framework.pod_table import PodKind, kind_like
+from mooring.framework.pod_table import PodKind, kind_like, template_of
 from mooring.framework.state import ClusterState
 from mooring.runtime.cache.cached_evaluation import CachedEvaluation, Calls
 from mooring.runtime.cache.change_tracker import ChangeTracker
@@ -142,7 +142,9 @@ class EvaluationCache:
         if not node:
             return None
         like = self.find(without_named_node(pod), profile)
-        return Template(self.cluster.kind_of(pod), like.cached, like.selected_keys, node=node)
+        template = replace(like.kind.template, spec=template_of(pod).spec)
+        kind = self.cluster.kind_like(template, like.kind)
+        return Template(kind, like.cached, like.selected_keys, node=node)
 
     def _asked(self, pod: Pod, profile: Profile) -> _Asked:
         meta, keys = pod.metadata, self.cluster.snapshot.pods.selected_keys
@@ -156,9 +158,11 @@ class EvaluationCache:
         template = self._templates.get(key)
         if template is None:
             return None
-        same_labels = template.kind.template.metadata.labels == pod.metadata.labels
-        if template.selected_keys is not keys or not same_labels:
-            template = replace(template, kind=self.cluster.kind_of(pod), selected_keys=keys)
+        kind, labels = template.kind, pod.metadata.labels
+        if template.selected_keys is not keys or kind.template.metadata.labels != labels:
+            like = kind.template
+            like = replace(like, metadata=replace(like.metadata, labels=labels))
+            template = replace(template, kind=self.cluster.kind_like(like, kind), selected_keys=keys)
             self._templates[key] = template
         self._evaluations.use(template.cached)
         return template
