@@ -405,6 +405,19 @@ def test_a_claim_is_made_for_devices_that_stand_for_a_resource(
         assert [claim.metadata.name for claim in known] == [meta["name"]]
 
 
+def test_pods_that_ask_for_as_much_by_other_containers_are_told_of_their_own() -> None:
+    with extended_world(slice_of("a", {}, {})) as world:
+        other = wanting("q", gpus=1)
+        other["spec"]["containers"][0]["name"] = "d"
+        for pod in world.add(wanting("p", gpus=1), other):
+            assert place(world, pod) == "a"
+        told = [world.fake.get("Pod", name) or {} for name in "pq"]
+        assert [each["status"]["extendedResourceClaimStatus"]["requestMappings"] for each in told] == [
+            [mapping("c", "container-0-request-0")],
+            [mapping("d", "container-0-request-0")],
+        ]
+
+
 def test_nothing_is_made_where_a_device_plugin_has_the_resource() -> None:
     with extended_world(ONE) as world:
         offered = {"example.com/gpu": "2", ROOM: "9", "pods": "9"}

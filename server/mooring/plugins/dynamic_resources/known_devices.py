@@ -9,6 +9,7 @@ from mooring.framework.object_table import ObjectTable
 from mooring.framework.objects import PodGroup
 from mooring.framework.objects.claims import ResourceClaim
 from mooring.framework.objects.devices import DeviceClass, DeviceTaintRule, ResourceSlice
+from mooring.plugins.dynamic_resources.pools.gathering import NodePools
 from mooring.plugins.dynamic_resources.pools.inventory import Inventory, take_stock, with_taints
 from mooring.plugins.dynamic_resources.pools.ledger import Allocated, HeldDevices, allocated_by
 from mooring.plugins.dynamic_resources.rules import Rules
@@ -27,19 +28,20 @@ class KnownDevices:
         self._handle = handle
         self._rules = rules
         # Rebuilt when the kind's version moves; each is replaced in one step, so threads may share them.
-        self._inventory: tuple[tuple[int, int], Inventory] = ((-1, -1), Inventory())
+        self._pools: tuple[tuple[int, int], NodePools] = ((-1, -1), NodePools(Inventory(), rules))
         self._allocated: tuple[int, Allocated] = (-1, Allocated())
         self._held = HeldDevices(rules)
 
-    def inventory(self, objects: ObjectTable) -> Inventory:
+    def pools(self, objects: ObjectTable) -> NodePools:
         """Return the devices that drivers announce, with the taints of rules."""
         version = objects.version(ResourceSlice), objects.version(DeviceTaintRule)
-        known, inventory = self._inventory
+        known, pools = self._pools
         if known != version:
             rules = objects.all(DeviceTaintRule) if self._rules.taint_rules else ()
             inventory = take_stock(with_taints(objects.all(ResourceSlice), rules), self._rules)
-            self._inventory = version, inventory
-        return inventory
+            pools = NodePools(inventory, self._rules)
+            self._pools = version, pools
+        return pools
 
     def allocated(self, objects: ObjectTable) -> Allocated:
         """Return what claims hold. Of the live state it changes in place, as the state does."""
@@ -80,7 +82,7 @@ class KnownDevices:
 
     def _followed(self, live: Snapshot) -> HeldDevices:
         """Return what claims of the live state hold; what is known of nodes where that changed is void."""
-        inventory = self.inventory(live.objects)
+        inventory = self.pools(live.objects).inventory
         with self._handle.assumptions.lock:
             devices = self._held.follow(live.objects)
             self.searched.follow(live.nodes, inventory, devices)

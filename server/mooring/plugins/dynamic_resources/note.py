@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field, replace
 
 from mooring.framework import NodeView, ObjectTable, Status, hashable
@@ -16,10 +16,9 @@ from mooring.framework.objects.claims import (
 from mooring.plugins.dynamic_resources.claims.allocation import allocation_of
 from mooring.plugins.dynamic_resources.claims.extended_claim import ExtendedClaim
 from mooring.plugins.dynamic_resources.claims.reserving import ClaimUse, ReservedClaims, in_flight_for
-from mooring.plugins.dynamic_resources.extended_resources.claim import ExtendedResources
-from mooring.plugins.dynamic_resources.extended_resources.container_requests import container_requests
-from mooring.plugins.dynamic_resources.pools.gathering import gather_pools
-from mooring.plugins.dynamic_resources.pools.inventory import CandidateDevice, Inventory
+from mooring.plugins.dynamic_resources.extended_resources.claim import DevicesAsked, ExtendedResources
+from mooring.plugins.dynamic_resources.pools.gathering import NodePools
+from mooring.plugins.dynamic_resources.pools.inventory import CandidateDevice
 from mooring.plugins.dynamic_resources.pools.ledger import CounterBoard, Ledger
 from mooring.plugins.dynamic_resources.pools.reach import Reach
 from mooring.plugins.dynamic_resources.requests import ClaimToAllocate, DeviceChoice
@@ -48,13 +47,13 @@ class ClaimsNote:
         users: Who is to stand in the status of each; None = somebody stands there for the pod.
         stuck: Indices of allocated claims whose devices don't become ready.
         to_allocate: Those without devices.
-        inventory: The devices that there are.
+        pools: The devices that there are.
         board: What is left of counters.
         unavailable: Indices of allocated claims that some node can't use.
         scores: By node, the score of the devices that were found.
         found: Per claim to allocate, what was found on the node that was looked at last.
         devices: The same by node.
-        lacking: The extended resources for which devices stand there.
+        asked: What devices must provide there in place of extended resources.
         extended: The extended resources that devices may stand for; None = the pod asks for none.
         made: The claim that an earlier decision made for these; its devices may no longer be right.
         known: What earlier searches for claims like these found on nodes; None = nothing that can be used.
@@ -66,13 +65,13 @@ class ClaimsNote:
     users: tuple[ResourceClaimConsumerReference | None, ...] = ()
     stuck: frozenset[int] = frozenset()
     to_allocate: tuple[ClaimToAllocate, ...] = ()
-    inventory: Inventory = field(default_factory=Inventory)
+    pools: NodePools | None = None
     board: CounterBoard | None = None
     unavailable: set[int] = field(default_factory=set)
     scores: dict[str, int] = field(default_factory=dict)
     found: list[list[tuple[DeviceChoice, CandidateDevice]]] = field(default_factory=list)
     devices: dict[str, Devices] = field(default_factory=dict)
-    lacking: Mapping[str, DeviceClass] = field(default_factory=dict)
+    asked: DevicesAsked | None = None
     extended: ExtendedResources | None = None
     made: ResourceClaim | None = None
     known: KnownNodes | None = None
@@ -91,7 +90,7 @@ class ClaimsNote:
         asks = self.extended.asks if self.extended is not None else None
         if self.made is not None or len(self.to_allocate) < len(self.claims):
             return None
-        if self.rules.version < POOLS_APART_SINCE and self.inventory.counts:
+        if self.rules.version < POOLS_APART_SINCE and self.pools is not None and self.pools.inventory.counts:
             return None
         return objects.version(DeviceClass), asks, hashable(*[claim.spec for claim in self.claims])
 
@@ -134,12 +133,11 @@ class ClaimsNote:
             return ()
         if self.made is not None:
             return MADE_BEFORE
-        lacking = self.extended.lacking_on(reach.nodes, position)
-        if isinstance(lacking, Status):
-            return lacking
-        self.lacking = lacking
-        claim = self.extended.claim(lacking)
-        return (claim,) if claim.requests else ()
+        asked = self.extended.lacking_on(reach.nodes, position)
+        if isinstance(asked, Status):
+            return asked
+        self.asked = asked
+        return (asked.claim,) if asked.requests else ()
 
     def allocate(
         self,
@@ -156,14 +154,14 @@ class ClaimsNote:
             EvaluationError: A selector failed on a device.
             SelectorError: A node selector can't be used.
         """
-        if self.board is None:
+        if self.board is None or self.pools is None:
             return None
 
         def reaches(candidate: CandidateDevice) -> bool:
             device = candidate.device
             return reach.matches(position, device.node_name, device.all_nodes, device.node_selector)
 
-        pools = gather_pools(self.inventory, reach, position, node_name, self.rules)
+        pools = self.pools.reached(reach, position, node_name)
         ledger = Ledger(self.board.allocated, self.board, self.rules)
         claims = (*self.to_allocate, *extended)
         search = DeviceSearch(pools, claims, ledger, reaches, check_time, self.rules)
@@ -190,10 +188,9 @@ class ClaimsNote:
             # What is assumed for extended resources is nobody's but this pod's, and comes last.
             for claim, user in zip(self.claims, self.users, strict=False)
         ]
-        if self.extended is None or next(new, None) is None:
+        if self.asked is None or next(new, None) is None:
             return ReservedClaims(uses)
-        requests, mappings = container_requests(self.extended.pod, self.lacking)
-        return ReservedClaims(uses, ExtendedClaim(requests, mappings, allocations[-1]))
+        return ReservedClaims(uses, ExtendedClaim(self.asked.requests, self.asked.mappings, allocations[-1]))
 
     def _score(self, found: list[set[str]]) -> int:
         """Early alternatives count more; of allocated claims, what they have counts."""

@@ -69,8 +69,8 @@ from mooring.plugins.dynamic_resources.claims.reserving import (
     may_use,
 )
 from mooring.plugins.dynamic_resources.extended_resources.claim import (
+    ExtendedAsks,
     ExtendedResources,
-    extended_resources_of,
     made_before,
 )
 from mooring.plugins.dynamic_resources.extended_resources.classes import GATE as EXTENDED_GATE
@@ -143,6 +143,7 @@ class DynamicResources(
         self._unsupported = unsupported_setting(handle)
         self._rules = Rules.of(handle.gates)
         self._devices = KnownDevices(handle, self._rules)
+        self._asks = ExtendedAsks()
 
     def signature(self, pod: Pod) -> Hashable | None:
         extended = self._extended(pod, self.handle.snapshot().objects)
@@ -197,7 +198,7 @@ class DynamicResources(
             return Status.unresolvable(str(error))
 
     def _extended(self, pod: Pod, objects: ObjectTable) -> ExtendedResources | None:
-        return extended_resources_of(pod, objects) if self.handle.gates.enabled(EXTENDED_GATE) else None
+        return self._asks.of(pod, objects) if self.handle.gates.enabled(EXTENDED_GATE) else None
 
     def _prepare(self, note: ClaimsNote, pod: Pod, snapshot: Snapshot) -> PreFilterResult | Status:
         """Fill in the note; the status says why the pod can't be scheduled at all."""
@@ -221,7 +222,7 @@ class DynamicResources(
         note.stuck = frozenset(stuck)
         note.to_allocate = tuple(to_allocate)
         if to_allocate or note.extended is not None:
-            note.inventory = self._devices.inventory(objects)
+            note.pools = self._devices.pools(objects)
             note.board = CounterBoard(self._devices.allocated(objects), self._rules)
             note.known = self._devices.nodes(objects, note.like(objects))
         return PreFilterResult()

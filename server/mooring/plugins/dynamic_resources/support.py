@@ -46,7 +46,7 @@ def unsupported_setting(handle: Handle) -> str | None:
 
 def unsupported_claims(claims: Sequence[ClaimToAllocate], extended: ExtendedResources | None) -> str | None:
     """Return what about the claims can't be decided; None when they can be allocated."""
-    whole = () if extended is None else (extended.claim(extended.classes),)
+    whole = () if extended is None else (extended.devices_for(tuple(extended.classes)).claim,)
     if sum(map(_depth, (*claims, *whole))) > MAX_DEPTH:
         return f"claims of one pod that need a search more than {MAX_DEPTH} calls deep"
     for request in (request for claim in (*claims, *whole) for request in claim.requests):

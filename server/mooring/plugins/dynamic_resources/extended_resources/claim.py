@@ -6,15 +6,15 @@ is asked for by one more claim.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from mooring.framework import NodeView, Pod, Status, hashable
 from mooring.framework.deadline import timely
 from mooring.framework.internal import may_ask_for_devices
 from mooring.framework.object_table import ObjectTable
-from mooring.framework.objects import DeviceClass, ResourceClaim
-from mooring.framework.objects.claims import DeviceClaim, ResourceClaimSpec
+from mooring.framework.objects import ContainerExtendedResourceRequest, DeviceClass, ResourceClaim
+from mooring.framework.objects.claims import DeviceClaim, DeviceRequest, ResourceClaimSpec
 from mooring.framework.quantity import parse_quantity
 from mooring.framework.resources import ResourceRules, is_extended_resource, pod_amounts
 from mooring.framework.view import NodesChangedError
@@ -27,53 +27,105 @@ CANNOT_FIT = Status.unresolvable("cannot fit resource")
 
 _RULES = ResourceRules(resizing=False, pod_level_resizing=False)
 
+_MOST_KNOWN = 1 << 8
+"""The kinds of asking pods of which it is known what they ask for; beyond that all are forgotten."""
+
+
+@dataclass(frozen=True, slots=True)
+class DevicesAsked:
+    """What devices must provide on nodes that offer the same of what a pod asks for.
+
+    Attributes:
+        claim: For all of it, with a request per container.
+        requests: The same requests as an object has them.
+        mappings: What of the pod they are for.
+    """
+
+    claim: ClaimToAllocate
+    requests: Sequence[DeviceRequest]
+    mappings: Sequence[ContainerExtendedResourceRequest]
+
 
 @dataclass(frozen=True, slots=True)
 class ExtendedResources:
-    """What ``pod`` asks for.
+    """What pods like ``pod`` ask for.
 
     Attributes:
-        pod: The pod.
+        pod: One of them.
+        asks: Equal for pods that need the same devices on each node.
         classes: The device class of each resource that devices may stand for; at least one.
         others: The resources that they may not stand for.
     """
 
     pod: Pod
+    asks: Hashable
     classes: Mapping[str, DeviceClass]
     others: tuple[str, ...]
+    _known: dict[tuple[str, ...], DevicesAsked] = field(default_factory=dict)
 
-    @property
-    def asks(self) -> Hashable:
-        """Equal for pods that need the same devices on each node."""
-        spec = self.pod.spec
-        return hashable(spec.containers, spec.init_containers, spec.overhead, spec.resources)
-
-    def lacking_on(self, nodes: NodeView, position: int) -> Mapping[str, DeviceClass] | Status:
-        """Return the resources for which devices must stand on the node; or why it can't take the pod."""
+    def lacking_on(self, nodes: NodeView, position: int) -> DevicesAsked | Status:
+        """Return for what devices must stand on the node; or why it can't take the pod."""
         node = nodes.table.nodes[int(nodes.rows[position])]
         if node is None:
             raise NodesChangedError
-        if any(name not in node.status.allocatable for name in timely(self.others)):
+        offered = node.status.allocatable
+        if any(name not in offered for name in timely(self.others)):
             return CANNOT_FIT
-        return {
-            name: device_class
-            for name, device_class in timely(self.classes.items())
-            if not parse_quantity(node.status.allocatable.get(name, 0))
-        }
+        return self.devices_for(
+            tuple([name for name in timely(self.classes) if not parse_quantity(offered.get(name, 0))])
+        )
 
-    def claim(self, classes: Mapping[str, DeviceClass]) -> ClaimToAllocate:
-        """Return a claim for the resources of ``classes``, with a request per container."""
-        requests, _ = container_requests(self.pod, classes)
+    def devices_for(self, names: tuple[str, ...]) -> DevicesAsked:
+        """Return what devices must provide that stand for all these resources."""
+        known = self._known.get(names)
+        if known is None:
+            known = self._known[names] = self._asked(names)
+        return known
+
+    def _asked(self, names: tuple[str, ...]) -> DevicesAsked:
+        classes = {name: self.classes[name] for name in names}
+        requests, mappings = container_requests(self.pod, classes)
         asked = ResourceClaim(spec=ResourceClaimSpec(devices=DeviceClaim(requests=tuple(requests))))
         by_name = {device_class.metadata.name: device_class for device_class in classes.values()}
         key = f"{self.pod.metadata.namespace}/<extended-resources>"
-        return ClaimToAllocate(key=key, requests=requests_of(asked, by_name), constraints=())
+        claim = ClaimToAllocate(key=key, requests=requests_of(asked, by_name), constraints=())
+        return DevicesAsked(claim, requests, mappings)
 
 
-def extended_resources_of(pod: Pod, objects: ObjectTable) -> ExtendedResources | None:
-    """None when the pod asks for no resource that devices may stand for."""
-    if not may_ask_for_devices(pod):
-        return None
+class ExtendedAsks:
+    """What pods ask for, worked out once for those of a namespace that ask for the same.
+
+    Safe from any thread.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[Hashable, ExtendedResources | None] = {}
+
+    def of(self, pod: Pod, objects: ObjectTable) -> ExtendedResources | None:
+        """None when the pod asks for no resource that devices may stand for."""
+        if not may_ask_for_devices(pod):
+            return None
+        asks = _asked_by(pod)
+        key = objects.version(DeviceClass), pod.metadata.namespace, asks
+        known = self._known
+        if key not in known:
+            if len(known) >= _MOST_KNOWN:
+                known = self._known = {}
+            known[key] = _extended_resources(pod, asks, objects)
+        return known[key]
+
+
+def _asked_by(pod: Pod) -> bytes:
+    """Return all that pods differ in which ask for different devices, or for other containers."""
+    spec = pod.spec
+    containers = [
+        (container.name, container.restart_policy, container.resources)
+        for container in (*spec.init_containers, *spec.containers)
+    ]
+    return hashable(len(spec.init_containers), containers, spec.overhead, spec.resources)
+
+
+def _extended_resources(pod: Pod, asks: Hashable, objects: ObjectTable) -> ExtendedResources | None:
     names = [
         name
         for name, amount in timely(pod_amounts(pod, _RULES).items())
@@ -84,7 +136,7 @@ def extended_resources_of(pod: Pod, objects: ObjectTable) -> ExtendedResources |
     if not classes:
         return None
     others = tuple(name for name in names if name not in known)
-    return ExtendedResources(pod, classes, others)
+    return ExtendedResources(pod, asks, classes, others)
 
 
 def made_before(pod: Pod, claims: Iterable[ResourceClaim]) -> ResourceClaim | None:

@@ -51,16 +51,39 @@ class DevicePool:
         return any(candidate.device.binding_conditions for candidate in self.candidates)
 
 
-def gather_pools(
+class NodePools:
+    """The pools of an inventory by the nodes that reach them. Safe from any thread.
+
+    Attributes:
+        inventory: The inventory.
+    """
+
+    def __init__(self, inventory: Inventory, rules: Rules) -> None:
+        self.inventory = inventory
+        self._rules = rules
+        self._known: dict[str, list[DevicePool]] = {}
+
+    def reached(self, reach: Reach, position: int, node_name: str) -> list[DevicePool]:
+        """Return the pools that the node at ``position`` reaches, in the order in which they are tried.
+
+        They are found once where each slice names its node, so that nothing of the node matters but its name.
+        Before 1.36 kube-scheduler tries them in any order; so that it matters least, here it is always the
+        same.
+
+        Raises:
+            SelectorError: A slice's or device's node selector can't be used.
+        """
+        if self.inventory.others:
+            return _gather(self.inventory, reach, position, node_name, self._rules)
+        known = self._known.get(node_name)
+        if known is None:
+            known = self._known[node_name] = _gather(self.inventory, reach, position, node_name, self._rules)
+        return known
+
+
+def _gather(
     inventory: Inventory, reach: Reach, position: int, node_name: str, rules: Rules
 ) -> list[DevicePool]:
-    """Return the pools that the node at ``position`` reaches, in the order in which they are tried.
-
-    Before 1.36 kube-scheduler tries them in any order; so that it matters least, here it is always the same.
-
-    Raises:
-        SelectorError: A slice's or device's node selector can't be used.
-    """
     reached: dict[PoolID, list[Slice]] = {}
     for one in (*inventory.of_node.get(node_name, ()), *inventory.others):
         if _reaches(one, reach, position, rules):
