@@ -75,6 +75,8 @@ class KubernetesBinder(SendingBinder):
         self._api = api
         self._reader = KubernetesApi(api)
         self._require_leader = partial(require_leader, leadership or Unchallenged())
+        # The server gives up when we do, so that an unknown outcome doesn't stay open.
+        self._query = {"timeout": f"{api.options.timeout_seconds:g}s"}
 
     def bind(self, pod: Pod, node_name: str) -> BindOutcome:
         """As the protocol says; the pod's UID is the binding's precondition.
@@ -149,8 +151,7 @@ class KubernetesBinder(SendingBinder):
         return ApiRequest(
             "POST",
             RESOURCES["Pod"].item(meta.namespace, meta.name, "binding"),
-            # The server gives up when we do, so that an unknown outcome doesn't stay open.
-            {"timeout": f"{self._api.options.timeout_seconds:g}s"},
+            self._query,
             msgspec.json.encode(binding),
             JSON,
             self._require_leader,

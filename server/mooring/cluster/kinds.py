@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 from mooring.framework.objects import (
     CSIDriver,
@@ -114,15 +114,13 @@ NAMESPACED: frozenset[type[ClusterObject]] = frozenset(
 """The kinds whose names are unique in a namespace only."""
 
 
-@dataclass(frozen=True, slots=True)
-class Put:
+class Put(msgspec.Struct, frozen=True):
     """The object is there, or is now like this."""
 
     object: ClusterObject
 
 
-@dataclass(frozen=True, slots=True)
-class Remove:
+class Remove(msgspec.Struct, frozen=True):
     """The object is gone. With a ``uid``, one of that name with another UID stays."""
 
     kind: str

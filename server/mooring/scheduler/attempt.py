@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 from mooring.framework import Pod, PodGroupInfo
 from mooring.runtime.profiles.profile import Profile
@@ -10,8 +10,7 @@ from mooring.scheduler.budget import AttemptBudget
 from mooring.scheduler.queue import QueuedPod
 
 
-@dataclass(frozen=True, slots=True)
-class DecidedGroup:
+class DecidedGroup(msgspec.Struct, frozen=True):
     """A group that was decided about.
 
     Attributes:
@@ -23,8 +22,7 @@ class DecidedGroup:
     state_version: int
 
 
-@dataclass(frozen=True, slots=True)
-class Attempt:
+class Attempt(msgspec.Struct, frozen=True):
     """One pod's attempt.
 
     Attributes:
@@ -50,8 +48,7 @@ class Attempt:
         return self.item.pod
 
 
-@dataclass(frozen=True, slots=True)
-class Deciding:
+class Deciding(msgspec.Struct, frozen=True):
     """What the deciding thread is at.
 
     Attributes:

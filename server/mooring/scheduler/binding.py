@@ -8,9 +8,11 @@ import threading
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import NoReturn
+
+import msgspec
 
 from mooring.framework import Pod
 from mooring.framework.errors import MooringError
@@ -38,8 +40,7 @@ Counts = tuple[int, int]
 """How many nodes were evaluated for a pod, and how many of them were feasible."""
 
 
-@dataclass(frozen=True, slots=True)
-class PlacedAttempt:
+class PlacedAttempt(msgspec.Struct, frozen=True):
     """A pod that got its place together with others.
 
     Attributes:
@@ -51,8 +52,7 @@ class PlacedAttempt:
     placed: PlacedPod
 
 
-@dataclass(frozen=True, slots=True)
-class _Binding:
+class _Binding(msgspec.Struct, frozen=True):
     """A pod that has its place.
 
     Attributes:
@@ -88,7 +88,8 @@ class Binders:
         self._count = count
         self._pool = ThreadPoolExecutor(count, thread_name_prefix="binder")
         self._waiters: set[threading.Thread] = set()
-        self._changed = threading.Condition()
+        self._lock = threading.Lock()
+        self._none_left = threading.Condition(self._lock)
         self._placed: deque[_Binding] = deque()
         self._under_way = 0
 
@@ -100,8 +101,8 @@ class Binders:
         """Give back what is not sent, and finish the rest."""
         for waiter in tuple(self._waiters):
             waiter.join()
-        with self._changed:
-            self._changed.wait_for(lambda: not (self._under_way or self._placed))
+        with self._lock:
+            self._none_left.wait_for(lambda: not (self._under_way or self._placed))
         self._pool.shutdown(wait=True)
 
     def begin_binding(self, attempt: Attempt, reservation: Reservation, choice: Choice) -> None:
@@ -137,7 +138,7 @@ class Binders:
     def _take_turns(self) -> None:
         """Begin with the bindings that have a turn."""
         while True:
-            with self._changed:
+            with self._lock:
                 if not self._placed or self._under_way >= self._count:
                     return
                 binding = self._placed.popleft()
@@ -147,10 +148,10 @@ class Binders:
                 self._pool.submit(self._bind, binding)
 
     def _end_turn(self) -> None:
-        with self._changed:
+        with self._lock:
             self._under_way -= 1
             if not self._under_way:
-                self._changed.notify_all()
+                self._none_left.notify_all()
         self._take_turns()
 
     def _sent(self, binding: _Binding) -> bool:

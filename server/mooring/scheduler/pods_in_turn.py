@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from mooring.framework import Pod
 from mooring.framework.errors import MooringError

@@ -16,6 +16,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
+import msgspec
+
 from mooring.framework import Clock, ClusterApi, ObjectReference, Pod
 from mooring.framework.errors import MooringError, NotFoundError
 from mooring.framework.objects import PodGroup
@@ -50,8 +52,7 @@ SERIES_SECONDS = 360.0
 """A repetition after this time is an Event of its own."""
 
 
-@dataclass(frozen=True, slots=True)
-class EventNote:
+class EventNote(msgspec.Struct, frozen=True):
     """What an Event says; it is a repetition of another one with the same pod version and the same words
     but for ``note``.
 

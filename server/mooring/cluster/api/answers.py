@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Any, Self, TypeVar
 
 import msgspec
@@ -25,8 +24,7 @@ LONGEST_LINE = 16 * 1024 * 1024
 """Bytes of one watch event; etcd stores objects of 1.5 MiB at most."""
 
 
-@dataclass(frozen=True, slots=True)
-class Response:
+class Response(msgspec.Struct, frozen=True):
     """A whole answer.
 
     Attributes:
@@ -36,7 +34,7 @@ class Response:
     """
 
     status: int
-    headers: Mapping[str, str] = field(default_factory=dict)
+    headers: Mapping[str, str] = {}
     body: bytes = b""
 
     @property

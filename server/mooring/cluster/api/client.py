@@ -236,8 +236,7 @@ class ApiServer:
             self._count(connection, request, code, began)
 
     def _count(self, connection: Connection, request: ApiRequest, code: int, began: float) -> None:
-        host = connection.address.partition("//")[2]
-        self.options.ended(request.method, host, code, time.monotonic() - began)
+        self.options.ended(request.method, connection.host, code, time.monotonic() - began)
 
     def _wait_for_turn(self, longest: float) -> None:
         if self._bucket is not None and not self._bucket.take_token(longest):

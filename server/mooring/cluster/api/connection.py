@@ -9,10 +9,11 @@ import math
 import socket
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 from urllib.parse import urlencode, urlsplit
+
+import msgspec
 
 from mooring.cluster.api.answers import Answered, Response, Stream, unanswered
 from mooring.tracing.spans import outgoing_headers
@@ -22,8 +23,7 @@ CREDENTIALS_SECONDS = 1.0
 takes a third of a request. One that ends meanwhile is rejected, and then everything is read again."""
 
 
-@dataclass(frozen=True, slots=True)
-class ApiRequest:
+class ApiRequest(msgspec.Struct, frozen=True):
     """One request, ready to be sent any number of times.
 
     Attributes:
@@ -38,7 +38,7 @@ class ApiRequest:
 
     method: str
     path: str
-    query: Mapping[str, str] = field(default_factory=dict)
+    query: Mapping[str, str] = {}
     data: bytes | None = None
     content_type: str = ""
     before: Callable[[], None] | None = None
@@ -54,6 +54,7 @@ class Connection:
 
     Attributes:
         address: The server's URL.
+        host: Host and port in it.
     """
 
     def __init__(self, configuration: Any, user_agent: str) -> None:
@@ -63,9 +64,11 @@ class Connection:
         from mooring.cluster.api.whole_answers import with_whole_answers
 
         self.address = str(configuration.host)
+        self.host = self.address.partition("//")[2]
         self._configuration = configuration
         self._user_agent = user_agent
         self._known_credentials: tuple[Mapping[str, str], float] = {}, -math.inf
+        self._known_heads: tuple[Mapping[str, str], dict[tuple[str, str | None], bytes]] = {}, {}
         self._manager: Any = with_whole_answers(RESTClientObject(configuration).pool_manager)
         self._pool: Any = self._manager.connection_from_url(self.address)
         self._exchanges = Exchanges(self._dial)
@@ -125,7 +128,7 @@ class Connection:
         """Send a request over an idle connection and have its answer told; without one return False."""
         from mooring.cluster.api.whole_answers import message_of
 
-        message = message_of(request.method, self._url(request), self._headers(request), request.data)
+        message = message_of(request.method, self._url(request), self._head(request), request.data)
         return self._exchanges.begin(message, request.before or _always, seconds, answered)
 
     def end_exchanges(self) -> None:
@@ -166,6 +169,9 @@ class Connection:
         return f"{self._prefix}{request.path}{query}"
 
     def _headers(self, request: ApiRequest) -> dict[str, str]:
+        return {**self._common_headers(request), **self._credentials(), **outgoing_headers()}
+
+    def _common_headers(self, request: ApiRequest) -> dict[str, str]:
         headers = {
             "Host": self._host,
             "Accept": request.accept,
@@ -174,9 +180,22 @@ class Connection:
         }
         if request.data is not None:
             headers["Content-Type"] = request.content_type
-        headers.update(outgoing_headers())
-        headers.update(self._credentials())
         return headers
+
+    def _head(self, request: ApiRequest) -> bytes:
+        """Return the headers as they are sent; those that requests of a kind have in common are made once."""
+        from mooring.cluster.api.whole_answers import head_of
+
+        credentials, (of_credentials, heads) = self._credentials(), self._known_heads
+        if credentials is not of_credentials:
+            heads = {}
+            self._known_heads = credentials, heads
+        kind = request.accept, request.content_type if request.data is not None else None
+        head = heads.get(kind)
+        if head is None:
+            head = heads[kind] = head_of({**self._common_headers(request), **credentials})
+        traced = outgoing_headers()
+        return head + head_of(traced) if traced else head
 
     def _credentials(self) -> Mapping[str, str]:
         """Return the headers that say who we are."""

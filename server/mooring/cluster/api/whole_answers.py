@@ -8,7 +8,7 @@ email package parses, than everything else here takes for the whole exchange.
 from __future__ import annotations
 
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
@@ -63,7 +63,7 @@ class _WholeAnswers(HTTPConnection):
         if not preload_content:
             super().request(method, url, body, headers, preload_content=False, **options)
             return
-        message = message_of(method, url, headers, body)
+        message = message_of(method, url, head_of(headers), body)
         if self.sock is None:
             self.connect()
         self.sock.settimeout(self.timeout)
@@ -172,19 +172,30 @@ class WholeAnswer:
         self.complete = True
 
 
-def message_of(method: str, url: str, headers: dict[str, str], body: bytes | None) -> bytes:
-    """Return the request's bytes.
+def head_of(headers: Mapping[str, str]) -> bytes:
+    """Return the headers as a request has them, which many have in common.
 
     Raises:
-        ValueError: Something in it would be read as a line of its own.
+        ValueError: One would be read as two lines.
     """
-    lines = [f"{method} {url} HTTP/1.1", *(f"{name}: {value}" for name, value in headers.items())]
-    if body is not None:
-        lines.append(f"Content-Length: {len(body)}")
+    lines = [f"{name}: {value}" for name, value in headers.items()]
     if any("\n" in line or "\r" in line for line in lines):
-        raise ValueError(f"a line break in the head of {method} {url!r}")
-    head = "\r\n".join(lines) + "\r\n\r\n"
-    return head.encode("latin-1") + (body or b"")
+        raise ValueError("a line break in a header")
+    return "".join([f"{line}\r\n" for line in lines]).encode("latin-1")
+
+
+def message_of(method: str, url: str, head: bytes, body: bytes | None) -> bytes:
+    """Return the request's bytes; ``head`` is ``head_of`` its headers.
+
+    Raises:
+        ValueError: The URL would be read as two lines.
+    """
+    if "\n" in url or "\r" in url:
+        raise ValueError(f"a line break in the URL {url!r}")
+    first = f"{method} {url} HTTP/1.1\r\n".encode("latin-1")
+    if body is None:
+        return b"%b%b\r\n" % (first, head)
+    return b"%b%bContent-Length: %d\r\n\r\n%b" % (first, head, len(body), body)
 
 
 class _Dialling(HTTPConnectionPool):

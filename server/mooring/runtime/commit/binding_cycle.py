@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 
-from mooring.framework import SUCCESS, Caller, Clock, ObjectChange, Pod, Status
+from mooring.framework import SUCCESS, Caller, Clock, Code, ObjectChange, Pod, Status
 from mooring.framework.cluster_api import ClusterApi
 from mooring.framework.errors import (
     DeadlineExceededError,
@@ -27,9 +27,9 @@ from mooring.framework.handle import Leadership, Unchallenged, require_leader
 from mooring.runtime.commit.clock import SystemClock
 from mooring.runtime.commit.extension_points import Committed, Ended
 from mooring.runtime.commit.outcome_resolver import Resolver
-from mooring.runtime.commit.preconditions import reject_leaving
+from mooring.runtime.commit.preconditions import may_be_placed, reject_leaving
 from mooring.runtime.commit.reservations import Reservation, Reservations, ReservedBatch, Stage
-from mooring.runtime.cycle.plugin_calls import Progress, Unhurried
+from mooring.runtime.cycle.plugin_calls import PluginCalls, Progress, Unhurried
 from mooring.runtime.engine import Engine
 from mooring.runtime.profiles.profile import Profile
 from mooring.runtime.profiles.waiting_pods import PodAtPermit
@@ -194,25 +194,29 @@ class BindingCycle:
             MooringError: Nothing was sent; the reservation is released.
         """
         commit = reservation.commit
-        if not commit.binds_at_once:
+        if not commit.profile.binds_at_once:
             return False
         calls = self.engine.calls(commit.profile, progress)
-        with self._released_on_error(reservation):
-            reservation.busy = commit.pre_flight(calls)
+        try:
+            if reservation.busy is None:
+                reservation.busy = commit.pre_flight(calls)
             if reservation.busy:
                 return False
             self._check_again(reservation)
             return commit.begin_bind(
-                calls, lambda ask, known: ended(partial(self._end, reservation, ask), known)
+                calls, lambda ask, known: ended(partial(self._end, reservation, calls, ask), known)
             )
+        except BaseException:
+            self.release_reservation(reservation)
+            raise
 
-    def _end(self, reservation: Reservation, ask: Callable[[], Committed]) -> Committed:
+    def _end(self, reservation: Reservation, calls: PluginCalls, ask: Callable[[], Committed]) -> Committed:
         try:
             committed = ask()
         except Exception as error:
             self._end_unbound(reservation, unknown=self._leaves_it_open(error))
             raise
-        self._confirm(reservation)
+        self._confirm(reservation, calls)
         return committed
 
     def hold_reservation(self, reservation: Reservation) -> None:
@@ -236,16 +240,14 @@ class BindingCycle:
             self._resolver.resolve_later(batch, RESERVED_PAUSE)
 
     def pass_reserve(self, templates: Sequence[tuple[Pod, Profile]], indices: Sequence[int]) -> None:
-        """Report Reserve for pods, each given by its template's index, for which no plugin reserves
-        anything.
-        """
-        profiles = {profile.key: profile for _, profile in templates}
-        for key, count in Counter(templates[index][1].key for index in indices).items():
-            profile = profiles[key]
-            calls = self.engine.calls(profile)
-            with calls.point("Reserve", count):
-                for enabled in profile.reserve:
-                    calls.pass_over(enabled.name, "Reserve", count)
+        """Report Reserve for pods, by their templates' indices, for which no plugin reserves anything."""
+        for profile, count in _counted(templates, indices):
+            self.engine.calls(profile).pass_point("Reserve", profile.reserve, Code.SUCCESS, count)
+
+    def pass_pre_flight(self, templates: Sequence[tuple[Pod, Profile]], indices: Sequence[int]) -> None:
+        """Report PreBindPreFlight likewise for pods for which no plugin has anything to do at PreBind."""
+        for profile, count in _counted(templates, indices):
+            self.engine.calls(profile).pass_point("PreBindPreFlight", profile.pre_bind, Code.SKIP, count)
 
     def release_reservation(self, reservation: Reservation) -> None:
         """Unreserve, and take the assumption back."""
@@ -255,11 +257,11 @@ class BindingCycle:
         self.reservations.remove_reservation(reservation)
         self.engine.state.forget(reservation.uid)
 
-    def _confirm(self, reservation: Reservation) -> None:
+    def _confirm(self, reservation: Reservation, calls: PluginCalls | None = None) -> None:
         """Note that the pod is bound: the place is its own until the cluster says otherwise."""
         self.reservations.remove_reservation(reservation)
         commit = reservation.commit
-        commit.post_bind(self.engine.calls(commit.profile))
+        commit.post_bind(calls or self.engine.calls(commit.profile))
 
     @contextmanager
     def _released_on_error(self, reservation: Reservation) -> Iterator[None]:
@@ -301,10 +303,10 @@ class BindingCycle:
         record = snapshot.pods.get(reservation.uid)
         if record is None:
             raise pod_not_found(commit.pod)
-        pod = record.pod
-        reject_leaving(pod)
-        if pod.spec.node_name != commit.node_name:
-            raise bound_elsewhere(pod.key, pod.spec.node_name)
+        if not may_be_placed(record.kind.template):
+            reject_leaving(record.pod)
+        if record.node_name != commit.node_name:
+            raise bound_elsewhere(commit.pod.key, record.node_name)
 
     def _heard(self, change: ObjectChange) -> None:
         """Resolve a pod with a reservation soon when it was deleted or bound."""
@@ -380,6 +382,15 @@ class BindingCycle:
         if reservation.stage is Stage.RESERVED:
             return False
         return self._clock.monotonic() - reservation.unknown_since >= self._settling
+
+
+def _counted(
+    templates: Sequence[tuple[Pod, Profile]], indices: Sequence[int]
+) -> Iterator[tuple[Profile, int]]:
+    """Yield the profiles of pods, each given by its template's index, and how many pods have each."""
+    profiles = {profile.key: profile for _, profile in templates}
+    for key, count in Counter(templates[index][1].key for index in indices).items():
+        yield profiles[key], count
 
 
 def pod_not_found(pod: Pod) -> NotFoundError:

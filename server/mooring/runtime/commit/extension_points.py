@@ -13,6 +13,8 @@ from functools import partial
 from itertools import groupby
 from typing import Any
 
+import msgspec
+
 from mooring.framework import (
     SUCCESS,
     BindOutcome,
@@ -33,8 +35,7 @@ from mooring.runtime.profiles.profile import Enabled, Profile
 log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class Committed:
+class Committed(msgspec.Struct, frozen=True):
     """How a commit ended: Success with the outcome, or why not."""
 
     status: Status
@@ -183,22 +184,8 @@ class Commit:
             "", "Bind", f"every Bind plugin of profile {self.profile.name!r} skipped the pod"
         )
 
-    @property
-    def binds_at_once(self) -> bool:
-        """Whether the binding can be sent ahead, and nothing comes after it; what comes before it is known
-        from ``pre_flight``, which does not take long.
-        """
-        profile = self.profile
-        return (
-            len(profile.bind) == 1
-            and isinstance(profile.bind[0].plugin, SendingBind)
-            and not profile.post_bind
-            and not profile.extenders
-            and all(isinstance(enabled.plugin, SelectiveReserve) for enabled in profile.pre_bind)
-        )
-
     def begin_bind(self, calls: PluginCalls, ended: Ended) -> bool:
-        """Send the binding of a pod that ``binds_at_once``, without waiting; False = nothing was sent.
+        """Send the binding where the profile ``binds_at_once``, without waiting; False = nothing was sent.
 
         ``ended`` is told what returns the answer, or raises, and whether that is there at once.
         """

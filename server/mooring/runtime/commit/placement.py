@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from mooring.framework import Pod, Status
 from mooring.framework.state import ClusterState
 from mooring.runtime.commit.binding_cycle import BindingCycle
 from mooring.runtime.commit.extension_points import Commit, Committed, reserves_for
+from mooring.runtime.commit.preconditions import may_be_placed
 from mooring.runtime.commit.reservations import Reservation, ReservedBatch
 from mooring.runtime.cycle.choice import Choice, PlacedColumns
 from mooring.runtime.cycle.plugin_calls import PluginBudget
 from mooring.runtime.profiles.profile import Profile
 
 
-@dataclass(frozen=True, slots=True)
-class PlacedPod:
+class PlacedPod(msgspec.Struct, frozen=True):
     """The result of one pod.
 
     Attributes:
@@ -97,8 +98,13 @@ def begin_placing_in_turn(
         for at, choice in enumerate(engine.place_batch(templates, *some, budget=budget)):
             profile = templates[indices[at]][1]
             commit = Commit(profile, choice.written, pods[at], choice.node_name or "")
-            placed.append(PlacedPod(choice, Reservation(commit)))
-        cycle.pass_reserve(templates, indices[: len(placed)])
+            busy = () if profile.reserves_for_pre_bind else None
+            placed.append(PlacedPod(choice, Reservation(commit, busy=busy)))
+        done = indices[: len(placed)]
+        cycle.pass_reserve(templates, done)
+        cycle.pass_pre_flight(
+            templates, [index for index in done if templates[index][1].reserves_for_pre_bind]
+        )
         reservations.add_reservations([one.reservation for one in placed if one.reservation is not None])
     finally:
         reservations.unlock_pods(locked[len(placed) :])
@@ -118,11 +124,7 @@ def count_plain(templates: Sequence[tuple[Pod, Profile]], indices: Sequence[int]
 
 def asks_nothing(pod: Pod, profile: Profile) -> bool:
     """Return whether pods like ``pod`` may be placed, and no Reserve plugin reserves anything for them."""
-    return _may_be_placed(pod) and not any(reserves_for(enabled.plugin, pod) for enabled in profile.reserve)
-
-
-def _may_be_placed(pod: Pod) -> bool:
-    return not (pod.spec.node_name or pod.metadata.deletion_timestamp or pod.spec.scheduling_gates)
+    return may_be_placed(pod) and not any(reserves_for(enabled.plugin, pod) for enabled in profile.reserve)
 
 
 def count_free(state: ClusterState, uids: Sequence[str]) -> int:
@@ -132,6 +134,6 @@ def count_free(state: ClusterState, uids: Sequence[str]) -> int:
         return len(uids)
     for at, uid in enumerate(uids):
         record = records.get(uid)
-        if record is not None and (record.node_name or not _may_be_placed(record.kind.template)):
+        if record is not None and (record.node_name or not may_be_placed(record.kind.template)):
             return at
     return len(uids)

@@ -71,6 +71,11 @@ def reject_leaving(pod: Pod) -> None:
         )
 
 
+def may_be_placed(pod: Pod) -> bool:
+    """Return whether ``reject_unbindable`` lets the pod pass."""
+    return not (pod.spec.node_name or pod.metadata.deletion_timestamp or pod.spec.scheduling_gates)
+
+
 def no_longer_fits(pod: Pod, node_name: str, evaluation: Evaluation) -> MooringError:
     """Return the error for the one node of ``evaluation``, which the filters reject by now."""
     said = evaluation.statuses[evaluation.codes[0]].message

@@ -114,7 +114,10 @@ class Reservations:
     def __init__(self) -> None:
         self._reservations: dict[str, Reservation | ReservedBatch] = {}
         self._locked: set[str] = set()
-        self._changed = threading.Condition()
+        self._lock = threading.Lock()
+        self._unlocked = threading.Condition(self._lock)
+        self._waiting = 0
+        """How many calls wait for a pod's lock: mostly none, and then nobody need be told."""
 
     def __len__(self) -> int:
         """Return how many pods have a reservation."""
@@ -122,7 +125,7 @@ class Reservations:
 
     def find_reservation(self, uid: str) -> Reservation | None:
         """Return the reservation of the pod with this UID."""
-        with self._changed:
+        with self._lock:
             found = self._reservations.get(uid)
             if isinstance(found, ReservedBatch):
                 found = self._reservations[uid] = found.reservation(uid)
@@ -130,27 +133,27 @@ class Reservations:
 
     def add_reservation(self, reservation: Reservation) -> None:
         """Store it. The caller has locked the pod."""
-        with self._changed:
+        with self._lock:
             self._reservations[reservation.uid] = reservation
 
     def add_reservations(self, reservations: Sequence[Reservation]) -> None:
         """Store several. The caller has locked their pods."""
-        with self._changed:
+        with self._lock:
             self._reservations.update((one.uid, one) for one in reservations)
 
     def add_batch(self, batch: ReservedBatch) -> None:
         """Store the reservations of all its pods, which the caller has locked."""
-        with self._changed:
+        with self._lock:
             self._reservations.update(zip(batch.uids, repeat(batch)))
 
     def remove_reservation(self, reservation: Reservation) -> None:
         """Drop it, since it has ended. The caller has locked the pod."""
-        with self._changed:
+        with self._lock:
             self._reservations.pop(reservation.uid, None)
 
     def count_by_stage(self) -> Counter[Stage]:
         """Return how many reservations are in each stage."""
-        with self._changed:
+        with self._lock:
             return Counter(
                 Stage.RESERVED if isinstance(found, ReservedBatch) else found.stage
                 for found in self._reservations.values()
@@ -162,22 +165,26 @@ class Reservations:
         Raises:
             DeadlineExceededError: The caller no longer waits.
         """
-        with self._changed:
+        with self._lock:
             while uid in self._locked:
-                self._changed.wait(_STEP)
+                self._waiting += 1
+                try:
+                    self._unlocked.wait(_STEP)
+                finally:
+                    self._waiting -= 1
                 progress.check()
             self._locked.add(uid)
 
     def try_lock_pod(self, uid: str) -> bool:
         """Lock the pod if it is free; return whether that worked."""
-        with self._changed:
+        with self._lock:
             free = uid not in self._locked
             self._locked.add(uid)
             return free
 
     def try_lock_pods(self, uids: Sequence[str]) -> int:
         """Lock the first of ``uids``, up to one that is locked already; return how many."""
-        with self._changed:
+        with self._lock:
             count = len(uids)
             if not self._locked.isdisjoint(uids):
                 count = next(at for at, uid in enumerate(uids) if uid in self._locked)
@@ -186,15 +193,17 @@ class Reservations:
 
     def unlock_pods(self, uids: Sequence[str]) -> None:
         """Release the locks of these pods."""
-        with self._changed:
+        with self._lock:
             self._locked.difference_update(uids)
-            self._changed.notify_all()
+            if self._waiting:
+                self._unlocked.notify_all()
 
     def unlock_pod(self, uid: str) -> None:
         """Release the lock of this pod."""
-        with self._changed:
+        with self._lock:
             self._locked.discard(uid)
-            self._changed.notify_all()
+            if self._waiting:
+                self._unlocked.notify_all()
 
     @contextmanager
     def locked_pod(self, uid: str, progress: Progress) -> Iterator[None]:

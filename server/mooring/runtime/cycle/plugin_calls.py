@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from types import TracebackType
-from typing import Protocol, Self, TypeVar
+from typing import Any, Protocol, Self, TypeVar
 
-from mooring.framework import Code
+from mooring.framework import Code, Plugin
 from mooring.framework.cycle_state import NotWrittenError
 from mooring.framework.deadline import RUNNING
 from mooring.framework.errors import MooringError, PluginFailureError
 from mooring.framework.view import NodesChangedError
 from mooring.runtime.cycle.known_verdicts import KnownVerdicts
+from mooring.runtime.profiles.profile import Enabled
 from mooring.runtime.profiles.tracebacks import TRACEBACKS
 
 T = TypeVar("T")
+PluginT = TypeVar("PluginT", bound=Plugin[Any])
 
 
 class Observer(Protocol):
@@ -224,6 +226,13 @@ class PluginCalls:
     def pass_over(self, plugin: str, point: str, count: int) -> None:
         """Count ``count`` pods for which ``plugin`` has nothing to do at ``point``, as if it had said so."""
         self._observer.plugin_evaluated(plugin, point, self._profile, count)
+
+    def pass_point(self, point: str, plugins: Iterable[Enabled[PluginT]], status: Code, count: int) -> None:
+        """Count ``count`` pods for which all ``plugins`` of ``point``, which ends so, have nothing to do."""
+        with self.point(point, count) as timer:
+            timer.status = status
+            for enabled in plugins:
+                self.pass_over(enabled.name, point, count)
 
     def point(self, point: str, count: int = 1) -> PointTimer:
         """Return what measures an extension point, for ``count`` pods together."""

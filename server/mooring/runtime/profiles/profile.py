@@ -40,7 +40,7 @@ from mooring.framework import (
     Status,
 )
 from mooring.framework.cacheable import CacheablePlugin, Part
-from mooring.framework.internal import PlacesTogether
+from mooring.framework.internal import PlacesTogether, SelectiveReserve, SendingBind
 from mooring.framework.points import POINTS
 from mooring.plugins.unsupported import UNSUPPORTED
 from mooring.runtime.profiles.extender import Extender
@@ -111,6 +111,10 @@ class Profile:
             lists them.
         extenders: Those that take part, in the order in which they are called; none outside the scheduler.
         not_evaluated: Unknown plugins of the profile's file, skipped on request.
+        binds_at_once: Whether a binding can be sent ahead, and nothing comes after it. What comes before
+            it is known from PreBindPreFlight, which does not take long.
+        reserves_for_pre_bind: Whether the plugins of PreBind are all among those of Reserve: what has nothing
+            to do for a pod there has nothing to do for it here.
     """
 
     name: str
@@ -138,6 +142,22 @@ class Profile:
     placement_feasible: Mapping[str, PlacementFeasiblePlugin[Any]]
     extenders: tuple[Extender, ...] = ()
     not_evaluated: tuple[str, ...] = ()
+    binds_at_once: bool = field(init=False)
+    reserves_for_pre_bind: bool = field(init=False)
+
+    def __post_init__(self) -> None:
+        at_once = (
+            len(self.bind) == 1
+            and isinstance(self.bind[0].plugin, SendingBind)
+            and not self.post_bind
+            and not self.extenders
+            and all(isinstance(enabled.plugin, SelectiveReserve) for enabled in self.pre_bind)
+        )
+        object.__setattr__(self, "binds_at_once", at_once)
+        reserving = {enabled.name for enabled in self.reserve}
+        covered = reserving.issuperset(enabled.name for enabled in self.pre_bind)
+        object.__setattr__(self, "reserves_for_pre_bind", covered)
+
     _grouped: list[Profile] = field(init=False, repr=False, compare=False, default_factory=list)
 
     @property
