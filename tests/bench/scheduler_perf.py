@@ -94,9 +94,7 @@ def _prepare(size: Size, family: Family, _running: ExitStack) -> Repeat:
     cluster = Cluster(family, _nodes(size, family))
     cluster.decide(cluster.next_pods(WARM_UP))
     wait_for_compiler()
-    # Preemption takes a second for each pod.
-    count = max(size.family_decisions // 30, 1) if family.preempts else size.family_decisions
-    return lambda: _repeat(cluster, count)
+    return lambda: _repeat(cluster, size.family_decisions)
 
 
 def _repeat(cluster: Cluster, count: int) -> Sample:

@@ -349,10 +349,12 @@ def may_have_claims(pod: Pod) -> bool:
 def may_ask_for_devices(pod: Pod) -> bool:
     """Return whether the pod asks for a resource that devices could stand for."""
     spec = pod.spec
-    asked = [container.resources.requests for container in (*spec.init_containers, *spec.containers)]
-    if spec.resources is not None:
-        asked.append(spec.resources.requests)
-    return "/" in "".join(["".join(names) for names in (*asked, spec.overhead)])
+    for container in (*spec.init_containers, *spec.containers):
+        for name in container.resources.requests:
+            if "/" in name:
+                return True
+    whole = () if spec.resources is None else spec.resources.requests
+    return "/" in "".join((*whole, *spec.overhead))
 
 
 def without_group(pod: Pod) -> Pod:

@@ -121,19 +121,16 @@ class Volume(Object, frozen=True):
     @property
     def is_storage(self) -> bool:
         """True for a claim or a disk, which other pods may want too or which take room on a node."""
-        return any(
-            source is not None
-            for source in (
-                self.persistent_volume_claim,
-                self.ephemeral,
-                self.gce_persistent_disk,
-                self.aws_elastic_block_store,
-                self.rbd,
-                self.iscsi,
-                self.cinder,
-                self.azure_file,
-                self.vsphere_volume,
-                self.azure_disk,
-                self.portworx_volume,
-            )
+        return (
+            self.persistent_volume_claim is not None
+            or self.ephemeral is not None
+            or self.gce_persistent_disk is not None
+            or self.aws_elastic_block_store is not None
+            or self.rbd is not None
+            or self.iscsi is not None
+            or self.cinder is not None
+            or self.azure_file is not None
+            or self.vsphere_volume is not None
+            or self.azure_disk is not None
+            or self.portworx_volume is not None
         )

@@ -56,12 +56,12 @@ class KnownDevices:
         return allocated
 
     def nodes(self, objects: ObjectTable, key: Hashable | None) -> KnownNodes | None:
-        """Return what was found on nodes for claims with this key; None of a copy, and without a key."""
-        live = self._handle.snapshot()
-        if key is None or objects is not live.objects:
-            return None
-        self._followed(live)
-        return self.searched.of(key)
+        """Return what was found on nodes for claims with this key, at least as of the last ``allocated``.
+
+        None of a copy, and without a key.
+        """
+        live = key is not None and objects is self._handle.snapshot().objects
+        return self.searched.of(key) if live else None
 
     @staticmethod
     def state_of(snapshot: Snapshot) -> Hashable:

@@ -158,7 +158,7 @@ class DynamicResources(
     def reads_claims_of(self, pod: Pod) -> bool:
         if pod.spec.resource_claims:
             return True
-        return may_ask_for_devices(pod) and self._extended(pod, self.handle.snapshot().objects) is not None
+        return self._extended(pod, self.handle.snapshot().objects) is not None
 
     def events_to_register(self) -> Sequence[HintedEvent]:
         return events(self.handle)

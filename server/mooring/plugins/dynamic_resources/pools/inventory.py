@@ -23,6 +23,7 @@ from mooring.framework.objects.devices import (
 from mooring.framework.quantity import parse_quantity
 from mooring.plugins.dynamic_resources.cel import compile_selector
 from mooring.plugins.dynamic_resources.cel.device import DeviceScope, device_scope
+from mooring.plugins.dynamic_resources.pools import capacity
 from mooring.plugins.dynamic_resources.rules import WHOLE_POOLS_SINCE, Rules
 
 
@@ -53,11 +54,13 @@ class DeviceTraits:
         driver: Their driver.
         device: One of them.
         shown_shared: Selectors see that they can be shared.
+        rules: What is on.
     """
 
     driver: str
     device: Device
     shown_shared: bool
+    rules: Rules
     _fulfilled: dict[str, bool] = field(default_factory=dict)
 
     @cached_property
@@ -68,6 +71,15 @@ class DeviceTraits:
             EvaluationError: An attribute has no usable value.
         """
         return device_scope(self.driver, self.device, shared=self.shown_shared)
+
+    @cached_property
+    def have_room(self) -> bool:
+        """Whether one of which nothing is taken has room for a request that says no amounts.
+
+        Raises:
+            CapacityError: An amount can't be reckoned with.
+        """
+        return capacity.fits(self.device, None, {}, self.rules)
 
     def fulfil(self, expression: str, check_time: Callable[[], None]) -> bool:
         """Return whether they fulfil a selector; asked once of all of them.
@@ -203,7 +215,7 @@ def _traits(driver: str, device: Device, rules: Rules, known: dict[bytes, Device
     # The older searches don't pass on that a device can be shared.
     shared = rules.newest_search and bool(device.allow_multiple_allocations)
     key = hashable(driver, device.attributes, device.capacity, shared)
-    return known.setdefault(key, DeviceTraits(driver, device, shared))
+    return known.setdefault(key, DeviceTraits(driver, device, shared, rules))
 
 
 def with_taints(slices: Iterable[ResourceSlice], rules: Iterable[DeviceTaintRule]) -> Iterator[ResourceSlice]:

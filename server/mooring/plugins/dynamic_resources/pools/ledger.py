@@ -246,6 +246,8 @@ class Ledger:
         used = self.allocated.used.get(device, _NOTHING)
         if taken := self._used.get(device):
             used = used + taken
+        if not used and choice.amounts is None:
+            return candidate.traits.have_room
         return capacity.fits(candidate.device, choice.amounts, used, self.rules)
 
     def would_have_room(self, candidate: CandidateDevice, choice: DeviceChoice) -> bool:
