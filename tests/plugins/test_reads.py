@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from typing import Any
+
+import msgspec
 
 from mooring.runtime.profiles.registry import installed_registry
 from tests.conformance.program import NEWEST
-from tests.conformance.recordings import read
+from tests.conformance.recordings import read_lines
 from tests.conformance.run import disagreement, vectors_of
 
 Manifest = dict[str, Any]
@@ -20,16 +23,33 @@ def declared() -> set[str]:
     return {"Node", "Pod"} | {kind.__name__ for made in classes for kind in getattr(made, "reads", ())}
 
 
-def vectors() -> list[Manifest]:
+class Kinded(msgspec.Struct):
+    """As much of an object as says what it is."""
+
+    kind: str
+
+
+class OfObjects(msgspec.Struct):
+    """As much of a scenario as says what is in it."""
+
+    objects: list[Kinded]
+
+
+class OfScenario(msgspec.Struct):
+    """As much of a vector."""
+
+    scenario: OfObjects
+
+
+def vectors() -> Iterator[Manifest]:
     """A few recorded decisions with objects of each kind."""
     seen: Counter[str] = Counter()
-    chosen = []
-    for vector in read(vectors_of(NEWEST)):
-        kinds = {item["kind"] for item in vector["scenario"]["objects"]} - {"Node", "Pod"}
+    glance = msgspec.json.Decoder(OfScenario)
+    for line in read_lines(vectors_of(NEWEST)):
+        kinds = {item.kind for item in glance.decode(line).scenario.objects} - {"Node", "Pod"}
         if any(seen[kind] < OF_EACH_KIND for kind in kinds):
             seen.update(kinds)
-            chosen.append(vector)
-    return chosen
+            yield msgspec.json.decode(line)
 
 
 def test_decisions_need_only_what_plugins_declare() -> None:
