@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from mooring.testing.builders import node_manifest, pod_manifest
-from tests.cli.commands import BIN, Started, environment, fetch, serving, write_config, write_manifests
+from tests.cli.commands import BIN, Started, call, environment, fetch, serving, write_config, write_manifests
 
 BOOM = """
 from mooring.framework import FilterPlugin, Status
@@ -125,9 +125,11 @@ def test_schedule(broken: Broken) -> None:
     assert {(row["code"], row["message"]) for row in json.loads(document.stdout)} == {("Error", MESSAGE)}
 
 
-def test_the_log_and_the_metric_of_a_server(broken: Broken, server: Started) -> None:
+def test_the_log_and_the_metric_of_a_server(
+    broken: Broken, server: Started, capsys: pytest.CaptureFixture[str]
+) -> None:
     for _ in range(3):
-        broken.run("explain", "web", "--server", server.address("grpc"))
+        assert call(capsys, "explain", "web", "--server", server.address("grpc")).code == 1
     _, metrics = fetch(f"http://{server.address('metrics')}/metrics")
     name = 'mooring_plugin_errors_total{extension_point="Filter",plugin="Boom"}'
     (value,) = (line.split()[-1] for line in metrics.decode().splitlines() if line.startswith(name))

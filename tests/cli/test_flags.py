@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import re
+from functools import cache
 from typing import Any
 
 import pytest
@@ -45,12 +46,17 @@ def samples(action: argparse.Action) -> str:
     return kinds.get(action.type, "7" if action.type else "other")
 
 
+@cache
+def parsers_beside(twin: str, value: str) -> dict[str, argparse.ArgumentParser]:
+    """All parsers by command, made while a variable is set, which is the twin of flags of many of them."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(twin, value)
+        return {one.prog: one for one in leaves(_parser())}
+
+
 @pytest.mark.parametrize(("parser", "action", "name"), every_flag())
-def test_every_flag_has_a_twin(
-    parser: argparse.ArgumentParser, action: argparse.Action, name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("MOORING_" + name[2:].replace("-", "_").upper(), samples(action))
-    again = next(one for one in leaves(_parser()) if one.prog == parser.prog)
+def test_every_flag_has_a_twin(parser: argparse.ArgumentParser, action: argparse.Action, name: str) -> None:
+    again = parsers_beside("MOORING_" + name[2:].replace("-", "_").upper(), samples(action))[parser.prog]
     default = next(one for one in again._actions if name in one.option_strings).default
     assert default != action.default
     assert default in (samples(action), [samples(action)])
@@ -107,11 +113,17 @@ def test_a_switch_never_takes_the_next_word(words: list[str], value: bool, after
     assert (args.strict, args.files) == (value, ["file.yaml"])
 
 
+@cache
+def usage_and_help(parser: argparse.ArgumentParser) -> str:
+    """What a parser shows."""
+    return parser.format_usage() + parser.format_help()
+
+
 @pytest.mark.parametrize(("parser", "action", "name"), every_flag())
 def test_every_switch_shows_its_grammar(
     parser: argparse.ArgumentParser, action: argparse.Action, name: str
 ) -> None:
-    shown = parser.format_usage() + parser.format_help()
+    shown = usage_and_help(parser)
     assert (f"{name}[=BOOL]" in shown) is (action.type is grammar.boolean)
     assert " [=BOOL]" not in shown
 

@@ -61,10 +61,13 @@ class Catalog(Mapping[str, PluginDescription]):
         self._plugins = plugins
         self._version = version
         self._described: dict[str, PluginDescription] = {}
+        self._releases: dict[KubeVersion, Catalog] = {}
 
     def of_release(self, version: KubeVersion) -> Catalog:
         """Return the same without the plugins and extension points that came after a release."""
-        return Catalog(self._plugins, self.upstream, version)
+        if version not in self._releases:
+            self._releases[version] = Catalog(self._plugins, self.upstream, version)
+        return self._releases[version]
 
     def may_list(self, name: str, point: str) -> bool:
         """Return whether a file may list a known plugin at a point.

@@ -11,7 +11,7 @@ from mooring.app.engine import build_core
 from mooring.app.options import EngineOptions
 from mooring.cluster.manifests import objects_from, pod_from_manifest
 from mooring.cluster.state import State
-from mooring.config import default, from_document
+from mooring.config import Catalog, default, from_document
 from mooring.framework import BindOutcome, Pod
 from mooring.framework.releases import DEFAULT_KUBE_VERSION
 from mooring.runtime.engine import Engine
@@ -53,8 +53,7 @@ def question(
     registry: Registry | None = None,
 ) -> Question:
     """Arguments and errors are those of `mooring.testing.explain`."""
-    registry = registry or _installed()
-    catalog = registry.catalog()
+    registry, catalog = (registry, registry.catalog()) if registry else _installed()
     configuration = (
         default(catalog, kube_version=version, feature_gates=feature_gates)
         if config is None
@@ -77,8 +76,9 @@ def question(
 
 
 @cache
-def _installed() -> Registry:
-    """Return the registry of installed plugins, looked up once: that takes long, and the result stays the
-    same.
+def _installed() -> tuple[Registry, Catalog]:
+    """Return the registry of installed plugins and its catalog, looked up once: that takes long, and the
+    result stays the same.
     """
-    return installed_registry()
+    registry = installed_registry()
+    return registry, registry.catalog()
