@@ -111,6 +111,41 @@ def test_only_so_many_parts_are_known_and_sharing_goes_on(monkeypatch: pytest.Mo
     assert 1 < len({id(node.status.allocatable) for node in nodes}) < len(nodes) // 2
 
 
+def test_labels_of_their_own_leave_nothing_behind_and_common_ones_are_shared(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    known = sharing._Known()
+    monkeypatch.setattr(sharing, "_known", known)
+    monkeypatch.setattr(sharing, "_values", sharing.SeenLately())
+    count = 2 * sharing._LATELY
+    pods = [
+        decode_pod(
+            json.dumps(pod_manifest("pod", labels={"app": "web-app", "name": f"pod-{number}"})).encode()
+        )
+        for number in range(count)
+    ]
+    parts_of_all = 10
+    assert len(known.parts) <= count + parts_of_all
+    assert len({id(pod.metadata.labels["app"]) for pod in pods}) < count // 100
+
+
+def test_pods_that_ask_for_something_else_share_their_labels() -> None:
+    pods = [
+        decode_pod(json.dumps(pod_manifest("pod", labels={"app": "web"}, requests={"cpu": cpu})).encode())
+        for cpu in ("100m", "200m")
+    ]
+    one, other = (PodKinds(NEWEST_RULES).of(pod) for pod in pods)
+    assert one is not other
+    assert pods[0].metadata.labels is pods[1].metadata.labels
+
+
+def test_long_labels_are_not_remembered() -> None:
+    lately: sharing.SeenLately[str] = sharing.SeenLately()
+    one, other = ("x" * (sharing._LONGEST + 1) for _ in range(2))
+    assert lately.one(one, 1, len(one)) is one
+    assert lately.one(other, 1, len(other)) is other
+
+
 def test_large_parts_are_known_for_as_long_as_their_bytes_have_room(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sharing, "_MAX_BYTES", 100_000)
     monkeypatch.setattr(sharing, "_known", sharing._Known())

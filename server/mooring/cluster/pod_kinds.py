@@ -9,7 +9,7 @@ from weakref import WeakValueDictionary
 
 import msgspec
 
-from mooring.cluster.sharing import same_template
+from mooring.cluster.sharing import SeenLately, same_template
 from mooring.framework.objects import Pod
 from mooring.framework.pod_affinity import AffinityKey, affinity_key
 from mooring.framework.pod_classes import ClassKey
@@ -18,7 +18,7 @@ from mooring.framework.resources import PodUsage, ResourceRules, pod_usage
 
 PartT = TypeVar("PartT", bound=Hashable)
 
-_PARTS = 3
+_PARTS = 2
 """How many parts of a kind may be shared with other kinds."""
 
 _SPARE_PARTS = 1 << 8
@@ -37,6 +37,7 @@ class PodKinds:
         self.rules = rules
         self._known: WeakValueDictionary[int, PodKind] = WeakValueDictionary()
         self._parts: dict[Hashable, Hashable] = {}
+        self._class_keys: SeenLately[ClassKey] = SeenLately()
 
     def of(self, pod: Pod) -> PodKind:
         """Return the kind of ``pod``.
@@ -82,7 +83,9 @@ class PodKinds:
         affinity: AffinityKey | None,
         has_storage: bool,
     ) -> PodKind:
-        kind = PodKind(template, self._one(usage), self._one(class_key), self._one(affinity), has_storage)
+        namespace, labels, _ = class_key
+        class_key = self._class_keys.one(class_key, hash(class_key), len(namespace) + sum(map(len, labels)))
+        kind = PodKind(template, self._one(usage), class_key, self._one(affinity), has_storage)
         self._known[key] = kind
         if len(self._parts) > 2 * _PARTS * len(self._known) + _SPARE_PARTS:
             self._forget_parts()
@@ -91,7 +94,7 @@ class PodKinds:
     def _forget_parts(self) -> None:
         """Keep those alone that a kind has."""
         kinds = [kind for found in self._known.valuerefs() if (kind := found()) is not None]
-        in_use = [(kind.usage, kind.class_key, kind.affinity_key) for kind in kinds]
+        in_use = [(kind.usage, kind.affinity_key) for kind in kinds]
         self._parts = {part: part for parts in in_use for part in parts}
 
     def _one(self, part: PartT) -> PartT:

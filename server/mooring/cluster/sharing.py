@@ -1,14 +1,15 @@
 """Equal parts of objects, kept once: what many nodes or the pods of one template say alike takes room once.
 
 Objects are immutable, so sharing a part is never noticed. Safe from any thread: each step on the
-known parts is one operation of a dict, and losing one of them only costs memory.
+known parts is one operation of a dict or a list, and losing one of them only costs memory.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from itertools import chain
 from sys import intern
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 import msgspec
 from msgspec.structs import replace
@@ -35,6 +36,12 @@ _MAX_BYTES = share_of_memory(64, 64 << 20)
 _PART_BYTES = 256
 """What a part takes beside its encoding."""
 
+_LATELY = 1 << 12
+"""How many parts of one sort are remembered at most where most may have no equal."""
+
+_LONGEST = 1 << 10
+"""The most characters of such a part, so that all of a sort take some 4 MiB."""
+
 _UNREAD = Volume()
 _NO_STATUS = Pod().status
 
@@ -58,6 +65,32 @@ class _Known:
 
 
 _known = _Known()
+
+
+class SeenLately(Generic[T]):
+    """Parts of one sort that were seen lately, each in the place that its hash gives.
+
+    It is for parts most of which may have no equal, as the labels of a StatefulSet's pods: to remember all of
+    them takes as much as they do themselves.
+    """
+
+    def __init__(self) -> None:
+        self._places: list[T | None] = [None] * _LATELY
+
+    def one(self, part: T, hashed: int, characters: int) -> T:
+        """Return the part to keep for this one: an equal one, unless another took its place meanwhile."""
+        if characters > _LONGEST:
+            return part
+        at = hashed % _LATELY
+        seen = self._places[at]
+        if seen is not None and seen == part:
+            return seen
+        self._places[at] = part
+        return part
+
+
+_values: SeenLately[str] = SeenLately()
+_labels: SeenLately[dict[str, str]] = SeenLately()
 
 
 def shared(item: ObjectT, check: Callable[[ClusterObject], None]) -> ObjectT:
@@ -135,7 +168,13 @@ def _node_labels(labels: Mapping[str, str], name: str) -> NodeLabels:
 
 
 def _shared_texts(texts: Mapping[str, str]) -> dict[str, str]:
-    return {_text(key): _text(value) for key, value in texts.items()}
+    return {_text(key): _value(value) for key, value in texts.items()}
+
+
+def _shared_labels(labels: Mapping[str, str]) -> dict[str, str]:
+    texts = _shared_texts(labels)
+    pairs = tuple(texts.items())
+    return _labels.one(texts, hash(pairs), sum(map(len, chain.from_iterable(pairs))))
 
 
 def _shared_images(images: tuple[ContainerImage, ...]) -> tuple[ContainerImage, ...]:
@@ -150,7 +189,7 @@ def _shared_template(template: Pod) -> Pod:
     # The default itself is left out of encodings, and so of the keys here; what is equal to it isn't.
     common_status = _NO_STATUS if common_status == _NO_STATUS else _one(common_status)
     return Pod(
-        _shared_metadata(template.metadata, _one(template.metadata.labels, _shared_texts)),
+        _shared_metadata(template.metadata, _shared_labels(template.metadata.labels)),
         replace(common_spec, volumes=spec.volumes) if spec.volumes else common_spec,
         common_status
         if common_status == status
@@ -183,6 +222,11 @@ def _shared_node_status(status: NodeStatus) -> NodeStatus:
         conditions=_one(status.conditions),
         declared_features=_one(status.declared_features),
     )
+
+
+def _value(text: str) -> str:
+    """Return the string to keep for a value of a label or an annotation; a subclass stays what it is."""
+    return _values.one(text, hash(text), len(text)) if type(text) is str else text
 
 
 def _text(text: str) -> str:
