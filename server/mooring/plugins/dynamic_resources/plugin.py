@@ -261,10 +261,12 @@ class DynamicResources(
             return {}
         statuses = self._verdicts(note, unknown)
         rows = unknown.rows.tolist()
-        for row, name, status in zip(rows, unknown.names, statuses, strict=True):
+        noted = [
             known.put(row, status, note.scores.get(name, 0), note.devices.get(name, ()))
-        if (known.codes[unknown.rows] != UNKNOWN).all():
-            self._devices.searched.keep(known)
+            for row, name, status in zip(rows, unknown.names, statuses, strict=True)
+        ]
+        if all(noted):
+            self._devices.searched.keep(known, unknown.rows)
             return {}
         known.codes[unknown.rows] = UNKNOWN
         return dict(zip(rows, statuses, strict=True))

@@ -58,12 +58,14 @@ class KnownNodes:
     devices: dict[int, Devices] = field(default_factory=dict)
     earlier: Mapping[int, Devices] = field(default_factory=dict)
 
-    def put(self, row: int, status: Status, score: int, devices: Devices) -> None:
-        """Note what a search on the node of ``row`` found, if that is one of ``STATUSES``."""
-        self.scores[row] = score if status.ok else 0
-        if status.ok:
+    def put(self, row: int, status: Status, score: int, devices: Devices) -> bool:
+        """Note what a search on the node of ``row`` found; return whether that is one of ``STATUSES``."""
+        code = _CODES.get(status, UNKNOWN)
+        self.scores[row] = score if code == FOUND else 0
+        if code == FOUND:
             self.devices[row] = devices
-        self.codes[row] = _CODES.get(status, UNKNOWN)
+        self.codes[row] = code
+        return code != UNKNOWN
 
 
 class SearchedNodes:
@@ -90,15 +92,22 @@ class SearchedNodes:
             codes, scores = known.codes.copy(), known.scores.copy()
             return KnownNodes(key, self._change, codes, scores, {}, earlier)
 
-    def keep(self, found: KnownNodes) -> None:
-        """Keep what was ``found`` beyond what ``of`` gave, unless that has become void meanwhile."""
+    def keep(self, found: KnownNodes, rows: Int32s) -> None:
+        """Keep what was ``found`` on ``rows`` (int32[K]) beyond what ``of`` gave, unless that has become void
+        meanwhile.
+        """
         with self._lock:
-            if found.change == self._change:
-                self._known.pop(found.key, None)
+            if found.change != self._change:
+                return
+            known = self._known.pop(found.key, None)
+            if known is None:
                 while self._known and (len(self._known) + 1) * len(found.codes) > _MAX_ENTRIES:
                     del self._known[next(iter(self._known))]
-                self._known[found.key] = replace(found, codes=found.codes.copy(), scores=found.scores.copy())
-                self._keep_devices(found)
+                known = replace(found, codes=found.codes.copy(), scores=found.scores.copy())
+            else:
+                known.codes[rows], known.scores[rows] = found.codes[rows], found.scores[rows]
+            self._known[found.key] = known
+            self._keep_devices(found)
 
     def follow(self, table: NodeTable, inventory: Inventory, devices: Collection[DeviceID] | None) -> None:
         """Forget what may be different now that ``devices`` changed hands; None = it may be any.
