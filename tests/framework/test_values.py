@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
@@ -56,15 +58,31 @@ class Notes:
         return Notes(list(self.values))
 
 
-def test_a_cloned_state_shares_nothing_mutable() -> None:
+@pytest.mark.parametrize(
+    "cloned", [CycleState.clone, CycleState.cloned_when_read], ids=["at once", "when read"]
+)
+def test_a_cloned_state_shares_nothing_mutable(cloned: Callable[[CycleState], CycleState]) -> None:
     state = CycleState()
     state.write("notes", Notes([1]))
     state.write("name", "x")
-    copy = state.clone()
-    copy.read("notes", Notes).values.append(2)
+    copy = cloned(state)
+    for number in (2, 3):
+        copy.read("notes", Notes).values.append(number)
+    assert copy.read("notes", Notes).values == [1, 2, 3]
     copy.delete("name")
     assert state.read("notes", Notes).values == [1]
     assert (state.get("name", str), copy.get("name", str)) == ("x", None)
+
+
+def test_what_is_written_to_a_copy_is_what_is_read_there() -> None:
+    state = CycleState()
+    state.write("notes", Notes([1]))
+    copy = state.cloned_when_read()
+    copy.shared().read("notes", Notes).values.append(2)
+    own = Notes([3])
+    copy.write("notes", own)
+    assert copy.get("notes", Notes) is own
+    assert state.read("notes", Notes).values == [1]
 
 
 def test_notes_are_read_as_what_they_are() -> None:

@@ -75,6 +75,50 @@ class CycleState:
         copy._values = {key: _cloned(value) for key, value in self._values.items()}
         return copy
 
+    def cloned_when_read(self) -> CycleState:
+        """``clone`` of values that nobody changes any more, each when it is first read: most never are."""
+        return _ClonedWhenRead(self._values)
+
+
+class _ClonedWhenRead(CycleState):
+    """A copy of which each value is cloned when it is first read."""
+
+    __slots__ = ("_theirs",)
+
+    def __init__(self, values: dict[Hashable, object]) -> None:
+        super().__init__()
+        self._values = values.copy()
+        self._theirs = set(values)
+
+    def write(self, key: Hashable, value: object) -> None:
+        """As in ``CycleState``."""
+        self._theirs.discard(key)
+        super().write(key, value)
+
+    def read(self, key: Hashable, kind: type[T]) -> T:
+        """As in ``CycleState``."""
+        self._clone(key)
+        return super().read(key, kind)
+
+    def get(self, key: Hashable, kind: type[T]) -> T | None:
+        """As in ``CycleState``."""
+        self._clone(key)
+        return super().get(key, kind)
+
+    def delete(self, key: Hashable) -> None:
+        """As in ``CycleState``."""
+        self._theirs.discard(key)
+        super().delete(key)
+
+    def shared(self) -> CycleState:
+        """As ``clone``: what is still the original's is nobody's to share."""
+        return self.clone()
+
+    def _clone(self, key: Hashable) -> None:
+        if key in self._theirs:
+            self._theirs.remove(key)
+            self._values[key] = _cloned(self._values[key])
+
 
 def _cloned(value: object) -> object:
     # An isinstance of the protocol takes ten times as long, in each decision that counts.

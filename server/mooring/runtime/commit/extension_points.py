@@ -68,10 +68,10 @@ class Commit:
     def cycle_state(self) -> CycleState:
         """What the plugins of the scheduling cycle wrote, for those of the binding cycle: the pod's own.
 
-        It is copied when it is first looked at: for most pods no plugin does.
+        Each value is copied when it is first looked at: for most pods no plugin looks at any.
         """
         if self._own is None:
-            self._own = self.written.clone()
+            self._own = self.written.cloned_when_read()
         return self._own
 
     @property
