@@ -133,6 +133,7 @@ def _limits(dice: Random) -> dict[tuple[Any, str], int]:
     # Not with the same dice: known histories stay as they are.
     if (aside := copy(dice)).random() < 0.5:
         limits[cached_evaluation, "_FEW_ROWS"] = aside.choice((-1, 3))
+        limits[cached_evaluation, "_SEARCHES"] = aside.choice((0, 2, 8))
     return limits
 
 

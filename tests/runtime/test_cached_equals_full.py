@@ -15,6 +15,7 @@ from mooring.cluster.kinds import Put, Remove
 from mooring.cluster.state import State
 from mooring.config import default, from_document
 from mooring.framework import Pod
+from mooring.plugins.loops import FEWEST_NODES, compile_ahead
 from mooring.runtime.assembly import build_engine
 from mooring.runtime.cache import cached_evaluation
 from mooring.runtime.cycle import sampling
@@ -245,6 +246,19 @@ def test_decisions_from_kept_evaluations_are_those_in_full(later: list[Step]) ->
 def test_changed_rows_that_are_looked_at_as_columns_make_no_difference(later: list[Step]) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(cached_evaluation, "_FEW_ROWS", -1)
+        History().run([*EMPTY_NODES, *later])
+
+
+@settings(max_examples=150)
+@given(st.sampled_from((-1, 1)), st.sampled_from((0, 2)), histories())
+def test_rows_that_a_compiled_pass_rates_make_no_difference(
+    few: int, searches: int, later: list[Step]
+) -> None:
+    pytest.importorskip("numba", reason="the extra fast isn't installed")
+    compile_ahead(FEWEST_NODES)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(cached_evaluation, "_FEW_BESIDE_A_PASS", few)
+        patch.setattr(cached_evaluation, "_SEARCHES", searches)
         History().run([*EMPTY_NODES, *later])
 
 

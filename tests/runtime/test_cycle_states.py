@@ -67,6 +67,13 @@ def come(state: State, *names: str, node: str = "a") -> None:
     state.apply("test", [Put(make_pod(name, node=node)) for name in names])
 
 
+def differ(state: State, kinds: int) -> None:
+    """A pod of each of so many kinds comes, and one more of the first."""
+    apps = [*map(str, range(kinds)), "0"]
+    pods = [make_pod(f"p{at}", labels={"app": app}, node="a") for at, app in enumerate(apps)]
+    state.apply("test", map(Put, pods))
+
+
 def kept_over(happens: Callable[[State], None], *plugins: Following) -> tuple[bool, list[tuple[str, int]]]:
     """Whether notes are still there after something happens, and what the first plugin was told."""
     state = cluster()
@@ -125,6 +132,12 @@ def test_they_are_told_of_nothing_that_is_later_than_the_version() -> None:
             lambda state: come(state, *(f"p{at}" for at in range(cycle_states.MAX_CHANGES + 1))),
             False,
             id="too much",
+        ),
+        pytest.param(
+            [Following()], lambda state: differ(state, cycle_states.MAX_KINDS), True, id="many kinds"
+        ),
+        pytest.param(
+            [Following()], lambda state: differ(state, cycle_states.MAX_KINDS + 1), False, id="too many kinds"
         ),
     ],
 )

@@ -23,11 +23,15 @@ from mooring.runtime.cycle.plugin_calls import PluginCalls
 from mooring.runtime.cycle.sampling import search
 from mooring.runtime.cycle.tie_break import choose, mixed_in_turn
 
-_FEW_ROWS, _ROWS_TO_ONE = 16, 1024
-"""Up to this many changed rows, plus one for this many rows in all, each is put in its place by itself."""
+_FEW_ROWS, _FEW_BESIDE_A_PASS, _ROWS_TO_ONE = 16, 2, 1024
+"""Up to this many changed rows, plus one for this many rows in all, each is put in its place by itself; up to
+fewer, where one compiled pass can rate them."""
 
 _ROWS_TO_GATHER = 2
 """With more changed rows than one in so many, rating all takes less: they are in sequence."""
+
+_SEARCHES = 8
+"""After so many selections from totals that stayed but for few rows a ranking is built: it takes as long."""
 
 Calls = Callable[[], PluginCalls]
 """Gives the way to call plugins, when one has to be called after all."""
@@ -81,7 +85,7 @@ class CachedEvaluation:
         self._base: Int32s = np.zeros(0, np.int32)
         self._totals: Int32s = self._base
         self._ranking: Ranking | None = None
-        self._led = False
+        self._searched = 0
         self._dynamic = None
 
     def update(self, calls: Calls, *, dynamic: bool = True, start: int = 0) -> None:
@@ -129,8 +133,8 @@ class CachedEvaluation:
             return self._sampled(static.order, seed, uid)
         ranking = self._ranking
         if ranking is None:
-            if not self._led:
-                self._led = True
+            if self._searched < _SEARCHES:
+                self._searched += 1
                 return best_of_rows(self._totals, seed, uid, static.evaluated)
             ranking = self._ranked()
         row = ranking.leader(choose(seed, uid, ranking.ties))
@@ -155,7 +159,8 @@ class CachedEvaluation:
             The selected nodes, none when no node is feasible, and what follows from how many is taken in.
         """
         asks_later = self._dynamic is not None or kind.affinity_key is not None
-        if not asks_later and self._ranking is not None and self.static.order is None:
+        ranks = self._ranking is not None or len(uids) > 1
+        if ranks and not asks_later and self.static.order is None:
             return self._select_alike(seed, uids, kind.usage)
         selected = self.select(seed, uids[0])
         if selected is None:
@@ -351,18 +356,20 @@ class CachedEvaluation:
             self._base[feasible] += scaled
             totals[feasible] += scaled
         self._totals = totals
-        self._ranking, self._led = None, False
+        self._ranking, self._searched = None, 0
 
     def _ranked(self) -> Ranking:
-        """Return the ranking, which is built on the second use of the totals."""
+        """Return the ranking, which is built once that is worth it."""
         if self._ranking is None:
             self._ranking = Ranking(self._totals)
         return self._ranking
 
     def _take_in(self, rows: Int32s, calls: Calls) -> None:
         """Look at ``rows`` (int32[C]) again, each of which may occur more than once."""
-        if len(rows) > _FEW_ROWS + len(self._totals) // _ROWS_TO_ONE:
-            self._rate_again(rows[rows != UNPLACED], calls)
+        changed = len(rows) - len(self._totals) // _ROWS_TO_ONE
+        if changed > min(_FEW_ROWS, _FEW_BESIDE_A_PASS) and self._rate_again(
+            rows[rows != UNPLACED], calls if changed > _FEW_ROWS else None
+        ):
             return
         unknown = self._put([row for row in rows.tolist() if row != UNPLACED])
         if unknown:
@@ -375,8 +382,7 @@ class CachedEvaluation:
         values, resource_ids = self._resources.values.data, self._tracker.resource_ids.data
         known = len(values)
         totals, base = self._totals.data, self._base.data
-        # Dynamic scores come on top, so that nobody asks who leads without them.
-        put = self._ranked().put if self._dynamic is None else totals.__setitem__
+        put = totals.__setitem__ if self._ranking is None else self._ranking.put
         unknown: list[int] = []
         crossed = False
         for row in rows:
@@ -396,18 +402,24 @@ class CachedEvaluation:
             self._crossed()
         return unknown
 
-    def _rate_again(self, rows: Int32s, calls: Calls) -> None:
-        """Rate all of ``rows`` in one step; the ranking is built again once it is worth it."""
+    def _rate_again(self, rows: Int32s, calls: Calls | None) -> bool:
+        """Rate all of ``rows`` in one step; the ranking is built again once it is worth it.
+
+        Return whether that could be: without ``calls`` it takes a compiled pass.
+        """
         every, base, totals = self.static.open, self._base, self._totals
         few = len(rows) <= len(every) // _ROWS_TO_GATHER
         crossed = self._resources.put_at_once(rows if few else every.at, base, totals)
         if crossed is None:
+            if calls is None:
+                return False
             nodes = NodeView(self.cluster.snapshot, rows) if few else every
             crossed = self._resources.put_by_plugins(nodes, base, totals, calls())
-        self._ranking, self._led = None, False
+        self._ranking, self._searched = None, 0
         if crossed:
             self._feasible = _count(self._totals)
             self._crossed()
+        return True
 
     def _crossed(self) -> None:
         """Take in that other rows are feasible than before; also as many, when one took another's place."""

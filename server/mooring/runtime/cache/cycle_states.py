@@ -11,8 +11,8 @@ from mooring.framework.state import ClusterState
 from mooring.runtime.cache.static_scores import ObjectsRead
 from mooring.runtime.cycle.plugin_calls import PluginCalls
 
-MAX_CHANGES = 64
-"""With more, PreFilter is faster than an update."""
+MAX_CHANGES, MAX_KINDS = 384, 128
+"""With more changes, or pods of more kinds among them, PreFilter is faster than an update."""
 
 
 class CycleStates:
@@ -71,9 +71,11 @@ class CycleStates:
             return None
         others = self._objects is not None and self._objects.unchanged()
         moved: list[PodChange] = []
+        kinds: set[int] = set()
         for row, record, amount in changes[: version - self._version]:
             if record is not None and amount and row != UNPLACED:
                 moved.append((row, record, amount))
+                kinds.add(id(record.kind))
             elif record is None and row == UNPLACED and not amount and not others:
                 return None
-        return moved
+        return moved if len(kinds) <= MAX_KINDS else None

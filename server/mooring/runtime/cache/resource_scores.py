@@ -169,8 +169,10 @@ class ResourceScores:
         """Rate ``rows``, each of them: the states of those alone that change meanwhile stay unknown."""
         # Few rows: numpy's unique takes three times as long.
         tracker, asked = self._tracker, np.array(list(dict.fromkeys(rows)), np.int32)
-        version, found = tracker.version, np.zeros(len(asked), np.int32)
-        self.rate(NodeView(self._cluster.snapshot, asked), found, calls)
+        version, by_row = tracker.version, np.zeros(self._cluster.snapshot.nodes.capacity, np.int32)
+        if self.put_at_once(asked, by_row, by_row) is None:
+            self.put_by_plugins(NodeView(self._cluster.snapshot, asked), by_row, by_row, calls)
+        found = by_row.take(asked)
         with self._cluster.lock:
             changed = tracker.rows_since(version)
             if changed is None or tracker.generation != self._generation:
