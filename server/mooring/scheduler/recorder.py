@@ -100,9 +100,7 @@ class EventRecorder:
     cluster: ClusterApi
     clock: Clock
     observer: SchedulerObserver
-    _waiting: queue.Queue[tuple[EventNote, float] | None] = field(
-        default_factory=lambda: queue.Queue(BACKLOG)
-    )
+    _waiting: queue.SimpleQueue[tuple[EventNote, float] | None] = field(default_factory=queue.SimpleQueue)
     _series: dict[tuple[str, ...], _Series] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _writers: list[threading.Thread] = field(default_factory=list)
@@ -123,18 +121,18 @@ class EventRecorder:
         """Write what waits, for at most ``seconds``."""
         end = self.clock.monotonic() + timeout
         self._stopping.set()
-        with suppress(queue.Full):
-            self._waiting.put(None, timeout=timeout)
+        self._waiting.put(None)
         for writer in self._writers:
             writer.join(max(0.0, end - self.clock.monotonic()))
 
     def record_event(self, note: EventNote) -> None:
         """Have an Event written, or drop it when too many wait."""
-        try:
-            self._waiting.put_nowait((note, self.clock.now()))
-        except queue.Full:
+        waiting = self._waiting.qsize()
+        if waiting >= BACKLOG:
             self.observer.dropped()
-        if self._waiting.qsize() > len(self._writers) * BACKLOG // WRITERS:
+            return
+        self._waiting.put((note, self.clock.now()))
+        if waiting >= len(self._writers) * BACKLOG // WRITERS:
             self._call_for_help()
 
     def _call_for_help(self) -> None:
@@ -152,7 +150,7 @@ class EventRecorder:
         with suppress(queue.Empty):
             while (waiting := self._waiting.get_nowait()) is not None:
                 self._write_in_time(*waiting)
-            self._waiting.put_nowait(None)
+            self._waiting.put(None)
 
     def _write_in_time(self, note: EventNote, at: float) -> None:
         """Write what happened ``at`` once no binding is under way, or it has waited for long enough."""

@@ -257,6 +257,8 @@ class SchedulingQueue:
             only: Which pods it concerns; None = all.
         """
         with self._lock:
+            if not self._in_flight and not self._places.unschedulable:
+                return
             interested = {plugin for rules in self._rules.values() for plugin in rules.interested(event)}
             if interested:
                 waiting = self._places.unschedulable.rejected_by(interested)
