@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
+import msgspec
 import numpy as np
 
 from mooring.framework import Bools, Int32s, Int64s, NodeView
@@ -65,8 +66,7 @@ class ResourceUse:
     wanted: Int64s
 
 
-@dataclass(frozen=True, slots=True)
-class ResourceRating:
+class ResourceRating(msgspec.Struct, frozen=True):
     """A ``NodeRating`` in one compiled pass where that can be, and otherwise with numpy.
 
     Attributes:
