@@ -55,9 +55,7 @@ def _values(name: str, shape: inspect.Type) -> st.SearchStrategy[Any]:
         case inspect.StructType():
             return objects(shape.cls)
         case inspect.DictType():
-            # A message gives its entries in any order, and of two faulty quantities the first is told.
-            quantities = isinstance(shape.value_type, inspect.UnionType)
-            return st.dictionaries(TEXTS, _values(name, shape.value_type), max_size=1 if quantities else 2)
+            return st.dictionaries(TEXTS, _values(name, shape.value_type), max_size=2)
         case inspect.VarTupleType():
             return st.lists(_values(name, shape.item_type), max_size=2).map(tuple)
         case inspect.IntType():

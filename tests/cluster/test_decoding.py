@@ -1,5 +1,6 @@
 import json
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -18,7 +19,20 @@ from mooring.cluster.decoding import (
 from mooring.cluster.decoding.errors import MAX_OBJECT_BYTES
 from mooring.cluster.kinds import KINDS, ClusterObject
 from mooring.framework.errors import InvalidArgumentError
-from mooring.framework.objects import Container, Node, Object, Pod, Service
+from mooring.framework.objects import (
+    Container,
+    Device,
+    DeviceCapacity,
+    Node,
+    NodeStatus,
+    Object,
+    ObjectMeta,
+    Pod,
+    PodSpec,
+    ResourceSlice,
+    ResourceSliceSpec,
+    Service,
+)
 from tests.cluster.messages import each_field, fields_of, fields_set, message_of, objects
 
 FIXTURES = Path(__file__).parents[1] / "testdata" / "protobuf"
@@ -126,6 +140,37 @@ def test_malformed_protobuf_is_rejected(data: bytes) -> None:
         decode_pod_protobuf(data)
 
 
+NAMED = ObjectMeta(name="x")
+SEVERAL: dict[str, Any] = dict.fromkeys(map("example.com/{}".format, "hbgcfde"), "x")
+"""Quantities none of which can be used."""
+DEVICE = Device(name="d", capacity={name: DeviceCapacity(value=amount) for name, amount in SEVERAL.items()})
+
+
+@pytest.mark.parametrize(
+    ("item", "path"),
+    [
+        pytest.param(
+            Node(metadata=NAMED, status=NodeStatus(allocatable=SEVERAL)),
+            "status.allocatable[example.com/b]",
+            id="node",
+        ),
+        pytest.param(
+            Pod(metadata=NAMED, spec=PodSpec(overhead=SEVERAL)), "spec.overhead[example.com/b]", id="pod"
+        ),
+        pytest.param(
+            ResourceSlice(metadata=NAMED, spec=ResourceSliceSpec(devices=(DEVICE,))),
+            "spec.devices[0].capacity[example.com/b].value",
+            id="values that are messages",
+        ),
+    ],
+)
+def test_of_several_faulty_entries_a_rejection_names_that_of_the_first_key(item: Object, path: str) -> None:
+    """A message gives the entries of a map in no order."""
+    with pytest.raises(InvalidArgumentError) as raised:
+        decode_protobuf(message_of(item).SerializeToString(), type(item).__name__)
+    assert [fault.path for fault in raised.value.violations] == [path]
+
+
 def test_null_counts_as_absent() -> None:
     nulls = {
         "apiVersion": None,
@@ -194,7 +239,8 @@ def test_both_encodings_give_the_same_object_or_the_same_rejection(
 
 def check_encodings(item: Object) -> None:
     kind = type(item).__name__
-    as_json = outcome(msgspec.json.encode(item), kind, json_encoded=True)
+    # Go writes the entries of a map in the order of their keys.
+    as_json = outcome(msgspec.json.encode(item, order="deterministic"), kind, json_encoded=True)
     message = message_of(item).SerializeToString(deterministic=True)
     if message:
         assert outcome(message, kind, json_encoded=False) == as_json
