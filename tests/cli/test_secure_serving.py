@@ -251,27 +251,35 @@ def test_a_decision_without_end_ends_liveness(fake: FakeApiServer, tmp_path: Pat
 ALL = "--authorization-always-allow-paths=/*"
 
 
-def test_pages_for_people_and_programs(fake: FakeApiServer, tmp_path: Path) -> None:
-    with endpoint(fake, tmp_path, ALL) as (port, _):
-        config = json.loads(probe(port, "configz")[1])["componentconfig"]
-        assert (config["kind"], config["profiles"][0]["schedulerName"]) == (
-            "KubeSchedulerConfiguration",
-            "mine",
-        )
-        assert f"\nsecure-port={port}\n" in probe(port, "flagz")[1]
-        status = probe(port, "statusz")[1]
-        assert status.startswith("\nmooring-scheduler statusz\n")
-        assert "\nPaths: /configz /flagz /healthz /livez /metrics /readyz\n" in status
-        for kind, path in (("Flagz", "flagz"), ("Statusz", "statusz")):
-            for media, read in (("json", json.loads), ("yaml", yaml.safe_load)):
-                accept = f"application/{media};v=v1beta1;g={CONFIG};as={kind}"
-                found = read(probe(port, path, Accept=accept)[1])
-                assert (found["kind"], found["apiVersion"]) == (kind, f"{CONFIG}/v1beta1")
-                assert found["metadata"] == {"name": "mooring-scheduler"}
-        assert found["startTime"]
-        assert found["uptimeSeconds"] >= 0
-        assert probe(port, "flagz", Accept="text/html, */*;q=0.1")[0] == 200
-        assert probe(port, "flagz", Accept="application/json")[0] == 406
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[int, Started]]:
+    """A scheduler for tests that only look at it, of which everybody may read everything."""
+    flags = ["--v=10", "--tls-min-version=VersionTLS13", "--grpc-listen=0.0.0.0:0", "--grpc-insecure-listen"]
+    with FakeApiServer() as fake, endpoint(fake, tmp_path_factory.mktemp("shared"), ALL, *flags) as running:
+        yield running
+
+
+def test_pages_for_people_and_programs(shared: tuple[int, Started]) -> None:
+    port, _ = shared
+    config = json.loads(probe(port, "configz")[1])["componentconfig"]
+    assert (config["kind"], config["profiles"][0]["schedulerName"]) == (
+        "KubeSchedulerConfiguration",
+        "mine",
+    )
+    assert f"\nsecure-port={port}\n" in probe(port, "flagz")[1]
+    status = probe(port, "statusz")[1]
+    assert status.startswith("\nmooring-scheduler statusz\n")
+    assert "\nPaths: /configz /flagz /healthz /livez /metrics /readyz\n" in status
+    for kind, path in (("Flagz", "flagz"), ("Statusz", "statusz")):
+        for media, read in (("json", json.loads), ("yaml", yaml.safe_load)):
+            accept = f"application/{media};v=v1beta1;g={CONFIG};as={kind}"
+            found = read(probe(port, path, Accept=accept)[1])
+            assert (found["kind"], found["apiVersion"]) == (kind, f"{CONFIG}/v1beta1")
+            assert found["metadata"] == {"name": "mooring-scheduler"}
+    assert found["startTime"]
+    assert found["uptimeSeconds"] >= 0
+    assert probe(port, "flagz", Accept="text/html, */*;q=0.1")[0] == 200
+    assert probe(port, "flagz", Accept="application/json")[0] == 406
 
 
 def test_metrics_are_shown_as_far_as_asked(fake: FakeApiServer, tmp_path: Path) -> None:
@@ -306,21 +314,19 @@ def test_metrics_have_the_names_that_boards_of_kube_scheduler_ask_for(
     assert "scheduler_reservations" not in text
 
 
-def test_the_grpc_listener_names_its_own_flags(fake: FakeApiServer, tmp_path: Path) -> None:
-    flags = ["--grpc-listen=0.0.0.0:0", "--grpc-insecure-listen"]
-    with endpoint(fake, tmp_path, ALL, *flags) as (_, started):
-        pass
+def test_the_grpc_listener_names_its_own_flags(shared: tuple[int, Started]) -> None:
+    _, started = shared
     assert "--grpc-insecure-listen: anyone who reaches" in started.log.read_text()
 
 
-def test_who_speaks_no_tls_leaves_no_traceback(fake: FakeApiServer, tmp_path: Path) -> None:
-    with endpoint(fake, tmp_path, "--v=10") as (port, started):
-        with socket.create_connection(("127.0.0.1", port), timeout=30) as plain:
-            plain.sendall(b"GET /metrics HTTP/1.1\r\n\r\n")
-            while plain.recv(1000):
-                pass
-        until(lambda: "was dropped: " in started.log.read_text(), "the line about it")
-        assert "Traceback" not in started.log.read_text()
+def test_who_speaks_no_tls_leaves_no_traceback(shared: tuple[int, Started]) -> None:
+    port, started = shared
+    with socket.create_connection(("127.0.0.1", port), timeout=30) as plain:
+        plain.sendall(b"GET /metrics HTTP/1.1\r\n\r\n")
+        while plain.recv(1000):
+            pass
+    until(lambda: "was dropped: " in started.log.read_text(), "the line about it")
+    assert "Traceback" not in started.log.read_text()
 
 
 def test_two_processes_share_a_port_when_asked(fake: FakeApiServer, tmp_path: Path) -> None:
@@ -338,13 +344,13 @@ def test_two_processes_share_a_port_when_asked(fake: FakeApiServer, tmp_path: Pa
         assert second.ready
 
 
-def test_tls_is_as_old_as_allowed(fake: FakeApiServer, tmp_path: Path) -> None:
-    with endpoint(fake, tmp_path, "--tls-min-version=VersionTLS13") as (port, _):
-        old = ssl.create_default_context()
-        old.check_hostname, old.verify_mode = False, ssl.CERT_NONE
-        old.maximum_version = ssl.TLSVersion.TLSv1_2
-        with (
-            socket.create_connection(("127.0.0.1", port), timeout=30) as plain,
-            pytest.raises(ssl.SSLError),
-        ):
-            old.wrap_socket(plain)
+def test_tls_is_as_old_as_allowed(shared: tuple[int, Started]) -> None:
+    port, _ = shared
+    old = ssl.create_default_context()
+    old.check_hostname, old.verify_mode = False, ssl.CERT_NONE
+    old.maximum_version = ssl.TLSVersion.TLSv1_2
+    with (
+        socket.create_connection(("127.0.0.1", port), timeout=30) as plain,
+        pytest.raises(ssl.SSLError),
+    ):
+        old.wrap_socket(plain)
