@@ -6,14 +6,14 @@ import json
 
 import pytest
 
-from tests.conformance.program import VERSIONS
+from tests.conformance.program import NEWEST, VERSIONS
 from tests.conformance.recordings import read_lines, recording
 from tests.conformance.sequences.replay import differences
 
 PARTS = 8
 """The recorded sequences are replayed in so many tests, for several processes to share."""
 
-COUNTS = {"1.36": 1000}
+COUNTS = {NEWEST: 1000}
 
 
 @pytest.mark.parametrize("version", [pytest.param(version, id=version) for version in VERSIONS])
