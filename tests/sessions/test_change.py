@@ -12,8 +12,10 @@ from mooring.app.sessions import LiveState
 from mooring.framework import Pod
 from mooring.framework.resources import pod_usage
 from mooring.runtime.cycle.plugin_calls import Unhurried
-from mooring.sessions.change.search import ALL_KINDS, ChangeSearch, NeededChanges
+from mooring.sessions.change.options import NeededChanges
+from mooring.sessions.change.search import ALL_KINDS, ChangeSearch
 from mooring.sessions.change.steps import Kind, LowerRequest, Move, Relabel, Step, Tolerate, lowered
+from mooring.sessions.change.trial import ChangeTrial
 from mooring.sessions.work_trees import Work
 from mooring.testing import make_node, make_pod
 
@@ -184,6 +186,7 @@ APART = {
     "podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [{"topologyKey": ZONE, **WEB}]}
 }
 EVEN = {"maxSkew": 1, "topologyKey": ZONE, "whenUnsatisfiable": "DoNotSchedule", **WEB}
+PINNED = {"nodeSelector": {"on": "no other node"}}
 SPREAD = [{**EVEN, "nodeAffinityPolicy": "Ignore"}]
 
 
@@ -214,6 +217,40 @@ def test_a_pod_of_another_node_moves_where_its_zone_matters(
         assert found.status.ok
     else:
         assert said(found) == expected
+
+
+@pytest.mark.parametrize(
+    ("there_already", "tried"),
+    [
+        pytest.param(1, ["far", "w0"], id="one is too many"),
+        pytest.param(6, ["far"], id="more than may move are too many"),
+    ],
+)
+def test_for_spreading_those_alone_move_that_may_be_enough(
+    monkeypatch: pytest.MonkeyPatch, there_already: int, tried: list[str]
+) -> None:
+    """``far`` would make room in a zone that takes the pod; ``o`` is no reason for what its zone says."""
+    moved = list[str]()
+    steps = ChangeTrial.steps
+
+    def noting(trial: ChangeTrial, *args: Any) -> Any:
+        moved.extend(record.name for record in args[3] if len(args[3]) == 1)
+        return steps(trial, *args)
+
+    monkeypatch.setattr(ChangeTrial, "steps", noting)
+    web = [
+        there(f"w{at}", "ab"[at % 2], labels={"app": "web"}, requests={"cpu": "1500m"}, spec=PINNED)
+        for at in range(there_already)
+    ]
+    others = [
+        there("o", "a", requests={"cpu": "100m"}),
+        there("far", "c", requests={"cpu": "2"}, spec=PINNED),
+    ]
+    nodes = [node(name, labels={ZONE: zone}) for name, zone in (("a", "1"), ("b", "1"), ("c", "2"))]
+    asked = pod(labels={"app": "web"}, requests={"cpu": "100m"}, spec={"topologySpreadConstraints": [EVEN]})
+    found = changes(asked, *nodes, *web, *others, kinds=frozenset({Kind.MOVE}))
+    assert (found.options, found.complete) == ([], True)
+    assert sorted(set(moved)) == tried
 
 
 def test_only_the_nodes_in_question_take_the_pod() -> None:

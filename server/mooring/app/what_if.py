@@ -20,7 +20,8 @@ from mooring.runtime.commit.asked_group import asked_group, known_group, pods_of
 from mooring.runtime.cycle.plugin_calls import Unhurried
 from mooring.sessions.capacity import MOST, Capacity, capacity_of
 from mooring.sessions.change.group_search import GROUP_KINDS, GroupChangeSearch
-from mooring.sessions.change.search import ALL_KINDS, ChangeSearch, NeededChanges
+from mooring.sessions.change.options import NeededChanges
+from mooring.sessions.change.search import ALL_KINDS, ChangeSearch
 from mooring.sessions.change.steps import Kind
 from mooring.sessions.node_groups import NodeGroup, NodeGroupOption, NodeGroups, pending
 from mooring.sessions.removal import NodeRemoval, Removal, adopted

@@ -12,7 +12,8 @@ from mooring.service.calls.slots import SlotProgress
 from mooring.service.wire.groups import decode_group
 from mooring.service.wire.objects import pod_reference, status_message, subject
 from mooring.sessions.change.group_search import GROUP_KINDS, GroupChangeSearch
-from mooring.sessions.change.search import ALL_KINDS, ChangeOption, ChangeSearch, NeededChanges
+from mooring.sessions.change.options import ChangeOption, NeededChanges
+from mooring.sessions.change.search import ALL_KINDS, ChangeSearch
 from mooring.sessions.change.steps import AddNode, Kind, LowerRequest, Move, Relabel, Step, Tolerate
 from mooring.sessions.removal import adopted
 from mooring.sessions.work_trees import Work

@@ -20,7 +20,8 @@ from mooring.app.options import EngineOptions
 from mooring.app.sessions import LiveState
 from mooring.cluster.manifests import objects_from, pod_from_manifest
 from mooring.runtime.cycle.plugin_calls import Unhurried
-from mooring.sessions.change.search import ChangeOption, ChangeSearch, Cost, NeededChanges
+from mooring.sessions.change.options import ChangeOption, Cost, NeededChanges
+from mooring.sessions.change.search import ChangeSearch
 from mooring.sessions.change.steps import AddNode, LowerRequest, Move, Relabel, Tolerate
 from mooring.sessions.removal import adopted
 from tests.conformance.changes.domain import (

@@ -96,6 +96,15 @@ class HardCounts(ConstraintCounts, FilterCounts):
             codes = np.where(codes == 0, constraint.verdicts(nodes), codes)
         return Verdicts(codes, _STATUSES)
 
+    def excess(self, nodes: NodeView) -> Int64s:
+        """int64[K]: how many pods that count have to leave a node's domain at least, for the pod to come."""
+        most = np.zeros(len(nodes), np.int64)
+        for constraint in timely(self.constraints):
+            by_domain = constraint.pods.counts - constraint.most()
+            by_domain[ABSENT] = 0
+            most = np.maximum(most, constraint.pods.topology.spread(by_domain, nodes))
+        return most
+
     def reject_in(self, totals: Int64s) -> None:
         for constraint in timely(self.constraints):
             pods = constraint.pods

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 
 from mooring.framework import Pod
 from mooring.framework.label_selector import LabelMatcher, compiled
@@ -13,19 +12,6 @@ from mooring.framework.pod_affinity import AffinityTerm, affinity_terms
 from mooring.framework.pod_table import PodKind, PodRecord
 
 Matches = Callable[[Pod], bool]
-
-
-@dataclass(slots=True)
-class _Concern:
-    """Pods that count in the domains of a topology key.
-
-    Attributes:
-        everywhere: How many there are in other domains counts as well.
-        records: The pods.
-    """
-
-    everywhere: bool = False
-    records: dict[str, PodRecord] = field(default_factory=dict)
 
 
 class PodsElsewhere:
@@ -48,37 +34,42 @@ class PodsElsewhere:
             for each in pod.spec.topology_spread_constraints
             if each.when_unsatisfiable == "DoNotSchedule"
         ]
-        self._concerns: dict[str, _Concern] = {}
-        known: dict[int, list[_Concern]] = {}
+        self._concerns: dict[str, dict[str, PodRecord]] = {}
+        known: dict[int, list[dict[str, PodRecord]]] = {}
         for record in records:
             key = id(record.kind)
             if key not in known:
                 known[key] = list(self._concerned(record.kind))
             for concern in known[key]:
-                concern.records[record.uid] = record
+                concern[record.uid] = record
 
-    def _concerned(self, kind: PodKind) -> Iterator[_Concern]:
-        """Yield where pods of a kind count."""
+    def spread_among(self, kind: PodKind) -> bool:
+        """Return whether the pod is spread among pods of a kind, or may be."""
+        return any(self._spread_over(kind))
+
+    def _spread_over(self, kind: PodKind) -> Iterator[str]:
+        """Yield the topology keys over whose domains the pod is spread with pods of a kind."""
+        other = kind.template.metadata
+        if other.namespace == self._pod.metadata.namespace:
+            yield from (key for key, selector in self._spread if selector.matches(other.labels))
+
+    def _concerned(self, kind: PodKind) -> Iterator[dict[str, PodRecord]]:
+        """Yield where pods of a kind count: fewer in other domains never help the pod."""
         other = kind.template
         terms = [term for term in self._apart if _means(term, other)]
         if kind.affinity_key is not None:
             terms += (term for term in affinity_terms(other).required_anti if _means(term, self._pod))
-        for key in {term.topology_key for term in terms} - {HOSTNAME}:
-            yield self._concerns.setdefault(key, _Concern())
-        if other.metadata.namespace == self._pod.metadata.namespace:
-            for key, selector in self._spread:
-                if selector.matches(other.metadata.labels):
-                    concern = self._concerns.setdefault(key, _Concern())
-                    concern.everywhere = True
-                    yield concern
+        keys = {term.topology_key for term in terms} - {HOSTNAME}
+        for key in dict.fromkeys((*sorted(keys), *self._spread_over(kind))):
+            yield self._concerns.setdefault(key, {})
 
     def counting_for(self, row: int) -> Iterator[PodRecord]:
         """Yield the pods of other nodes that may keep the pod off the node of a row, each once."""
         seen: set[str] = set()
         labels = self._labels(row)
         for key, concern in self._concerns.items():
-            for uid, record in concern.records.items() if key in labels else ():
-                near = concern.everywhere or self._labels(record.row).get(key) == labels[key]
+            for uid, record in concern.items() if key in labels else ():
+                near = self._labels(record.row).get(key) == labels[key]
                 if near and record.row != row and uid not in seen:
                     seen.add(uid)
                     yield record

@@ -23,7 +23,7 @@ from mooring.runtime.cycle.plugin_calls import Progress
 from mooring.runtime.profiles.profile import Profile, placing
 from mooring.sessions.change.group_room import Caps, GroupRoom, Guest, Taints
 from mooring.sessions.change.labels import Labels
-from mooring.sessions.change.search import ChangeOption, Cost, NeededChanges
+from mooring.sessions.change.options import ChangeOption, Cost, NeededChanges
 from mooring.sessions.change.steps import (
     AddNode,
     Kind,

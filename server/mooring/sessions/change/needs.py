@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from mooring.framework import Status
+from mooring.framework import NodeView, Status
 from mooring.framework.node_table import NodeTable
 from mooring.framework.objects import Taint
 from mooring.framework.resources import PODS
 from mooring.framework.taints import tolerated
+from mooring.plugins.pod_topology_spread.filtering import HardCounts
 from mooring.runtime.cycle.evaluation import Evaluation
 from mooring.sessions.change.labels import Labels, MissingLabels
 from mooring.sessions.change.steps import is_of_condition
@@ -35,6 +36,7 @@ class Needs:
         ways: The labels of which a node needs one set, at least one.
         room: What is left of the resources of which the pod requests more, by name; ``pods`` among them.
         others: Other plugins reject the nodes: nobody can tell what would help but by trying.
+        excess: How many of the pods among which the pod is spread have to leave the nodes' domains at least.
     """
 
     rows: list[int]
@@ -43,6 +45,7 @@ class Needs:
     ways: Sequence[Labels]
     room: Mapping[str, int]
     others: bool
+    excess: int = 0
 
 
 def by_taints(found: Evaluation, rows: Sequence[int]) -> dict[tuple[Taint, ...], list[int]]:
@@ -79,11 +82,12 @@ def needs_of(found: Evaluation, rows: Sequence[int], taints: tuple[Taint, ...]) 
         verdict = reading.verdict(row)
         ways = reading.ways(row, verdict)
         room = {name: reading.left(name, row) for name in verdict.lacking}
-        key = (id(verdict), id(ways), *room.values())
+        excess = 0 if verdict.labels else reading.excess(row)
+        key = (id(verdict), id(ways), excess, *room.values())
         if key in groups:
             groups[key].rows.append(row)
         elif ways:
-            groups[key] = Needs([row], False, taints, ways, room, verdict.others)
+            groups[key] = Needs([row], False, taints, ways, room, verdict.others, excess)
     return list(groups.values())
 
 
@@ -127,6 +131,8 @@ class _NodesRead:
         self._guests = _requested_by_guests(found)
         self._at = dict(zip(found.rows.tolist(), range(len(found.rows)), strict=True))
         self._verdicts: dict[tuple[int, ...], _Lack] = {}
+        counts = found.state.get(HardCounts, HardCounts)
+        self._excess = None if counts is None else counts.excess(NodeView(found.snapshot, found.rows))
 
     def verdict(self, row: int) -> _Lack:
         """Return what is said of a node; the same object where it is the same."""
@@ -150,6 +156,10 @@ class _NodesRead:
         """Return the labels of which a node needs one set; the same object where they are the same."""
         node = self._table.nodes[row]
         return self._missing.ways(node) if verdict.labels and node is not None else _NO_LABELS
+
+    def excess(self, row: int) -> int:
+        """Return how many of the pods among which the pod is spread have to leave a node's domain."""
+        return int(self._excess[self._at[row]]) if self._excess is not None else 0
 
     def offered(self, name: str, row: int) -> int:
         """Return what a node has of a resource."""

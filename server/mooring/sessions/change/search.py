@@ -10,13 +10,12 @@ import heapq
 import itertools
 from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import NamedTuple
 
 import numpy as np
 
-from mooring.framework import Pod, Status
+from mooring.framework import Pod
 from mooring.framework.pod_table import PodRecord
 from mooring.framework.resources import PODS
 from mooring.runtime.cycle.candidates import ALL_NODES, Candidates
@@ -25,6 +24,7 @@ from mooring.runtime.cycle.evaluation import Evaluation
 from mooring.runtime.cycle.plugin_calls import Progress
 from mooring.runtime.profiles.profile import Profile
 from mooring.sessions.change.needs import Needs, by_taints, needs_of, needs_of_new
+from mooring.sessions.change.options import ChangeOption, Cost, NeededChanges
 from mooring.sessions.change.steps import Kind, LowerRequest, Step, Tolerate, changed_pod
 from mooring.sessions.change.trial import ChangeTrial, ProfileOf
 from mooring.sessions.work_trees import Work
@@ -35,60 +35,12 @@ MOST_MOVES = 3
 MOST_TRIED = 64
 """Sets of changes that are tried at most for one option, and as many again of those that are doubtful;"""
 MOST_COMBINED = 10_000
-"""and sets of pods of one node that are looked at."""
+"""and sets of pods that are looked at."""
 
 MOST_TAINTED = 64
 """Different lists of taints that are looked at, those with the fewest first."""
 
 ALL_KINDS = frozenset(Kind)
-
-
-class Cost(NamedTuple):
-    """Orders sets of changes: by their number, then by how many there are of each kind, the most drastic kind
-    first, and then by the shares of requests that are given up, added.
-    """
-
-    changes: int
-    nodes: int = 0
-    moves: int = 0
-    requests: int = 0
-    labels: int = 0
-    share: float = 0.0
-
-
-@dataclass(frozen=True, slots=True)
-class ChangeOption:
-    """A set of changes with which the pod, or the group, fits.
-
-    Attributes:
-        steps: The changes: all of them are needed; none where the pod fits as it is.
-        node_name: The node that takes the pod then; "" for a group,
-        landings: whose pods, as they are then, each get a node.
-        cost: What they cost.
-    """
-
-    steps: tuple[Step, ...]
-    node_name: str
-    cost: Cost
-    landings: tuple[tuple[Pod, str], ...] = ()
-
-
-@dataclass(slots=True)
-class NeededChanges:
-    """What would make a pod fit.
-
-    Attributes:
-        status: What is said of the pod as it is.
-        message: The same as a sentence.
-        options: Sets of changes, the cheapest first. Each one after the first is the cheapest that does
-            without the most drastic kind of change of each one before.
-        complete: All was tried that could be cheaper; otherwise there was too much of it.
-    """
-
-    status: Status
-    message: str = ""
-    options: list[ChangeOption] = field(default_factory=list)
-    complete: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,12 +89,14 @@ class _Moving:
         count: How many pods leave.
         short: How many resources there is too little of even without the largest pods.
         at: As in ``_Plan``.
+        left: The plans that were not yet looked at, once there was a look at the first.
     """
 
     needs: Needs
     count: int
     short: int
     at: int = 0
+    left: Iterator[_Plan] | None = None
 
     @property
     def cost(self) -> Cost:
@@ -188,6 +142,8 @@ class ChangeSearch:
         self._requested = dict(work.tree.kind_of(pod, remember=False).usage.requests)
         self._places: dict[int, int] = {}
         self._numbers = itertools.count()
+        self._combined = 0
+        self._failed = set[Hashable]()
         self._complete = True
 
     def run(self, kinds: frozenset[Kind] = ALL_KINDS) -> NeededChanges:
@@ -234,9 +190,10 @@ class ChangeSearch:
             stuck = needs.others and not needs.ways[0]
             if PODS not in needs.room and not stuck:
                 first.append((plan.kinds, self._item(plan)))
-            if not needs.new and (needs.room or needs.others):
+            if not needs.new and (needs.room or needs.others) and needs.excess <= MOST_MOVES:
                 at_least = {Kind.MOVE, Kind.REQUEST} if self._short(needs.room, MOST_MOVES) else {Kind.MOVE}
-                moving = _Moving(needs, 1, self._short(needs.room, 1))
+                count = max(1, needs.excess)
+                moving = _Moving(needs, count, self._short(needs.room, count))
                 first.append((_Plan(needs).kinds | at_least, self._item(moving)))
         return first
 
@@ -259,59 +216,92 @@ class ChangeSearch:
         heap = [item for needed, item in first if needed <= kinds]
         heapq.heapify(heap)
         left = dict.fromkeys(itertools.product((False, True), repeat=2), MOST_TRIED)
-        combined, failed = 0, set[Hashable]()
+        self._combined = 0
         while heap:
             self._progress.check()
             _, doubtful, _, _, plan = heapq.heappop(heap)
-            for more in self._next(plan):
-                heapq.heappush(heap, self._item(more))
             sort = plan.needs.new, doubtful
-            if not left[sort]:
+            if not left[sort] or (isinstance(plan, _Moving) and self._combined >= MOST_COMBINED):
                 self._complete = False
                 continue
+            for more in self._next(plan, kinds):
+                heapq.heappush(heap, self._item(more))
             if isinstance(plan, _Moving):
-                for more in self._moving(plan, kinds) if combined < MOST_COMBINED else ():
-                    combined += 1
-                    heapq.heappush(heap, self._item(more))
                 continue
-            row = plan.needs.rows[plan.at]
-            alike = (self._trial.kind_of_new(row), plan.way) if plan.needs.new else None
-            if alike in failed:
+            alike = self._alike_new(plan) if plan.needs.new else None
+            if alike in self._failed:
                 continue
             left[sort] -= 1
-            way = plan.needs.ways[plan.way]
-            if (done := self._trial.steps(plan.needs, row, way, plan.moved, plan.requests)) is not None:
+            if (done := self._tried(plan)) is not None:
                 return ChangeOption(*done, plan.cost)
-            failed |= {alike} - {None}
-        self._complete &= combined < MOST_COMBINED
+            self._failed |= {alike} - {None}
+        self._complete &= self._combined < MOST_COMBINED
         return None
 
-    def _next(self, plan: _Plan | _Moving) -> Iterator[_Plan | _Moving]:
+    def _alike_new(self, plan: _Plan) -> Hashable:
+        """Return what is the same for plans with new nodes that are alike."""
+        return self._trial.kind_of_new(plan.needs.rows[plan.at]), plan.way
+
+    def _tried(self, plan: _Plan) -> tuple[tuple[Step, ...], str] | None:
+        """Return what ``ChangeTrial.steps`` does; what failed for an option before is not tried again."""
+        uids = (record.uid for record in plan.moved)
+        which = (id(plan.needs), plan.at, plan.way, *uids)
+        if which in self._failed:
+            return None
+        needs, way = plan.needs, plan.needs.ways[plan.way]
+        done = self._trial.steps(needs, needs.rows[plan.at], way, plan.moved, plan.requests)
+        if done is None:
+            self._failed.add(which)
+        return done
+
+    def _next(self, plan: _Plan | _Moving, kinds: frozenset[Kind]) -> Iterator[_Plan | _Moving]:
         """Yield what comes after a plan where that doesn't do: another set of labels, or another node."""
         another = plan.at + 1 < len(plan.needs.rows)
         if isinstance(plan, _Moving):
-            if another and plan.count == 1:
-                yield replace(plan, at=plan.at + 1)
+            yield from self._after(plan, kinds)
             return
         if another and not plan.way and not plan.moved:
             yield replace(plan, at=plan.at + 1)
         if plan.way + 1 < len(plan.needs.ways):
             yield replace(plan, way=plan.way + 1)
 
-    def _moving(self, moving: _Moving, kinds: frozenset[Kind]) -> Iterator[_Plan | _Moving]:
-        """Yield the plans in which ``moving.count`` pods leave the node, and the search for one more."""
+    def _after(self, moving: _Moving, kinds: frozenset[Kind]) -> Iterator[_Plan | _Moving]:
+        """Yield the first of the plans in which ``moving.count`` pods leave the node, and the search for the
+        others, for those of another node, and for one pod more.
+        """
         needs, count = moving.needs, moving.count
-        if not moving.short or Kind.REQUEST in kinds:
-            alike = self._alike(needs, needs.rows[moving.at])
-            for chosen in itertools.combinations_with_replacement(range(len(alike)), count):
-                numbers = Counter(chosen)
-                moved = tuple(record for kind, number in numbers.items() for record in alike[kind][:number])
-                room = _freed(needs.room, moved, needs.rows[moving.at])
-                plan = _Plan(needs, moving.at, 0, moved, self._less(room))
-                if len(moved) == count and room.get(PODS, 1) > 0 and plan.kinds <= kinds:
-                    yield plan
-        if count < MOST_MOVES:
-            yield replace(moving, count=count + 1, short=self._short(needs.room, count + 1))
+        if moving.left is None:
+            if moving.at + 1 < len(needs.rows) and count == max(1, needs.excess):
+                yield replace(moving, at=moving.at + 1)
+            if count < MOST_MOVES:
+                yield replace(moving, count=count + 1, short=self._short(needs.room, count + 1))
+            if moving.short and Kind.REQUEST not in kinds:
+                return
+            moving = replace(moving, left=self._moving(moving, kinds))
+        if moving.left is not None and (plan := next(moving.left, None)) is not None:
+            yield plan
+            yield moving
+
+    def _moving(self, moving: _Moving, kinds: frozenset[Kind]) -> Iterator[_Plan]:
+        """Yield the plans in which ``moving.count`` pods leave the node."""
+        needs, count = moving.needs, moving.count
+        row = needs.rows[moving.at]
+        alike = self._alike(needs, row)
+        counting = [not needs.excess or self._trial.spread_among(records[0]) for records in alike]
+        for chosen in itertools.combinations_with_replacement(range(len(alike)), count):
+            if self._combined >= MOST_COMBINED:
+                return
+            self._combined += 1
+            if sum(counting[kind] for kind in chosen) < needs.excess:
+                continue
+            numbers = Counter(chosen)
+            moved = tuple(record for kind, number in numbers.items() for record in alike[kind][:number])
+            if len(moved) < count:
+                continue
+            room = _freed(needs.room, moved, row)
+            plan = _Plan(needs, moving.at, 0, moved, self._less(room))
+            if room.get(PODS, 1) > 0 and plan.kinds <= kinds:
+                yield plan
 
     def _alike(self, needs: Needs, row: int) -> list[list[PodRecord]]:
         """Return the pods that may go and may help a node so; those together of which any will do."""

@@ -88,6 +88,10 @@ class ChangeTrial:
             kinds.setdefault((record.node_name, id(record.kind)), []).append(record)
         return [records for records in kinds.values() if self._may_go(records[0].pod)]
 
+    def spread_among(self, record: PodRecord) -> bool:
+        """Return whether the pod is spread among pods like this one, or may be."""
+        return self._elsewhere.spread_among(record.kind)
+
     @cached_property
     def _elsewhere(self) -> PodsElsewhere:
         tables = self._work.tree.snapshot
