@@ -19,6 +19,7 @@ from mooring.app.engine import Core, build_core, configuration_of, registry_of
 from mooring.app.options import EngineOptions
 from mooring.app.sessions import LiveState
 from mooring.cluster.manifests import objects_from, pod_from_manifest
+from mooring.framework.errors import PluginFailureError
 from mooring.runtime.cycle.plugin_calls import Unhurried
 from mooring.sessions.change.options import ChangeOption, Cost, NeededChanges
 from mooring.sessions.change.search import ChangeSearch
@@ -192,12 +193,17 @@ def plan_of(scenario: Manifest, option: ChangeOption) -> tuple[Plan, dict[str, s
 
 def judged(scenario: Manifest, oracle: Oracle, tally: Counter[str]) -> str:
     """What is wrong with the answer about a scenario; "" = nothing."""
-    found, requested = answer_of(scenario)
-    judge = Judge(oracle, scenario, requested)
     first = oracle.ask(scenario)
     if "error" in first:
         tally["rejected by the API server's rules"] += 1
         return ""
+    try:
+        found, requested = answer_of(scenario)
+    except PluginFailureError as error:
+        tally["a plugin fails"] += 1
+        failed = first["document"]["status"]["code"] == "Error"
+        return "" if failed else f"kube-scheduler doesn't fail: {error}"
+    judge = Judge(oracle, scenario, requested)
     if judge.feasible(scenario):
         tally["schedulable"] += 1
         return "" if found.status.ok else "kube-scheduler takes the pod as it is"
