@@ -10,8 +10,10 @@ from mooring.app.engine import build_core, configuration_of, registry_of
 from mooring.app.options import EngineOptions
 from mooring.app.sessions import LiveState
 from mooring.framework import Pod
+from mooring.framework.objects.node import HOSTNAME
 from mooring.framework.resources import pod_usage
 from mooring.runtime.cycle.plugin_calls import Unhurried
+from mooring.sessions.change.labels import MissingLabels
 from mooring.sessions.change.options import NeededChanges
 from mooring.sessions.change.search import ALL_KINDS, ChangeSearch
 from mooring.sessions.change.steps import Kind, LowerRequest, Move, Relabel, Step, Tolerate, lowered
@@ -84,8 +86,16 @@ def asking(name: str, cpu: str) -> dict[str, Any]:
 
 
 def requiring(*expressions: dict[str, Any]) -> dict[str, Any]:
-    terms = {"nodeSelectorTerms": [{"matchExpressions": list(expressions)}]}
-    return {"affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}}}
+    return requiring_one_of({"matchExpressions": list(expressions)})
+
+
+def requiring_one_of(*terms: dict[str, Any]) -> dict[str, Any]:
+    required = {"nodeSelectorTerms": list(terms)}
+    return {"affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": required}}}
+
+
+def on(operator: str, *values: str, key: str = HOSTNAME) -> dict[str, Any]:
+    return {"key": key, "operator": operator, "values": list(values)}
 
 
 @pytest.mark.parametrize(
@@ -113,6 +123,43 @@ def requiring(*expressions: dict[str, Any]) -> dict[str, Any]:
             [node("a", labels={"old": "1", "zone": "x"})],
             ["age=2; old=None on a"],
             id="required labels, those alone that are not so",
+        ),
+        pytest.param(
+            pod(spec=requiring(on("Lt", "1", key="age"))), [node("a")], ["age=0 on a"], id="the least number"
+        ),
+        pytest.param(
+            pod(spec=requiring(on("Lt", "0", key="age"))), [node("a")], [], id="no label has a lesser value"
+        ),
+        pytest.param(
+            pod(spec={"nodeSelector": {"age": "-1"}}), [node("a")], [], id="no label has the selected value"
+        ),
+        pytest.param(
+            pod(spec=requiring(on("NotIn", "a"), on("Lt", "1", key="age"))),
+            [node("a")],
+            ["age=0; like a on a-1"],
+            id="a new node has a hostname of its own",
+        ),
+        pytest.param(
+            pod(
+                spec=requiring_one_of(
+                    {"matchFields": [on("NotIn", "a", key="metadata.name")]},
+                    {"matchExpressions": [on("In", "a"), on("Exists", key="age")]},
+                )
+            ),
+            [node("a")],
+            ["age=true on a", "like a on a-1"],
+            id="a new node has a name of its own",
+        ),
+        pytest.param(
+            pod(
+                requests={"cpu": "1"},
+                spec=requiring_one_of(
+                    {"matchExpressions": [on("In", "a")]}, {"matchExpressions": [on("Exists", key="age")]}
+                ),
+            ),
+            [node("a"), there("x", "a", requests={"cpu": "1500m"})],
+            ["cpu 500 on a", "age=true; like a on a-1"],
+            id="a new node lacks what the name made up for",
         ),
         pytest.param(
             pod(requests={"cpu": "3"}),
@@ -152,6 +199,27 @@ def test_options(asked: Pod, objects: list[Any], expected: list[str]) -> None:
     found = changes(asked, *objects)
     assert said(found) == expected
     assert found.complete
+
+
+@pytest.mark.parametrize(
+    "requirement",
+    [
+        pytest.param(requiring(on("In", "a", "5")), id="In"),
+        pytest.param(requiring(on("NotIn", "a")), id="NotIn"),
+        pytest.param(requiring(on("Gt", "4")), id="Gt"),
+        pytest.param(requiring(on("Lt", "6")), id="Lt"),
+        pytest.param(
+            requiring_one_of({"matchFields": [on("In", "b", key="metadata.name")]}),
+            id="the field of the name",
+        ),
+        pytest.param({"nodeSelector": {HOSTNAME: "a"}}, id="selected"),
+    ],
+)
+def test_what_one_node_lacks_is_not_said_of_others(requirement: dict[str, Any]) -> None:
+    asked = pod(spec=requirement)
+    nodes = [node(name) for name in ("x", "a", "5", "y", "7", "b")]
+    together = MissingLabels(asked)
+    assert [together.ways(each) for each in nodes] == [MissingLabels(asked).ways(each) for each in nodes]
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from mooring.app.sessions import LiveState
 from mooring.framework import Node, Pod, PodGroupInfo
 from mooring.framework.errors import UnimplementedError
 from mooring.framework.objects import PodGroup
+from mooring.framework.objects.node import HOSTNAME
 from mooring.runtime.cycle.plugin_calls import Unhurried
 from mooring.sessions.change import group_search
 from mooring.sessions.change.group_search import GROUP_KINDS, GroupChangeSearch
@@ -22,6 +23,8 @@ from mooring.testing import make_node, make_pod
 from tests.runtime.test_group_cycle import GATES, group
 
 TAINT = {"key": "team", "value": "db", "effect": "NoSchedule"}
+NOT_ON_A = {"key": HOSTNAME, "operator": "NotIn", "values": ["a"]}
+WITH_DISK = {"key": "disk", "operator": "Exists"}
 
 
 def gang(count: int, cpu: str = "1", **spec: Any) -> list[Pod]:
@@ -30,6 +33,11 @@ def gang(count: int, cpu: str = "1", **spec: Any) -> list[Pod]:
         make_pod(f"p{at}", metadata={"uid": f"p{at}"}, requests={"cpu": cpu}, spec=spec)
         for at in range(count)
     ]
+
+
+def requiring(*expressions: dict[str, Any]) -> dict[str, Any]:
+    terms = {"nodeSelectorTerms": [{"matchExpressions": list(expressions)}]}
+    return {"affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}}}
 
 
 def node(name: str, cpu: str = "2", **fields: Any) -> Node:
@@ -104,6 +112,13 @@ def _word(step: Step) -> str:
             [node("a", "1"), node("b", "1"), node("c", "1", labels={"disk": "ssd"})],
             ["a disk=ssd", "cpu 500", "c-1 like c"],
             id="as few nodes as are enough get a label",
+        ),
+        pytest.param(
+            group(2),
+            gang(2, **requiring(NOT_ON_A, WITH_DISK)),
+            [node("a")],
+            ["a-1 disk=true; a-1 like a"],
+            id="a new node has a name of its own",
         ),
         pytest.param(
             group(3, "zone"),

@@ -6,6 +6,7 @@ fewer pods in, never more: where there is too little by this, nothing has to be 
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -23,7 +24,7 @@ from mooring.runtime.cycle.group_cycle import PLACEMENTS_GATE, topology_keys
 from mooring.runtime.profiles.profile import Profile
 from mooring.sessions.change.labels import Labels, MissingLabels
 from mooring.sessions.change.needs import taints_of
-from mooring.sessions.change.steps import is_of_condition
+from mooring.sessions.change.steps import is_of_condition, one_more
 
 Amounts = Mapping[str, int]
 """By resource: CPU in thousandths, the rest in units."""
@@ -78,7 +79,7 @@ class GroupRoom:
         self._tolerations = list({guest.pod.spec.tolerations: None for guest in guests})
         self._selecting = [MissingLabels(pod) for pod in _by_selector(guests)]
         self.rows = [table.index[name] for name in sorted(table.index)]
-        self.ready: Bools = np.array([self._is_ready(node) for node in self.nodes], np.bool_)
+        self.ready: Bools = np.array([self.is_ready(node) for node in self.nodes], np.bool_)
         self._keeping = [self._unborne(taints_of(table, row, self._enabled)) for row in self.rows]
         self._keeping_new = [
             self._unborne(
@@ -99,6 +100,10 @@ class GroupRoom:
             node = self._table.nodes[row]
             assert node is not None  # noqa: S101 - the tree is one thread's
             yield node
+
+    def is_ready(self, node: Node) -> bool:
+        """Return whether the node has the labels that some of the pods ask for."""
+        return "NodeAffinity" not in self._enabled or any({} in each.ways(node) for each in self._selecting)
 
     def ways(self, node: Node) -> list[Labels]:
         """Return the sets of labels of which one more makes the node one that more of the pods ask for."""
@@ -137,9 +142,6 @@ class GroupRoom:
                 fitting = np.minimum(fitting, np.maximum(room[self._table.resource_index[name]], 0) // least)
         return fitting
 
-    def _is_ready(self, node: Node) -> bool:
-        return "NodeAffinity" not in self._enabled or any({} in each.ways(node) for each in self._selecting)
-
     def _unborne(self, taints: Sequence[Taint]) -> frozenset[Taints]:
         """Return for each way in which pods tolerate which of these they don't."""
         return frozenset(
@@ -153,7 +155,9 @@ class GroupRoom:
         keys = topology_keys(group) if profile.gates.enabled(PLACEMENTS_GATE) else []
         if not keys or [each.name for each in profile.placement_generate] != [_GENERATOR]:
             return alone
-        if keys[0] == HOSTNAME or any(keys[0] in way for node in self.nodes for way in self.ways(node)):
+        new = (one_more(node, self._table.index) for node in self.nodes)
+        nodes = itertools.chain(self.nodes, new)
+        if keys[0] == HOSTNAME or any(keys[0] in way for node in nodes for way in self.ways(node)):
             return alone
         numbers: dict[str | None, int] = {None: -1}
         values = (node.metadata.labels.get(keys[0]) for node in self.nodes)

@@ -166,9 +166,16 @@ class GroupChangeSearch:
         patterns: dict[Hashable, int] = {}
         for at, node in enumerate(self._nodes):
             patterns.setdefault(kind_of_new(node), at)
-        self._patterns = list(patterns.values())
+        self._patterns = {at: list(self._new_ways(at)) for at in patterns.values()}
         self._taints = self._taint_sets()
         self._caps: dict[tuple[Taints, tuple[str, ...]], Caps] = {}
+
+    def _new_ways(self, at: int) -> Iterator[_Way]:
+        """Yield the labels of which a new node like this one needs one set: its name is another one."""
+        node = one_more(self._nodes[at], self._work.tree.snapshot.nodes.index)
+        if self._room.is_ready(node):
+            yield ()
+        yield from map(_items, self._room.ways(node))
 
     def _taint_sets(self) -> dict[int, list[Taints]]:
         """Return by their number the taints that may be worth tolerating: all of some nodes."""
@@ -205,10 +212,11 @@ class GroupChangeSearch:
 
     def _all_counts(self, kinds: frozenset[Kind]) -> Iterator[_ChangeCounts]:
         """Yield how many changes there may be of each of these kinds, the cheapest first."""
+        labelled = any(self._ways) or any(any(ways) for ways in self._patterns.values())
         most = {
             Kind.NODE: self._needed,
             Kind.REQUEST: len(self._requested),
-            Kind.LABEL: MOST_CHANGES if any(self._ways) else 0,
+            Kind.LABEL: MOST_CHANGES if labelled else 0,
             Kind.TOLERATION: max(size for size, some in self._taints.items() if some),
         }
         nodes, requests, labels, tolerations = (most[kind] * (kind in kinds) for kind in most)
@@ -242,12 +250,12 @@ class GroupChangeSearch:
         """Yield plans with that many nodes more, and how many labels are left for nodes that are there."""
         new, room = counts.nodes, self._room
         base = room.by_domain(np.where(room.ready, caps.there, 0))
-        for at in self._patterns:
+        for at, ways in self._patterns.items():
             domain, more = room.domains[at], new * int(caps.new[at])
             if not more or (not counts.labels and max(base.max(), base[domain] + more) < self._needed):
                 continue
-            for way in ((), *map(_items, self._ways[at])):
-                if len(way) * new <= counts.labels and (way or room.ready[at]):
+            for way in ways:
+                if len(way) * new <= counts.labels:
                     yield replace(plan, new=new, like=at, way=way), counts.labels - len(way) * new
 
     def _labelled(self, plan: _GroupPlan, count: int, caps: Caps) -> Iterator[_Labelled]:

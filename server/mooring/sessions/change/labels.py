@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 
 from mooring.framework import Node, Pod
+from mooring.framework.names import is_label_value
 from mooring.framework.node_selector import is_empty, selector_match
 from mooring.framework.objects import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
 from mooring.framework.objects.node import HOSTNAME
@@ -15,7 +16,10 @@ from mooring.sessions.change.steps import Relabel, changed_node
 MOST_WAYS = 16
 """Ways that are looked at for each node."""
 
-_INTEGER = re.compile(r"-?[0-9]{1,19}")
+_INTEGER = re.compile(r"[0-9]{1,19}")
+
+_UNNAMED = "*"
+"""Stands for any value that the pod doesn't name; no label has it."""
 
 Labels = Mapping[str, str | None]
 """Labels by key; None = the node doesn't have it."""
@@ -26,6 +30,9 @@ class MissingLabels:
 
     Args:
         pod: The pod.
+
+    Attributes:
+        names_matter: The pod may require something of a node's name, or of the label that is its name.
     """
 
     def __init__(self, pod: Pod) -> None:
@@ -34,8 +41,13 @@ class MissingLabels:
         self._selector = pod.spec.node_selector
         self._terms = None if required is None else required.node_selector_terms
         terms = self._terms or ()
-        self._keys = {*self._selector, *(each.key for term in terms for each in term.match_expressions)}
-        self._names_matter = any(term.match_fields for term in terms)
+        expressions = [each for term in terms for each in term.match_expressions]
+        fields = [each for term in terms for each in term.match_fields]
+        self._keys = {*self._selector, *(each.key for each in expressions)}
+        self._compared = {each.key for each in expressions if each.operator in ("Gt", "Lt")}
+        named = (each.values for each in (*expressions, *fields))
+        self._named = {*self._selector.values(), *itertools.chain.from_iterable(named)}
+        self.names_matter = HOSTNAME in self._keys or bool(fields)
         self._known: dict[object, list[Labels]] = {}
 
     def ways(self, node: Node) -> list[Labels]:
@@ -45,13 +57,17 @@ class MissingLabels:
         """
         labels = node.metadata.labels
         key = (
-            *(labels.get(key) for key in self._keys),
-            node.metadata.name if self._names_matter else "",
+            *(self._seen(labels.get(key), compared=key in self._compared) for key in self._keys),
+            self._seen(node.metadata.name),
         )
         if key not in self._known:
             ways = {tuple(sorted(way.items())): way for way in itertools.islice(self._ways(node), MOST_WAYS)}
             self._known[key] = sorted(ways.values(), key=len)
         return self._known[key]
+
+    def _seen(self, value: str | None, *, compared: bool = False) -> str | None:
+        """Return the same for values with which the same holds, as they are of most nodes' names."""
+        return value if value is None or compared or value in self._named else _UNNAMED
 
     def _ways(self, node: Node) -> Iterator[Labels]:
         for term in (NodeSelectorTerm(),) if self._terms is None else self._terms:
@@ -69,7 +85,8 @@ class MissingLabels:
         """Return the values of a label with which all holds that the pod requires of it."""
         about = tuple(each for each in term.match_expressions if each.key == key)
         offered = [self._selector[key]] if key in self._selector else _values_of(about)
-        return [value for value in offered if not about or _holds(about, _with_label(node, key, value))]
+        possible = (value for value in offered if value is None or is_label_value(value))
+        return [value for value in possible if not about or _holds(about, _with_label(node, key, value))]
 
 
 def _may_match(term: NodeSelectorTerm, node: Node) -> bool:

@@ -13,7 +13,7 @@ from mooring.framework.taints import tolerated
 from mooring.plugins.pod_topology_spread.filtering import HardCounts
 from mooring.runtime.cycle.evaluation import Evaluation
 from mooring.sessions.change.labels import Labels, MissingLabels
-from mooring.sessions.change.steps import is_of_condition
+from mooring.sessions.change.steps import is_of_condition, one_more
 
 _CORDON = Taint("node.kubernetes.io/unschedulable", "", "NoSchedule")
 """The taint by which a pod tolerates that a node is cordoned."""
@@ -51,7 +51,7 @@ class Needs:
 def by_taints(found: Evaluation, rows: Sequence[int]) -> dict[tuple[Taint, ...], list[int]]:
     """Return ``rows`` by the taints that keep the pod of ``found`` away, the fewest first."""
     nodes, tolerations = found.snapshot.nodes, found.pod.spec.tolerations
-    enabled = {each.name for each in found.profile.filter} - found.skipped
+    enabled = _enabled(found)
     comparing = found.profile.gates.enabled("TaintTolerationComparisonOperators")
     lists: dict[tuple[int, bool], tuple[Taint, ...]] = {}
     grouped: dict[tuple[Taint, ...], list[int]] = {}
@@ -64,6 +64,10 @@ def by_taints(found: Evaluation, rows: Sequence[int]) -> dict[tuple[Taint, ...],
             )
         grouped.setdefault(lists[key], []).append(row)
     return dict(sorted(grouped.items(), key=lambda item: len(item[0])))
+
+
+def _enabled(found: Evaluation) -> set[str]:
+    return {each.name for each in found.profile.filter} - found.skipped
 
 
 def taints_of(nodes: NodeTable, row: int, enabled: Collection[str]) -> tuple[Taint, ...]:
@@ -98,7 +102,7 @@ def needs_of_new(found: Evaluation, rows: Sequence[int], taints: tuple[Taint, ..
     groups: dict[object, Needs] = {}
     for row in rows:
         verdict = reading.verdict(row)
-        ways = reading.ways(row, verdict)
+        ways = reading.ways_of_new(row, verdict)
         offered = ((name, reading.offered(name, row)) for name in verdict.lacking)
         room = {name: left for name, left in offered if left < reading.requests.get(name, 1)}
         key = (id(ways), *room.items())
@@ -128,6 +132,7 @@ class _NodesRead:
         self._found = found
         self._table = found.snapshot.nodes
         self._missing = MissingLabels(found.pod)
+        self._names_matter = self._missing.names_matter and _LABELS in _enabled(found)
         self._guests = _requested_by_guests(found)
         self._at = dict(zip(found.rows.tolist(), range(len(found.rows)), strict=True))
         self._verdicts: dict[tuple[int, ...], _Lack] = {}
@@ -156,6 +161,13 @@ class _NodesRead:
         """Return the labels of which a node needs one set; the same object where they are the same."""
         node = self._table.nodes[row]
         return self._missing.ways(node) if verdict.labels and node is not None else _NO_LABELS
+
+    def ways_of_new(self, row: int, verdict: _Lack) -> Sequence[Labels]:
+        """As ``ways``, of a new node like it: its name is another one, and may have other needs."""
+        node = self._table.nodes[row]
+        if node is None or not self._names_matter:
+            return self.ways(row, verdict)
+        return self._missing.ways(one_more(node, self._table.index))
 
     def excess(self, row: int) -> int:
         """Return how many of the pods among which the pod is spread have to leave a node's domain."""
