@@ -25,6 +25,11 @@ COMMANDS = {
 }
 """What takes the scheduler's place; each is given a configuration and the gates that the case has set."""
 
+_NOT_FOLLOWED = {
+    MOORING: "\n".join(f"{name}: {gate.lacking}" for name, gate in FEATURE_GATES.items() if gate.lacking)
+}
+"""The gates for which a case is not applicable, each with the reason, by line."""
+
 NOT_APPLICABLE = "not applicable"
 _STARTED = "scheduler process: started"
 _REJECTED = "scheduler process: it ended"
@@ -95,6 +100,7 @@ def _attempt(package: str, scheduler: str, test: str, directory: Path) -> dict[s
     extra = {
         "PATH": f"{BIN}:{environment()['PATH']}",
         "SCHEDULER_COMMAND": shlex.join(COMMANDS[scheduler]),
+        "SCHEDULER_LACKS": _NOT_FOLLOWED.get(scheduler, ""),
         "SCHEDULER_LOG": str(directory / f"{name}-{scheduler}.log"),
     }
     played = "go", "tool", "test2json", "-t", str(binary(package)), "-test.v=test2json", "-test.timeout=1h"
@@ -142,8 +148,6 @@ def _outcome(name: str, cases: dict[str, _Case]) -> Outcome:
         return Outcome(NOT_APPLICABLE, case.seconds, said.split(_REFUSED, 1)[1].splitlines()[0])
     if case.result == "skipped":
         return Outcome("skipped", case.seconds, "by the case itself")
-    if _REJECTED in said + around and (gate := _not_followed(said + around)):
-        return Outcome(NOT_APPLICABLE, case.seconds, gate)
     if why := _not_started(said):
         return Outcome(NOT_STARTED, case.seconds, why[:MAX_MESSAGE])
     if fatal := _FATAL.search(said):
@@ -161,14 +165,6 @@ def _not_started(output: str) -> str:
     if fatal is not None:
         return f"the tests' process ended: {fatal['why']}"
     return "" if unhealthy is None else unhealthy[0]
-
-
-def _not_followed(output: str) -> str:
-    """Return which gate that is not followed a case has turned on, with the reason; "" = none."""
-    for name, gate in FEATURE_GATES.items():
-        if gate.lacking and f'"{name}":true' in output:
-            return f"the gate {name}: {gate.lacking}"
-    return ""
 
 
 def _why(output: str) -> str:

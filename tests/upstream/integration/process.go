@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"sort"
 	"strings"
 	"sync"
@@ -33,6 +34,9 @@ import (
 // schedulerCommand is the program that takes the scheduler's place, and its first arguments; none = the
 // scheduler runs in this process, as the suite has it.
 var schedulerCommand = strings.Fields(os.Getenv("SCHEDULER_COMMAND"))
+
+// notFollowed are gates that the program doesn't follow, each with the reason, by line.
+var notFollowed = strings.Split(os.Getenv("SCHEDULER_LACKS"), "\n")
 
 // followed is the release of the suite, and of the program.
 var followed = utilversion.MustParse(baseversion.DefaultKubeBinaryVersion)
@@ -87,6 +91,12 @@ func notForAProcess(options *schedulerOptions) error {
 		return errors.New("NOT APPLICABLE: an emulated release, in which gates can be set that the followed one locks")
 	case options.frameworkCapturer != nil || options.nodeInfoSnapshot != nil:
 		return errors.New("NOT APPLICABLE: a Go structure shared with the case")
+	}
+	changed := changedGates()
+	for _, gate := range notFollowed {
+		if name, _, _ := strings.Cut(gate, ":"); slices.Contains(changed, name+"=true") {
+			return errors.New("NOT APPLICABLE: the gate " + gate)
+		}
 	}
 	return nil
 }
