@@ -88,7 +88,7 @@ def deciding(scheduling: SchedulingServiceStub, rate: float, found: Reloaded) ->
 
 
 def reload(folder: Path, changes: int, rate: float = 0.0, pause: float = 0.0) -> Reloaded:
-    """Change the file so often, each time to a bad one first, and wait until each is in force or rejected."""
+    """Change the file so often, each time to a bad one first, and wait until each decides or is rejected."""
     file, found = folder / "c.yaml", Reloaded()
     found.known.append(weights(file, 1))
     with (
@@ -103,6 +103,9 @@ def reload(folder: Path, changes: int, rate: float = 0.0, pause: float = 0.0) ->
         def in_force() -> str:
             return plugins.ListProfiles(ListProfilesRequest()).configuration_hash
 
+        def by(configuration: str) -> bool:
+            return any(seen[-1:] == [configuration] for seen in found.seen)
+
         with deciding(SchedulingServiceStub(channel), rate, found):
             for change in range(changes):
                 file.write_text(BAD[change % len(BAD)])
@@ -113,6 +116,7 @@ def reload(folder: Path, changes: int, rate: float = 0.0, pause: float = 0.0) ->
                 found.known.append(new)
                 (folder / "new").replace(file)
                 until(lambda new=new: in_force() == new, "the new configuration")  # type: ignore[misc]
+                until(lambda new=new: by(new), "a decision by it")  # type: ignore[misc]
                 time.sleep(pause)
     return found
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from mooring.cluster.api.connection import ApiRequest
 from mooring.cluster.binding import KubernetesBinder
