@@ -143,7 +143,9 @@ def _has_subtests(name: str, cases: dict[str, _Case]) -> bool:
 def _outcome(name: str, cases: dict[str, _Case]) -> Outcome:
     case = cases[name]
     said = "".join(case.output)
-    around = "".join("".join(other.output) for above, other in cases.items() if name.startswith(f"{above}/"))
+    # A scheduler that a test starts for all of its cases says so while any of them runs.
+    test = name.split("/", maxsplit=1)[0]
+    started = any(_STARTED in line for other in cases if _is_of(other, test) for line in cases[other].output)
     if _REFUSED in said:
         return Outcome(NOT_APPLICABLE, case.seconds, said.split(_REFUSED, 1)[1].splitlines()[0])
     if case.result == "skipped":
@@ -152,9 +154,13 @@ def _outcome(name: str, cases: dict[str, _Case]) -> Outcome:
         return Outcome(NOT_STARTED, case.seconds, why[:MAX_MESSAGE])
     if fatal := _FATAL.search(said):
         return Outcome("failed", case.seconds, f"the tests' process ended: {fatal['why']}"[:MAX_MESSAGE])
-    if _STARTED not in said + around:
+    if not started:
         return Outcome(NOT_APPLICABLE, case.seconds, "runs no scheduler, or steps one in Go")
     return Outcome(case.result, case.seconds, _why(said) if case.result == "failed" else "")
+
+
+def _is_of(case: str, test: str) -> bool:
+    return case == test or case.startswith(f"{test}/")
 
 
 def _not_started(output: str) -> str:

@@ -83,3 +83,14 @@ def test_each_test_of_a_package_is_run_by_itself(tmp_path: Path, focus: str, tes
     (tmp_path / "b_test.go").write_text("func TestBinding(t *testing.T) {}\n")
     (tmp_path / "b.go").write_text("func TestNone(t *testing.T) {}\n")
     assert each_test_of(tmp_path, focus) == tests
+
+
+def test_a_scheduler_that_a_test_starts_for_all_of_its_cases_runs_for_each() -> None:
+    said = [
+        {"Action": "output", "Test": "TestCase/first", "Output": STARTED},
+        {"Action": "pass", "Test": "TestCase/first", "Elapsed": 2.5},
+        {"Action": "pass", "Test": "TestCase/second", "Elapsed": 0.5},
+        {"Action": "pass", "Test": "TestCase", "Elapsed": 3.0},
+    ]
+    passed = {"TestCase/first": Outcome("passed", 2.5), "TestCase/second": Outcome("passed", 0.5)}
+    assert outcomes(map(json.dumps, said)) == passed
