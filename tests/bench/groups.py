@@ -140,7 +140,7 @@ def _prepare(nodes: int, groups: Groups, _running: ExitStack) -> Repeat:
         cluster.decide(cluster.next_group())
     wait_for_compiler()
     _decide(cluster, groups, [cluster.next_group()])
-    count = max(1, 30 // groups.pods)
+    count = max(1, 300 // groups.pods)
     return lambda: _repeat(cluster, groups, count)
 
 
