@@ -68,7 +68,7 @@ def come(state: State, *names: str, node: str = "a") -> None:
 
 
 def differ(state: State, kinds: int) -> None:
-    """A pod of each of so many kinds comes, and one more of the first."""
+    """Add one pod of each kind, ``kinds`` in all, and a second one of the first kind."""
     apps = [*map(str, range(kinds)), "0"]
     pods = [make_pod(f"p{at}", labels={"app": app}, node="a") for at, app in enumerate(apps)]
     state.apply("test", map(Put, pods))

@@ -31,7 +31,8 @@ _ROWS_TO_GATHER = 2
 """With more changed rows than one in so many, rating all takes less: they are in sequence."""
 
 _SEARCHES = 8
-"""After so many selections from totals that stayed but for few rows a ranking is built: it takes as long."""
+"""How many selections look through all totals before a ranking is built, which takes as long as these do. The
+count begins anew when many totals change."""
 
 Calls = Callable[[], PluginCalls]
 """Gives the way to call plugins, when one has to be called after all."""

@@ -188,11 +188,8 @@ class Signer:
                 narrowed(profile, lambda plugin: plugin not in by_resources),
             )
         whole = profile.key, shape.whole, own.whole, _encode(asked_by(pod))
-        static, reads_objects = (
-            (profile.key, shape.static, own.static),
-            shape.reads_objects or own.reads_objects,
-        )
-        return Signature(whole, static, *halves, reads_objects)
+        static = profile.key, shape.static, own.static
+        return Signature(whole, static, *halves, shape.reads_objects or own.reads_objects)
 
     def read_labels(self, pod: Pod, profile: Profile, keys: frozenset[str]) -> Mapping[str, str]:
         """Return those of the pod's labels that its signature may depend on.

@@ -144,6 +144,7 @@ class Profile:
     not_evaluated: tuple[str, ...] = ()
     binds_at_once: bool = field(init=False)
     reserves_for_pre_bind: bool = field(init=False)
+    _grouped: list[Profile] = field(init=False, repr=False, compare=False, default_factory=list)
 
     def __post_init__(self) -> None:
         at_once = (
@@ -157,8 +158,6 @@ class Profile:
         reserving = {enabled.name for enabled in self.reserve}
         covered = reserving.issuperset(enabled.name for enabled in self.pre_bind)
         object.__setattr__(self, "reserves_for_pre_bind", covered)
-
-    _grouped: list[Profile] = field(init=False, repr=False, compare=False, default_factory=list)
 
     @property
     def plugins(self) -> dict[str, Plugin[Any]]:
