@@ -46,11 +46,13 @@ class Tally:
         comparisons: As the module counts them.
         decisions: Pods that were decided, cached or not.
         cached: Those of them that came from a kept evaluation.
+        sessions: Sessions that were held against a new state with the same objects, each counted once.
     """
 
     comparisons: int = 0
     decisions: int = 0
     cached: int = 0
+    sessions: int = 0
 
     def decided(self, what: str, found: Facts, expected: Facts, *, cached: bool) -> None:
         """A decision; raises ``MismatchError`` unless both are the same."""

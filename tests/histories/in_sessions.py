@@ -23,7 +23,7 @@ from mooring.sessions.sessions import LONGEST_LEASE_SECONDS, Session, Sessions
 from mooring.sessions.versions import Version
 from mooring.sessions.work_trees import Work
 from tests.histories.cluster import Cluster, Scene
-from tests.histories.comparing import Tally, check, facts, in_full, is_cached, rows_of, verdicts
+from tests.histories.comparing import Tally, Verdicts, check, facts, in_full, is_cached, rows_of, verdicts
 from tests.histories.configurations import PROFILES, Setting
 from tests.histories.plugins import Measured
 from tests.histories.pods import pod_of
@@ -42,12 +42,29 @@ class Twin:
         session: The session.
         cluster: Its objects.
         marks: What they were at each mark.
+        asked: It was held against a new state already.
     """
 
     session: Session
     cluster: Cluster
     opened: Cluster
     marks: list[Cluster] = field(default_factory=list)
+    asked: bool = False
+
+
+@dataclass(frozen=True)
+class Anew:
+    """A new state with the objects of a session.
+
+    Attributes:
+        state: The state.
+        cluster: Its objects, which are known by identity as long as they are kept.
+        said: What was said over it, by the kind's identity and the profile.
+    """
+
+    state: State
+    cluster: Cluster
+    said: dict[tuple[int, str], Verdicts] = field(default_factory=dict)
 
 
 class InSessions:
@@ -62,6 +79,7 @@ class InSessions:
         self.state.apply("test", self.cluster.begin(dice))
         self.sessions = Sessions(self, most_trees=dice.choice((1, 2)))
         self.twins: list[Twin] = []
+        self.anew: dict[frozenset[int], Anew] = {}
         # Evaluates in full, of which an engine keeps nothing.
         self.reference = setting.engine(State(rules=setting.rules()))
 
@@ -184,23 +202,36 @@ class InSessions:
 
     def _ask(self, dice: Random, twin: Twin) -> None:
         """All that is said of all nodes is what is said over a new state with the same objects."""
-        fresh = State(rules=self.setting.rules())
-        fresh.replace("test", [*twin.cluster.everything()])
+        anew = self._anew(twin)
         names = sorted(twin.cluster.nodes)
         name = PROFILES[dice.random() < 0.3]
+        self.tally.sessions += not twin.asked
+        twin.asked = True
         with self.sessions.trying(twin.session, Unhurried()) as work:
             check("nodes", sorted(work.tree.snapshot.nodes.index), names)
-            check("pods", self._pods(work.tree), self._pods(fresh))
+            check("pods", self._pods(work.tree), self._pods(anew.state))
             profile, reference = work.engine.profile(name), self.reference.profile(name)
             for kind in twin.cluster.scene.asked:
                 pod = pod_of(kind, "anew")
                 found = verdicts(work.engine, work.tree, pod, profile, rows_of(names))
-                full = verdicts(self.reference, fresh, pod, reference, rows_of(names))
+                full = anew.said.get((id(kind), name))
+                if full is None:
+                    full = verdicts(self.reference, anew.state, pod, reference, rows_of(names))
+                    anew.said[id(kind), name] = full
                 check("session", found, full)
                 totals = work.engine.cached_totals(pod, profile, rows_of(names))
                 if totals is not None and profile.has_scoring:
                     said = [None if total < 0 else total for total in totals.totals.tolist()]
                     self.tally.looked("totals of a session", said, [total for _, total in full.values()])
+
+    def _anew(self, twin: Twin) -> Anew:
+        """A new state with a session's objects, the same one as long as these are the same."""
+        objects = frozenset(map(id, twin.cluster.everything()))
+        if objects not in self.anew:
+            fresh = State(rules=self.setting.rules())
+            fresh.replace("test", [*twin.cluster.everything()])
+            self.anew[objects] = Anew(fresh, twin_of(twin.cluster))
+        return self.anew[objects]
 
     def _pods(self, state: ClusterState) -> dict[str, str]:
         return {record.uid: record.node_name for record in state.snapshot.pods.records.values()}

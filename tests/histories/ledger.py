@@ -16,7 +16,8 @@ class Total(msgspec.Struct):
 
     Attributes:
         histories: Each has a seed of its own.
-        comparisons: As in ``Tally``, like the other two.
+        sessions: As in ``Tally``, like the next three: each is a history of its own.
+        comparisons: As there.
         decisions: As there.
         cached: As there.
         seconds: How long that took.
@@ -24,6 +25,7 @@ class Total(msgspec.Struct):
     """
 
     histories: int = 0
+    sessions: int = 0
     comparisons: int = 0
     decisions: int = 0
     cached: int = 0
@@ -33,6 +35,7 @@ class Total(msgspec.Struct):
     def add(self, played: Played) -> None:
         """Count a history."""
         self.histories += 1
+        self.sessions += played.sessions
         self.comparisons += played.comparisons
         self.decisions += played.decisions
         self.cached += played.cached

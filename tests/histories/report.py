@@ -10,7 +10,7 @@ from rich.table import Table
 from tests.histories.ledger import Total, totals
 from tests.histories.rounds import Form, Played
 
-COLUMNS = ("histories", "comparisons", "decisions", "cached", "seconds", "mismatches")
+COLUMNS = ("histories", "sessions", "comparisons", "decisions", "cached", "seconds", "mismatches")
 
 
 def show(console: Console, forms: Mapping[str, Form], now: Sequence[Played], ever: Sequence[Played]) -> None:

@@ -61,6 +61,7 @@ class Played:
         cached: As there.
         seconds: How long it took.
         mismatch: What was not the same, or failed; "" = all was the same.
+        sessions: As in ``Tally``.
     """
 
     form: str
@@ -71,6 +72,7 @@ class Played:
     cached: int
     seconds: float
     mismatch: str = ""
+    sessions: int = 0
 
     @property
     def again(self) -> str:
@@ -95,7 +97,8 @@ def play(form: Form, seed: int, steps: Sequence[int] | None = None) -> Played:
         mismatch = f"{said} ({Path(where.filename).name}:{where.lineno})"
         steps = steps[: at + 1]
     counted = (tally.comparisons, tally.decisions, tally.cached)
-    return Played(form.id, seed, steps, *counted, round(time.monotonic() - began, 3), mismatch)
+    seconds = round(time.monotonic() - began, 3)
+    return Played(form.id, seed, steps, *counted, seconds, mismatch, tally.sessions)
 
 
 def shrunk(form: Form, played: Played, patience: float = PATIENCE) -> Played:
