@@ -11,6 +11,7 @@ from mooring.app.embedding import Option
 from mooring.cli.flags import (
     Commands,
     Flags,
+    add_command,
     add_plugins,
     add_release,
     add_unknown_plugins,
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 def add(commands: Commands) -> None:
     """Declare the command."""
     text = "check, show, compare or convert a configuration"
-    parser = commands.add_parser("config", help=text, description=text, allow_abbrev=False)
+    parser = add_command(commands, "config", text)
     verbs: Commands = parser.add_subparsers(dest="verb", required=True, metavar="VERB")
     file = "the configuration; - for standard input"
     check = _verb(verbs, "check", "report every fault of files, each with its field path")
@@ -49,7 +50,7 @@ def add(commands: Commands) -> None:
     diff.parser.add_argument("other", metavar="FILE", help="the other one")
     _verb(verbs, "schema", "print the JSON Schema of the file and of the plugins' arguments")
     text = "write an older version or a policy file as v1"
-    convert = verbs.add_parser("convert", help=text, description=text, allow_abbrev=False)
+    convert = add_command(verbs, "convert", text)
     convert.add_argument("file", metavar="FILE", help=file)
     add_verbosity(Flags(convert))
     parser.set_defaults(run=run, file="")
@@ -57,7 +58,7 @@ def add(commands: Commands) -> None:
 
 def _verb(verbs: Commands, name: str, text: str, *, file: str = "", optional: bool = False) -> Flags:
     """Declare a verb that knows the plugins."""
-    parser = verbs.add_parser(name, help=text, description=text, allow_abbrev=False)
+    parser = add_command(verbs, name, text)
     if file:
         parser.add_argument("file", metavar="FILE", help=file, nargs="?" if optional else None, default="")
     flags = Flags(parser)

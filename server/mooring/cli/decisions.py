@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from mooring.app.embedding import Option
 from mooring.cli import remote
-from mooring.cli.flags import SERVER, Commands, Flags, add_output, add_verbosity, pod_key
+from mooring.cli.flags import SERVER, Commands, Flags, add_command, add_output, add_verbosity, pod_key
 from mooring.cli.output import EXIT_OK, complain, print_document
 from mooring.cli.selection import add_selection, selection_of
 from mooring.cli.values import count, one_of, positive
@@ -38,7 +38,7 @@ WIDE = ("PROFILE", "ATTEMPT", "FEASIBLE", "TOOK")
 def add(commands: Commands) -> None:
     """Declare the command."""
     text = "list what a running scheduler or server has decided"
-    parser = commands.add_parser("decisions", help=text, description=text, allow_abbrev=False)
+    parser = add_command(commands, "decisions", text)
     flags = Flags(parser)
     remote.add_server(flags.group(SERVER), remote.DEFAULT_SERVER)
     _add_filter(flags.group("Filter flags"))

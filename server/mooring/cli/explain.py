@@ -15,6 +15,7 @@ from mooring.cli.console import print_line, status_line
 from mooring.cli.flags import (
     Commands,
     Flags,
+    add_command,
     add_deciding,
     add_output,
     add_unknown_plugins,
@@ -56,14 +57,7 @@ _EXAMPLES = """examples:
 def add(commands: Commands) -> None:
     """Declare the command."""
     text = "show every node and every plugin for one pod"
-    parser = commands.add_parser(
-        "explain",
-        help=text,
-        description=text,
-        epilog=_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
+    parser = add_command(commands, "explain", text, _EXAMPLES)
     text = "NAME, pod/NAME or NAMESPACE/NAME; without one the pods without a node that -n, -A and -l select"
     parser.add_argument("pod", metavar="POD", nargs="?", default="", help=text)
     flags = Flags(parser)

@@ -323,6 +323,18 @@ def add_release(flags: Flags, *, otherwise: str = "") -> None:
     )
 
 
+def add_command(commands: Commands, name: str, text: str, examples: str = "") -> Parser:
+    """Declare a command, or a verb of one, and say what it is for."""
+    return commands.add_parser(
+        name,
+        help=text,
+        description=text,
+        epilog=examples or None,
+        formatter_class=argparse.RawDescriptionHelpFormatter if examples else argparse.HelpFormatter,
+        allow_abbrev=False,
+    )
+
+
 def add_deciding(flags: Flags, *, otherwise: str = "") -> None:
     """Add the flags of every command that decides; ``otherwise`` as in ``add_release``."""
     text = "KubeSchedulerConfiguration file; default: the default profile"

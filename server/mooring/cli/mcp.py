@@ -6,7 +6,7 @@ import argparse
 
 from mooring.app.embedding import Option
 from mooring.cli import remote
-from mooring.cli.flags import Commands, Flags
+from mooring.cli.flags import Commands, Flags, add_command
 from mooring.cli.output import EXIT_OK
 
 DEFAULT_SERVER = "127.0.0.1:50051"
@@ -16,7 +16,7 @@ DEFAULT_SERVER = "127.0.0.1:50051"
 def add(commands: Commands) -> None:
     """Declare the command."""
     text = "answer an assistant over the Model Context Protocol; reads only"
-    parser = commands.add_parser("mcp", help=text, description=text, allow_abbrev=False)
+    parser = add_command(commands, "mcp", text)
     remote.add_server(Flags(parser))
     parser.set_defaults(run=_run)
 

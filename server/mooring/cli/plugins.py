@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING
 
 from mooring.app.embedding import Option
 from mooring.cli.console import print_line, print_table
-from mooring.cli.flags import Commands, Flags, add_output, add_plugins, add_verbosity, engine_options
+from mooring.cli.flags import (
+    Commands,
+    Flags,
+    add_command,
+    add_output,
+    add_plugins,
+    add_verbosity,
+    engine_options,
+)
 from mooring.cli.output import EXIT_OK, print_document
 
 if TYPE_CHECKING:
@@ -18,18 +26,18 @@ if TYPE_CHECKING:
 def add(commands: Commands) -> None:
     """Declare the command."""
     text = "list the plugins, or begin a new one"
-    parser = commands.add_parser("plugins", help=text, description=text, allow_abbrev=False)
+    parser = add_command(commands, "plugins", text)
     flags = Flags(parser)
     add_plugins(flags)
     add_output(flags)
     add_verbosity(flags)
     verbs = parser.add_subparsers(dest="verb", metavar="VERB")
     text = "list the plugins, as without a verb"
-    listing = Flags(verbs.add_parser("list", help=text, description=text, allow_abbrev=False))
+    listing = Flags(add_command(verbs, "list", text))
     add_plugins(listing)
     add_output(listing)
     text = "write an installable package with a plugin and its test"
-    new = verbs.add_parser("new", help=text, description=text, allow_abbrev=False)
+    new = add_command(verbs, "new", text)
     new.add_argument("name", metavar="NAME", help="the plugin's name in PascalCase, such as RackAffinity")
     Flags(new).add("directory", "DIR", ".", "where to write it")
     parser.set_defaults(run=run)

@@ -11,6 +11,7 @@ from mooring.cli.flags import (
     CLUSTER,
     Commands,
     Flags,
+    add_command,
     add_deciding,
     add_recording,
     engine_options,
@@ -22,7 +23,7 @@ from mooring.cli.output import EXIT_OK
 def add(commands: Commands) -> None:
     """Declare the command."""
     text = "record a live cluster and what its scheduler decides, until Ctrl-C; reads only"
-    parser = commands.add_parser("record", help=text, description=text, allow_abbrev=False)
+    parser = add_command(commands, "record", text)
     parser.add_argument("directory", metavar="DIR", help="where the recording goes")
     flags = Flags(parser)
     flags.group(CLUSTER).add("kubeconfig", "FILE", "", "the cluster; default that of the pod, else kubectl's")

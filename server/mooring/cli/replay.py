@@ -11,7 +11,7 @@ import msgspec
 
 from mooring.app.embedding import Option
 from mooring.cli.console import bar_of, print_line, print_table
-from mooring.cli.flags import Commands, Flags, add_deciding, add_output, engine_options
+from mooring.cli.flags import Commands, Flags, add_command, add_deciding, add_output, engine_options
 from mooring.cli.output import EXIT_INVALID, EXIT_OK, complain, print_document
 from mooring.cli.values import seed
 
@@ -32,7 +32,7 @@ MANY_BYTES = 1 << 20
 def add(commands: Commands) -> None:
     """Declare the command."""
     text = "make the decisions of a recording again, and say which come out differently, and why"
-    parser = commands.add_parser("replay", help=text, description=text, allow_abbrev=False)
+    parser = add_command(commands, "replay", text)
     parser.add_argument("directory", metavar="DIR", help="what --record-to wrote")
     flags = Flags(parser)
     flags.add("seed", "NUMBER", "", "decides between nodes of equal totals; default each one's own", _seed)

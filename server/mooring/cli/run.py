@@ -16,7 +16,7 @@ from mooring.app.embedding import Option
 from mooring.cli import remote
 from mooring.cli.children import WATCH_SECONDS, Child, InterruptedStartError, StartError, field, start
 from mooring.cli.console import print_table
-from mooring.cli.flags import Commands, Flags, add_verbosity
+from mooring.cli.flags import Commands, Flags, add_command, add_verbosity
 from mooring.cli.output import EXIT_INVALID, EXIT_OK, complain
 from mooring.cli.tables import View, print_explanation
 from mooring.framework import Pod
@@ -30,7 +30,7 @@ REQUEST_SECONDS = 10.0
 def add(commands: Commands) -> None:
     """Declare the command."""
     text = "start server, extender adapter and page on a sample cluster, show a first decision"
-    parser = commands.add_parser("run", help=text, description=text, allow_abbrev=False)
+    parser = add_command(commands, "run", text)
     flags = Flags(parser)
     flags.add("listen", "ADDRESS", "127.0.0.1:50051", "HOST:PORT of the gRPC service")
     flags.add("health-listen", "ADDRESS", "127.0.0.1:50052", "HOST:PORT of gRPC health")

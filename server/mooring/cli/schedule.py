@@ -11,6 +11,7 @@ from mooring.cli.console import print_line, read_and_shown
 from mooring.cli.flags import (
     Commands,
     Flags,
+    add_command,
     add_deciding,
     add_output,
     add_unknown_plugins,
@@ -33,14 +34,7 @@ _EXAMPLES = """examples:
 def add(commands: Commands) -> None:
     """Declare the command."""
     text = "place the pending pods of manifests or of a live cluster, offline: nothing in it changes"
-    parser = commands.add_parser(
-        "schedule",
-        help=text,
-        description=text,
-        epilog=_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
+    parser = add_command(commands, "schedule", text, _EXAMPLES)
     flags = Flags(parser)
     add_cluster(flags, server=False)
     add_selection(flags.group("Selection flags"))

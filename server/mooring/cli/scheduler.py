@@ -15,6 +15,7 @@ from mooring.cli.flags import (
     CONFIGURATION,
     Commands,
     Flags,
+    add_command,
     add_deciding,
     add_decisions,
     add_logging_format,
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
 def add(commands: Commands) -> None:
     """Declare the command."""
     text = "schedule the pods of a live cluster"
-    parser = commands.add_parser("scheduler", help=text, description=text, allow_abbrev=False)
+    parser = add_command(commands, "scheduler", text)
     flags = Flags(parser)
     add_deciding(flags)
     cluster = flags.group(CLUSTER)

@@ -13,6 +13,7 @@ from mooring.cli.flags import (
     CLUSTER,
     Commands,
     Flags,
+    add_command,
     add_deciding,
     add_decisions,
     add_logging_format,
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 def add(commands: Commands) -> None:
     """Declare the command."""
     text = "run the gRPC server"
-    parser = commands.add_parser("serve", help=text, description=text, allow_abbrev=False)
+    parser = add_command(commands, "serve", text)
     flags = Flags(parser)
     add_deciding(flags)
     add_logging_format(flags)

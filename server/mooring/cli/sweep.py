@@ -13,6 +13,7 @@ from mooring.cli.console import print_line, print_table, with_bar
 from mooring.cli.flags import (
     Commands,
     Flags,
+    add_command,
     add_output,
     add_plugins,
     add_release,
@@ -33,7 +34,7 @@ PROCESSES = "processes"
 def add(commands: Commands) -> None:
     """Declare the command."""
     text = "place the pending pods of manifests by each configuration with each seed, and compare"
-    parser = commands.add_parser("sweep", help=text, description=text, allow_abbrev=False)
+    parser = add_command(commands, "sweep", text)
     flags = Flags(parser)
     flags.many("workload", "[NAME=]PATH[:PATH]", "manifests with nodes and pending pods")
     flags.many("config", "[NAME=]FILE", "KubeSchedulerConfiguration file; default: the default profile")

@@ -19,6 +19,7 @@ from mooring.cli.flags import (
     SERVER,
     Commands,
     Flags,
+    add_command,
     add_deciding,
     add_logging_format,
     add_manifests,
@@ -41,14 +42,7 @@ _EXAMPLES = """examples:
 def add(commands: Commands) -> None:
     """Declare the command."""
     text = "serve the page: decisions and why, the queue, nodes and pods, what if"
-    parser = commands.add_parser(
-        "web",
-        help=text,
-        description=text,
-        epilog=_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
+    parser = add_command(commands, "web", text, _EXAMPLES)
     flags = Flags(parser)
     cluster = flags.group(CLUSTER)
     text = "files:PATH,..., recording:DIR[@TIME] or kubernetes[:KUBECONFIG], read by a server of its own"

@@ -15,6 +15,7 @@ from mooring.cli.flags import (
     Commands,
     Flags,
     Parser,
+    add_command,
     add_deciding,
     add_namespace,
     add_output,
@@ -38,7 +39,7 @@ MANY_STEPS = 50
 def add(commands: Commands) -> None:
     """Declare the command and the questions that it has."""
     text = "what would happen: how many more pods would fit, which nodes could go, what would help"
-    parser = commands.add_parser("what-if", help=text, description=text, allow_abbrev=False)
+    parser = add_command(commands, "what-if", text)
     questions: Commands = parser.add_subparsers(dest="question", required=True, metavar="QUESTION")
     _add_capacity(questions)
     _add_removal(questions)
@@ -89,7 +90,7 @@ def _add_change(questions: Commands) -> None:
 
 
 def _question(questions: Commands, name: str, text: str) -> tuple[Parser, Flags]:
-    parser = questions.add_parser(name, help=text, description=text, allow_abbrev=False)
+    parser = add_command(questions, name, text)
     flags = Flags(parser)
     add_cluster(flags)
     flags.add("seed", "NUMBER", "0", "decides between nodes of equal totals", seed)

@@ -19,6 +19,7 @@ from mooring.cli.decisions import document_of
 from mooring.cli.flags import (
     Commands,
     Flags,
+    add_command,
     add_deciding,
     add_output,
     add_unknown_plugins,
@@ -49,14 +50,7 @@ COLUMNS = ("#PODS", "NAMESPACE", "OWNER", "REASON", "#NODES", "SINCE", "SUCH AS"
 def add(commands: Commands) -> None:
     """Declare the command."""
     text = "say which pods have no node, and why"
-    parser = commands.add_parser(
-        "why-pending",
-        help=text,
-        description=text,
-        epilog=_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
+    parser = add_command(commands, "why-pending", text, _EXAMPLES)
     parser.add_argument("pod", metavar="POD", nargs="?", default="", help="only this pod, with its attempts")
     flags = Flags(parser)
     add_cluster(flags)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 from mooring.service.backend import Backend
 from mooring.service.cluster import ClusterServicer
@@ -58,32 +59,22 @@ class Servicers:
         return (
             OfferedService(
                 scheduling_service_pb2.DESCRIPTOR.services_by_name["SchedulingService"],
-                lambda server: scheduling_service_pb2_grpc.add_SchedulingServiceServicer_to_server(
-                    self.scheduling, server
-                ),
+                partial(scheduling_service_pb2_grpc.add_SchedulingServiceServicer_to_server, self.scheduling),
             ),
             OfferedService(
                 cluster_service_pb2.DESCRIPTOR.services_by_name["ClusterService"],
-                lambda server: cluster_service_pb2_grpc.add_ClusterServiceServicer_to_server(
-                    self.cluster, server
-                ),
+                partial(cluster_service_pb2_grpc.add_ClusterServiceServicer_to_server, self.cluster),
             ),
             OfferedService(
                 plugin_service_pb2.DESCRIPTOR.services_by_name["PluginService"],
-                lambda server: plugin_service_pb2_grpc.add_PluginServiceServicer_to_server(
-                    self.plugins, server
-                ),
+                partial(plugin_service_pb2_grpc.add_PluginServiceServicer_to_server, self.plugins),
             ),
             OfferedService(
                 simulation_service_pb2.DESCRIPTOR.services_by_name["SimulationService"],
-                lambda server: simulation_service_pb2_grpc.add_SimulationServiceServicer_to_server(
-                    self.simulation, server
-                ),
+                partial(simulation_service_pb2_grpc.add_SimulationServiceServicer_to_server, self.simulation),
             ),
             OfferedService(
                 decision_service_pb2.DESCRIPTOR.services_by_name["DecisionService"],
-                lambda server: decision_service_pb2_grpc.add_DecisionServiceServicer_to_server(
-                    self.decisions, server
-                ),
+                partial(decision_service_pb2_grpc.add_DecisionServiceServicer_to_server, self.decisions),
             ),
         )

@@ -66,7 +66,7 @@ class OfferedService:
 
     Attributes:
         descriptor: Its descriptor: `module.DESCRIPTOR.services_by_name[NAME]`.
-        add: Adds the servicer: `lambda server: add_NAMEServicer_to_server(servicer, server)`.
+        add: Adds the servicer: `partial(add_NAMEServicer_to_server, servicer)`.
     """
 
     descriptor: ServiceDescriptor
