@@ -93,7 +93,7 @@ def measure(rounds: int, folder: Path) -> None:
                 began = thread_time()
                 count = work(SchedulingServicer(w.backend))
                 decided = thread_time()
-                recorder._step(flush=True)
+                recorder._step()
                 times.append(((decided - began) / count, (thread_time() - decided) / count))
             _print(name, times[1:])
 

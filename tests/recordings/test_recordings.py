@@ -32,6 +32,12 @@ from tests.recordings.recorded import record_churn, recorder_of, until
 from tests.service.backends import world
 
 
+@pytest.fixture(autouse=True)
+def look_often(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests wait for what a look writes."""
+    monkeypatch.setattr(recorder_module, "LOOK_SECONDS", 0.05)
+
+
 @pytest.fixture(scope="module")
 def churned(tmp_path_factory: pytest.TempPathFactory) -> Path:
     directory = tmp_path_factory.mktemp("churned")

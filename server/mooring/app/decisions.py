@@ -19,7 +19,7 @@ CHANGE_BYTES = 320
 """What a change of the state takes in the journal of changes, with what nothing else has any more."""
 
 RECORDED_CHANGES = 1 << 16
-"""Changes of the state that are noted at least for a recorder, which reads them ten times a second."""
+"""Changes of the state that are noted at least for a recorder, which reads them twice a second."""
 
 
 @dataclass(frozen=True, slots=True)
