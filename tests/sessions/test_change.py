@@ -131,6 +131,34 @@ def on(operator: str, *values: str, key: str = HOSTNAME) -> dict[str, Any]:
             pod(spec=requiring(on("Lt", "0", key="age"))), [node("a")], [], id="no label has a lesser value"
         ),
         pytest.param(
+            pod(spec=requiring(on("Exists", key="age"), on("NotIn", "true", "false", key="age"))),
+            [node("a", labels={"age": "true"})],
+            ["age=true-1 on a"],
+            id="a word that is not ruled out",
+        ),
+        pytest.param(
+            pod(spec=requiring(on("Gt", "3", key="age"), on("NotIn", "4", "5", key="age"))),
+            [node("a", labels={"age": "4"})],
+            ["age=6 on a"],
+            id="a number that is not ruled out",
+        ),
+        pytest.param(
+            pod(spec=requiring(on("Gt", "3", key="age"), on("Gt", "12", key="age"))),
+            [node("a")],
+            ["age=13 on a"],
+            id="a number past both limits",
+        ),
+        pytest.param(
+            pod(
+                spec=requiring(
+                    on("Gt", "3", key="age"), on("Lt", "6", key="age"), on("NotIn", "4", "5", key="age")
+                )
+            ),
+            [node("a")],
+            [],
+            id="no number is left",
+        ),
+        pytest.param(
             pod(spec={"nodeSelector": {"age": "-1"}}), [node("a")], [], id="no label has the selected value"
         ),
         pytest.param(
@@ -319,6 +347,28 @@ def test_for_spreading_those_alone_move_that_may_be_enough(
     found = changes(asked, *nodes, *web, *others, kinds=frozenset({Kind.MOVE}))
     assert (found.options, found.complete) == ([], True)
     assert sorted(set(moved)) == tried
+
+
+def test_no_label_is_taken_away_that_the_node_does_not_lack() -> None:
+    """Without its zone ``a`` would be in nobody's way, and a term would hold: nobody wants that."""
+    asked = pod(
+        labels={"app": "web"},
+        spec=requiring_one_of(
+            {"matchExpressions": [on("In", "1", key=ZONE)]},
+            {"matchExpressions": [on("DoesNotExist", key=ZONE)]},
+        ),
+    )
+    web = there("w", "a", labels={"app": "web"}, spec={"affinity": APART})
+    found = changes(asked, node("a", labels={ZONE: "1"}), web, kinds=frozenset({Kind.LABEL}))
+    assert (found.options, found.complete) == ([], True)
+
+
+def test_more_sets_of_labels_than_are_looked_at_are_told() -> None:
+    keys = ("age", "size", "zone")
+    several = pod(spec=requiring(*(on("In", "1", "2", "3", key=key) for key in keys)))
+    found = changes(several, node("a"))
+    assert said(found) == ["age=1; size=1; zone=1 on a"]
+    assert not found.complete
 
 
 def test_only_the_nodes_in_question_take_the_pod() -> None:

@@ -35,7 +35,9 @@ class _ChangeKindEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ChangeKind
     CHANGE_KIND_TOLERATION: _ChangeKind.ValueType  # 1
     """The pod tolerates a taint of the node, or that it is cordoned. Of a group all pods do."""
     CHANGE_KIND_LABEL: _ChangeKind.ValueType  # 2
-    """The node gets a label that the pod asks for, or loses one."""
+    """The node gets a label that it lacks for the pod's nodeSelector and one term of its required node affinity, or loses one that these
+    rule out. No other label is changed: none is taken away so that the node is in no topology domain.
+    """
     CHANGE_KIND_REQUEST: _ChangeKind.ValueType  # 3
     """The pod requests less of a resource. Of a group no pod requests more than that."""
     CHANGE_KIND_MOVE: _ChangeKind.ValueType  # 4
@@ -53,7 +55,9 @@ CHANGE_KIND_UNSPECIFIED: ChangeKind.ValueType  # 0
 CHANGE_KIND_TOLERATION: ChangeKind.ValueType  # 1
 """The pod tolerates a taint of the node, or that it is cordoned. Of a group all pods do."""
 CHANGE_KIND_LABEL: ChangeKind.ValueType  # 2
-"""The node gets a label that the pod asks for, or loses one."""
+"""The node gets a label that it lacks for the pod's nodeSelector and one term of its required node affinity, or loses one that these
+rule out. No other label is changed: none is taken away so that the node is in no topology domain.
+"""
 CHANGE_KIND_REQUEST: ChangeKind.ValueType  # 3
 """The pod requests less of a resource. Of a group no pod requests more than that."""
 CHANGE_KIND_MOVE: ChangeKind.ValueType  # 4

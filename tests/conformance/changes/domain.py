@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from mooring.framework.quantity import parse_quantity
@@ -55,10 +55,7 @@ def made(scenario: Manifest, plan: Plan) -> Manifest:
             {**toleration, "value": taint.get("value", "")}
         )
     if plan.new:
-        node = copy.deepcopy(node)
-        node["metadata"] |= {"name": NEW, "uid": NEW}
-        if HOSTNAME in node["metadata"]["labels"]:
-            node["metadata"]["labels"][HOSTNAME] = NEW
+        node = renamed(node)
         spec = node.setdefault("spec", {})
         spec.pop("unschedulable", None)
         kept = [each for each in spec.get("taints", []) if not each["key"].startswith("node.kubernetes.io/")]
@@ -71,6 +68,15 @@ def made(scenario: Manifest, plan: Plan) -> Manifest:
     for resource, amount in plan.requests:
         request(changed["pod"], resource, amount)
     return changed
+
+
+def renamed(node: Manifest) -> Manifest:
+    """The node as a new one is called."""
+    node = copy.deepcopy(node)
+    node["metadata"] |= {"name": NEW, "uid": NEW}
+    if HOSTNAME in node["metadata"]["labels"]:
+        node["metadata"]["labels"][HOSTNAME] = NEW
+    return node
 
 
 def request(pod: Manifest, resource: str, amount: int) -> None:
@@ -121,16 +127,61 @@ def taints_of(node: Manifest) -> list[Manifest]:
 def labels_of(pod: Manifest) -> list[Label]:
     """Labels that could matter to what the pod requires of nodes."""
     found: dict[Label, None] = dict.fromkeys(pod["spec"].get("nodeSelector", {}).items())
-    required = pod["spec"].get("affinity", {}).get("nodeAffinity", {})
-    required = required.get("requiredDuringSchedulingIgnoredDuringExecution", {})
-    for term in required.get("nodeSelectorTerms", []):
-        for each in term.get("matchExpressions", []):
-            values: list[str | None] = [*each.get("values", []), "true", None]
-            if each["operator"] in ("Gt", "Lt"):
-                step = 1 if each["operator"] == "Gt" else -1
-                values += [str(int(value) + step) for value in each["values"] if value.isdecimal()]
-            found |= dict.fromkeys((each["key"], value) for value in values)
+    expressions = [each for term in _terms(pod) or () for each in term.get("matchExpressions", [])]
+    for each in expressions:
+        key, values = each["key"], [*each.get("values", []), "true", "none-of-these", None]
+        if each["operator"] in ("Gt", "Lt"):
+            # As many numbers as there may be others that the same label must not have.
+            named = sum(len(other.get("values", [])) for other in expressions if other["key"] == key)
+            step = 1 if each["operator"] == "Gt" else -1
+            limits = [int(value) for value in each["values"] if value.isdecimal()]
+            values += [str(limit + step * more) for limit in limits for more in range(1, named + 1)]
+        found |= dict.fromkeys((key, value) for value in values)
     return [label for label in found if label[0] != HOSTNAME]
+
+
+def lacked(pod: Manifest, node: Manifest) -> list[set[str]]:
+    """The keys of the labels that a node lacks, for each of the terms that the pod requires one of; nothing
+    is lacked for a term that holds.
+    """
+    labels, name = node["metadata"]["labels"], node["metadata"]["name"]
+    selected = {key for key, value in pod["spec"].get("nodeSelector", {}).items() if labels.get(key) != value}
+    terms = _terms(pod)
+    if terms is None:
+        return [selected]
+    return [
+        selected | {each["key"] for each in term.get("matchExpressions", []) if not _holds(each, labels)}
+        for term in terms
+        if all(_holds(each, {each["key"]: name}) for each in term.get("matchFields", []))
+    ]
+
+
+def _terms(pod: Manifest) -> list[Manifest] | None:
+    required = pod["spec"].get("affinity", {}).get("nodeAffinity", {})
+    required = required.get("requiredDuringSchedulingIgnoredDuringExecution")
+    if required is None:
+        return None
+    terms: list[Manifest] = required.get("nodeSelectorTerms", [])
+    return [term for term in terms if term.get("matchExpressions") or term.get("matchFields")]
+
+
+def _holds(expression: Manifest, labels: Mapping[str, str]) -> bool:
+    value, values = labels.get(expression["key"]), expression.get("values", [])
+    match expression["operator"]:
+        case "In":
+            return value in values
+        case "NotIn":
+            return value not in values
+        case "Exists":
+            return value is not None
+        case "DoesNotExist":
+            return value is None
+        case operator:
+            try:
+                number, limit = int(value or ""), int(values[0])
+            except ValueError:
+                return False
+            return number > limit if operator == "Gt" else number < limit
 
 
 def movable(scenario: Manifest) -> list[str]:
@@ -156,12 +207,19 @@ def plans(
         name = node["metadata"]["name"]
         for chosen in itertools.product(
             itertools.combinations(range(len(taints_of(node))), tolerations),
-            (some for some in itertools.combinations(labels_of(scenario["pod"]), labels) if _differ(some)),
+            _label_sets(scenario["pod"], renamed(node) if more else node, labels),
             itertools.combinations([(resource, 0) for resource in resources], requests),
             itertools.combinations(movable(scenario), moves),
         ):
             yield Plan(name, bool(more), *chosen)
 
 
-def _differ(labels: Sequence[Label]) -> bool:
-    return len({key for key, _ in labels}) == len(labels)
+def _label_sets(pod: Manifest, node: Manifest, count: int) -> list[tuple[Label, ...]]:
+    """The sets of as many labels that a node may get: what it lacks for one term, and no other label."""
+    if not count:
+        return [()]
+    allowed = lacked(pod, node)
+    if set() in allowed:
+        return []
+    some = itertools.combinations(labels_of(pod), count)
+    return [labels for labels in some if len(keys := dict(labels).keys()) == count and set(keys) in allowed]

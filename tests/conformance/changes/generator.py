@@ -128,6 +128,30 @@ def requiring(draft: Draft) -> None:
     draft.pod["spec"]["affinity"] = {"nodeAffinity": required}
 
 
+def requiring_together(draft: Draft) -> None:
+    """The pod requires several things of one label."""
+    key, rng = draft.rng.choice(WORDS), draft.rng
+    for node in draft.nodes:
+        if draft.chance(0.5):
+            node["metadata"]["labels"][key] = rng.choice(["1", "4", "true"])
+    limit = rng.randint(0, 4)
+    others = [str(limit + 1), str(limit - 1), "true", "false"]
+    some: list[Manifest] = [
+        {"operator": "Exists"},
+        {"operator": "Gt", "values": [str(limit)]},
+        {"operator": "Lt", "values": [str(limit + rng.choice([0, 2, 3]))]},
+        {"operator": "In", "values": [*others, str(limit + 2)]},
+    ]
+    kept_out = {"operator": "NotIn", "values": draft.some(others, 1, 4)}
+    expressions = [{"key": key, **each} for each in (*draft.some(some, 1, 2), kept_out)]
+    required = {
+        "requiredDuringSchedulingIgnoredDuringExecution": {
+            "nodeSelectorTerms": [{"matchExpressions": expressions}]
+        }
+    }
+    draft.pod["spec"]["affinity"] = {"nodeAffinity": required}
+
+
 def apart(draft: Draft) -> None:
     """The pod shares no node with some that are there."""
     for pod in draft.assigned:
@@ -182,6 +206,7 @@ OBSTACLES: list[Family] = [
     cordoned,
     selecting,
     requiring,
+    requiring_together,
     apart,
     apart_by_zone,
     same_port,

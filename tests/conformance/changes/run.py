@@ -27,9 +27,11 @@ from mooring.sessions.change.steps import AddNode, LowerRequest, Move, Relabel, 
 from mooring.sessions.removal import adopted
 from tests.conformance.changes.domain import (
     Plan,
+    lacked,
     made,
     node_of,
     plans,
+    renamed,
     taints_of,
     uid_of,
 )
@@ -191,6 +193,13 @@ def plan_of(scenario: Manifest, option: ChangeOption) -> tuple[Plan, dict[str, s
     return Plan(moved=tuple(landings), **fields), landings
 
 
+def _allowed(scenario: Manifest, plan: Plan) -> bool:
+    """Whether the labels that are changed are those that the node lacks for one of the pod's terms."""
+    node = node_of(scenario, plan.node)
+    keys, sets = {key for key, _ in plan.labels}, lacked(scenario["pod"], renamed(node) if plan.new else node)
+    return not keys or (keys in sets and set() not in sets)
+
+
 def judged(scenario: Manifest, oracle: Oracle, tally: Counter[str]) -> str:
     """What is wrong with the answer about a scenario; "" = nothing."""
     first = oracle.ask(scenario)
@@ -211,6 +220,8 @@ def judged(scenario: Manifest, oracle: Oracle, tally: Counter[str]) -> str:
     for option in found.options:
         plan, landings = plan_of(scenario, option)
         tally["options"] += 1
+        if not _allowed(scenario, plan):
+            return f"with {plan} a label is changed that the node doesn't lack"
         if not judge.does(plan, landings):
             return f"with {plan} and {landings} kube-scheduler doesn't take the pod"
     tally["without an answer"] += not found.options

@@ -22,7 +22,7 @@ from mooring.runtime.cycle.group_result import GroupDecision
 from mooring.runtime.cycle.plugin_calls import Progress
 from mooring.runtime.profiles.profile import Profile, placing
 from mooring.sessions.change.group_room import Caps, GroupRoom, Guest, Taints
-from mooring.sessions.change.labels import Labels
+from mooring.sessions.change.labels import MOST_WAYS, Labels
 from mooring.sessions.change.options import ChangeOption, Cost, NeededChanges
 from mooring.sessions.change.steps import (
     AddNode,
@@ -161,6 +161,7 @@ class GroupChangeSearch:
         self._room = GroupRoom(tree.snapshot.nodes, self._group, guests, self._profile)
         self._nodes = list(self._room.nodes)
         self._ways = [self._room.ways(node) for node in self._nodes]
+        self._complete &= all(len(ways) < MOST_WAYS for ways in self._ways)
         names = sorted({name for _, requests in guests for name, amount in requests.items() if amount})
         self._requested = {name: max(guest.requests.get(name, 0) for guest in guests) for name in names}
         patterns: dict[Hashable, int] = {}

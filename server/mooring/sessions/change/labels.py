@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from mooring.framework import Node, Pod
 from mooring.framework.names import is_label_value
@@ -14,9 +14,12 @@ from mooring.framework.objects.node import HOSTNAME
 from mooring.sessions.change.steps import Relabel, changed_node
 
 MOST_WAYS = 16
-"""Ways that are looked at for each node."""
+"""Ways that are looked at for each node; where there are so many, there may be more."""
 
 _INTEGER = re.compile(r"[0-9]{1,19}")
+
+_WORDS = ("true", "false")
+"""Values of labels of which any will do."""
 
 _UNNAMED = "*"
 """Stands for any value that the pod doesn't name; no label has it."""
@@ -53,7 +56,8 @@ class MissingLabels:
     def ways(self, node: Node) -> list[Labels]:
         """Return the sets of labels of which the node needs one, the smallest first; none = there is no way.
 
-        A node's own name and the label that is its name stay as they are.
+        Each has what the node lacks for one of the pod's terms: no other label is changed. A node's own name
+        and the label that is its name stay as they are.
         """
         labels = node.metadata.labels
         key = (
@@ -61,7 +65,11 @@ class MissingLabels:
             self._seen(node.metadata.name),
         )
         if key not in self._known:
-            ways = {tuple(sorted(way.items())): way for way in itertools.islice(self._ways(node), MOST_WAYS)}
+            ways: dict[tuple[tuple[str, str | None], ...], Labels] = {}
+            for way in self._ways(node):
+                ways.setdefault(tuple(sorted(way.items())), way)
+                if len(ways) == MOST_WAYS:
+                    break
             self._known[key] = sorted(ways.values(), key=len)
         return self._known[key]
 
@@ -103,11 +111,23 @@ def _with_label(node: Node, key: str, value: str | None) -> Node:
     return changed_node(node, [Relabel(node.metadata.name, key, value)])
 
 
-def _values_of(expressions: Iterable[NodeSelectorRequirement]) -> list[str | None]:
-    """Return values that are worth trying for a label: none, those that are named, and others beside them."""
-    values: set[str] = {"true"}
-    for each in expressions:
-        step = 1 if each.operator == "Gt" else -1
-        values |= set(each.values)
-        values |= {str(int(value) + step) for value in each.values if _INTEGER.fullmatch(value)}
-    return [None, *sorted(values)]
+def _values_of(about: Sequence[NodeSelectorRequirement]) -> list[str | None]:
+    """Return values worth trying for a label: none, those that are named, and the first other one."""
+    named = {value for each in about for value in each.values}
+    return [None, *sorted({*named, next(value for value in _others(about) if value not in named)})]
+
+
+def _others(about: Sequence[NodeSelectorRequirement]) -> Iterator[str]:
+    """Yield values that may do where those that are named don't: numbers from a limit on, or words."""
+    least = [number for each in about if each.operator == "Gt" for number in _numbers(each)]
+    most = [number for each in about if each.operator == "Lt" for number in _numbers(each)]
+    if least:
+        yield from map(str, itertools.count(max(least) + 1))
+    if most:
+        yield from map(str, range(min(most) - 1, -1, -1))
+    yield from _WORDS
+    yield from (f"{_WORDS[0]}-{number}" for number in itertools.count(1))
+
+
+def _numbers(requirement: NodeSelectorRequirement) -> Iterator[int]:
+    return (int(value) for value in requirement.values if _INTEGER.fullmatch(value))

@@ -23,6 +23,7 @@ from mooring.runtime.cycle.cycle import CycleOptions, evaluate
 from mooring.runtime.cycle.evaluation import Evaluation
 from mooring.runtime.cycle.plugin_calls import Progress
 from mooring.runtime.profiles.profile import Profile
+from mooring.sessions.change.labels import MOST_WAYS
 from mooring.sessions.change.needs import Needs, by_taints, needs_of, needs_of_new
 from mooring.sessions.change.options import ChangeOption, Cost, NeededChanges
 from mooring.sessions.change.steps import Kind, LowerRequest, Step, Tolerate, changed_pod
@@ -205,9 +206,11 @@ class ChangeSearch:
             if taints:
                 pod = changed_pod(self._pod, map(Tolerate, taints))
                 tolerant = self._evaluated(pod, _only(some))
-            yield from needs_of(tolerant, some, taints)
+            found_needs = needs_of(tolerant, some, taints)
             if not self._only:
-                yield from needs_of_new(tolerant, some, taints)
+                found_needs += needs_of_new(tolerant, some, taints)
+            self._complete &= all(len(needs.ways) < MOST_WAYS for needs in found_needs)
+            yield from found_needs
 
     def _cheapest(
         self, first: Sequence[tuple[frozenset[Kind], _Item]], kinds: frozenset[Kind]
