@@ -53,6 +53,7 @@ class NodeWriter:
                 taint_set=old.taint_set.copy(),
                 taint_sets=old.taint_sets.copy(),
                 volumes_version=old.volumes_version.copy(),
+                storage_version=old.storage_version.copy(),
                 row_version=old.row_version.copy(),
                 ports=old.ports.copy(),
                 image_set=old.image_set.copy(),
@@ -229,6 +230,7 @@ class NodeWriter:
         table.taint_set = grown(table.taint_set, capacity)
         table.image_set = grown(table.image_set, capacity)
         table.volumes_version = grown(table.volumes_version, capacity)
+        table.storage_version = grown(table.storage_version, capacity)
         table.row_version = grown(table.row_version, capacity)
         for column in table.label_columns.values():
             column.grow(capacity)

@@ -59,19 +59,20 @@ class VolumeWriter:
         self._put(record, discard_from)
 
     def _put(self, record: PodRecord, put: Put) -> None:
-        pod, uid = record.pod, record.uid
+        pod, uid = record.with_claims, record.uid
         put(self._with_storage, record.row, uid)
         for name in pod.claim_names:
             put(self._claim_users, (pod.metadata.namespace, name), uid)
         for name in pod.ephemeral_claim_names:
             put(self._ephemeral_users, (pod.metadata.namespace, name), uid)
-        self.mark_rows((record.row,))
+        self._nodes.volumes_version[record.row] = next_version()
 
     def mark_rows(self, rows: Iterable[int]) -> None:
         """Mark that what is attached to the nodes of ``rows`` may have changed; ``UNPLACED`` is skipped."""
         for row in rows:
             if row != UNPLACED:
-                self._nodes.volumes_version[row] = next_version()
+                version = next_version()
+                self._nodes.volumes_version[row] = self._nodes.storage_version[row] = version
 
     def index_object(self, old: TabledObject | None, new: TabledObject | None) -> None:
         """Index ``new``, which has replaced ``old`` in the object table; None = nothing."""

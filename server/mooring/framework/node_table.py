@@ -69,6 +69,7 @@ class NodeTable:
         volumes_version: int64[capacity], changes with everything that says what is attached to a node: its
             pods that have storage, their claims, the volumes and classes of those, VolumeAttachments and the
             CSINode. Equal versions mean an equal past, in forks as well.
+        storage_version: int64[capacity], the same but for its pods.
         row_version: int64[capacity], changes with a row's node, but not with its heartbeat, with its pods,
             and with those nominated for it. Equal versions mean an equal past, in forks as well.
         ports: For (protocol, port): for each row that uses it, how many pods use it by host IP.
@@ -101,6 +102,7 @@ class NodeTable:
     taint_set: Int32s = field(default_factory=lambda: np.zeros(0, np.int32))
     taint_sets: list[tuple[Taint, ...]] = field(default_factory=lambda: [()])
     volumes_version: Int64s = field(default_factory=lambda: np.zeros(0, np.int64))
+    storage_version: Int64s = field(default_factory=lambda: np.zeros(0, np.int64))
     row_version: Int64s = field(default_factory=lambda: np.zeros(0, np.int64))
     ports: dict[tuple[str, int], dict[int, dict[str, int]]] = field(default_factory=dict)
     image_set: Int32s = field(default_factory=lambda: np.zeros(0, np.int32))

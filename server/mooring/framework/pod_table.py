@@ -150,6 +150,12 @@ class PodRecord(msgspec.Struct, frozen=True, gc=False):
         )
 
     @property
+    def with_claims(self) -> Pod:
+        """The pod as its claims are looked for: who it is is there only if one of them is made for it."""
+        template = self.kind.template
+        return self.pod if template.ephemeral_claim_names else template
+
+    @property
     def pod(self) -> Pod:
         """The whole object, built on each access."""
         return of_template(self.kind.template, self, self.node_name, self.start_time)
@@ -250,10 +256,7 @@ class PodTable:
 
         A pod's own name and UID are there only if one of its claims is made for it.
         """
-        for record in self._records(self.with_storage.get(row, {})):
-            template = record.kind.template
-            named = any(volume.ephemeral is not None for volume in template.spec.volumes)
-            yield record.pod if named else template
+        return (record.with_claims for record in self._records(self.with_storage.get(row, ())))
 
     def in_group(self, group: tuple[str, str]) -> Iterator[Pod]:
         """Return the pods of a pod group, in the order in which they came."""

@@ -16,8 +16,11 @@ NO_ROWS: Int32s = np.zeros(0, np.int32)
 
 def has_storage(pod: Pod) -> bool:
     """Return whether the pod has a claim or a disk: what is said of it depends on what happens to those."""
-    volumes = pod.spec.volumes
-    return bool(volumes) and any(volume.is_storage for volume in volumes)
+    # Not any(): a generator takes twice as long as one volume.
+    for volume in pod.spec.volumes:  # noqa: SIM110
+        if volume.is_storage:
+            return True
+    return False
 
 
 class StoragePlugin(PreFilterPlugin[ArgsT], FilterPlugin[ArgsT], SignedByShape, ClaimReader):

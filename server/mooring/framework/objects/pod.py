@@ -251,15 +251,15 @@ class Pod(Object, frozen=True):
     @property
     def claim_names(self) -> tuple[str, ...]:
         """The claims that its volumes name, those of ephemeral volumes aside."""
-        claims = (volume.persistent_volume_claim for volume in self.spec.volumes)
-        return tuple(claim.claim_name for claim in claims if claim is not None)
+        claims = [volume.persistent_volume_claim for volume in self.spec.volumes]
+        return tuple([claim.claim_name for claim in claims if claim is not None])
 
     @property
     def ephemeral_claim_names(self) -> tuple[str, ...]:
         """The claims that are made for its ephemeral volumes."""
         volumes = self.spec.volumes
         return tuple(
-            f"{self.metadata.name}-{volume.name}" for volume in volumes if volume.ephemeral is not None
+            [f"{self.metadata.name}-{volume.name}" for volume in volumes if volume.ephemeral is not None]
         )
 
     @property

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
-from mooring.framework import Bools, Int32s, Int64s, KubeVersion, NodeView, Pod, Snapshot, Status
+from mooring.framework import Bools, Int32s, Int64s, KubeVersion, NodeView, Snapshot, Status
 from mooring.framework.columns import grown
 from mooring.framework.object_table import ObjectTable
 from mooring.framework.objects import CSINode, PersistentVolume, VolumeAttachment
+from mooring.framework.pod_table import PodRecord
 from mooring.plugins.node_volume_limits.attachable import (
     Attachable,
     VolumeError,
@@ -24,26 +25,27 @@ NO_LIMIT = 1 << 62
 """More than any count."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Holding:
     """What is known of one row.
 
     Attributes:
-        volumes: The volumes that its pods use; none where no driver has a limit.
-        drivers: Those that are limited there or have volumes counted there.
-        installed: Those that are on the node.
+        installed: The drivers that are on the node.
+        limited: Those of them that have a limit. Without any, nothing is counted.
+        attached: The volumes that VolumeAttachments name.
+        volumes: Those that its pods use.
+        pods: The pods that are counted, in the order in which they came.
     """
 
-    volumes: tuple[str, ...] = ()
-    drivers: tuple[str, ...] = ()
-    installed: tuple[str, ...] = ()
-
-
-_NOTHING = Holding()
+    installed: tuple[str, ...]
+    limited: frozenset[str]
+    attached: Volumes
+    volumes: set[str] = field(default_factory=set)
+    pods: list[PodRecord] = field(default_factory=list)
 
 
 class AttachedVolumes:
-    """The volumes on nodes, counted again only for rows where something has changed.
+    """The volumes on nodes: pods that come are added, and where something else changed a row is counted anew.
 
     The rows of a state and of its forks replace each other. Callers hold a lock for this and the
     state's lock.
@@ -60,21 +62,29 @@ class AttachedVolumes:
         self.migrated: list[frozenset[str]] = []
         self.sorts = np.zeros(0, np.int8)
         self._versions: Int64s = np.zeros(0, np.int64)
-        self._holdings: list[Holding] = []
+        self._storage_versions: Int64s = np.zeros(0, np.int64)
+        self._holdings: list[Holding | None] = []
         self._holders: dict[str, tuple[int, ...]] = {}
-        self._counts: dict[str, Int64s] = {}
-        self._limits: dict[str, Int64s] = {}
+        self._room: dict[str, Int64s] = {}
         self._installed: dict[str, Bools] = {}
 
     def follow(self, nodes: NodeView) -> None:
         """Bring ``nodes`` up to date."""
         snapshot, at = nodes.snapshot, nodes.at
-        versions = snapshot.nodes.volumes_version
+        placed, with_storage = snapshot.pods.records, snapshot.pods.with_storage
+        versions, storage_versions = snapshot.nodes.volumes_version, snapshot.nodes.storage_version
         if len(versions) > len(self._versions):
             self._grow(len(versions))
         for row in nodes.rows[self._versions[at] != versions[at]].tolist():
-            self._forget(row)
-            self._count(snapshot, row, snapshot.nodes.names[row])
+            holding, pods = self._holdings[row], [placed[uid] for uid in with_storage.get(row, ())]
+            known = holding.pods if holding is not None else []
+            same_storage = self._storage_versions[row] == storage_versions[row]
+            if holding is None or not same_storage or pods[: len(known)] != known:
+                self._forget(row)
+                holding = self._holdings[row] = self._begun(snapshot, row)
+                known = []
+                self._storage_versions[row] = storage_versions[row]
+            self._add(snapshot.objects, row, holding, pods[len(known) :])
             self._versions[row] = versions[row]
 
     def missing(self, driver: str, nodes: NodeView) -> Bools:
@@ -89,10 +99,10 @@ class AttachedVolumes:
         for name, driver in wanted.items():
             by_driver.setdefault(driver, []).append(name)
         for driver, names in by_driver.items():
-            if driver in self._limits:
+            if driver in self._room:
                 new = self._new(names, nodes.rows)
-                beyond = self._counts[driver][nodes.at] + new > self._limits[driver][nodes.at]
-                if beyond.any():
+                beyond = self._room[driver][nodes.at] < new
+                if np.count_nonzero(beyond):
                     beyond &= new > 0
                     full = beyond if full is None else full | beyond
         return full
@@ -105,8 +115,9 @@ class AttachedVolumes:
             new = new + (1 if holders is None else (~np.isin(rows, holders)).astype(np.int64))
         return new
 
-    def _count(self, snapshot: Snapshot, row: int, node_name: str) -> None:
-        objects = snapshot.objects
+    def _begun(self, snapshot: Snapshot, row: int) -> Holding:
+        """Return what is known of ``row``, of which nothing was, without its pods."""
+        objects, node_name = snapshot.objects, snapshot.nodes.names[row]
         csi_node = objects.get(CSINode, node_name)
         migrated = migrated_plugins(csi_node, self._kube_version)
         if migrated not in self.migrated:
@@ -115,64 +126,61 @@ class AttachedVolumes:
         installed = tuple([driver.name for driver in csi_node.spec.drivers]) if csi_node is not None else ()
         for driver in installed:
             self._installed.setdefault(driver, np.zeros(len(self._versions), np.bool_))[row] = True
-        self._holdings[row] = Holding(installed=installed)
         limits = _limits(csi_node)
-        if not limits:
+        attached = _attached(objects, node_name) if limits else {}
+        counts = Counter(attached.values())
+        for driver, limit in limits.items():
+            if driver not in self._room:
+                self._room[driver] = np.full(len(self._versions), NO_LIMIT, np.int64)
+            self._room[driver][row] = limit - counts[driver]
+        return Holding(installed, frozenset(limits), attached)
+
+    def _add(self, objects: ObjectTable, row: int, holding: Holding, pods: list[PodRecord]) -> None:
+        """Count ``pods``, which came to ``row``."""
+        holding.pods += pods
+        if not holding.limited:
             return
+        attachable = Attachable(objects, self.migrated[self.sorts[row]])
         try:
-            held = _held(snapshot.pods.with_storage_on(row), Attachable(objects, migrated))
+            for pod in pods:
+                for name, driver in attachable.of(pod.with_claims, placed=True).items():
+                    if name not in holding.volumes:
+                        holding.volumes.add(name)
+                        self._holders[name] = (*self._holders.get(name, ()), row)
+                        if driver in holding.limited and name not in holding.attached:
+                            self._room[driver][row] -= 1
         except VolumeError as failure:
             self.failures[row] = failure.status
-            return
-        counts = Counter((_attached(objects, node_name) | held).values())
-        for name in held:
-            self._holders[name] = (*self._holders.get(name, ()), row)
-        for driver in limits:
-            self._column(self._counts, driver, 0)[row] = counts[driver]
-            self._column(self._limits, driver, NO_LIMIT)[row] = limits[driver]
-        self._holdings[row] = Holding(tuple(held), tuple(limits), installed)
 
     def _forget(self, row: int) -> None:
         """As if nothing were known of ``row``."""
         holding = self._holdings[row]
+        if holding is None:
+            return
         for name in holding.volumes:
             left = tuple(holder for holder in self._holders[name] if holder != row)
             if left:
                 self._holders[name] = left
             else:
                 del self._holders[name]
-        for driver in holding.drivers:
-            self._counts[driver][row] = 0
-            self._limits[driver][row] = NO_LIMIT
+        for driver in holding.limited:
+            self._room[driver][row] = NO_LIMIT
         for driver in holding.installed:
             self._installed[driver][row] = False
-        self._holdings[row] = _NOTHING
+        self._holdings[row] = None
         self.failures.pop(row, None)
-
-    def _column(self, columns: dict[str, Int64s], driver: str, empty: int) -> Int64s:
-        """Return int64[capacity]: the driver's column of ``columns``, made on first use."""
-        if driver not in columns:
-            columns[driver] = np.full(len(self._versions), empty, np.int64)
-        return columns[driver]
 
     def _grow(self, capacity: int) -> None:
         old = len(self._versions)
         self._versions = grown(self._versions, capacity)
+        self._storage_versions = grown(self._storage_versions, capacity)
         self.sorts = grown(self.sorts, capacity)
-        self._holdings.extend([_NOTHING] * (capacity - old))
+        self._holdings.extend([None] * (capacity - old))
         for driver in self._installed:
             self._installed[driver] = grown(self._installed[driver], capacity)
-        for driver in self._counts:
-            self._counts[driver] = grown(self._counts[driver], capacity)
-            self._limits[driver] = grown(self._limits[driver], capacity)
-            self._limits[driver][old:] = NO_LIMIT
-
-
-def _held(pods: Iterable[Pod], attachable: Attachable) -> Volumes:
-    held: Volumes = {}
-    for pod in pods:
-        held |= attachable.of(pod, placed=True)
-    return held
+        for driver in self._room:
+            self._room[driver] = grown(self._room[driver], capacity)
+            self._room[driver][old:] = NO_LIMIT
 
 
 def _attached(objects: ObjectTable, node_name: str) -> Volumes:
