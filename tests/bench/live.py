@@ -132,9 +132,9 @@ def burst(start: StartScheduler, workload: LiveWorkload, churn: int) -> Sample:
             programs = {"scheduler": [_process(scheduler)], "server": _control_plane(plane)}
             wait_bound(bindings, 1, 0.01)
             early, before = bindings.count(), cpu_milliseconds(programs)
-            wait_bound(bindings, len(workload.pods), 0.1)
+            bound = wait_bound(bindings, workload.enough, 0.1)
             after = cpu_milliseconds(programs)
-        counted = len(workload.pods) - early
+        counted = bound - early
         cpu = {f"{name} ms/pod": (after[name] - before[name]) / counted for name in programs}
         return {"pods/s": bindings.rate(), **cpu}
 
@@ -148,12 +148,13 @@ def arriving(start: StartScheduler, workload: LiveWorkload, churn: int) -> Sampl
         with churning(plane.api, workload, churn) as begin, start(plane, plane.directory):
             begin()
             sent = send(server, requests[:half])
-            wait_bound(bindings, half, 0.1)
-            rate = half / (max(bindings.times.values()) - min(sent))
+            bound = wait_bound(bindings, half + workload.enough - len(requests), 0.1)
+            rate = bound / (max(bindings.times.values()) - min(sent))
             sent += send(server, requests[half:], LOAD * rate)
-            wait_bound(bindings, len(requests), 0.1)
+            wait_bound(bindings, workload.enough, 0.1)
     names = [pod["metadata"]["name"] for pod in workload.pods]
-    waits = [bindings.times[name] - at for name, at in zip(names[half:], sent[half:], strict=True)]
+    late = zip(names[half:], sent[half:], strict=True)
+    waits = [bindings.times[name] - at for name, at in late if name in bindings.times]
     return {
         "created and bound/s": rate,
         **{f"p{percent} ms at 80 %": 1e3 * percentile(waits, percent) for percent in (50, 99)},
@@ -198,13 +199,16 @@ def churning(api: Api, workload: LiveWorkload, rate: int) -> Iterator[Callable[[
             thread.join()
 
 
-def wait_bound(bindings: Bindings, pods: int, pause: float) -> None:
-    """Wait until ``pods`` pods are bound, looking every ``pause`` seconds, as looking costs time."""
+def wait_bound(bindings: Bindings, pods: int, pause: float) -> int:
+    """Wait until ``pods`` pods are bound, looking every ``pause`` seconds, as looking costs time; return how
+    many are.
+    """
     end = time.monotonic() + LONGEST_SECONDS
-    while bindings.count() < pods:
+    while (bound := bindings.count()) < pods:
         if time.monotonic() > end:
             raise TimeoutError(f"{pods} pods were not bound within {LONGEST_SECONDS:.0f} s")
         time.sleep(pause)
+    return bound
 
 
 if __name__ == "__main__":

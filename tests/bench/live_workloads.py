@@ -21,6 +21,9 @@ OPENB_PODS = "openb_pod_list_default.csv.gz"
 GPU = "example.com/gpu-milli"
 """Thousandths of GPUs: pods of the trace share them, and no resource of Kubernetes tells which one."""
 
+SURE = 0.99
+"""The share of a trace's pods that get a node wherever the others went."""
+
 
 @dataclass(frozen=True, slots=True)
 class LiveWorkload:
@@ -30,29 +33,34 @@ class LiveWorkload:
         name: Of the row: what pods, how many of them, on how many nodes.
         nodes: Their manifests.
         pods: Theirs, in the order of their arrival.
+        enough: How many of them any scheduler finds nodes for.
     """
 
     name: str
     nodes: list[Manifest]
     pods: list[Manifest]
+    enough: int
 
 
 def like_pods(nodes: int, pods: int) -> LiveWorkload:
     """Pods of one Deployment."""
     return LiveWorkload(
-        f"{nodes}Nodes{pods}LikePods", _nodes(nodes), [_replica(number) for number in range(pods)]
+        f"{nodes}Nodes{pods}LikePods", _nodes(nodes), [_replica(number) for number in range(pods)], pods
     )
 
 
 def mixed_pods(nodes: int, pods: int) -> LiveWorkload:
     """Pods of StatefulSets of 20; of ten sets one is spread over zones, and one keeps its pods apart."""
     return LiveWorkload(
-        f"{nodes}Nodes{pods}MixedPods", _nodes(nodes), [_member(number) for number in range(pods)]
+        f"{nodes}Nodes{pods}MixedPods", _nodes(nodes), [_member(number) for number in range(pods)], pods
     )
 
 
 def openb(traces: Path, pods: int) -> LiveWorkload:
-    """Nodes of a production cluster with GPUs, and the first of its pods; all that it had fit, just about."""
+    """Nodes of a production cluster with GPUs, and the first of its pods; all that it had fit, just about.
+
+    A pod that asks for all GPUs of a node, or for more memory than any has, may find none.
+    """
     nodes = [
         _node(
             row["sn"],
@@ -65,7 +73,8 @@ def openb(traces: Path, pods: int) -> LiveWorkload:
         for row in _rows(traces / OPENB_NODES)
     ]
     first = list(itertools.islice(_rows(traces / OPENB_PODS), pods))
-    return LiveWorkload(f"OpenB{len(nodes)}Nodes{len(first)}Pods", nodes, [_traced(row) for row in first])
+    name, traced = f"OpenB{len(nodes)}Nodes{len(first)}Pods", [_traced(row) for row in first]
+    return LiveWorkload(name, nodes, traced, int(SURE * len(first)))
 
 
 def node_name(number: int) -> str:

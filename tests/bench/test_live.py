@@ -17,7 +17,7 @@ def test_a_trace_becomes_nodes_and_the_first_of_its_pods(tmp_path: Path) -> None
         with gzip.open(tmp_path / name, "wt") as file:
             file.write(text)
     found = openb(tmp_path, 2)
-    assert found.name == "OpenB2Nodes2Pods"
+    assert (found.name, found.enough) == ("OpenB2Nodes2Pods", 1)
     assert [node["status"]["allocatable"] for node in found.nodes] == [
         {"pods": "110", "cpu": "32000m", "memory": "262144Mi", GPU: "0"},
         {"pods": "110", "cpu": "96000m", "memory": "786432Mi", GPU: "8000"},
