@@ -4,6 +4,7 @@ from mooring.cluster.kinds import Put, Remove
 from mooring.cluster.state import State
 from mooring.framework.errors import FailedPreconditionError, InvalidArgumentError
 from mooring.framework.node_table import CPU_ROW, PODS_ROW
+from mooring.framework.objects import Pod
 from mooring.framework.pod_table import UNPLACED
 from mooring.testing.builders import make_node, make_pod
 from tests.cluster.histories import classes
@@ -76,6 +77,28 @@ def test_what_a_source_says_of_an_assumed_pod(delivered: object, node: str, assu
     state.apply("test", [Put(delivered)])  # type: ignore[arg-type] # parametrised
     assert pods_on(state, node) == {"p"}
     assert state.snapshot.pods.records["pod/default/p"].assumed is assumed
+
+
+@pytest.mark.parametrize(
+    "now",
+    [
+        pytest.param(make_pod("p", node="n", labels={"app": "a", "zone": "z"}), id="other labels"),
+        pytest.param(
+            make_pod("p", node="n", metadata={"deletionTimestamp": "2026-01-01T00:00:00Z"}),
+            id="it is being deleted",
+        ),
+    ],
+)
+def test_a_pod_of_another_class_keeps_its_place_among_those_of_its_node(now: Pod) -> None:
+    before, other = make_pod("p", node="n", labels={"app": "a"}), make_pod("q", node="n")
+    state = loaded(make_node("n"), before, other)
+    version = state.version
+    state.apply("test", [Put(now)])
+    pods = state.snapshot.pods
+    assert list(pods.on_row(0)) == [now, other]
+    assert pods.classes.numbers.keys() == {pods.records[uid].kind.class_key for uid in pods.by_row[0]}
+    assert sorted(classes(pods).values(), key=str) == [{0: 1}, {0: 1}]
+    assert [amount for _, _, amount in state.changes_since(version) or ()] == [-1, 1]
 
 
 def test_assuming_a_pod_that_is_elsewhere_is_rejected() -> None:

@@ -86,7 +86,7 @@ class ClassWriter:
     def remove_pod(self, key: ClassKey, row: int, index: int) -> None:
         """Drop the pod of the class that is at ``index`` among those on ``row``."""
         places, at = self._places[row], index * _PLACE
-        place = int.from_bytes(places[at : at + _PLACE], "little")
+        place = self._place(row, index)
         self.classes.placed[0, place] = NO_CLASS
         self._free_places.append(place)
         left = places[:at] + places[at + _PLACE :]
@@ -94,6 +94,25 @@ class ClassWriter:
             self._places[row] = left
         else:
             del self._places[row]
+        self._discount(key)
+
+    def relabel_pod(
+        self, old: ClassKey, new: ClassKey, labels: Mapping[str, str], row: int, index: int
+    ) -> None:
+        """Count the pod of class ``old`` at ``index`` among those on ``row`` as one of ``new``, with
+        ``labels``.
+        """
+        number = self._number(new, labels)
+        self._sizes[number] += 1
+        self.classes.placed[0, self._place(row, index)] = number
+        self._discount(old)
+
+    def _place(self, row: int, index: int) -> int:
+        at = index * _PLACE
+        return int.from_bytes(self._places[row][at : at + _PLACE], "little")
+
+    def _discount(self, key: ClassKey) -> None:
+        """Count one pod less of the class."""
         number = self.classes.numbers[key]
         self._sizes[number] -= 1
         if not self._sizes[number]:

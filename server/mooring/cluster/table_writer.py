@@ -145,11 +145,13 @@ class TableWriter:
         self._count(record, 1)
         if old is not None:
             self._count(old, -1)
-        if old is not None and _same_place(old, record):
-            self.pods.records[uid] = record
-            self.changes.append((record.row, record, 0))
-            return
-        if old is not None:
+            if _same_place(old, record):
+                self.pods.records[uid] = record
+                if old.kind.class_key != record.kind.class_key:
+                    self._relabel(old, record)
+                else:
+                    self.changes.append((record.row, record, 0))
+                return
             self._detach(old)
         self.pods.records[uid] = record
         self._attach(record)
@@ -309,6 +311,14 @@ class TableWriter:
         if kind.affinity_key is not None:
             discount(self._affinities, kind.affinity_key, row, self.nodes.table.capacity)
 
+    def _relabel(self, old: PodRecord, new: PodRecord) -> None:
+        """Count a pod of another class as one that left and came, in the place that it has."""
+        row, kind = new.row, new.kind
+        self.changes += ((row, old, -1), (row, new, 1))
+        if row != UNPLACED:
+            keys, labels = (old.kind.class_key, kind.class_key), kind.template.metadata.labels
+            self._classes.relabel_pod(*keys, labels, row, self.pods.by_row[row].index(new.uid))
+
     def _count(self, record: PodRecord, amount: int) -> None:
         if record.assumed:
             self.pods.assumed_count += amount
@@ -374,13 +384,13 @@ def _is_heartbeat(old: Node | None, new: Node) -> bool:
 
 
 def _same_place(old: PodRecord, new: PodRecord) -> bool:
-    """Return whether everything that is counted is equal."""
+    """Return whether everything that is counted is equal, but for the class."""
     if old.row != new.row or old.node_name != new.node_name:
         return False
     was, now = old.kind, new.kind
     return was is now or (
         was.usage == now.usage
-        and was.class_key == now.class_key
+        and was.template.metadata.namespace == now.template.metadata.namespace
         and was.affinity_key == now.affinity_key
         and was.template.status.nominated_node_name == now.template.status.nominated_node_name
         and was.template.spec.scheduling_group == now.template.spec.scheduling_group

@@ -25,7 +25,7 @@ from mooring.framework.objects import (
 )
 from mooring.framework.quantity import Quantity, QuantityError, millis, parse_quantity, units
 from mooring.framework.releases import Gates, KubeVersion
-from mooring.framework.remembering import MAX_AT_ONCE, ByIdentity
+from mooring.framework.remembering import MAX_AT_ONCE, MAX_POD_BYTES, MAX_PODS, ByIdentity
 
 CPU = "cpu"
 MEMORY = "memory"
@@ -182,8 +182,12 @@ def pod_usage(pod: Pod, rules: ResourceRules = NEWEST_RULES) -> PodUsage:
     Raises:
         ResourceError: A quantity is malformed or negative, with the field's path.
     """
-    requests = pod_amounts(pod, rules)
-    missing = DEFAULT_AMOUNTS
+    # Many pods have the same spec.
+    return _plain_usage(pod.spec) if _is_plain(pod) else _usage(pod, rules)
+
+
+def _usage(pod: Pod, rules: ResourceRules) -> PodUsage:
+    requests, missing = pod_amounts(pod, rules), DEFAULT_AMOUNTS
     if rules.pod_level and _has_pod_level_requests(pod.spec.resources):
         missing = {name: nanos for name, nanos in missing.items() if name not in requests}
     non_zero = pod_amounts(pod, rules, missing) if missing else requests
@@ -209,16 +213,16 @@ def pod_amounts(pod: Pod, rules: ResourceRules, missing: Amounts | None = None) 
     Raises:
         ResourceError: A quantity is malformed or negative, with the field's path.
     """
-    status = pod.status
-    if pod.spec.resources is None and not _tells_of_resizing(status):
-        # The rules make no difference, and several plugins ask for the same one after the other.
-        if missing is None:
-            return _plain_amounts(pod.spec)
-        if missing is DEFAULT_AMOUNTS:
-            return _plain_amounts_with_defaults(pod.spec)
-    if not rules.resizing and status != _NO_STATUS:
+    if _is_plain(pod) and (missing is None or missing is DEFAULT_AMOUNTS):
+        return (_plain_amounts if missing is None else _plain_amounts_with_defaults)(pod.spec)
+    if not rules.resizing and pod.status != _NO_STATUS:
         pod = msgspec.structs.replace(pod, status=_NO_STATUS)
     return _sum(pod, rules, missing or {})
+
+
+def _is_plain(pod: Pod) -> bool:
+    """Whether the rules make no difference, and nothing but the spec counts."""
+    return pod.spec.resources is None and not _tells_of_resizing(pod.status)
 
 
 def _tells_of_resizing(status: PodStatus) -> bool:
@@ -262,6 +266,9 @@ def _summed_with_defaults(spec: PodSpec) -> Amounts:
 
 _plain_amounts = ByIdentity(_summed, most=MAX_AT_ONCE)
 _plain_amounts_with_defaults = ByIdentity(_summed_with_defaults, most=MAX_AT_ONCE)
+_plain_usage: ByIdentity[PodSpec, PodUsage] = ByIdentity(
+    lambda spec: _usage(Pod(spec=spec), NEWEST_RULES), MAX_PODS, MAX_POD_BYTES
+)
 
 
 def _most_of_stages(pod: Pod, rules: ResourceRules, missing: Amounts) -> Amounts:
