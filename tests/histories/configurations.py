@@ -18,10 +18,10 @@ from mooring.framework.resources import ResourceRules
 from mooring.runtime.assembly import build_engine
 from mooring.runtime.cache import (
     batch,
-    cached_evaluation,
     change_tracker,
     cycle_states,
     evaluation_cache,
+    kept_totals,
     pod_signature,
     second_use,
 )
@@ -132,8 +132,8 @@ def _limits(dice: Random) -> dict[tuple[Any, str], int]:
         limits[batch, "MAX_ALIKE"] = dice.choice((1, 3))
     # Not with the same dice: known histories stay as they are.
     if (aside := copy(dice)).random() < 0.5:
-        limits[cached_evaluation, "_FEW_ROWS"] = aside.choice((-1, 3))
-        limits[cached_evaluation, "_SEARCHES"] = aside.choice((0, 2, 8))
+        limits[kept_totals, "_FEW_ROWS"] = aside.choice((-1, 3))
+        limits[kept_totals, "_SELECTIONS"] = aside.choice((0, 2, 8))
     return limits
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from mooring.framework import Int32s, Part
-from mooring.runtime.cache.cached_evaluation import CachedEvaluation, Calls
 from mooring.runtime.cache.change_tracker import ChangeTracker
+from mooring.runtime.cache.kept_totals import Calls, KeptTotals
 from tests import long_runs
 from tests.histories import __main__ as command
 from tests.histories import ledger
@@ -31,17 +31,15 @@ def test_a_short_history(form: Form, seed: int) -> None:
 
 def feasible_nodes_are_counted(patch: Patch) -> None:
     """Scores are stretched anew only when more or fewer nodes are feasible, not when others are."""
-    take_in, crossed = CachedEvaluation._take_in, CachedEvaluation._crossed
+    take_in, crossed = KeptTotals.take_in, KeptTotals._crossed
 
-    def careless(self: CachedEvaluation, rows: Int32s, calls: Calls) -> None:
-        before = self._feasible
+    def careless(self: KeptTotals, rows: Int32s, calls: Calls) -> None:
+        before = self.feasible
         with pytest.MonkeyPatch.context() as inner:
-            inner.setattr(
-                CachedEvaluation, "_crossed", lambda kept: kept._feasible != before and crossed(kept)
-            )
+            inner.setattr(KeptTotals, "_crossed", lambda kept: kept.feasible != before and crossed(kept))
             take_in(self, rows, calls)
 
-    patch.setattr(CachedEvaluation, "_take_in", careless)
+    patch.setattr(KeptTotals, "take_in", careless)
 
 
 def nodes_never_move(patch: Patch) -> None:

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from mooring.framework import CycleState, Int64s, NodeTable, NodeView, PodTable, Snapshot
 from mooring.framework.internal import REJECTED
 from mooring.plugins import domain_totals, loops
+from mooring.plugins.leading_rows import Leaders
 from mooring.plugins.loops import FEWEST_CALLS, FEWEST_NODES, compile_ahead, loop, wait_for_compiler
 from mooring.plugins.node_resources_balanced_allocation.plugin import NodeResourcesBalancedAllocation
 from mooring.plugins.node_resources_fit.plugin import NodeResourcesFit
@@ -112,14 +113,37 @@ def test_one_pass_over_rows_puts_what_the_plugins_add(
     for _ in range(FEWEST_CALLS):
         together.put(view.table, view.at, base, before.copy())
     wait_for_compiler()
-    put = before.copy()
-    crossed = together.put(view.table, view.at, base, put)
-    if crossed is None:
-        np.testing.assert_array_equal(put, before)
+    totals = before.copy()
+    put = together.put(view.table, view.at, base, totals)
+    if put is None:
+        np.testing.assert_array_equal(totals, before)
     else:
-        np.testing.assert_array_equal(put, expected)
-        assert crossed == ((put == REJECTED) != (before == REJECTED)).any()
-    assert (crossed is not None) or lacking or cpu > 2**50
+        np.testing.assert_array_equal(totals, expected)
+        crossed, leaders = put
+        assert crossed == ((totals == REJECTED) != (before == REJECTED)).any()
+        top = totals.max()
+        assert leaders == Leaders(top, (totals == top).sum(), (totals != REJECTED).sum())
+    assert (put is not None) or lacking or cpu > 2**50
+
+
+def test_a_negative_row_is_no_row() -> None:
+    view = nodes(0, 1000, 2**40, lacking=False, step=1)
+    pod = make_pod(requests={"cpu": "1m", "memory": "1Mi"})
+    ratings = make(NodeResourcesFit).rating(pod), make(NodeResourcesBalancedAllocation).rating(pod)
+    together = TotalsRating.of([(rating, 1) for rating in ratings])
+    assert together is not None
+    base = np.zeros(FEWEST_NODES, np.int32)
+    some, none = np.array([-1, 3, -1, 5], np.int32), np.array([-1], np.int32)
+    for _ in range(FEWEST_CALLS):
+        together.put(view.table, some, base, base.copy())
+    wait_for_compiler()
+    totals, expected = np.full((2, FEWEST_NODES), 1000, np.int32)
+    together.put(view.table, some, base, totals)
+    together.put(view.table, some[some >= 0], base, expected)
+    assert totals.min() < 1000
+    np.testing.assert_array_equal(totals, expected)
+    assert together.put(view.table, none, base, totals) is not None
+    np.testing.assert_array_equal(totals, expected)
 
 
 def test_other_scores_are_not_put_together() -> None:

@@ -17,7 +17,7 @@ from mooring.config import default, from_document
 from mooring.framework import Pod
 from mooring.plugins.loops import FEWEST_NODES, compile_ahead
 from mooring.runtime.assembly import build_engine
-from mooring.runtime.cache import cached_evaluation
+from mooring.runtime.cache import kept_totals
 from mooring.runtime.cycle import sampling
 from mooring.runtime.cycle.candidates import ALL_NODES
 from mooring.runtime.cycle.choice import Choice, ChoiceColumns
@@ -245,7 +245,7 @@ def test_decisions_from_kept_evaluations_are_those_in_full(later: list[Step]) ->
 @given(histories())
 def test_changed_rows_that_are_looked_at_as_columns_make_no_difference(later: list[Step]) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(cached_evaluation, "_FEW_ROWS", -1)
+        patch.setattr(kept_totals, "_FEW_ROWS", -1)
         History().run([*EMPTY_NODES, *later])
 
 
@@ -257,8 +257,8 @@ def test_rows_that_a_compiled_pass_rates_make_no_difference(
     pytest.importorskip("numba", reason="the extra fast isn't installed")
     compile_ahead(FEWEST_NODES)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(cached_evaluation, "_FEW_BESIDE_A_PASS", few)
-        patch.setattr(cached_evaluation, "_SEARCHES", searches)
+        patch.setattr(kept_totals, "_FEW_BESIDE_A_PASS", few)
+        patch.setattr(kept_totals, "_SELECTIONS", searches)
         History().run([*EMPTY_NODES, *later])
 
 

@@ -21,6 +21,7 @@ from mooring.runtime.cache import change_tracker
 from mooring.runtime.cache.cached_evaluation import CachedEvaluation
 from mooring.runtime.cache.change_tracker import ChangeTracker
 from mooring.runtime.cache.evaluation_cache import EvaluationCache
+from mooring.runtime.cache.kept_totals import KeptTotals
 from mooring.runtime.cache.resource_scores import ResourceScores
 from mooring.runtime.cycle.candidates import ALL_NODES, Candidates
 from mooring.runtime.cycle.choice import Choice
@@ -196,7 +197,7 @@ def test_numbers_that_begin_anew_during_a_decision_are_noticed(monkeypatch: pyte
     put(state, pod("y", node="n0", requests={"cpu": "7"}), pod("x", node="z", requests={"cpu": "100"}))
     seed = next(seed for seed in range(99) if choose(seed, "q", 3) == 0)
     asked, generation = pod("q", **TWO_CPUS), tracker.generation
-    with pause(CachedEvaluation, "_take_in", thread="assuming") as taking:
+    with pause(KeptTotals, "take_in", thread="assuming") as taking:
         assuming = Running("assuming", lambda: assume(engine, asked, seed))
         taking.wait()
         for other in ("r", "s"):

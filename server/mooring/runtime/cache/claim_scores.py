@@ -10,7 +10,8 @@ import msgspec
 import numpy as np
 
 from mooring.framework import Bools, CycleState, Int32s, Int64s, NodeView, Pod
-from mooring.runtime.cache.cached_evaluation import CachedEvaluation, Calls
+from mooring.runtime.cache.cached_evaluation import CachedEvaluation
+from mooring.runtime.cache.kept_totals import Calls
 from mooring.runtime.cache.outcome import Bypass, NotCachedError
 from mooring.runtime.cache.pod_signature import Apart
 from mooring.runtime.cache.selected import Selected, best

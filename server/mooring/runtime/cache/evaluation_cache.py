@@ -13,8 +13,9 @@ from mooring.framework.memory import share_of_memory
 from mooring.framework.named_node import named_node, without_named_node
 from mooring.framework.pod_table import PodKind, kind_like, template_of
 from mooring.framework.state import ClusterState
-from mooring.runtime.cache.cached_evaluation import CachedEvaluation, Calls
+from mooring.runtime.cache.cached_evaluation import CachedEvaluation
 from mooring.runtime.cache.change_tracker import ChangeTracker
+from mooring.runtime.cache.kept_totals import Calls
 from mooring.runtime.cache.outcome import Bypass, CacheCounts, NotCachedError
 from mooring.runtime.cache.pod_signature import Apart, Signature, Signer
 from mooring.runtime.cache.resource_scores import ResourceScores

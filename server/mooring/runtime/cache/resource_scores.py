@@ -20,7 +20,7 @@ from mooring.framework import (
 )
 from mooring.framework.internal import NodeRater, NodeRating
 from mooring.framework.state import ClusterState
-from mooring.plugins.resource_totals import TotalsRating
+from mooring.plugins.resource_totals import Put, TotalsRating
 from mooring.runtime.cache.change_tracker import ChangeTracker
 from mooring.runtime.cache.ranking import OUT
 from mooring.runtime.cache.static_scores import ObjectsRead, acts_later, normalizes_itself
@@ -236,13 +236,13 @@ class ResourceScores:
 
         Both are int32[capacity]. Return whether any of them is feasible that was not, or the other way round.
         """
-        timer, crossed = calls.point("Score"), self.put_at_once(nodes.at, base, totals)
-        if crossed is None:
+        timer, put = calls.point("Score"), self.put_at_once(nodes.at, base, totals)
+        if put is None:
             return self.put_by_plugins(nodes, base, totals, calls)
         with timer:
             for rater in self._plugins.raters:
                 calls.pass_over(rater.name, "Score", 1)
-        return crossed
+        return put[0]
 
     def put_by_plugins(self, nodes: NodeView, base: Int32s, totals: Int32s, calls: PluginCalls) -> bool:
         """``put_totals`` by what each plugin says."""
@@ -251,8 +251,11 @@ class ResourceScores:
         totals[nodes.at] = found
         return bool(((before == OUT) != (found == OUT)).any())
 
-    def put_at_once(self, at: Int32s | slice, base: Int32s, totals: Int32s) -> bool | None:
-        """``put_totals`` in one pass over the rows ``at``, which calls no plugin; None when that can't be."""
+    def put_at_once(self, at: Int32s | slice, base: Int32s, totals: Int32s) -> Put | None:
+        """``put_totals`` in one pass over the rows ``at``, which calls no plugin; None when that can't be.
+
+        A negative row is none. It also says who leads.
+        """
         if self._ratings is None:
             self._rate_by()
         rating = self._totals_rating

@@ -6,12 +6,10 @@ import msgspec
 import numpy as np
 
 from mooring.framework import Int32s, Int64s
+from mooring.plugins.leading_rows import find_leader, find_leaders
 from mooring.plugins.loops import loop
 from mooring.runtime.cache.ranking import OUT
 from mooring.runtime.cycle.tie_break import choose, mix64
-
-_PIECE = 1 << 8
-"""Rows that are searched one by one."""
 
 
 class Selected(msgspec.Struct, frozen=True, gc=False):
@@ -62,23 +60,5 @@ def best_of_rows(totals: Int32s | Int64s, seed: int, uid: str, evaluated: int) -
 @loop("int32[::1], uint64", "int64[::1], uint64")
 def _best(totals: Int32s | Int64s, mixed: int) -> tuple[int, int, int, int]:
     """Return one of the rows with the highest total, that total, how many have it, and how many any."""
-    top, ties, feasible = totals[0], 0, 0
-    for row in range(len(totals)):
-        top = max(top, totals[row])
-        feasible += totals[row] != OUT
-    for row in range(len(totals)):
-        ties += totals[row] == top
-    picked = np.int64(mixed % np.uint64(ties))
-    # Piece by piece: counting takes a fraction of looking at each row.
-    for begin in range(0, len(totals), _PIECE):
-        piece, leaders = totals[begin : begin + _PIECE], 0
-        for at in range(len(piece)):
-            leaders += piece[at] == top
-        if picked < leaders:
-            for at in range(len(piece)):
-                if piece[at] == top:
-                    if picked == 0:
-                        return begin + at, int(top), ties, feasible
-                    picked -= 1
-        picked -= leaders
-    return 0, int(top), 0, 0
+    top, ties, feasible = find_leaders(totals)
+    return find_leader(totals, top, np.int64(mixed % np.uint64(ties))), top, ties, feasible

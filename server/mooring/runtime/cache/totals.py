@@ -9,9 +9,10 @@ import numpy as np
 
 from mooring.framework import SUCCESS, Int32s, Pod, Status
 from mooring.framework.state import ClusterState
-from mooring.runtime.cache.cached_evaluation import CachedEvaluation, Calls
+from mooring.runtime.cache.cached_evaluation import CachedEvaluation
 from mooring.runtime.cache.consistency import PATIENCE, Held, answer, check_rules_decide
 from mooring.runtime.cache.evaluation_cache import EvaluationCache
+from mooring.runtime.cache.kept_totals import Calls
 from mooring.runtime.cache.outcome import Bypass, NotCachedError
 from mooring.runtime.cache.ranking import OUT
 from mooring.runtime.cache.rejections import UNKNOWN, Rejections

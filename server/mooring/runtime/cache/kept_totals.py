@@ -1,0 +1,268 @@
+"""The totals of all nodes by what a decision changes on few of them, and who leads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from mooring.framework import Int32s, Int64s, NodeView
+from mooring.framework.pod_table import UNPLACED
+from mooring.framework.resources import PodUsage
+from mooring.plugins.leading_rows import Leaders, leader_at, leaders_of
+from mooring.runtime.cache.change_tracker import ChangeTracker
+from mooring.runtime.cache.ranking import OUT, Ranking
+from mooring.runtime.cache.resource_scores import UNKNOWN, ResourceScores
+from mooring.runtime.cache.selected import Selected
+from mooring.runtime.cache.static_scores import StaticScores
+from mooring.runtime.cycle.plugin_calls import PluginCalls
+from mooring.runtime.cycle.tie_break import choose, mixed_in_turn
+
+_FEW_ROWS, _FEW_BESIDE_A_PASS, _ROWS_TO_ONE = 16, 2, 1024
+"""Up to this many changed rows, plus one for this many rows in all, each is put in its place by itself; up to
+fewer, where one compiled pass can rate them."""
+
+_ROWS_TO_GATHER = 2
+"""With more changed rows than one in so many, rating all takes less: they are in sequence."""
+
+_SELECTIONS = 8
+"""How many selections go without a ranking, which takes as long to build as these do. The count begins anew
+when many totals change."""
+
+Calls = Callable[[], PluginCalls]
+"""Gives the way to call plugins, when one has to be called after all."""
+
+
+class KeptTotals:
+    """The totals by static and resource scores, kept while nodes change. For one thread at a time.
+
+    Args:
+        resources: The resource scores.
+        tracker: What changed.
+
+    Attributes:
+        values: int32[capacity]; ``OUT`` where a node is rejected.
+        base: int32[capacity], what they are made of besides resources.
+        feasible: How many are not ``OUT``.
+    """
+
+    _static: StaticScores
+    _leaders: Leaders | None
+    _ranking: Ranking | None
+    _selections: int
+
+    def __init__(self, resources: ResourceScores, tracker: ChangeTracker) -> None:
+        self._resources = resources
+        self._tracker = tracker
+        self.base: Int32s = np.zeros(0, np.int32)
+        self.values: Int32s = self.base
+        self.feasible = 0
+
+    def begin(self, static: StaticScores, calls: Calls, *, scales: bool) -> None:
+        """Rate all nodes.
+
+        ``scales`` says whether scores that depend on which nodes are feasible are part of the totals.
+        """
+        self._static = static
+        self._scales = scales and bool(static.scaled)
+        totals = np.full(len(static.base), OUT, np.int32)
+        self._resources.put_totals(static.open, static.base, totals, calls())
+        self._add_up(totals)
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes of its arrays, without those of the static scores."""
+        own = len(self.values) > 0 and self.base is not self._static.base
+        return self.values.nbytes + (self.base.nbytes if own else 0)
+
+    def take_in(self, rows: Int32s, calls: Calls) -> None:
+        """Look at ``rows`` (int32[C]) again, each of which may occur more than once; ``UNPLACED`` is none."""
+        count = len(rows) - len(self.values) // _ROWS_TO_ONE
+        few = count <= _FEW_BESIDE_A_PASS
+        if not (few and self.is_ranked) and self._put_at_once(rows):
+            self._selections = self._selections if few else 0
+            return
+        placed = rows[rows != UNPLACED]
+        if count > _FEW_ROWS:
+            self._put_by_plugins(placed, calls)
+            return
+        unknown = self._put(placed.tolist())
+        if unknown:
+            self._resources.learn(unknown, calls())
+            # What is unknown even now changed meanwhile, and comes again.
+            self._put(unknown)
+
+    def select(self, seed: int, uid: str) -> Selected | None:
+        """Select the node for the pod with ``uid``; None when none is feasible."""
+        feasible = self.feasible
+        if not feasible:
+            return None
+        leaders: Ranking | Leaders
+        if self._ranking is None and self._selections < _SELECTIONS:
+            self._selections += 1
+            leaders = self._leaders = self._leaders or leaders_of(self.values)
+            row = leader_at(self.values, leaders, choose(seed, uid, leaders.ties))
+        else:
+            leaders = self.ranked()
+            row = leaders.leader(choose(seed, uid, leaders.ties))
+        top = leaders.top if feasible > 1 else 0
+        return Selected(row, top, leaders.ties, feasible, self._static.evaluated)
+
+    def ranked(self) -> Ranking:
+        """Return the ranking, which is built once that is worth it."""
+        if self._ranking is None:
+            self._ranking = Ranking(self.values)
+        return self._ranking
+
+    @property
+    def is_ranked(self) -> bool:
+        """Whether the ranking is built."""
+        return self._ranking is not None
+
+    def follow(self, row: int, usage: PodUsage) -> bool:
+        """Take in that a pod which takes ``usage`` comes to ``row``, while nothing is ranked; return whether
+        its new resource score is known, and so it was.
+        """
+        resource_ids, values = self._tracker.resource_ids.data, self._resources.values.data
+        resource_id = self._tracker.next_ids(usage).get(resource_ids[row])
+        if resource_id is None or resource_id >= len(values) or values[resource_id] == UNKNOWN:
+            return False
+        value, resource_ids[row] = values[resource_id], resource_id
+        if value == OUT:
+            self.feasible -= 1
+        self.values.data[row] = OUT if value == OUT else self.base.data[row] + value
+        self._leaders = None
+        return True
+
+    def select_alike(self, seed: int, uids: Sequence[str], usage: PodUsage) -> tuple[list[Selected], int]:
+        """Select nodes for the first of some pods that take ``usage``, each of which counts for the next one:
+        up to the pod after which a plugin has to be called.
+
+        Returns:
+            The selected nodes, and what follows from how many is taken in.
+        """
+        tracker, ranking = self._tracker, self.ranked()
+        resource_ids, after = tracker.resource_ids.data, tracker.next_ids(usage)
+        values, base = self._resources.values.data, self.base.data
+        known, evaluated, scales = len(values), self._static.evaluated, self._scales
+        selected: list[Selected] = []
+        for mixed in mixed_in_turn(seed, uids):
+            ties, feasible = ranking.ties, self.feasible
+            if not ties:
+                break
+            row = ranking.leader(mixed % ties)
+            selected.append(Selected(row, ranking.top if feasible > 1 else 0, ties, feasible, evaluated))
+            resource_id = after.get(resource_ids[row])
+            value = values[resource_id] if resource_id is not None and resource_id < known else UNKNOWN
+            if resource_id is None or value == UNKNOWN or (value == OUT and scales):
+                return selected, len(selected) - 1
+            resource_ids[row] = resource_id
+            if value == OUT:
+                self.feasible = feasible - 1
+            ranking.put(row, OUT if value == OUT else base[row] + value)
+        return selected, len(selected)
+
+    def alone(self, rows: Int32s) -> Int32s | Int64s:
+        """Return the totals of ``rows`` (int32[F]), which are feasible, as if there were no others."""
+        totals = self.values[rows]
+        return totals if len(rows) == self.feasible else self._rescaled(totals, rows)
+
+    def of(self, rows: Int32s) -> Int32s:
+        """int32[K]: the totals of ``rows`` as if there were no others; ``OUT`` where a node is rejected."""
+        # Rows that are new by now are out of bounds.
+        rows = np.minimum(rows, len(self.values) - 1)
+        totals = self.values.take(rows)
+        if self._static.scaled:
+            fits = totals != OUT
+            totals[fits] = self._rescaled(totals[fits], rows[fits])
+        return totals
+
+    def _rescaled(self, totals: Int32s, rows: Int32s) -> Int32s | Int64s:
+        """Return ``totals`` with what is scaled by ``rows`` alone (both int32[F])."""
+        static = self._static
+        if not static.scaled:
+            return totals
+        return totals - self.base[rows] + static.base[rows] + static.scaled_scores(rows)
+
+    def _put(self, rows: Sequence[int]) -> list[int]:
+        """Put ``rows`` where they belong now; those whose resource score is unknown are returned."""
+        values, resource_ids = self._resources.values.data, self._tracker.resource_ids.data
+        known = len(values)
+        totals, base = self.values.data, self.base.data
+        put = totals.__setitem__ if self._ranking is None else self._ranking.put
+        unknown: list[int] = []
+        crossed = False
+        for row in rows:
+            resource_id = resource_ids[row]
+            value = values[resource_id] if resource_id < known else UNKNOWN
+            if value == UNKNOWN:
+                unknown.append(row)
+                continue
+            stands, old = base[row], totals[row]
+            total = OUT if OUT in (value, stands) else stands + value
+            if total != old:
+                if OUT in (total, old):
+                    self.feasible += 1 if old == OUT else -1
+                    crossed = True
+                put(row, total)
+        self._leaders = None
+        if crossed:
+            self._crossed()
+        return unknown
+
+    def _put_at_once(self, rows: Int32s) -> bool:
+        """Rate all of ``rows`` in one compiled pass, which finds who leads, too; return whether one can."""
+        at = rows if self._worth_gathering(rows) else self._static.open.at
+        put = self._resources.put_at_once(at, self.base, self.values)
+        if put is None:
+            return False
+        crossed, leaders = put
+        self._ranking, self._leaders = None, leaders
+        if crossed:
+            self.feasible = leaders.feasible
+            self._crossed()
+        return True
+
+    def _put_by_plugins(self, rows: Int32s, calls: Calls) -> None:
+        """Rate all of ``rows`` by what each plugin says."""
+        every = self._static.open
+        nodes = NodeView(every.snapshot, rows) if self._worth_gathering(rows) else every
+        crossed = self._resources.put_by_plugins(nodes, self.base, self.values, calls())
+        self._ranking, self._selections, self._leaders = None, 0, None
+        if crossed:
+            self.feasible = _count(self.values)
+            self._crossed()
+
+    def _worth_gathering(self, rows: Int32s) -> bool:
+        return len(rows) <= len(self._static.open) // _ROWS_TO_GATHER
+
+    def _crossed(self) -> None:
+        """Take in that other rows are feasible than before; also as many, when one took another's place."""
+        if self._scales:
+            totals = self.values
+            self._add_up(np.where(totals == OUT, np.int32(OUT), totals - self.base + self._static.base))
+
+    def _add_up(self, totals: Int32s) -> None:
+        """Take in ``totals`` (int32[capacity]), which lack what is scaled by the nodes that are feasible."""
+        static = self._static
+        self.feasible = _count(totals)
+        self.base = static.base
+        if self._scales:
+            all_are = self.feasible == len(totals)
+            feasible = slice(None) if all_are else np.flatnonzero(totals != OUT).astype(np.int32)
+            scaled = static.scaled_scores(feasible)
+            self.base = static.base.copy()
+            self.base[feasible] += scaled
+            totals[feasible] += scaled
+        self.values = totals
+        self._ranking, self._selections, self._leaders = None, 0, None
+
+
+def _has_out(totals: Int32s) -> bool:
+    """Return whether one of ``totals`` (int32[K]) is ``OUT``, which is the lowest."""
+    return len(totals) > 0 and totals.item(totals.argmin()) == OUT
+
+
+def _count(totals: Int32s) -> int:
+    """Return how many of ``totals`` (int32[K]) are not ``OUT``."""
+    return int(np.count_nonzero(totals != OUT)) if _has_out(totals) else len(totals)
