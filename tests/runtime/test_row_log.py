@@ -6,7 +6,9 @@ from collections.abc import Sequence
 
 import pytest
 
+from mooring.cluster.kinds import Put
 from mooring.cluster.state import State
+from mooring.framework.pod_table import UNPLACED
 from mooring.runtime.cache import row_log
 from mooring.runtime.cache.row_log import RowLog
 from mooring.testing import make_node, make_pod
@@ -51,3 +53,14 @@ def test_more_changes_than_the_state_remembers_are_forgotten() -> None:
         state.assume(make_pod("p", metadata={"uid": f"u{number}"}), NODES[number])
     assert log.since(version) is None
     assert changed(log, state.version) == []
+
+
+def test_what_changes_nothing_of_a_row_is_no_row() -> None:
+    state, running = State(), make_pod("p", node="n0")
+    state.replace("test", [make_node(name) for name in NODES])
+    log, version = RowLog(state), state.version
+    state.assume(make_pod("p"), NODES[0])
+    state.apply("test", [Put(running), Put(make_node("n1", metadata={"resourceVersion": "2"}))])
+    state.apply("test", [Put(make_node("n2", allocatable={"cpu": "1"}))])
+    [first, third] = rows_of(state, (0, 2))
+    assert changed(log, version) == [first, UNPLACED, UNPLACED, third]

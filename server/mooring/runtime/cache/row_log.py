@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from mooring.framework import Int32s
+from mooring.framework.pod_table import UNPLACED
 from mooring.framework.state import ClusterState, RowChange
 
 _LENGTH = 1 << 14
@@ -31,7 +32,7 @@ class RowLog:
         """int32[C]: the rows of the changes after ``version``, a row as often as it changed; None when
         ``version`` is forgotten.
 
-        ``UNPLACED`` stands for a change of no row.
+        ``UNPLACED`` stands for a change of no row, or of nothing that a row offers or has taken from it.
         """
         self._write()
         count = self.version - version
@@ -63,6 +64,7 @@ class RowLog:
             self._rows[:_LENGTH] = self._rows[self._end - _LENGTH : self._end]
             self._end = _LENGTH
         rows = self._rows.data
-        for at, (row, _, _) in enumerate(changes, self._end):
-            rows[at] = row
+        for at, (row, record, amount) in enumerate(changes, self._end):
+            # A node that says that it is well, or a pod that is confirmed, takes no more room than before.
+            rows[at] = row if (record is None) != bool(amount) else UNPLACED
         self._end += len(changes)
