@@ -35,6 +35,9 @@ DYNAMIC = Part.RESOURCES | Part.PODS | Part.FEASIBLE | Part.OUTSIDE
 """What every decision changes, or time alone: plugins that read it are dynamic."""
 
 
+_MAX_PROFILES = 1 << 6
+"""Profiles, and parts of profiles, of which something is remembered."""
+
 _COMMITTING = tuple(point.base for point in POINTS.values() if point.commits)
 
 
@@ -201,14 +204,14 @@ def find_static_scores(
     objects = cluster.snapshot.objects
     versions = {kind: objects.version(kind) for kind in tuple(objects.kinds)}
     allowed = _allowed(evaluation, roles, calls)
-    evaluation.profile = narrowed(profile, roles.is_static)
+    evaluation.profile, _ = roles.halves(profile)
     run_filters(evaluation, np.flatnonzero(allowed).astype(np.int32), calls)
     fits = evaluation.codes == 0
     view = NodeView(cluster.snapshot, rows if fits.all() else rows[fits])
     evaluation.profile = profile
     skipped = run_pre_score(evaluation, view, calls)
     roles.sort((*profile.pre_score, *profile.score), skipped)
-    evaluation.profile = narrowed(profile, roles.is_static)
+    evaluation.profile, dynamic = roles.halves(profile)
     raw = run_score(evaluation, view, skipped, calls)
     base, scaled = _combined(evaluation, view, raw, calls)
     evaluated = int(np.count_nonzero(allowed))
@@ -220,7 +223,7 @@ def find_static_scores(
         open=view,
         base=base,
         scaled=scaled,
-        dynamic=narrowed(profile, roles.is_dynamic),
+        dynamic=dynamic,
         timeless=roles.timeless,
         evaluated=evaluated,
         order=_order(evaluation, allowed) if wanted < evaluated else None,
@@ -266,6 +269,12 @@ def _order(evaluation: Evaluation, allowed: Bools) -> Int32s:
     return rows
 
 
+_halves: ByIdentity[Profile, dict[frozenset[int], tuple[Profile, Profile]]] = ByIdentity(
+    lambda _: {}, most=_MAX_PROFILES
+)
+"""By the dynamic plugins of a profile its static and its dynamic half: pods of other labels have the same."""
+
+
 class _Roles:
     """Tells static plugins from dynamic ones."""
 
@@ -275,6 +284,7 @@ class _Roles:
         self.parts = Part.NODES_BUT_IMAGES
         self.timeless = True
         self._readers: dict[AffinityReader, None] | None = {}
+        self._sorted: set[tuple[int, bool]] = set()
 
     def concerned(self, cluster: ClusterState) -> Callable[[AffinityTerms], bool] | None:
         """Return which terms of placed pods matter to the static plugins; None when any may."""
@@ -290,6 +300,9 @@ class _Roles:
     def sort(self, plugins: Iterable[Enabled[Any]], skipped: Container[str]) -> None:
         for enabled in plugins:
             skips = enabled.name in skipped
+            if (id(enabled.plugin), skips) in self._sorted:
+                continue
+            self._sorted.add((id(enabled.plugin), skips))
             parts = parts_of(enabled.plugin, self._pod, skipped=skips)
             if parts & DYNAMIC or (not skips and normalizes_itself(enabled.plugin)):
                 if acts_later(enabled.plugin):
@@ -304,6 +317,15 @@ class _Roles:
                         self._readers[enabled.plugin] = None
                     else:
                         self._readers = None
+
+    def halves(self, profile: Profile) -> tuple[Profile, Profile]:
+        """Return the profile with the static plugins alone, and with the dynamic ones alone."""
+        known, dynamic = _halves(profile), frozenset(self._dynamic)
+        halves = known.get(dynamic)
+        if halves is None:
+            halves = narrowed(profile, self.is_static), narrowed(profile, self.is_dynamic)
+            known[dynamic] = halves
+        return halves
 
     def is_dynamic(self, plugin: Plugin[Any]) -> bool:
         return id(plugin) in self._dynamic
