@@ -252,6 +252,6 @@ class CachedEvaluation:
         whole = static.open.rows is static.rows
         self.nodes = static.open if whole else NodeView(self.cluster.snapshot, static.rows)
         self._dynamic = DynamicScores(self.cluster, self.pod, static) if static.has_dynamic else None
-        self._kept.begin(static, calls, scales=self._dynamic is None)
+        self._kept.begin(static, calls, whole=self._dynamic is None)
         self.rejections = Rejections(len(static.base))
         self.version = moved.version

@@ -58,13 +58,15 @@ class KeptTotals:
         self.values: Int32s = self.base
         self.feasible = 0
 
-    def begin(self, static: StaticScores, calls: Calls, *, scales: bool) -> None:
+    def begin(self, static: StaticScores, calls: Calls, *, whole: bool) -> None:
         """Rate all nodes.
 
-        ``scales`` says whether scores that depend on which nodes are feasible are part of the totals.
+        ``whole`` says whether nothing comes on top of these totals, so that those scores are part of them
+        that depend on which nodes are feasible.
         """
         self._static = static
-        self._scales = scales and bool(static.scaled)
+        self._whole = whole
+        self._scales = whole and bool(static.scaled)
         totals = np.full(len(static.base), OUT, np.int32)
         self._resources.put_totals(static.open, static.base, totals, calls())
         self._add_up(totals)
@@ -79,7 +81,9 @@ class KeptTotals:
         """Look at ``rows`` (int32[C]) again, each of which may occur more than once; ``UNPLACED`` is none."""
         count = len(rows) - len(self.values) // _ROWS_TO_ONE
         few = count <= _FEW_BESIDE_A_PASS
-        if not (few and self.is_ranked) and self._put_at_once(rows):
+        # Row by row it is learnt what ``follow`` has to know. Of a ranking it is known who leads,
+        # and nobody asks where more comes on top.
+        if not (few and (self.is_ranked or not self._whole)) and self._put_at_once(rows):
             self._selections = self._selections if few else 0
             return
         placed = rows[rows != UNPLACED]
