@@ -8,8 +8,11 @@ import re
 import threading
 import time
 import urllib.request
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
 from functools import partial
+from multiprocessing.sharedctypes import Synchronized
 from multiprocessing.synchronize import Event
 
 import grpc
@@ -20,7 +23,8 @@ from mooring.v1.scheduling_service_pb2_grpc import SchedulingServiceStub
 from tests.bench.cluster import pending_json
 from tests.bench.processes import start_server
 from tests.bench.remote import IN_FLIGHT, schedule_request
-from tests.bench.workload import Repeat, Sample, Size, Workload, calls_per_second
+from tests.bench.workload import Repeat, Sample, Size, Workload
+from tests.process import until
 
 SESSIONS = 100
 TURNS = 4
@@ -28,6 +32,9 @@ TURNS = 4
 
 PAUSE_SECONDS = 0.1
 """Before a client that was rejected asks again."""
+
+SETTLE_SECONDS = 1.0
+"""From the first live call on until what sessions began before has ended."""
 
 _CPU = re.compile(r"^\w*process_cpu_seconds_total (\S+)$", re.MULTILINE)
 
@@ -47,8 +54,8 @@ def workloads(size: Size) -> list[Workload]:
 def _prepare(size: Size, running: ExitStack) -> Repeat:
     addresses = start_server(running, size.nodes)
     context = multiprocessing.get_context("spawn")
-    busy, end = context.Event(), context.Event()
-    clients = context.Process(target=_be_clients, args=(addresses["grpc"], busy, end), daemon=True)
+    busy, end, at_work = context.Event(), context.Event(), context.Value("i")
+    clients = context.Process(target=_be_clients, args=(addresses["grpc"], busy, end, at_work), daemon=True)
     clients.start()
     running.callback(clients.join)
     running.callback(busy.set)
@@ -56,22 +63,29 @@ def _prepare(size: Size, running: ExitStack) -> Repeat:
     channel = running.enter_context(grpc.insecure_channel(addresses["grpc"]))
     schedule, numbers = SchedulingServiceStub(channel).Schedule, itertools.count()
 
-    def decide() -> object:
-        return schedule(schedule_request(1, next(numbers)))
+    def decide() -> None:
+        schedule(schedule_request(1, next(numbers)))
 
     def measured() -> tuple[float, float]:
-        before = _processor_seconds(addresses["metrics"])
-        rate = calls_per_second(size.seconds, decide, IN_FLIGHT)
-        return rate, rate * size.seconds / (_processor_seconds(addresses["metrics"]) - before)
+        """Calls a second and calls a processor second, read while the calls go on: the sessions have all of
+        the server before and after.
+        """
+        with _calling(decide) as ended:
+            time.sleep(SETTLE_SECONDS)
+            began, calls, took = time.perf_counter(), ended(), _processor_seconds(addresses["metrics"])
+            time.sleep(size.seconds)
+            seconds, calls = time.perf_counter() - began, ended() - calls
+            took = _processor_seconds(addresses["metrics"]) - took
+        return calls / seconds, calls / took
 
     def repeat() -> Sample:
         alone, beside = [0.0, 0.0], [0.0, 0.0]
-        for turn in range(2 * TURNS):
-            (busy.set if turn % 2 else busy.clear)()
-            figures = measured()
-            total = beside if turn % 2 else alone
-            total[:] = map(sum, zip(total, figures, strict=True))
-        busy.clear()
+        for _ in range(TURNS):
+            alone[:] = map(sum, zip(alone, measured(), strict=True))
+            busy.set()
+            beside[:] = map(sum, zip(beside, measured(), strict=True))
+            busy.clear()
+            until(lambda: not at_work.value)
         return {
             "% of calls/s": 100 * beside[0] / alone[0],
             "% of calls per processor second": 100 * beside[1] / alone[1],
@@ -80,6 +94,26 @@ def _prepare(size: Size, running: ExitStack) -> Repeat:
 
     measured()
     return repeat
+
+
+@contextmanager
+def _calling(decide: Callable[[], None]) -> Iterator[Callable[[], int]]:
+    """Call all the time in the block; yields what tells how many calls have ended."""
+    counts, end = [0] * IN_FLIGHT, threading.Event()
+
+    def call(which: int) -> None:
+        while not end.is_set():
+            decide()
+            counts[which] += 1
+
+    with ThreadPoolExecutor(IN_FLIGHT) as threads:
+        calls = [threads.submit(call, which) for which in range(IN_FLIGHT)]
+        try:
+            yield lambda: sum(counts)
+        finally:
+            end.set()
+        for each in calls:
+            each.result()
 
 
 def _processor_seconds(address: str) -> float:
@@ -91,8 +125,8 @@ def _processor_seconds(address: str) -> float:
     return float(found[1])
 
 
-def _be_clients(address: str, busy: Event, end: Event) -> None:
-    """Place pods in a session each and take them back, while ``busy`` is set."""
+def _be_clients(address: str, busy: Event, end: Event, at_work: Synchronized[int]) -> None:
+    """Place pods in a session each and take them back, while ``busy`` is set; ``at_work`` counts who does."""
 
     def place(number: int, channel: grpc.Channel) -> None:
         pods = [Pods(pending_json(number), uids=[f"session-{number}"])]
@@ -105,6 +139,8 @@ def _be_clients(address: str, busy: Event, end: Event) -> None:
         with grpc.insecure_channel(address) as channel:
             while not end.is_set():
                 busy.wait()
+                with at_work.get_lock():
+                    at_work.value += 1
                 try:
                     place(number, channel)
                 except grpc.RpcError as error:
@@ -112,6 +148,9 @@ def _be_clients(address: str, busy: Event, end: Event) -> None:
                     if not may_be_sent_again(error, idempotent=True):
                         raise
                     time.sleep(PAUSE_SECONDS)
+                finally:
+                    with at_work.get_lock():
+                        at_work.value -= 1
 
     threads = [threading.Thread(target=be_client, args=(number,)) for number in range(SESSIONS)]
     for thread in threads:

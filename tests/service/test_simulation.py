@@ -68,6 +68,9 @@ class Client:
     def revert(self, mark: int = 0) -> Any:
         return self.simulation.RevertSession(pb.RevertSessionRequest(session=self.id, mark=mark)).session
 
+    def commit(self, mark: int) -> Any:
+        return self.simulation.CommitSession(pb.CommitSessionRequest(session=self.id, mark=mark)).session
+
 
 @contextmanager
 def client(*objects: Any, **how: Any) -> Iterator[tuple[Client, Any]]:
@@ -574,3 +577,30 @@ def test_a_session_of_what_is_not_there_is_not_opened(fields: dict[str, Any], te
         assert text in found.text
         assert found.code.name == "INVALID_ARGUMENT"
         assert len(w.backend.sessions) == 1
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        pytest.param(lambda session: session.mark(), id="mark"),
+        pytest.param(lambda session: session.revert(1), id="revert"),
+        pytest.param(lambda session: session.commit(1), id="commit"),
+        pytest.param(lambda session: session.look(), id="look"),
+        pytest.param(lambda session: session.place(pod("p")), id="place"),
+    ],
+)
+def test_calls_about_a_session_run_where_they_give_way(
+    ask: Callable[[Client], object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ran: list[object] = []
+    with client(*ROOM) as (session, w):
+        session.mark()
+        run = w.backend.session_slots.run
+
+        def note(*arguments: Any) -> object:
+            ran.append(arguments)
+            return run(*arguments)
+
+        monkeypatch.setattr(w.backend.session_slots, "run", note)
+        ask(session)
+    assert len(ran) == 1

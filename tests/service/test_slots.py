@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 
 import pytest
 from prometheus_client import CollectorRegistry, Gauge
@@ -13,7 +14,7 @@ from prometheus_client import CollectorRegistry, Gauge
 from mooring.framework import timely
 from mooring.framework.errors import DeadlineExceededError, ResourceExhaustedError
 from mooring.runtime.cycle.plugin_calls import NullObserver, PluginCalls
-from mooring.service.calls.rests import CALL_SECONDS, SHARE_BESIDE_OTHERS
+from mooring.service.calls.rests import CALL_SECONDS, LONGEST_REST_SECONDS, SHARE_BESIDE_OTHERS, Ration
 from mooring.service.calls.slots import MAX_STUCK_ABOUT_ONE_POD, SlotProgress, Slots
 from tests.process import until
 from tests.service.harness import LONG
@@ -296,39 +297,65 @@ def test_clients_have_their_work_run_in_turn(monkeypatch: pytest.MonkeyPatch) ->
     slots.stop()
 
 
+@dataclass
+class Clock:
+    """Stands in for ``time`` where work gives way: it goes on by hand, and sleeping takes no time."""
+
+    worked: float = 0.0
+    slept: list[float] = field(default_factory=list)
+
+    def thread_time(self) -> float:
+        return self.worked
+
+    def monotonic(self) -> float:
+        return 0.0
+
+    def sleep(self, seconds: float) -> None:
+        self.slept.append(seconds)
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    clock = Clock()
+    monkeypatch.setattr("mooring.service.calls.rests.time", clock)
+    return clock
+
+
 @pytest.mark.parametrize(
-    ("busy", "rests"), [pytest.param(True, True, id="others work"), pytest.param(False, False, id="alone")]
+    ("busy", "worked"),
+    [
+        pytest.param(True, [0.004, 0.008, 0.008 + CALL_SECONDS], id="others work"),
+        pytest.param(False, [], id="alone"),
+    ],
 )
 def test_slots_that_give_way_rest_for_a_multiple_of_what_they_worked(
-    busy: bool, rests: bool, monkeypatch: pytest.MonkeyPatch
+    busy: bool, worked: list[float], clock: Clock
 ) -> None:
-    slept: list[float] = []
-    clock = [0.0]
-    sleep = time.sleep
-
-    def note(seconds: float) -> None:
-        # Others in this process sleep, too.
-        if threading.current_thread().name.startswith("plugin-slot"):
-            slept.append(seconds)
-        else:
-            sleep(seconds)
-
-    monkeypatch.setattr("mooring.service.calls.slots.time.perf_counter", lambda: clock[0])
-    monkeypatch.setattr("mooring.service.calls.slots.time.sleep", note)
     slots = Slots(1)
     slots.give_way_to(lambda: busy)
 
     def work(progress: SlotProgress) -> str:
         for _ in range(2):
-            clock[0] += 0.004
+            clock.worked += 0.004
             progress.check()
         return "done"
 
     try:
         assert slots.run(work, late()) == "done"
         # The thread that worked goes on to rest.
-        until(lambda: len(slept) == (3 if rests else 0))
+        until(lambda: len(clock.slept) == len(worked))
     finally:
         slots.stop()
-    worked = [0.004, 0.004, CALL_SECONDS] if rests else []
-    assert slept == pytest.approx([each / SHARE_BESIDE_OTHERS - each for each in worked])
+    assert clock.slept == pytest.approx([each / SHARE_BESIDE_OTHERS for each in worked])
+
+
+def test_threads_that_give_way_rest_for_each_other(clock: Clock) -> None:
+    ration = Ration(lambda: True)
+    for _ in range(3):
+        ration.spend(0.002)
+    assert clock.slept == pytest.approx([0.002 * count / SHARE_BESIDE_OTHERS for count in (1, 2, 3)])
+
+
+def test_long_work_is_rested_for_no_longer_than_others_can_wait(clock: Clock) -> None:
+    Ration(lambda: True).spend(1.0)
+    assert clock.slept == [LONGEST_REST_SECONDS]

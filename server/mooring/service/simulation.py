@@ -102,14 +102,19 @@ class SimulationServicer(SimulationServiceServicer):
     def MarkSession(
         self, request: pb.MarkSessionRequest, context: grpc.ServicerContext
     ) -> pb.MarkSessionResponse:
-        return pb.MarkSessionResponse(mark=self._sessions.mark(self._found(request.session, context)))
+        session = self._found(request.session, context)
+        return self._run(context, lambda _: pb.MarkSessionResponse(mark=self._sessions.mark(session)))
 
     def RevertSession(
         self, request: pb.RevertSessionRequest, context: grpc.ServicerContext
     ) -> pb.RevertSessionResponse:
         session = self._found(request.session, context)
-        self._sessions.revert(session, request.mark)
-        return pb.RevertSessionResponse(session=_message(session))
+
+        def revert(_: SlotProgress) -> pb.RevertSessionResponse:
+            self._sessions.revert(session, request.mark)
+            return pb.RevertSessionResponse(session=_message(session))
+
+        return self._run(context, revert)
 
     def CommitSession(
         self, request: pb.CommitSessionRequest, context: grpc.ServicerContext
@@ -117,8 +122,12 @@ class SimulationServicer(SimulationServiceServicer):
         session = self._found(request.session, context)
         if not request.mark:
             raise InvalidArgumentError.at("mark", "is missing; send the mark to forget")
-        self._sessions.commit(session, request.mark)
-        return pb.CommitSessionResponse(session=_message(session))
+
+        def commit(_: SlotProgress) -> pb.CommitSessionResponse:
+            self._sessions.commit(session, request.mark)
+            return pb.CommitSessionResponse(session=_message(session))
+
+        return self._run(context, commit)
 
     def Capacity(self, request: pb.CapacityRequest, context: grpc.ServicerContext) -> pb.CapacityResponse:
         owner = client_name(context)
@@ -174,6 +183,7 @@ class SimulationServicer(SimulationServiceServicer):
         return self._run(context, look)
 
     def _run(self, context: grpc.ServicerContext, work: Callable[[SlotProgress], Response]) -> Response:
+        """Run ``work`` where it gives way to live calls; however little it is, its call takes time."""
         self._backend.require_synced()
         return in_slot(self._backend.session_slots, context, work)
 

@@ -1,7 +1,8 @@
-"""Rests of threads whose work gives way to that of others."""
+"""Work that gives way to others: together it takes a small part of a processor while these have any."""
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable
 
@@ -10,37 +11,56 @@ SHARE_BESIDE_OTHERS = 0.04
 
 MIN_WORK_SECONDS = 0.0005
 LONGEST_REST_SECONDS = 0.25
-"""Work between two rests of a call, at least, and a rest at most."""
+"""Work between two rests of a call, at least, and what is rested for it at most, so that all get on."""
 
-CALL_SECONDS = 0.00025
-"""What a call takes beside its work: threads are woken, and bytes become messages."""
+CALL_SECONDS = 0.001
+"""What a call takes beside its work, from others too: threads are woken and leave the caches cold."""
+
+
+class Ration:
+    """What threads take together of a processor that others need, too. Thread-safe.
+
+    Args:
+        others: Returns whether they have work.
+    """
+
+    def __init__(self, others: Callable[[], bool]) -> None:
+        self._others = others
+        self._lock = threading.Lock()
+        self._due = 0.0
+        """When all that was worked is rested for, in seconds of `time.monotonic`."""
+
+    def spend(self, worked: float) -> None:
+        """Sleep until so many seconds of work are rested for, and all that any thread worked before."""
+        if not self._others():
+            return
+        with self._lock:
+            now = time.monotonic()
+            self._due = max(self._due, now) + min(worked / SHARE_BESIDE_OTHERS, LONGEST_REST_SECONDS)
+            rest = self._due - now
+        time.sleep(rest)
 
 
 class Rest:
-    """Makes a thread sleep after it worked, for as long as others have work, too."""
+    """Makes one thread sleep after it worked, by the processor time that it took."""
 
-    __slots__ = ("_began", "_others", "_times")
+    __slots__ = ("_began", "_ration")
 
-    def __init__(self, others: Callable[[], bool], threads: int) -> None:
-        self._others = others
-        self._times = threads / SHARE_BESIDE_OTHERS - 1
+    def __init__(self, ration: Ration) -> None:
+        self._ration = ration
         self._began = 0.0
 
     def begin(self) -> None:
         """Work begins now."""
-        self._began = time.perf_counter()
+        self._began = time.thread_time()
 
     def __call__(self) -> None:
         """Sleep, if it is time to."""
-        worked = time.perf_counter() - self._began
+        worked = time.thread_time() - self._began
         if worked >= MIN_WORK_SECONDS:
-            self._sleep(worked)
+            self._ration.spend(worked)
+            self.begin()
 
     def end(self) -> None:
         """Work has ended: sleep for the rest of it, and for what the call took beside it."""
-        self._sleep(time.perf_counter() - self._began + CALL_SECONDS)
-
-    def _sleep(self, worked: float) -> None:
-        if self._others():
-            time.sleep(min(worked * self._times, LONGEST_REST_SECONDS))
-            self.begin()
+        self._ration.spend(time.thread_time() - self._began + CALL_SECONDS)

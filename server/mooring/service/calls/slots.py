@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 from prometheus_client import Gauge
 
 from mooring.framework.errors import DeadlineExceededError, ResourceExhaustedError
-from mooring.service.calls.rests import Rest
+from mooring.service.calls.rests import Ration, Rest
 from mooring.service.calls.threads import waiting
 
 Result = TypeVar("Result")
@@ -181,7 +181,7 @@ class Slots:
         self._turns = _Turns()
         self._wakes: queue.SimpleQueue[bool] = queue.SimpleQueue()
         """For each job True, and False for each thread that is to end."""
-        self._others: Callable[[], bool] | None = None
+        self._ration: Ration | None = None
         self._lock = threading.Lock()
         self._workers = 0
         self._stuck: set[_SlotJob] = set()
@@ -191,8 +191,8 @@ class Slots:
             self._fill()
 
     def give_way_to(self, others: Callable[[], bool]) -> None:
-        """Let all work here rest, as ``Rest`` says, while ``others`` says that there is more."""
-        self._others = others
+        """Let all work here rest, as ``Ration`` says, while ``others`` says that there is more."""
+        self._ration = Ration(others)
 
     @property
     def abandoned(self) -> int:
@@ -232,7 +232,7 @@ class Slots:
             ResourceExhaustedError: Too many threads are stuck.
         """
         self.check()
-        rest = None if self._others is None else Rest(self._others, self._count)
+        rest = None if self._ration is None else Rest(self._ration)
         job = _SlotJob(work, SlotProgress(deadline, self._admit, rest), rest)
         if on_cancel is not None:
             on_cancel(job.progress.cancel)
