@@ -48,7 +48,7 @@ def nodes_never_move(patch: Patch) -> None:
     patch.setattr(
         ChangeTracker,
         "moved_since",
-        lambda self, at, parts, *concerned: moved_since(self, at, parts & ~Part.NODES, *concerned),
+        lambda self, at: [part for part in moved_since(self, at) if part not in Part.NODES],
     )
 
 

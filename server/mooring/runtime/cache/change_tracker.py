@@ -90,21 +90,17 @@ class ChangeTracker:
         """How many ids there are."""
         return len(self._known)
 
-    def moved_since(
-        self, version: int, parts: Part, concerned: Callable[[AffinityTerms], bool] | None = None
-    ) -> bool:
-        """Return whether one of ``parts``, resources and pods aside, changed after ``version``.
+    def moved_since(self, version: int) -> list[Part]:
+        """Return which parts changed after ``version``, but for resources, and pods without terms."""
+        return [part for part, at in self._moved.items() if at > version]
 
-        With ``concerned`` only pods with terms count of which it says yes.
-        """
-        moved = [part for part, at in self._moved.items() if at > version and part in parts]
-        if concerned is None or moved != [Part.AFFINITIES] or version < self._affinities_since:
-            return bool(moved)
+    def terms_moved_since(self, version: int, concerned: Callable[[AffinityTerms], bool]) -> bool:
+        """Return whether a pod came after ``version`` with terms of which ``concerned`` says yes, or left."""
         noted = self._affinities
         later = noted[bisect_right(noted, version, key=_version_of) :]
         kinds = {kind.affinity_key: kind for _, kind in later}
         if version < self._affinities_since:
-            # Some is gone from the list meanwhile.
+            # Some is gone from the list.
             return True
         return any(concerned(kind.terms) for kind in kinds.values())
 

@@ -115,4 +115,4 @@ def _unmoved(before: Asked, parts: Part, tracker: ChangeTracker) -> bool:
     """Return whether none of ``parts`` changed since; resources are compared by themselves."""
     if parts & (DYNAMIC & ~Part.RESOURCES):
         return False
-    return not tracker.moved_since(before.version, parts)
+    return not any(part in parts for part in tracker.moved_since(before.version))

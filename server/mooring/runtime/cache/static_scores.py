@@ -149,15 +149,20 @@ class StaticScores:
         structure = tracker.structure
         if structure == self.structure:
             return True
-        if tracker.moved_since(self.checked, self.parts, self.concerned):
-            parts = self.parts
-            if self.images is not None and self.images() == self.images_version:
-                parts &= ~Part.IMAGES
-            if self.objects is not None and self.objects.unchanged():
-                parts &= ~Part.OBJECTS
-            if parts == self.parts or tracker.moved_since(self.checked, parts, self.concerned):
+        for part in tracker.moved_since(self.checked):
+            if part in self.parts and self._depends_on_change(part, tracker):
                 return False
         self.checked, self.structure = max(self.checked, version), structure
+        return True
+
+    def _depends_on_change(self, part: Part, tracker: ChangeTracker) -> bool:
+        """Return whether it depends on what changed of ``part`` since it was checked last."""
+        if part is Part.IMAGES:
+            return self.images is None or self.images() != self.images_version
+        if part is Part.OBJECTS:
+            return self.objects is None or not self.objects.unchanged()
+        if part is Part.AFFINITIES:
+            return self.concerned is None or tracker.terms_moved_since(self.checked, self.concerned)
         return True
 
     @property
