@@ -8,6 +8,7 @@ import pytest
 
 from mooring.cluster.kinds import Put
 from mooring.cluster.state import State
+from mooring.framework import Int32s
 from mooring.framework.pod_table import UNPLACED
 from mooring.runtime.cache import row_log
 from mooring.runtime.cache.row_log import RowLog
@@ -64,3 +65,18 @@ def test_what_changes_nothing_of_a_row_is_no_row() -> None:
     state.apply("test", [Put(make_node("n2", allocatable={"cpu": "1"}))])
     [first, third] = rows_of(state, (0, 2))
     assert changed(log, version) == [first, UNPLACED, UNPLACED, third]
+
+
+def test_rows_that_were_read_stay_as_they_were(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(row_log, "_LENGTH", 4)
+    state = State(log_length=4)
+    state.replace("test", [make_node(name) for name in NODES])
+    log = RowLog(state)
+    read: list[tuple[Int32s, list[int]]] = []
+    for number in range(40):
+        state.assume(make_pod("p", metadata={"uid": f"u{number}"}), NODES[number % 5])
+        if number % 7:
+            rows = log.since(max(state.version - 3, log.version))
+            read += [(rows, rows.tolist())] if rows is not None else []
+    assert read
+    assert all(rows.tolist() == then for rows, then in read)

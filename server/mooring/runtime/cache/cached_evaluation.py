@@ -79,11 +79,12 @@ class CachedEvaluation:
             NotCachedError: The pods have to be evaluated in full as things are.
             PluginFailureError: A plugin failed.
         """
-        if self.current() and self._dynamic is None:
+        current = self.current()
+        if current and self._dynamic is None:
             self._start = start
             return
         try:
-            if not (self.current() and self.static.is_true(self._tracker, self.version)):
+            if not (current and self.static.is_true(self._tracker, self.version)):
                 self._read(calls)
             if dynamic and self._dynamic is not None:
                 self._dynamic.update(self.version, self._kept.values, calls, start)

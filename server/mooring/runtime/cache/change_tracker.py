@@ -114,8 +114,8 @@ class ChangeTracker:
         """Read what was logged since the last time, and say what changed after ``version``."""
         with self._state.lock:
             changes = self._state.changes_since(self.version)
-            most = max(_MIN_RESOURCE_IDS, _RESOURCE_IDS_PER_ROW * len(self._resource_ids))
-            if changes is None or self.count > most:
+            most = _RESOURCE_IDS_PER_ROW * len(self._resource_ids)
+            if changes is None or len(self._known) > max(_MIN_RESOURCE_IDS, most):
                 self._begin()
             else:
                 self._log.extend_from(self.version, changes)

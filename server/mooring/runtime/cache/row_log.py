@@ -24,8 +24,7 @@ class RowLog:
 
     def __init__(self, state: ClusterState) -> None:
         self._state = state
-        self._rows: Int32s = np.zeros(2 * _LENGTH, np.int32)
-        self._end = 0
+        self._forget()
         self.version = state.version
 
     def since(self, version: int) -> Int32s | None:
@@ -38,12 +37,17 @@ class RowLog:
         count = self.version - version
         if not 0 <= count <= min(self._end, _LENGTH):
             return None
-        return self._rows[self._end - count : self._end].copy()
+        return self._rows[self._end - count : self._end]
 
     def extend_from(self, version: int, changes: Sequence[RowChange]) -> None:
         """Write ``changes``, all after ``version``, unless they don't follow on what was written."""
         if version == self.version:
             self._extend(changes)
+
+    def _forget(self) -> None:
+        # What readers hold of the rows stays as it is.
+        self._rows: Int32s = np.zeros(2 * _LENGTH, np.int32)
+        self._end = 0
 
     def _write(self) -> None:
         now = self._state.version
@@ -51,18 +55,20 @@ class RowLog:
             return
         changes = self._state.changes_since(self.version)
         if changes is None:
-            self.version, self._end = now, 0
+            self.version = now
+            self._forget()
         else:
             self._extend(changes)
 
     def _extend(self, changes: Sequence[RowChange]) -> None:
         self.version += len(changes)
         if len(changes) > _LENGTH:
-            self._end = 0
+            self._forget()
             return
         if self._end + len(changes) > len(self._rows):
-            self._rows[:_LENGTH] = self._rows[self._end - _LENGTH : self._end]
-            self._end = _LENGTH
+            latest = self._rows[self._end - _LENGTH : self._end]
+            self._forget()
+            self._rows[:_LENGTH], self._end = latest, _LENGTH
         rows = self._rows.data
         for at, (row, record, amount) in enumerate(changes, self._end):
             # A node that says that it is well, or a pod that is confirmed, takes no more room than before.
