@@ -81,9 +81,15 @@ Advance = Callable[[int], object]
 MakeKind = Callable[[Pod], PodKind]
 """Makes what pods of a template have in common, by the rules of a state."""
 
+PassOver = Callable[[pb.PodEntry], bool]
+"""Returns whether a pod that came or changed is of no interest, so that nothing is made of it."""
+
 
 def read_recording(
-    directory: Path, kind_of: MakeKind, advance: Advance = lambda _: None
+    directory: Path,
+    kind_of: MakeKind,
+    advance: Advance = lambda _: None,
+    pass_over: PassOver = lambda _: False,
 ) -> Iterator[Happening]:
     """Yield what a recording says.
 
@@ -91,6 +97,7 @@ def read_recording(
         directory: Where its files are.
         kind_of: Makes the kinds of its pods.
         advance: Called with the number of bytes that were read since the last call.
+        pass_over: Which pods are left out.
 
     Raises:
         RecordingError: It ends, or a file of it can't be read from some place on.
@@ -99,7 +106,7 @@ def read_recording(
     if not segments:
         raise no_recording(directory)
     for at, segment in enumerate(segments):
-        yield from _Decoder(kind_of, first=at == 0).read(segment, advance)
+        yield from _Decoder(kind_of, pass_over, first=at == 0).read(segment, advance)
 
 
 class _Decoder:
@@ -107,11 +114,13 @@ class _Decoder:
 
     Args:
         kind_of: Makes the kinds of pods.
+        pass_over: Which pods are left out.
         first: Whether the checkpoint counts even if the file continues another one.
     """
 
-    def __init__(self, kind_of: MakeKind, *, first: bool) -> None:
+    def __init__(self, kind_of: MakeKind, pass_over: PassOver, *, first: bool) -> None:
         self._kind_of = kind_of
+        self._pass_over = pass_over
         self._first = first
         self._kinds: dict[int, PodKind] = {}
         self._checkpoint = True
@@ -121,7 +130,10 @@ class _Decoder:
         known = False
         for place, entry in read_segment(segment, advance):
             content = entry.WhichOneof("content")
-            if content == "header":
+            if content == "pod":
+                if not (known or self._pass_over(entry.pod)):
+                    yield self._happening(entry, content, place)
+            elif content == "header":
                 known = entry.header.continues and not self._first
                 yield Began(entry.header)
             elif content == "checkpoint_end":

@@ -45,6 +45,7 @@ from mooring.scheduler.queue import (
     rules_of,
 )
 from mooring.scheduler.scheduling_failure import failed, rejected_by_nodes, rejected_by_plugin
+from mooring.v1.recording_pb2 import PodEntry as PodMessage
 
 SOURCE = "recording"
 
@@ -128,7 +129,7 @@ class Lives:
             RecordingError: The recording can't be read from some place on; all before that was played.
         """
         # Changes stand in the order in which they happened; only decisions, which are not read, come later.
-        for happening in read_recording(directory, self._state.kind_of, advance):
+        for happening in read_recording(directory, self._state.kind_of, advance, self._goes_on):
             if isinstance(happening, Changed):
                 time, entry = happening.time / 1e6, happening.entry
                 if self._anything_waits:
@@ -137,7 +138,7 @@ class Lives:
                     self._clock.advance_to(time)
                 if not isinstance(entry, PodEntry):
                     yield from self._apply(self._change_of(entry))
-                elif not self._says_where_it_went(entry):
+                elif entry.new is None or not self._had_its_node(entry.uid, entry.new.node_name):
                     yield from self._pod(entry)
         # Whoever waits for a backoff gets the attempt that follows it.
         yield from self._until(self._clock.now() + self._times.longest + 1)
@@ -167,13 +168,15 @@ class Lives:
         self._state.apply(SOURCE, [change])
         yield from self._try_all()
 
-    def _says_where_it_went(self, entry: PodEntry) -> bool:
-        """Return whether a pod that waited got or had its node when it was recorded: nothing to follow."""
-        record, placed = entry.new, self._recorded.get(entry.uid)
-        if record is None or placed is None:
-            return False
-        if not placed and record.node_name:
-            placed = self._recorded[entry.uid] = record.node_name
+    def _goes_on(self, pod: PodMessage) -> bool:
+        """Return whether nothing comes of an entry, not even that time passes for those who wait."""
+        return not self._anything_waits and self._had_its_node(pod.uid, pod.node)
+
+    def _had_its_node(self, uid: str, node_name: str) -> bool:
+        """Return whether a pod that waited got its node when it was recorded, by now: nothing to follow."""
+        placed = self._recorded.get(uid)
+        if placed == "" and node_name:
+            placed = self._recorded[uid] = node_name
         return bool(placed)
 
     def _pod(self, entry: PodEntry) -> Iterator[PlayedAttempt]:
