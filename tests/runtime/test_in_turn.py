@@ -34,13 +34,17 @@ PLAIN = ("small", "large", "asks for nothing", "of a service", "tolerant", "sele
 
 
 class Batch:
-    """Pods by template, some of which a source has delivered before, and some of those with a node."""
+    """Pods by template, some of which a source has delivered before, and some of those with a node.
+
+    Each template has a label of its own, so those of one name differ in what nothing reads.
+    """
 
     def __init__(self, templates: Sequence[str], indices: Sequence[int], known: Sequence[int]) -> None:
-        self.templates = [
-            make_pod("template", metadata={"uid": "template"}, **TEMPLATES[name]) for name in templates
+        self.looks = [
+            {**TEMPLATES[name], "labels": {"own": f"{at}", **TEMPLATES[name].get("labels", {})}}
+            for at, name in enumerate(templates)
         ]
-        self.names_of = templates
+        self.templates = [make_pod("template", metadata={"uid": "template"}, **look) for look in self.looks]
         self.indices = indices
         self.known = known
         self.names = [f"b{number}" for number in range(len(indices))]
@@ -53,7 +57,7 @@ class Batch:
                     f"b{number}",
                     metadata={"uid": f"b{number}"},
                     **placed,
-                    **TEMPLATES[self.names_of[self.indices[number]]],
+                    **self.looks[self.indices[number]],
                 )
                 history.state.apply("test", [Put(pod)])
 
@@ -77,7 +81,7 @@ class Batch:
         pod = make_pod(
             self.names[number],
             metadata={"uid": self.names[number]},
-            **TEMPLATES[self.names_of[self.indices[number]]],
+            **self.looks[self.indices[number]],
         )
         try:
             return engine.place(pod, engine.profile(), ALL_NODES, seed=SEED)
@@ -115,6 +119,7 @@ def written(history: History, since: int) -> object:
 @st.composite
 def batches(draw: st.DrawFn, templates: Sequence[str] = tuple(sorted(TEMPLATES))) -> Batch:
     names = draw(st.lists(st.sampled_from(templates), min_size=1, max_size=3))
+    names += draw(st.sampled_from(([], names)))
     runs = draw(
         st.lists(st.tuples(st.integers(0, len(names) - 1), st.integers(1, 12)), min_size=1, max_size=4)
     )

@@ -1,10 +1,12 @@
-"""Many decisions, each assumed before the next one; a run of pods that are alike costs one look."""
+"""Many decisions, each assumed before the next one; a stretch of pods of one evaluation costs one look."""
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import accumulate, groupby
+from typing import NamedTuple
 
 from mooring.framework import Pod
 from mooring.framework.errors import DeadlineExceededError, PluginFailureError
@@ -18,6 +20,35 @@ from mooring.runtime.profiles.profile import Profile
 
 MAX_ALIKE = 256
 """The most decisions for which the state's lock is held at a time: about a millisecond."""
+
+
+class _Stretch(NamedTuple):
+    """Pods in turn for which one evaluation answers: alike, but for labels that nothing reads.
+
+    Attributes:
+        profile: Theirs.
+        kinds: One of each kind of them and its template, in turn.
+        ends: The index in the batch at which the pods of each kind end.
+    """
+
+    profile: Profile
+    kinds: list[tuple[Pod, Template]]
+    ends: list[int]
+
+    def goes_on_with(self, profile: Profile, template: Template) -> bool:
+        """Return whether pods like ``template`` may follow.
+
+        Where no plugin reads what pods take or say of others, it may differ in spite of the same evaluation.
+        """
+        _, first = self.kinds[0]
+        kind, other = first.kind, template.kind
+        return (
+            profile is self.profile
+            and template.cached is first.cached
+            and template.selected_keys is first.selected_keys
+            and kind.usage == other.usage
+            and kind.affinity_key is None is other.affinity_key
+        )
 
 
 class CachedBatch:
@@ -56,48 +87,80 @@ class CachedBatch:
         Raises:
             DeadlineExceededError: The caller no longer waits, and nothing was assumed.
         """
-        choices, end = self.choices, 0
-        found: dict[int, Template] = {}
+        choices, found = self.choices, dict[int, Template]()
+        alike = [(index, len(tuple(same))) for index, same in groupby(indices)]
+        alike.reverse()
         try:
-            for index, alike in groupby(indices):
-                pod, profile = templates[index]
-                end += len(tuple(alike))
-                if index not in found:
-                    found[index] = self._cache.find(pod, profile)
-                template = found[index]
-                use = partial(calls, profile)
-                while (at := len(choices)) < end:
-                    check_may_decide(self._cluster, pod, profile)
-                    some = slice(at, min(end, at + MAX_ALIKE))
-                    self._decide(pod, template, names[some], uids[some], use)
+            while alike:
+                stretch = self._next_stretch(templates, alike, found)
+                use = partial(calls, stretch.profile)
+                while (at := len(choices)) < stretch.ends[-1]:
+                    some = slice(at, min(stretch.ends[-1], at + MAX_ALIKE))
+                    self._decide(stretch, names[some], uids[some], use)
         except DeadlineExceededError:
             if not choices:
                 raise
         except (NotCachedError, PluginFailureError):
             pass
 
-    def _decide(
+    def _next_stretch(
         self,
-        pod: Pod,
-        template: Template,
-        names: Sequence[str],
-        uids: Sequence[str],
-        calls: Callable[[], PluginCalls],
+        templates: Sequence[tuple[Pod, Profile]],
+        alike: list[tuple[int, int]],
+        found: dict[int, Template],
+    ) -> _Stretch:
+        """Take the next stretch off ``alike``: templates' indices and how many pods, the next ones last.
+
+        Raises:
+            NotCachedError: The first pod has to be evaluated in full.
+            PluginFailureError: A plugin failed to sign it.
+        """
+        index, count = alike.pop()
+        pod, profile = templates[index]
+        end = len(self.choices) + count
+        stretch = _Stretch(profile, [(pod, self._found(pod, profile, index, found))], [end])
+        while alike and end - len(self.choices) < MAX_ALIKE:
+            index, count = alike[-1]
+            pod, profile = templates[index]
+            try:
+                template = self._found(pod, profile, index, found)
+            except (NotCachedError, PluginFailureError):
+                # Told when it is its turn.
+                break
+            if not stretch.goes_on_with(profile, template):
+                break
+            alike.pop()
+            end += count
+            stretch.kinds.append((pod, template))
+            stretch.ends.append(end)
+        return stretch
+
+    def _found(self, pod: Pod, profile: Profile, index: int, found: dict[int, Template]) -> Template:
+        check_may_decide(self._cluster, pod, profile)
+        if index not in found:
+            found[index] = self._cache.find(pod, profile)
+        return found[index]
+
+    def _decide(
+        self, stretch: _Stretch, names: Sequence[str], uids: Sequence[str], calls: Callable[[], PluginCalls]
     ) -> None:
         """Decide about at least one pod.
 
         Raises:
             NotCachedError: That can't be done.
         """
+        pod, template = stretch.kinds[bisect_right(stretch.ends, len(self.choices))]
 
         def assume(_: None) -> None:
-            self._assume(pod, template, names, uids)
+            self._assume(stretch, template, names, uids)
 
         with Held(template.cached):
             look = partial(template.cached.update, calls, start=self.start)
             answer(self._cluster, self._cache.counts, template, pod, look, assume)
 
-    def _assume(self, pod: Pod, template: Template, names: Sequence[str], uids: Sequence[str]) -> None:
+    def _assume(
+        self, stretch: _Stretch, template: Template, names: Sequence[str], uids: Sequence[str]
+    ) -> None:
         """As ``_decide``, for the holder of both locks."""
         cached, cluster = template.cached, self._cluster
         uids, changes = self._unplaced(uids)
@@ -109,7 +172,7 @@ class CachedBatch:
         count, rows, static = len(selected), [one.row for one in selected], cached.static
         versions = tuple(accumulate(changes[:count], initial=cached.version))
         try:
-            cluster.assume_alike(pod, template.kind, names[:count], uids[:count], rows)
+            self._assume_by_kind(stretch, names, uids[:count], rows)
         except BaseException:
             cached.placed(-1, template.kind)
             raise
@@ -127,6 +190,22 @@ class CachedBatch:
         choices.sources += [static.cycle_state] * count
         self.start += sum(evaluated)
         self.start %= len(cluster.snapshot.nodes)
+
+    def _assume_by_kind(
+        self, stretch: _Stretch, names: Sequence[str], uids: Sequence[str], rows: Sequence[int]
+    ) -> None:
+        """Assume the next pods of the stretch, all of them or none, in these ``rows``."""
+        first, at = len(self.choices), 0
+        try:
+            for (pod, template), end in zip(stretch.kinds, stretch.ends, strict=True):
+                some = slice(at, min(end - first, len(rows)))
+                if some.start < some.stop:
+                    self._cluster.assume_alike(pod, template.kind, names[some], uids[some], rows[some])
+                    at = some.stop
+        except BaseException:
+            for uid in uids[:at]:
+                self._cluster.forget(uid)
+            raise
 
     def _unplaced(self, uids: Sequence[str]) -> tuple[Sequence[str], Sequence[int]]:
         """Return the UIDs before the first pod that counts on a node, and how many changes placing each
