@@ -276,6 +276,49 @@ def test_a_pod_that_finds_no_other_node_does_not_move() -> None:
     assert said(changes(asked, node("a"), full, kinds=frozenset((Kind.MOVE,)))) == []
 
 
+@pytest.mark.parametrize(
+    "pinned",
+    [
+        pytest.param({"spec": {"nodeSelector": {"on": "no other node"}}}, id="it selects its node"),
+        pytest.param(
+            {"spec": {"containers": [{**asking("c", "1"), **PORT["containers"][0]}]}},
+            id="its port is taken elsewhere",
+        ),
+    ],
+)
+def test_of_pods_of_one_size_one_that_finds_a_node_moves(pinned: dict[str, Any]) -> None:
+    asked = pod(requests={"cpu": "1"}, spec={"nodeSelector": {HOSTNAME: "a"}})
+    same = there("x", "a", **{"requests": {"cpu": "1"}, **pinned}), there("y", "a", requests={"cpu": "1"})
+    taken = there("z", "b", spec=PORT)
+    found = changes(asked, node("a"), node("b"), *same, taken, kinds=frozenset((Kind.MOVE,)))
+    assert said(found) == ["y to b on a"]
+
+
+def test_no_pod_leaves_for_which_no_node_has_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    tried = list[Any]()
+    monkeypatch.setattr(ChangeTrial, "steps", lambda _, *args: tried.append(args))
+    full = [there(f"{name}{at}", name, requests={"cpu": "1"}) for name in "abc" for at in range(2)]
+    found = changes(
+        pod(requests={"cpu": "1"}), *map(node, "abc"), *full, kinds=frozenset((Kind.MOVE, Kind.TOLERATION))
+    )
+    assert (found.options, found.complete, tried) == ([], True, [])
+
+
+def test_of_pods_that_no_node_takes_one_is_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    """``e`` has room, but takes none of them: once that is known, none of the other three nodes is tried."""
+    tried, steps = list[Any](), ChangeTrial.steps
+
+    def noting(*args: Any) -> Any:
+        tried.append(args)
+        return steps(*args)
+
+    monkeypatch.setattr(ChangeTrial, "steps", noting)
+    full = [there(f"{name}{at}", name, requests={"cpu": "1"}) for name in "abcd" for at in range(2)]
+    nodes = [*map(node, "abcd"), node("e", spec={"taints": [TAINT]})]
+    found = changes(pod(requests={"cpu": "2"}), *nodes, *full, kinds=frozenset((Kind.MOVE,)))
+    assert (found.options, found.complete, len(tried)) == ([], True, 1)
+
+
 ZONE = "topology.kubernetes.io/zone"
 WEB = {"labelSelector": {"matchLabels": {"app": "web"}}}
 APART = {
@@ -343,6 +386,7 @@ def test_for_spreading_those_alone_move_that_may_be_enough(
         there("far", "c", requests={"cpu": "2"}, spec=PINNED),
     ]
     nodes = [node(name, labels={ZONE: zone}) for name, zone in (("a", "1"), ("b", "1"), ("c", "2"))]
+    nodes.append(node("d", labels={ZONE: "2"}, spec={"taints": [TAINT]}))
     asked = pod(labels={"app": "web"}, requests={"cpu": "100m"}, spec={"topologySpreadConstraints": [EVEN]})
     found = changes(asked, *nodes, *web, *others, kinds=frozenset({Kind.MOVE}))
     assert (found.options, found.complete) == ([], True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from mooring.framework import Pod
 from mooring.framework.label_selector import LabelMatcher, compiled
@@ -11,7 +11,8 @@ from mooring.framework.objects.node import HOSTNAME
 from mooring.framework.pod_affinity import AffinityTerm, affinity_terms
 from mooring.framework.pod_table import PodKind, PodRecord
 
-Matches = Callable[[Pod], bool]
+MOST_ALIKE = 8
+"""Nodes in the same topology domains of which the pods of one kind are looked at."""
 
 
 class PodsElsewhere:
@@ -22,10 +23,13 @@ class PodsElsewhere:
     Args:
         pod: The pod.
         nodes: All nodes.
-        records: All placed pods.
+        kinds: The kinds of all pods.
+        records: The pods.
     """
 
-    def __init__(self, pod: Pod, nodes: NodeTable, records: Iterable[PodRecord]) -> None:
+    def __init__(
+        self, pod: Pod, nodes: NodeTable, kinds: Iterable[PodKind], records: Iterable[PodRecord]
+    ) -> None:
         self._nodes = nodes
         self._pod = pod
         self._apart = affinity_terms(pod).required_anti
@@ -35,12 +39,10 @@ class PodsElsewhere:
             if each.when_unsatisfiable == "DoNotSchedule"
         ]
         self._concerns: dict[str, dict[str, PodRecord]] = {}
-        known: dict[int, list[dict[str, PodRecord]]] = {}
-        for record in records:
-            key = id(record.kind)
-            if key not in known:
-                known[key] = list(self._concerned(record.kind))
-            for concern in known[key]:
+        self._near: dict[tuple[str | None, ...], tuple[list[list[PodRecord]], bool]] = {}
+        known = {id(kind): concerned for kind in kinds if (concerned := list(self._concerned(kind)))}
+        for record in [each for each in records if id(each.kind) in known] if known else ():
+            for concern in known[id(record.kind)] if record.node_name else ():
                 concern[record.uid] = record
 
     def spread_among(self, kind: PodKind) -> bool:
@@ -63,16 +65,31 @@ class PodsElsewhere:
         for key in dict.fromkeys((*sorted(keys), *self._spread_over(kind))):
             yield self._concerns.setdefault(key, {})
 
-    def counting_for(self, row: int) -> Iterator[PodRecord]:
-        """Yield the pods of other nodes that may keep the pod off the node of a row, each once."""
-        seen: set[str] = set()
+    def counting_for(self, row: int) -> tuple[list[list[PodRecord]], bool]:
+        """Return the pods of other nodes that may keep the pod off the node of a row, those of one kind and
+        node together; and whether these are all, as of nodes in the same domains a few stand for the others.
+        """
         labels = self._labels(row)
-        for key, concern in self._concerns.items():
-            for uid, record in concern.items() if key in labels else ():
-                near = self._labels(record.row).get(key) == labels[key]
-                if near and record.row != row and uid not in seen:
-                    seen.add(uid)
-                    yield record
+        domains = tuple(labels.get(key) for key in self._concerns)
+        if domains not in self._near:
+            self._near[domains] = self._grouped(domains)
+        groups, whole = self._near[domains]
+        return [records for records in groups if records[0].row != row], whole
+
+    def _grouped(self, domains: Sequence[str | None]) -> tuple[list[list[PodRecord]], bool]:
+        shared: dict[str, list[str]] = {}
+        near: dict[str, PodRecord] = {}
+        for (key, concern), domain in zip(self._concerns.items(), domains, strict=True):
+            for uid, record in concern.items() if domain is not None else ():
+                if self._labels(record.row).get(key) == domain:
+                    near[uid] = record
+                    shared.setdefault(uid, []).append(key)
+        alike: dict[tuple[int, tuple[str, ...]], dict[int, list[PodRecord]]] = {}
+        for record in sorted(near.values(), key=lambda record: (record.name, record.uid)):
+            nodes = alike.setdefault((id(record.kind), tuple(shared[record.uid])), {})
+            nodes.setdefault(record.row, []).append(record)
+        groups = [records for nodes in alike.values() for records in list(nodes.values())[:MOST_ALIKE]]
+        return groups, all(len(nodes) <= MOST_ALIKE for nodes in alike.values())
 
     def _labels(self, row: int) -> Mapping[str, str]:
         node = self._nodes.nodes[row]

@@ -23,11 +23,13 @@ from mooring.runtime.cycle.cycle import CycleOptions, evaluate
 from mooring.runtime.cycle.evaluation import Evaluation
 from mooring.runtime.cycle.plugin_calls import Progress
 from mooring.runtime.profiles.profile import Profile
+from mooring.sessions.change.freed import freed, most_freed, requests_on
+from mooring.sessions.change.homes import ProfileOf
 from mooring.sessions.change.labels import MOST_WAYS
 from mooring.sessions.change.needs import Needs, by_taints, needs_of, needs_of_new
 from mooring.sessions.change.options import ChangeOption, Cost, NeededChanges
 from mooring.sessions.change.steps import Kind, LowerRequest, Step, Tolerate, changed_pod
-from mooring.sessions.change.trial import ChangeTrial, ProfileOf
+from mooring.sessions.change.trial import ChangeTrial
 from mooring.sessions.work_trees import Work
 
 MOST_MOVES = 3
@@ -36,7 +38,9 @@ MOST_MOVES = 3
 MOST_TRIED = 64
 """Sets of changes that are tried at most for one option, and as many again of those that are doubtful;"""
 MOST_COMBINED = 10_000
-"""and sets of pods that are looked at."""
+"""and sets of pods that are looked at,"""
+COSTS_OF_OTHERS = 160
+"""as many more for each node that pods of others may keep the pod off."""
 
 MOST_TAINTED = 64
 """Different lists of taints that are looked at, those with the fewest first."""
@@ -274,10 +278,10 @@ class ChangeSearch:
         """
         needs, count = moving.needs, moving.count
         if moving.left is None:
-            if moving.at + 1 < len(needs.rows) and count == max(1, needs.excess):
-                yield replace(moving, at=moving.at + 1)
+            if count == max(1, needs.excess) and (at := self._next_at(moving)) is not None:
+                yield _Moving(needs, count, moving.short, at)
             if count < MOST_MOVES:
-                yield replace(moving, count=count + 1, short=self._short(needs.room, count + 1))
+                yield _Moving(needs, count + 1, self._short(needs.room, count + 1), moving.at)
             if moving.short and Kind.REQUEST not in kinds:
                 return
             moving = replace(moving, left=self._moving(moving, kinds))
@@ -285,12 +289,23 @@ class ChangeSearch:
             yield plan
             yield moving
 
+    def _next_at(self, moving: _Moving) -> int | None:
+        """Return the next of the nodes that a pod may leave; None = there is none."""
+        needs, at = moving.needs, moving.at + 1
+        while at < len(needs.rows) and not needs.others and not self._trial.leaves(needs.rows[at]):
+            at += 1
+        return at if at < len(needs.rows) else None
+
     def _moving(self, moving: _Moving, kinds: frozenset[Kind]) -> Iterator[_Plan]:
         """Yield the plans in which ``moving.count`` pods leave the node."""
         needs, count = moving.needs, moving.count
         row = needs.rows[moving.at]
-        alike = self._alike(needs, row)
+        alike, whole = self._alike(needs, row, count)
         counting = [not needs.excess or self._trial.spread_among(records[0]) for records in alike]
+        for name, left in needs.room.items() if Kind.REQUEST not in kinds else ():
+            amounts = [requests_on(row, records[:count], name) for records in alike]
+            if left + most_freed(amounts, counting, needs.excess, count) < self._requested.get(name, 1):
+                return
         for chosen in itertools.combinations_with_replacement(range(len(alike)), count):
             if self._combined >= MOST_COMBINED:
                 return
@@ -299,24 +314,34 @@ class ChangeSearch:
                 continue
             numbers = Counter(chosen)
             moved = tuple(record for kind, number in numbers.items() for record in alike[kind][:number])
-            if len(moved) < count:
+            if len(moved) < count or not self._land(moved):
                 continue
-            room = _freed(needs.room, moved, row)
+            room = freed(needs.room, moved, row)
             plan = _Plan(needs, moving.at, 0, moved, self._less(room))
             if room.get(PODS, 1) > 0 and plan.kinds <= kinds:
                 yield plan
+        self._complete &= whole
 
-    def _alike(self, needs: Needs, row: int) -> list[list[PodRecord]]:
-        """Return the pods that may go and may help a node so; those together of which any will do."""
-        movable = self._trial.movable(row)
+    def _land(self, moved: Sequence[PodRecord]) -> bool:
+        """Return whether these pods may find nodes by what is known by now."""
+        homes = self._trial.homes
+        return len({each.row for each in moved}) > 1 or all(map(homes.elsewhere, moved))
+
+    def _alike(self, needs: Needs, row: int, count: int) -> tuple[list[list[PodRecord]], bool]:
+        """Return the pods that may go and may help a node so, those together of which any will do; and
+        whether these are all.
+        """
+        movable, whole = self._trial.movable(row), True
         if needs.others:
-            return movable + self._trial.movable_elsewhere(row)
-        by_usage: dict[Hashable, list[PodRecord]] = {}
-        for records in movable:
+            self._combined += COSTS_OF_OTHERS
+            others, whole = self._trial.movable_elsewhere(row)
+            return self._trial.homes.among(movable + others, count), whole
+        alike: dict[Hashable, list[PodRecord]] = {}
+        for records in self._trial.homes.among(movable, count):
             usage = records[0].kind.usage
             if PODS in needs.room or any(amount and name in needs.room for name, amount in usage.requests):
-                by_usage.setdefault(usage.requests, []).extend(records)
-        return list(by_usage.values())
+                alike.setdefault(self._trial.alike(records[0].kind), []).extend(records)
+        return list(alike.values()), whole
 
     def _short(self, room: Mapping[str, int], count: int) -> int:
         """Return of how many resources there would be too little if ``count`` of the largest pods went."""
@@ -328,9 +353,8 @@ class ChangeSearch:
     @cached_property
     def _largest(self) -> dict[str, int]:
         """The most that any pod requests of each resource."""
-        kinds = {id(record.kind): record.kind for record in self._work.tree.snapshot.pods.records.values()}
         most = {PODS: 1}
-        for kind in kinds.values():
+        for kind in self._trial.kinds:
             for name, amount in kind.usage.requests:
                 most[name] = max(amount, most.get(name, 0))
         return most
@@ -350,15 +374,3 @@ class ChangeSearch:
 
 def _only(rows: Sequence[int]) -> Candidates:
     return Candidates(lambda _: np.array(rows, np.int32))
-
-
-def _freed(room: Mapping[str, int], moved: Sequence[PodRecord], row: int) -> dict[str, int]:
-    """Return what is left of the resources of a node without these pods."""
-    left = dict(room)
-    for record in moved:
-        if record.row != row:
-            continue
-        for name, amount in (*record.kind.usage.requests, (PODS, 1)):
-            if name in left:
-                left[name] += amount
-    return left

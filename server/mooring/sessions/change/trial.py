@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from functools import cached_property
+
+import msgspec
+from msgspec.structs import replace
 
 from mooring.framework import Int32s, Node, Pod
 from mooring.framework.errors import FailedPreconditionError, NotFoundError
 from mooring.framework.objects import PodDisruptionBudget
-from mooring.framework.pod_table import PodRecord
+from mooring.framework.pod_affinity import affinity_terms
+from mooring.framework.pod_table import PodKind, PodRecord
 from mooring.runtime.cycle.candidates import ALL_NODES, Candidates
 from mooring.runtime.cycle.plugin_calls import Progress
 from mooring.runtime.profiles.profile import Profile
 from mooring.sessions.change.elsewhere import PodsElsewhere
+from mooring.sessions.change.homes import Homes, ProfileOf
 from mooring.sessions.change.labels import Labels
 from mooring.sessions.change.needs import Needs
 from mooring.sessions.change.steps import (
@@ -33,8 +37,6 @@ from mooring.sessions.placing import place_on, place_pod
 from mooring.sessions.removal import made_anew
 from mooring.sessions.work_trees import Work
 
-ProfileOf = Callable[[Pod], Profile]
-
 
 class ChangeTrial:
     """Tries changes for one pod. For one thread; the tree is after each trial what it was.
@@ -46,6 +48,9 @@ class ChangeTrial:
         profile_of: The profile of a pod that is moved; raises NotFoundError for one of another scheduler.
         seed: Decides between nodes of equal totals.
         progress: Says when to stop.
+
+    Attributes:
+        homes: Where pods may go.
     """
 
     def __init__(
@@ -64,7 +69,9 @@ class ChangeTrial:
         self._seed = seed
         self._progress = progress
         self._evictions = Evictions(work.tree.snapshot.objects.all(PodDisruptionBudget))
-        self._homeless = Counter[int]()
+        self._going: dict[int, bool] = {}
+        self._alike: dict[int, Hashable] = {}
+        self.homes = Homes(work.tree.snapshot.nodes, profile_of)
 
     def kind_of_new(self, row: int) -> Hashable:
         """As the function of that name, of the node of a row."""
@@ -76,17 +83,42 @@ class ChangeTrial:
         there = self._work.tree.snapshot.pods.records_on(row)
         for record in sorted(there, key=lambda record: (record.name, record.uid)):
             kinds.setdefault(id(record.kind), []).append(record)
-        return [records for records in kinds.values() if self._may_go(records[0].pod)]
+        return [records for records in kinds.values() if self._may_go(records[0].kind)]
 
-    def movable_elsewhere(self, row: int) -> list[list[PodRecord]]:
+    def leaves(self, row: int) -> bool:
+        """Return whether a pod of a node may go to another one while no other pod does."""
+        there = self._work.tree.snapshot.pods.records_on(row) if self._leaving else ()
+        return any(id(record.kind) in self._leaving for record in there)
+
+    @cached_property
+    def _leaving(self) -> frozenset[int]:
+        """The kinds of pods that may go to other nodes, by identity."""
+        some = (kind for kind in self.kinds if self.homes.any_takes(kind) and self._may_go(kind))
+        return frozenset(map(id, some))
+
+    @cached_property
+    def kinds(self) -> list[PodKind]:
+        """The kinds of pods that there are."""
+        kinds = [record.kind for record in self._work.tree.snapshot.pods.records.values()]
+        return list(dict(zip(map(id, kinds), kinds, strict=True)).values())
+
+    def movable_elsewhere(self, row: int) -> tuple[list[list[PodRecord]], bool]:
         """Return the pods of other nodes that may go and may keep the pod off the node, those of one kind and
-        node together.
+        node together; and whether these are all.
         """
-        kinds: dict[tuple[str, int], list[PodRecord]] = {}
-        there = self._elsewhere.counting_for(row)
-        for record in sorted(there, key=lambda record: (record.name, record.uid)):
-            kinds.setdefault((record.node_name, id(record.kind)), []).append(record)
-        return [records for records in kinds.values() if self._may_go(records[0].pod)]
+        groups, whole = self._elsewhere.counting_for(row)
+        return [records for records in groups if self._may_go(records[0].kind)], whole
+
+    def alike(self, kind: PodKind) -> Hashable:
+        """Return what is the same for kinds of pods of which the same nodes are rid of as much, and that the
+        same nodes take.
+        """
+        key = id(kind)
+        if key not in self._alike:
+            spec = msgspec.msgpack.encode(replace(kind.template.spec, containers=(), init_containers=()))
+            related = kind.class_key if self._work.tree.snapshot.pods.affinities else None
+            self._alike[key] = kind.usage.requests, kind.usage.host_ports, spec, related
+        return self._alike[key]
 
     def spread_among(self, record: PodRecord) -> bool:
         """Return whether the pod is spread among pods like this one, or may be."""
@@ -95,11 +127,14 @@ class ChangeTrial:
     @cached_property
     def _elsewhere(self) -> PodsElsewhere:
         tables = self._work.tree.snapshot
-        placed = [record for record in tables.pods.records.values() if record.node_name]
-        return PodsElsewhere(self._pod, tables.nodes, placed)
+        return PodsElsewhere(self._pod, tables.nodes, self.kinds, tables.pods.records.values())
 
-    def _may_go(self, pod: Pod) -> bool:
-        return not ends_with_node(pod) and not self._evictions.obstacle(pod, Used())
+    def _may_go(self, kind: PodKind) -> bool:
+        """Return whether pods of a kind may be evicted and would be made anew."""
+        key, pod = id(kind), kind.template
+        if key not in self._going:
+            self._going[key] = not ends_with_node(pod) and not self._evictions.obstacle(pod, Used())
+        return self._going[key]
 
     def steps(
         self,
@@ -116,10 +151,8 @@ class ChangeTrial:
             DeadlineExceededError: The caller no longer waits.
             PluginFailureError: A plugin failed.
         """
-        if any(self._homeless[id(each.kind)] > 1 for each in moved):
-            return None
         try:
-            return self._made(needs, self._node(row), labels, moved, requests)
+            return self._made(needs, row, labels, moved, requests)
         except (FailedPreconditionError, NotFoundError):
             return None
         finally:
@@ -128,12 +161,13 @@ class ChangeTrial:
     def _made(
         self,
         needs: Needs,
-        node: Node,
+        row: int,
         labels: Mapping[str, str | None],
         moved: Sequence[PodRecord],
         requests: Sequence[LowerRequest],
     ) -> tuple[tuple[Step, ...], str] | None:
-        tree, used, like = self._work.tree, Used(), node.metadata.name
+        tree, used, node = self._work.tree, Used(), self._node(row)
+        like = node.metadata.name
         if needs.new:
             node = one_more(node, tree.snapshot.nodes.index)
         name = node.metadata.name
@@ -149,25 +183,26 @@ class ChangeTrial:
             tree.discard(each.uid)
         if not place_on(self._work, changed_pod(self._pod, steps), name, self._profile, self._progress).ok:
             return None
-        for each in sorted(moved, key=lambda record: -record.kind.template.priority):
+        for number, each in enumerate(sorted(moved, key=lambda record: -record.kind.template.priority)):
             landed = self._landed(each)
             if not landed:
-                self._note_homeless(each, len(moved))
+                if not number and not labels:
+                    self._note_homeless(each, row)
                 return None
             steps.append(Move(each.pod, landed))
         if needs.new:
             steps.append(AddNode(node, like))
         return tuple(steps), name
 
-    def _note_homeless(self, record: PodRecord, moved: int) -> None:
+    def _note_homeless(self, record: PodRecord, row: int) -> None:
         """Note that no node takes a pod; so it is for all of its kind, if where others are doesn't matter.
 
-        Once it may be for the node that it left, which is full now; twice it is for none.
+        It may be otherwise for the node that it left, and for that of ``row``, which has the pod now.
         """
         kind, spec = record.kind, record.kind.template.spec
         related = kind.affinity_key is not None or kind.has_storage or spec.topology_spread_constraints
-        if moved == 1 and not related and not self._profile.extenders:
-            self._homeless[id(kind)] += 1
+        if not related and not affinity_terms(self._pod).required_anti and not self._profile.extenders:
+            self.homes.note(record, frozenset((record.row, row)))
 
     def _landed(self, record: PodRecord) -> str:
         """Place a pod that is moved; return its new node, "" = it finds no other one."""
