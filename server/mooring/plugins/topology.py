@@ -211,9 +211,16 @@ class PodCounts(ABC):
 
     def update(self, changes: Sequence[PodChange]) -> None:
         """Count the pods that came, and those that left no longer."""
+        # Most pods add nothing, and there are few kinds among many changes: each is asked about once.
+        adding: dict[int, Sequence[tuple[Move, int]]] = {}
         for row, record, amount in changes:
-            for move, each in self._adds_of(record.kind):
-                move(row, each * amount)
+            kind = record.kind
+            adds = adding.get(id(kind))
+            if adds is None:
+                adds = adding[id(kind)] = self._adds_of(kind)
+            if adds:
+                for move, each in adds:
+                    move(row, each * amount)
 
     @abstractmethod
     def _adds(self, kind: PodKind) -> Sequence[tuple[Move, int]]:

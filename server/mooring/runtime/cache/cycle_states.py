@@ -73,9 +73,10 @@ class CycleStates:
         moved: list[PodChange] = []
         kinds: set[int] = set()
         for row, record, amount in changes[: version - self._version]:
-            if record is not None and amount and row != UNPLACED:
+            if record is None:
+                if row == UNPLACED and not amount and not others:
+                    return None
+            elif amount and row != UNPLACED:
                 moved.append((row, record, amount))
                 kinds.add(id(record.kind))
-            elif record is None and row == UNPLACED and not amount and not others:
-                return None
         return moved if len(kinds) <= MAX_KINDS else None
