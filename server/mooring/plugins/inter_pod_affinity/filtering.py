@@ -123,12 +123,13 @@ class AffinityCounts(FilterCounts):
         for key in timely(dict.fromkeys((*self.opposed.keys(), *self.unwanted.keys()))):
             ids, others = self.topologies[key].ids, self.opposed[key].counts + self.unwanted[key].counts
             limit(ids, others, totals, most=0)
-        keys = dict.fromkeys(term.topology_key for term in self.near)
-        if keys and not self.wanted and not self._may_be_first:
-            totals[:] = REJECTED
+        if not self.near:
             return
         least = int(bool(self.wanted))
-        for key in keys:
+        if not least and not self._may_be_first:
+            totals[:] = REJECTED
+            return
+        for key in dict.fromkeys([term.topology_key for term in self.near]):
             wanted = self.wanted[key]
             limit(wanted.topology.ids, wanted.counts, totals, least=least, outside=False)
 
