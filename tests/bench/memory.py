@@ -77,7 +77,7 @@ def per_pod(count: int, traced: bool) -> float:
 
 def per_pod_of_its_own(count: int, traced: bool) -> float:
     """The same where each has its name as a label."""
-    return _per_pod(count, traced, lambda number: {"app": "set", POD_NAME: f"set-{number}"})
+    return _per_pod(count, traced, lambda number: {"app": "set", POD_NAME: f"pod-{number}"})
 
 
 def _per_pod(count: int, traced: bool, labels: Callable[[int], dict[str, str]]) -> float:

@@ -4,14 +4,16 @@ from weakref import ref
 
 import pytest
 
+from mooring.cluster import pod_kinds
 from mooring.cluster.pod_kinds import PodKinds
 from mooring.framework.objects import Pod
 from mooring.framework.pod_affinity import AffinityTerms, affinity_terms
-from mooring.framework.pod_table import UNPLACED, PodRecord, template_of
+from mooring.framework.pod_table import UNPLACED, PodRecord, bare_template_of, template_of
 from mooring.framework.resources import NEWEST_RULES
 from mooring.testing.builders import make_pod
 
 KINDS = PodKinds(NEWEST_RULES)
+RUNNING = {"phase": "Running"}
 
 
 def pod(name: str = "pod", app: str = "web", *, placed: bool = False) -> Pod:
@@ -21,7 +23,7 @@ def pod(name: str = "pod", app: str = "web", *, placed: bool = False) -> Pod:
         node="node-1" if placed else "",
         requests={"cpu": "100m"},
         metadata={"uid": "u1", "resourceVersion": "7", "creationTimestamp": "2026-01-01T00:00:00Z"},
-        status={"phase": "Running", **({"startTime": "2026-01-01T00:00:01Z"} if placed else {})},
+        status={**RUNNING, **({"startTime": "2026-01-01T00:00:01Z"} if placed else {})},
     )
 
 
@@ -35,10 +37,28 @@ def test_a_record_gives_back_its_pod(whole: Pod) -> None:
 def test_a_kind_lives_as_long_as_it_is_used() -> None:
     kinds = PodKinds(NEWEST_RULES)
     used = kinds.of(pod("used", app="used"))
-    others = [ref(kinds.of(pod(app=f"app-{number}"))) for number in range(1_000)]
-    assert not any(other() for other in others)
-    assert kinds.of(pod("like it", app="used")) is used
-    assert kinds.of(pod(app="app-0")).class_key is kinds.of(pod(app="app-0")).class_key
+    others = [kinds.of(made(number)) for made in (other_labels, other_nodes) for number in range(500)]
+    refs = [ref(part) for kind in others for part in (kind, kind.base) if part is not used.base]
+    del others
+    assert not any(each() for each in refs)
+    assert kinds.of(pod("like it", app="used")).base is used.base
+
+
+def other_labels(number: int) -> Pod:
+    return pod(app=f"app-{number}")
+
+
+def other_nodes(number: int) -> Pod:
+    return make_pod("pod", spec={"nodeSelector": {"disk": f"disk-{number}"}})
+
+
+def test_of_kinds_with_labels_of_their_own_few_are_found_again() -> None:
+    """Not even where thousands live: each would be remembered for nothing."""
+    kinds = PodKinds(NEWEST_RULES)
+    living = [kinds.of(pod(app=f"app-{number}")) for number in range(2 * pod_kinds._LATELY)]
+    again = [kinds.of(pod(app=f"app-{number}")) for number in range(2 * pod_kinds._LATELY)]
+    assert living == again
+    assert sum(one is other for one, other in zip(living, again, strict=True)) <= pod_kinds._LATELY
 
 
 def test_pods_of_a_template_are_of_one_kind() -> None:
@@ -53,23 +73,31 @@ def test_records_of_equal_pods_say_the_same_wherever_they_are() -> None:
         assert not one.says_what(PodRecord.of(whole, KINDS.of(whole), UNPLACED))
 
 
-@pytest.mark.parametrize(
-    "other",
-    [
-        pytest.param(pod(app="db"), id="other-labels"),
-        pytest.param(make_pod("pod", labels={"app": "\udcba"}, requests={"cpu": "100m"}), id="no-text"),
-        pytest.param(
-            make_pod("pod", requests={"cpu": "100m"}, spec={"nodeSelector": {"disk": "ssd"}}),
-            id="other-nodes",
-        ),
-    ],
-)
-def test_a_kind_is_found_from_one_like_it_as_from_nothing(other: Pod) -> None:
+@pytest.mark.parametrize("ssd", ["ssd", pytest.param("\udcba", id="no-text")])
+def test_the_kind_of_pods_for_other_nodes_is_found_from_one_like_it(ssd: str) -> None:
     kinds = PodKinds(NEWEST_RULES)
-    found = kinds.like(template_of(other), kinds.of(pod()))
+    spec = {"nodeSelector": {"disk": ssd}}
+    other = make_pod("pod", labels={"app": "web"}, requests={"cpu": "100m"}, spec=spec, status=RUNNING)
+    found = kinds.like(bare_template_of(other), kinds.of(pod()))
     assert found == PodKinds(NEWEST_RULES).of(other)
-    if "\udcba" not in other.metadata.labels.values():
-        assert kinds.of(other) is kinds.like(template_of(other), kinds.of(pod())) is found
+    if ssd == "ssd":
+        assert kinds.of(other) is kinds.like(bare_template_of(other), kinds.of(pod())) is found
+
+
+@pytest.mark.parametrize("app", ["db", pytest.param("\udcba", id="no-text")])
+@pytest.mark.parametrize("leaving", [{}, {"deletionTimestamp": "2026-01-01T00:00:00Z"}])
+def test_the_kind_of_pods_with_other_labels_is_found_from_one_like_it(
+    app: str, leaving: dict[str, str]
+) -> None:
+    kinds = PodKinds(NEWEST_RULES)
+    one, other = (
+        make_pod("pod", labels=labels, metadata=leaving) for labels in ({"app": "web"}, {"app": app})
+    )
+    found = kinds.labelled(kinds.of(one), other.metadata.labels)
+    assert found == PodKinds(NEWEST_RULES).of(other)
+    assert kinds.of(other) is found
+    assert found.base is kinds.of(one).base
+    assert found.template == template_of(other)
 
 
 def test_terms_are_worked_out_once_for_all_kinds_that_have_them() -> None:

@@ -139,6 +139,13 @@ def test_pods_that_ask_for_something_else_share_their_labels() -> None:
     assert pods[0].metadata.labels is pods[1].metadata.labels
 
 
+def test_a_label_that_is_the_pods_name_is_that_very_text() -> None:
+    manifest = pod_manifest("web-7", labels={"app": "web", "statefulset.kubernetes.io/pod-name": "web-7"})
+    pod = decode_pod(json.dumps(manifest).encode())
+    assert pod.metadata.labels == manifest["metadata"]["labels"]
+    assert pod.metadata.labels["statefulset.kubernetes.io/pod-name"] is pod.metadata.name
+
+
 def test_long_labels_are_not_remembered() -> None:
     lately: sharing.SeenLately[str] = sharing.SeenLately()
     one, other = ("x" * (sharing._LONGEST + 1) for _ in range(2))

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from mooring.cluster.shared_values import SharedValues
 from mooring.framework.columns import LabelColumn, LabelColumns, grown
-from mooring.framework.pod_classes import NO_CLASS, ClassKey, PodClasses
+from mooring.framework.pod_classes import NO_CLASS, TERMINATING, ClassKey, PodClasses, label_of_class
 
 _FIRST_ROOM = 16
 
@@ -59,9 +59,9 @@ class ClassWriter:
         twin._free_places = self._free_places.copy()
         return twin
 
-    def place_pod(self, key: ClassKey, labels: Mapping[str, str], row: int) -> None:
-        """Count a pod of the class, with ``labels``, on ``row``."""
-        number = self._number(key, labels)
+    def place_pod(self, key: ClassKey, row: int) -> None:
+        """Count a pod of the class on ``row``."""
+        number = self._number(key)
         self._sizes[number] += 1
         place = self._free_places.pop() if self._free_places else self._unused_places(1)
         placed, places = self.classes.placed, self._places
@@ -69,9 +69,9 @@ class ClassWriter:
         placed[0, place] = number
         places[row] = places.get(row, b"") + place.to_bytes(_PLACE, "little")
 
-    def place_pods(self, key: ClassKey, labels: Mapping[str, str], rows: Sequence[int]) -> None:
+    def place_pods(self, key: ClassKey, rows: Sequence[int]) -> None:
         """Count one pod on each of ``rows``; a row may occur more than once."""
-        number = self._number(key, labels)
+        number = self._number(key)
         self._sizes[number] += len(rows)
         free, places = self._free_places, self._places
         new = [free.pop() for _ in range(min(len(rows), len(free)))]
@@ -96,13 +96,9 @@ class ClassWriter:
             del self._places[row]
         self._discount(key)
 
-    def relabel_pod(
-        self, old: ClassKey, new: ClassKey, labels: Mapping[str, str], row: int, index: int
-    ) -> None:
-        """Count the pod of class ``old`` at ``index`` among those on ``row`` as one of ``new``, with
-        ``labels``.
-        """
-        number = self._number(new, labels)
+    def relabel_pod(self, old: ClassKey, new: ClassKey, row: int, index: int) -> None:
+        """Count the pod of class ``old`` at ``index`` among those on ``row`` as one of ``new``."""
+        number = self._number(new)
         self._sizes[number] += 1
         self.classes.placed[0, self._place(row, index)] = number
         self._discount(old)
@@ -119,12 +115,12 @@ class ClassWriter:
             del self.classes.numbers[key]
             self._free_numbers.append(number)
 
-    def _number(self, key: ClassKey, labels: Mapping[str, str]) -> int:
+    def _number(self, key: ClassKey) -> int:
         number = self.classes.numbers.get(key)
         if number is None:
             with self.classes.lock:
                 number = self._new_number()
-                self._describe(number, key, labels)
+                self._describe(number, key)
                 self.classes.numbers[key] = number
         return number
 
@@ -144,22 +140,22 @@ class ClassWriter:
             classes.terminating = grown(classes.terminating, room)
         return number
 
-    def _describe(self, number: int, key: ClassKey, labels: Mapping[str, str]) -> None:
+    def _describe(self, number: int, key: ClassKey) -> None:
         classes = self.classes
-        namespace, _, terminating = key
+        namespace, terminating, *_ = key
         if len(classes.namespaces.values) > _STALE * len(classes.terminating):
             self._renew_namespaces()
         classes.namespaces.put(number, namespace)
-        classes.terminating[number] = terminating
+        classes.terminating[number] = terminating == TERMINATING
         for label in tuple(classes.label_columns):
             column = self._column(label)
-            column.put(number, labels.get(label))
+            column.put(number, label_of_class(key, label))
             if len(column.values) > _STALE * len(classes.terminating):
                 self._columns.drop(label)
 
     def _renew_namespaces(self) -> None:
         classes = self.classes
-        named = ((number, namespace) for (namespace, _, _), number in classes.numbers.items())
+        named = ((number, namespace) for (namespace, *_), number in classes.numbers.items())
         classes.namespaces = LabelColumn.of(len(classes.terminating), named)
 
     def _column(self, label: str) -> LabelColumn:

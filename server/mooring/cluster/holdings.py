@@ -49,7 +49,7 @@ class Holdings:
         """``source`` now has the objects of ``batch``, but for the finished pods."""
         kinds = self._sources.setdefault(source, {})
         for uid, record in batch.pods.items():
-            if record.kind.template.finished:
+            if record.kind.base.template.finished:
                 self.discard(source, "Pod", uid)
         for kind, name, named in batch.identities():
             held = kinds.setdefault(kind, {})
@@ -80,7 +80,7 @@ class Holdings:
         """UIDs of pods that must be gone: pods of ``batch`` have their names now."""
         for uid, record in batch.pods.items():
             known = self._uid_of(record)
-            if known is not None and known != uid and not record.kind.template.finished:
+            if known is not None and known != uid and not record.kind.base.template.finished:
                 yield known
 
     def find_identity(self, source: str, change: Remove) -> str | None:

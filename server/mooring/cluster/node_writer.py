@@ -80,7 +80,7 @@ class NodeWriter:
             if row != UNPLACED:
                 changed = UNPLACED if record is None and amount else row
             elif record is not None:
-                changed = index.get(record.kind.template.status.nominated_node_name, UNPLACED)
+                changed = index.get(record.kind.base.template.status.nominated_node_name, UNPLACED)
             else:
                 changed = UNPLACED
             if changed != UNPLACED:

@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-from itertools import chain
+from collections.abc import Hashable, Mapping
 from typing import TypeVar
-from weakref import WeakValueDictionary
+from weakref import WeakValueDictionary, ref
 
 import msgspec
 
-from mooring.cluster.sharing import SeenLately, same_template
+from mooring.cluster.sharing import same_template
 from mooring.framework.objects import Pod
 from mooring.framework.pod_affinity import AffinityKey, affinity_key
-from mooring.framework.pod_classes import ClassKey
-from mooring.framework.pod_table import PodKind, template_of
+from mooring.framework.pod_classes import ClassKey, class_key
+from mooring.framework.pod_table import PodBase, PodKind, bare_template_of
 from mooring.framework.resources import PodUsage, ResourceRules, pod_usage
 
 PartT = TypeVar("PartT", bound=Hashable)
 
 _PARTS = 2
-"""How many parts of a kind may be shared with other kinds."""
+"""How many parts of a base may be shared with other bases."""
 
 _SPARE_PARTS = 1 << 8
 """How many unused parts may be kept on top of twice those in use."""
+
+_LATELY = 1 << 12
+"""How many kinds are found again at most: those of pods with labels of their own have no equal."""
 
 _encode = msgspec.json.Encoder().encode
 
@@ -35,9 +37,10 @@ class PodKinds:
 
     def __init__(self, rules: ResourceRules) -> None:
         self.rules = rules
-        self._known: WeakValueDictionary[int, PodKind] = WeakValueDictionary()
+        self._bases: WeakValueDictionary[int, PodBase] = WeakValueDictionary()
         self._parts: dict[Hashable, Hashable] = {}
-        self._class_keys: SeenLately[ClassKey] = SeenLately()
+        self._lately: list[ref[PodKind] | None] = [None] * _LATELY
+        """Each in the place that its hash gives."""
 
     def of(self, pod: Pod) -> PodKind:
         """Return the kind of ``pod``.
@@ -45,72 +48,87 @@ class PodKinds:
         Raises:
             ResourceError: A quantity can't be used.
         """
-        template = template_of(pod)
-        key, kind = self._find(template)
-        if kind is not None or key is None:
-            return kind or self.made_of(pod)
-        template = same_template(template)
-        return self._keep(key, template, *_counted(template, self.rules))
+        template = bare_template_of(pod)
+        key, base = self._find(template)
+        if base is None:
+            template = same_template(template)
+            base = self._keep(key, template, *_counted(template, self.rules))
+        return self._kind(base, _class_key(pod))
 
     def like(self, template: Pod, kind: PodKind) -> PodKind:
-        """Return the kind of pods like ``template``, who count as those of ``kind`` but for their labels."""
-        key, known = self._find(template)
-        if known is not None:
-            return known
-        counted = kind.usage, _class_key(template), kind.affinity_key, kind.has_storage
-        return PodKind(template, *counted) if key is None else self._keep(key, template, *counted)
+        """Return the kind of pods with the labels of ``kind``, who count as those but are like ``template``,
+        which has no labels.
+        """
+        key, base = self._find(template)
+        if base is None:
+            base = self._keep(key, template, kind.usage, kind.affinity_key, kind.has_storage)
+        return self._kind(base, kind.class_key)
+
+    def labelled(self, kind: PodKind, labels: Mapping[str, str]) -> PodKind:
+        """Return the kind of pods who are as those of ``kind`` but for their labels."""
+        meta = kind.base.template.metadata
+        terminating = meta.deletion_timestamp is not None
+        return self._kind(kind.base, class_key(meta.namespace, labels, terminating=terminating))
 
     def made_of(self, pod: Pod) -> PodKind:
         """As ``of``, without storing the kind: for a pod that is only evaluated."""
-        template = template_of(pod)
-        return PodKind(template, *_counted(template, self.rules))
+        template = bare_template_of(pod)
+        return PodKind(PodBase(template, *_counted(template, self.rules)), _class_key(pod))
 
-    def _find(self, template: Pod) -> tuple[int | None, PodKind | None]:
-        """Return under which key the kind is kept, None where that can't be, and the kind, if it is known."""
+    def _find(self, template: Pod) -> tuple[int | None, PodBase | None]:
+        """Return under which key the base is kept, None where that can't be, and the base, if it is known."""
         try:
             key = hash(_encode(template))
         except UnicodeEncodeError:
             return None, None
-        kind = self._known.get(key)
-        return key, kind if kind is not None and kind.template == template else None
+        base = self._bases.get(key)
+        return key, base if base is not None and base.template == template else None
 
     def _keep(
         self,
-        key: int,
+        key: int | None,
         template: Pod,
         usage: PodUsage,
-        class_key: ClassKey,
         affinity: AffinityKey | None,
         has_storage: bool,
-    ) -> PodKind:
-        namespace, labels, _ = class_key
-        class_key = self._class_keys.one(class_key, hash(class_key), len(namespace) + sum(map(len, labels)))
-        kind = PodKind(template, self._one(usage), class_key, self._one(affinity), has_storage)
-        self._known[key] = kind
-        if len(self._parts) > 2 * _PARTS * len(self._known) + _SPARE_PARTS:
+    ) -> PodBase:
+        if key is None:
+            return PodBase(template, usage, affinity, has_storage)
+        base = PodBase(template, self._one(usage), self._one(affinity), has_storage)
+        self._bases[key] = base
+        if len(self._parts) > 2 * _PARTS * len(self._bases) + _SPARE_PARTS:
             self._forget_parts()
+        return base
+
+    def _kind(self, base: PodBase, key: ClassKey) -> PodKind:
+        """Return the one kind of both, unless another took its place meanwhile."""
+        at = (hash(key) ^ id(base)) % _LATELY
+        seen = self._lately[at]
+        kind = seen() if seen is not None else None
+        if kind is None or kind.base is not base or kind.class_key != key:
+            kind = PodKind(base, key)
+            self._lately[at] = ref(kind)
         return kind
 
     def _forget_parts(self) -> None:
-        """Keep those alone that a kind has."""
-        kinds = [kind for found in self._known.valuerefs() if (kind := found()) is not None]
-        in_use = [(kind.usage, kind.affinity_key) for kind in kinds]
+        """Keep those alone that a base has."""
+        bases = [base for found in self._bases.valuerefs() if (base := found()) is not None]
+        in_use = [(base.usage, base.affinity_key) for base in bases]
         self._parts = {part: part for parts in in_use for part in parts}
 
     def _one(self, part: PartT) -> PartT:
-        """Return the part to keep for all kinds that have an equal one: what is identical is compared
+        """Return the part to keep for all bases that have an equal one: what is identical is compared
         fastest.
         """
         return self._parts.setdefault(part, part)  # type: ignore[return-value] # equal parts are of one type
 
 
-def _counted(template: Pod, rules: ResourceRules) -> tuple[PodUsage, ClassKey, AffinityKey | None, bool]:
-    """Return what a kind has beside its template."""
+def _counted(template: Pod, rules: ResourceRules) -> tuple[PodUsage, AffinityKey | None, bool]:
+    """Return what a base has beside its template."""
     storage = any(volume.is_storage for volume in template.spec.volumes)
-    return pod_usage(template, rules), _class_key(template), affinity_key(template), storage
+    return pod_usage(template, rules), affinity_key(template), storage
 
 
 def _class_key(pod: Pod) -> ClassKey:
     meta = pod.metadata
-    labels = tuple(chain.from_iterable(sorted(meta.labels.items()))) if meta.labels else ()
-    return meta.namespace, labels, meta.deletion_timestamp is not None
+    return class_key(meta.namespace, meta.labels, terminating=meta.deletion_timestamp is not None)

@@ -41,7 +41,7 @@ class PreparedObjects:
         for name in self.nodes:
             yield "Node", name, None
         for uid, record in self.pods.items():
-            if not record.kind.template.finished:
+            if not record.kind.base.template.finished:
                 yield "Pod", uid, record
         for kind, name in self.objects:
             yield kind, name, None

@@ -25,7 +25,7 @@ from mooring.framework.objects import (
     Pod,
     Volume,
 )
-from mooring.framework.pod_table import of_template, template_of
+from mooring.framework.pod_table import bare_template_of, of_template
 
 T = TypeVar("T")
 ObjectT = TypeVar("ObjectT", bound=ClusterObject)
@@ -37,7 +37,10 @@ _PART_BYTES = 256
 """What a part takes beside its encoding."""
 
 _LATELY = 1 << 12
-"""How many parts of one sort are remembered at most where most may have no equal."""
+"""How many values are remembered at most: most may have no equal."""
+
+_LABELS_LATELY = 1 << 10
+"""The same for the labels of pods, each in some 200 bytes. Pods of one template mostly come together."""
 
 _LONGEST = 1 << 10
 """The most characters of such a part, so that all of a sort take some 4 MiB."""
@@ -74,14 +77,14 @@ class SeenLately(Generic[T]):
     them takes as much as they do themselves.
     """
 
-    def __init__(self) -> None:
-        self._places: list[T | None] = [None] * _LATELY
+    def __init__(self, most: int = _LATELY) -> None:
+        self._places: list[T | None] = [None] * most
 
     def one(self, part: T, hashed: int, characters: int) -> T:
         """Return the part to keep for this one: an equal one, unless another took its place meanwhile."""
         if characters > _LONGEST:
             return part
-        at = hashed % _LATELY
+        at = hashed % len(self._places)
         seen = self._places[at]
         if seen is not None and seen == part:
             return seen
@@ -90,7 +93,7 @@ class SeenLately(Generic[T]):
 
 
 _values: SeenLately[str] = SeenLately()
-_labels: SeenLately[dict[str, str]] = SeenLately()
+_labels: SeenLately[dict[str, str]] = SeenLately(_LABELS_LATELY)
 
 
 def shared(item: ObjectT, check: Callable[[ClusterObject], None]) -> ObjectT:
@@ -128,8 +131,10 @@ def _shared_pod(pod: Pod, check: Callable[[ClusterObject], None]) -> Pod:
         check(new)
         return new
 
-    template = _one(template_of(pod), checked)
-    return of_template(template, pod.metadata, _text(pod.spec.node_name), pod.status.start_time)
+    template = _one(bare_template_of(pod), checked)
+    meta, node_name = pod.metadata, _text(pod.spec.node_name)
+    labels = _shared_labels(meta.labels, meta.name)
+    return of_template(template, labels, meta, node_name, pod.status.start_time)
 
 
 def _one(value: T, rebuilt: Callable[[T], T] | None = None) -> T:
@@ -171,7 +176,10 @@ def _shared_texts(texts: Mapping[str, str]) -> dict[str, str]:
     return {_text(key): _value(value) for key, value in texts.items()}
 
 
-def _shared_labels(labels: Mapping[str, str]) -> dict[str, str]:
+def _shared_labels(labels: Mapping[str, str], name: str) -> dict[str, str]:
+    """Return the labels to keep of the pod of that name, which often is one of them and its own then."""
+    if name and name in labels.values():
+        return {_text(key): name if value == name else _value(value) for key, value in labels.items()}
     texts = _shared_texts(labels)
     pairs = tuple(texts.items())
     return _labels.one(texts, hash(pairs), sum(map(len, chain.from_iterable(pairs))))
@@ -182,14 +190,14 @@ def _shared_images(images: tuple[ContainerImage, ...]) -> tuple[ContainerImage, 
 
 
 def _shared_template(template: Pod) -> Pod:
-    """Volumes and devices are often all in which templates differ; the rest is shared."""
+    """Volumes and devices are often all in which bare templates differ; the rest is shared."""
     spec, status = template.spec, template.status
     common_spec = _one(replace(spec, volumes=()))
     common_status = replace(status, resource_claim_statuses=(), extended_resource_claim_status=None)
     # The default itself is left out of encodings, and so of the keys here; what is equal to it isn't.
     common_status = _NO_STATUS if common_status == _NO_STATUS else _one(common_status)
     return Pod(
-        _shared_metadata(template.metadata, _shared_labels(template.metadata.labels)),
+        _shared_metadata(template.metadata, template.metadata.labels),
         replace(common_spec, volumes=spec.volumes) if spec.volumes else common_spec,
         common_status
         if common_status == status
@@ -209,7 +217,7 @@ def _without_unread_volumes(pod: Pod) -> Pod:
 
 
 def same_template(template: Pod) -> Pod:
-    """Return the one template that is equal to ``template``, as ``shared`` makes pods of it."""
+    """Return the one bare template that is equal to ``template``, as ``shared`` makes pods of it."""
     return _one(template, _shared_template)
 
 

@@ -91,6 +91,9 @@ class State:
     def kind_like(self, template: Pod, kind: PodKind) -> PodKind:
         return self._kinds.like(template, kind)
 
+    def kind_labelled(self, kind: PodKind, labels: Mapping[str, str]) -> PodKind:
+        return self._kinds.labelled(kind, labels)
+
     def assume(self, pod: Pod, node_name: str, kind: PodKind | None = None) -> None:
         """As the protocol says; assuming a pod where it is already changes nothing.
 
@@ -337,7 +340,7 @@ class State:
     def _write_pod(self, record: PodRecord) -> None:
         uid = record.uid
         known = self.snapshot.pods.records.get(uid)
-        if record.kind.template.finished:
+        if record.kind.base.template.finished:
             self._remove_pod(uid)
         elif uid not in self._delivered:
             if known is None or not known.says_what(record):

@@ -171,9 +171,9 @@ class TableWriter:
             by_row[record.row] = (*by_row.get(record.row, ()), record.uid)
         rows = [record.row for record in records]
         self.nodes.add_usage_to_rows(rows, kind.usage)
-        priorities, priority = self.pods.priorities, kind.template.spec.priority or 0
+        priorities, priority = self.pods.priorities, kind.base.template.spec.priority or 0
         priorities[priority] = priorities.get(priority, 0) + len(rows)
-        self._classes.place_pods(kind.class_key, kind.template.metadata.labels, rows)
+        self._classes.place_pods(kind.class_key, rows)
 
     def _put_new(self, records: Sequence[PodRecord]) -> None:
         """Write the records of pods that are not there yet, but nothing of their rows."""
@@ -267,7 +267,8 @@ class TableWriter:
 
     def _attach(self, record: PodRecord) -> None:
         uid, row, kind = record.uid, record.row, record.kind
-        pod, spec = kind.template, kind.template.spec
+        base = kind.base
+        pod, spec = base.template, base.template.spec
         self.changes.append((row, record, 1))
         if spec.scheduling_group is not None and (group := pod.group) is not None:
             add_to(self._groups, group, uid)
@@ -277,20 +278,21 @@ class TableWriter:
             elif pod.status.nominated_node_name:
                 add_to(self._nominated, pod.status.nominated_node_name, uid)
             return
-        self.nodes.add_usage(row, kind.usage)
+        self.nodes.add_usage(row, base.usage)
         by_row, priorities = self.pods.by_row, self.pods.priorities
         by_row[row] = (*by_row.get(row, ()), uid)
         priority = spec.priority or 0
         priorities[priority] = priorities.get(priority, 0) + 1
-        if kind.has_storage:
+        if base.has_storage:
             self._volumes.attach_volumes(record)
-        self._classes.place_pod(kind.class_key, pod.metadata.labels, row)
-        if kind.affinity_key is not None:
-            self._attach_affinity(kind.affinity_key, record)
+        self._classes.place_pod(kind.class_key, row)
+        if base.affinity_key is not None:
+            self._attach_affinity(base.affinity_key, record)
 
     def _detach(self, record: PodRecord) -> None:
         uid, row, kind = record.uid, record.row, record.kind
-        pod = kind.template
+        base = kind.base
+        pod = base.template
         self.changes.append((row, record, -1))
         if (group := pod.group) is not None:
             discard_from(self._groups, group, uid)
@@ -300,24 +302,24 @@ class TableWriter:
             elif pod.status.nominated_node_name:
                 discard_from(self._nominated, pod.status.nominated_node_name, uid)
             return
-        self.nodes.subtract_usage(row, kind.usage)
+        self.nodes.subtract_usage(row, base.usage)
         self._classes.remove_pod(kind.class_key, row, self._leave(row, uid))
         priorities = self.pods.priorities
         priorities[pod.priority] -= 1
         if not priorities[pod.priority]:
             del priorities[pod.priority]
-        if kind.has_storage:
+        if base.has_storage:
             self._volumes.detach_volumes(record)
-        if kind.affinity_key is not None:
-            discount(self._affinities, kind.affinity_key, row, self.nodes.table.capacity)
+        if base.affinity_key is not None:
+            discount(self._affinities, base.affinity_key, row, self.nodes.table.capacity)
 
     def _relabel(self, old: PodRecord, new: PodRecord) -> None:
         """Count a pod of another class as one that left and came, in the place that it has."""
         row, kind = new.row, new.kind
         self.changes += ((row, old, -1), (row, new, 1))
         if row != UNPLACED:
-            keys, labels = (old.kind.class_key, kind.class_key), kind.template.metadata.labels
-            self._classes.relabel_pod(*keys, labels, row, self.pods.by_row[row].index(new.uid))
+            index = self.pods.by_row[row].index(new.uid)
+            self._classes.relabel_pod(old.kind.class_key, kind.class_key, row, index)
 
     def _count(self, record: PodRecord, amount: int) -> None:
         if record.assumed:
@@ -360,7 +362,7 @@ class TableWriter:
 def _is_plain(kind: PodKind) -> bool:
     """Return whether pods of the kind count in amounts, priorities and classes alone."""
     special = kind.has_storage or kind.affinity_key is not None or kind.usage.host_ports
-    return not special and kind.template.spec.scheduling_group is None
+    return not special and kind.base.template.spec.scheduling_group is None
 
 
 def _is_status(old: TabledObject | None, new: TabledObject | None) -> bool:
@@ -387,7 +389,7 @@ def _same_place(old: PodRecord, new: PodRecord) -> bool:
     """Return whether everything that is counted is equal, but for the class."""
     if old.row != new.row or old.node_name != new.node_name:
         return False
-    was, now = old.kind, new.kind
+    was, now = old.kind.base, new.kind.base
     return was is now or (
         was.usage == now.usage
         and was.template.metadata.namespace == now.template.metadata.namespace

@@ -7,8 +7,9 @@ Mirrors what ``countPodsMatchSelector`` (``plugins/podtopologyspread/common.go``
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
+from itertools import chain
 
 import numpy as np
 
@@ -16,9 +17,15 @@ from mooring.framework.columns import Bools, Int32s, Int64s, LabelColumn, LabelC
 from mooring.framework.deadline import timely
 from mooring.framework.label_selector import LabelMatcher, Requirement
 
-ClassKey = tuple[str, tuple[str, ...], bool]
-"""The identity of a class: namespace, labels, terminating. Labels are keys, in order, each before its value:
-that takes least, and many pods have labels of their own."""
+ClassKey = tuple[str, ...]
+"""The identity of a class: namespace, ``TERMINATING`` or "", and the labels: keys, in order, each before its
+value. One tuple takes least, and many pods have labels of their own."""
+
+TERMINATING = "terminating"
+"""Pods of the class are being deleted."""
+
+_LABELS = 2
+"""Where the labels begin."""
 
 NO_CLASS = 0
 """The number that no class has."""
@@ -106,9 +113,21 @@ class PodClasses:
     def _label_column(self, key: str) -> LabelColumn:
         """Return the column of label ``key`` for the current classes."""
         classes = tuple(self.numbers.items())
-        values = ((number, _value(labels, key)) for (_, labels, _), number in classes)
+        values = ((number, label_of_class(of, key)) for of, number in classes)
         return LabelColumn.of(len(self.terminating), values)
 
 
-def _value(labels: Sequence[str], key: str) -> str | None:
-    return next((labels[at + 1] for at in range(0, len(labels), 2) if labels[at] == key), None)
+def class_key(namespace: str, labels: Mapping[str, str], *, terminating: bool) -> ClassKey:
+    """Return the class of pods with these ``labels``."""
+    texts = chain.from_iterable(sorted(labels.items())) if labels else ()
+    return (namespace, TERMINATING if terminating else "", *texts)
+
+
+def labels_of_class(key: ClassKey) -> dict[str, str]:
+    """Return the labels of its pods."""
+    return dict(zip(key[_LABELS::2], key[_LABELS + 1 :: 2], strict=True))
+
+
+def label_of_class(key: ClassKey, label: str) -> str | None:
+    """Return the value that its pods have of ``label``."""
+    return next((key[at + 1] for at in range(_LABELS, len(key), 2) if key[at] == label), None)

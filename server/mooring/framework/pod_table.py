@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 import msgspec
@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from mooring.framework.columns import Int64s
 from mooring.framework.objects import ObjectMeta, Pod
 from mooring.framework.pod_affinity import AffinityKey, AffinityTerms, KnownTerms
-from mooring.framework.pod_classes import ClassKey, PodClasses
+from mooring.framework.pod_classes import ClassKey, PodClasses, labels_of_class
 from mooring.framework.resources import PodUsage
 
 UNPLACED = -1
@@ -36,27 +36,69 @@ class AffinityClass:
     column: Int64s | None = None
 
 
-class PodKind(msgspec.Struct, frozen=True, weakref=True):
-    """What pods of one template have in common; computed once for all of them.
+class PodBase(msgspec.Struct, frozen=True, weakref=True):
+    """What pods have in common that differ in who they are and in their labels alone, as those of a
+    StatefulSet do; computed once for all of them.
 
     Attributes:
-        template: ``template_of`` any of them.
+        template: ``template_of`` any of them, without labels.
         usage: What one takes from its node.
-        class_key: Its class in ``PodTable.classes``.
         affinity_key: Its class in ``PodTable.affinities``; None when it has no terms about other pods.
         has_storage: Whether it has a claim or a disk.
     """
 
     template: Pod
     usage: PodUsage
-    class_key: ClassKey
     affinity_key: AffinityKey | None
     has_storage: bool
 
+
+class PodKind(msgspec.Struct, frozen=True, weakref=True):
+    """What pods of one template have in common. There may be as many as pods, so it has no more than it must.
+
+    Attributes:
+        base: What they share with pods that have other labels.
+        class_key: Their class in ``PodTable.classes``, which has their labels.
+    """
+
+    base: PodBase
+    class_key: ClassKey
+
+    @property
+    def usage(self) -> PodUsage:
+        """What one takes from its node."""
+        return self.base.usage
+
+    @property
+    def affinity_key(self) -> AffinityKey | None:
+        """As the base has it."""
+        return self.base.affinity_key
+
+    @property
+    def has_storage(self) -> bool:
+        """Whether it has a claim or a disk."""
+        return self.base.has_storage
+
+    @property
+    def namespace(self) -> str:
+        """Their namespace."""
+        return self.base.template.metadata.namespace
+
+    @property
+    def labels(self) -> dict[str, str]:
+        """Their labels, made on each access."""
+        return labels_of_class(self.class_key)
+
+    @property
+    def template(self) -> Pod:
+        """``template_of`` any of them, made on each access; ``base.template`` is there, without labels."""
+        bare = self.base.template
+        return Pod(replace(bare.metadata, labels=self.labels), bare.spec, bare.status)
+
     @property
     def terms(self) -> AffinityTerms:
-        """Its terms about other pods."""
-        return _known_terms.of(self.template, self.affinity_key)
+        """Their terms about other pods."""
+        return _known_terms.of(self.base.template, self.base.affinity_key)
 
 
 _known_terms = KnownTerms()
@@ -141,34 +183,46 @@ class PodRecord(msgspec.Struct, frozen=True, gc=False):
     @property
     def namespace(self) -> str:
         """Its namespace."""
-        return self.kind.template.metadata.namespace
+        return self.kind.namespace
 
     def says_what(self, other: PodRecord) -> bool:
         """Return whether ``other`` is of an equal object; rows and decisions aside."""
-        return (self.kind is other.kind or self.kind.template == other.kind.template) and (
+        return (self.kind is other.kind or _says_what(self.kind, other.kind)) and (
             replace(self, kind=other.kind, row=other.row, assumed=other.assumed) == other
         )
 
     @property
     def with_claims(self) -> Pod:
         """The pod as its claims are looked for: who it is is there only if one of them is made for it."""
-        template = self.kind.template
+        template = self.kind.base.template
         return self.pod if template.ephemeral_claim_names else template
 
     @property
     def pod(self) -> Pod:
         """The whole object, built on each access."""
-        return of_template(self.kind.template, self, self.node_name, self.start_time)
+        kind = self.kind
+        return of_template(kind.base.template, kind.labels, self, self.node_name, self.start_time)
 
 
-def of_template(template: Pod, own: ObjectMeta | PodRecord, node_name: str, start_time: str | None) -> Pod:
-    """Return the pod whose ``template_of`` is ``template``, with what was left out there."""
+def _says_what(one: PodKind, other: PodKind) -> bool:
+    return one.class_key == other.class_key and one.base.template == other.base.template
+
+
+def of_template(
+    template: Pod,
+    labels: Mapping[str, str],
+    own: ObjectMeta | PodRecord,
+    node_name: str,
+    start_time: str | None,
+) -> Pod:
+    """Return the pod whose ``bare_template_of`` is ``template``, with what was left out there."""
     spec, status = template.spec, template.status
     return Pod(
         replace(
             template.metadata,
             name=own.name,
             uid=own.uid,
+            labels=labels,
             resource_version=own.resource_version,
             creation_timestamp=own.creation_timestamp,
         ),
@@ -179,9 +233,18 @@ def of_template(template: Pod, own: ObjectMeta | PodRecord, node_name: str, star
 
 def template_of(pod: Pod) -> Pod:
     """``pod`` without what is its own even when its siblings are like it: who, where and since when it is."""
+    return _without_its_own(pod, pod.metadata.labels)
+
+
+def bare_template_of(pod: Pod) -> Pod:
+    """``template_of(pod)`` without labels, which are often a pod's own as well."""
+    return _without_its_own(pod, {})
+
+
+def _without_its_own(pod: Pod, labels: Mapping[str, str]) -> Pod:
     spec, status = pod.spec, pod.status
     return Pod(
-        replace(pod.metadata, name="", uid="", resource_version="", creation_timestamp=None),
+        replace(pod.metadata, name="", uid="", labels=labels, resource_version="", creation_timestamp=None),
         replace(spec, node_name="") if spec.node_name else spec,
         replace(status, start_time=None) if status.start_time is not None else status,
     )
@@ -193,7 +256,7 @@ def kind_like(pod: Pod, kind: PodKind) -> PodKind:
     It is stored nowhere: no other pod has the same claims.
     """
     storage = any(volume.is_storage for volume in pod.spec.volumes)
-    return PodKind(template_of(pod), kind.usage, kind.class_key, kind.affinity_key, storage)
+    return PodKind(PodBase(bare_template_of(pod), kind.usage, kind.affinity_key, storage), kind.class_key)
 
 
 PodChange = tuple[int, PodRecord, int]

@@ -53,5 +53,12 @@ class ByIdentity(Generic[T, V]):
     def _has_room_for(self, item: T) -> bool:
         if self._most_bytes is None:
             return True
-        self._bytes += len(_encode(item))
+        self._bytes += _size_of(item)
         return self._bytes <= self._most_bytes
+
+
+def _size_of(item: object) -> int:
+    try:
+        return len(_encode(item))
+    except UnicodeEncodeError:
+        return len(repr(item))

@@ -36,7 +36,7 @@ def as_of_now(pod: Pod, snapshot: Snapshot) -> AsOf:
     like = replace(pod.metadata, name="", uid="", resource_version="", creation_timestamp=None)
     known = snapshot.pods.get(pod.metadata.uid)
     if known is not None and not known.node_name:
-        row = snapshot.nodes.index.get(known.kind.template.status.nominated_node_name)
+        row = snapshot.nodes.index.get(known.kind.base.template.status.nominated_node_name)
         if row is not None and row < len(versions):
             versions[row] = -next_version()
     return AsOf((_encode((like, pod.spec, pod.status)), newest), versions)

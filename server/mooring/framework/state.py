@@ -54,9 +54,13 @@ class ClusterState(Protocol):
         ...
 
     def kind_like(self, template: Pod, kind: PodKind) -> PodKind:
-        """Return the kind of the pods whose ``template_of`` is ``template``, in whom no more can differ from
-        those of ``kind`` than labels and where they may go.
+        """Return the kind of pods with the labels of ``kind``, whose ``bare_template_of`` is ``template``: no
+        more can differ than where they may go.
         """
+        ...
+
+    def kind_labelled(self, kind: PodKind, labels: Mapping[str, str]) -> PodKind:
+        """Return the kind of pods who are as those of ``kind`` but for their labels."""
         ...
 
     def assume(self, pod: Pod, node_name: str, kind: PodKind | None = None) -> None:

@@ -103,11 +103,12 @@ class _Sieve:
 
 def _is_of(pod: Pod, kind: PodKind) -> bool:
     """Return whether the pod as it is queued has the parts of its kind, as of all that the state knows."""
-    template, meta, common = kind.template, pod.metadata, kind.template.metadata
+    template, meta = kind.base.template, pod.metadata
+    common = template.metadata
     pairs = (
         (pod.spec, template.spec),
         (pod.status, template.status),
-        (meta.labels, common.labels),
+        (meta.labels, kind.labels),
         (meta.annotations, common.annotations),
         (meta.deletion_timestamp, common.deletion_timestamp),
     )

@@ -104,14 +104,14 @@ class Removal:
         tables = self._work.tree.snapshot
         row = tables.nodes.index[node_name]
         there = list(tables.pods.records_on(row))
-        moving = [record for record in there if not ends_with_node(record.kind.template)]
+        moving = [record for record in there if not ends_with_node(record.kind.base.template)]
         ending = len(there) - len(moving)
         # Those that can't be evicted are found before anything is moved, which takes much longer.
         for record in moving:
             if obstacle := self._evictions.obstacle(record.kind.template, used):
                 status = Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, (obstacle,))
                 return NodeRemoval(node_name, False, (Landing(record.pod, "", status, obstacle),), ending)
-        moving.sort(key=lambda record: -record.kind.template.priority)
+        moving.sort(key=lambda record: -record.kind.base.template.priority)
         nodes = self._nodes_without(row, moving, progress)
         landings = [Landing(record.pod, new) for record, new in zip(moving, nodes, strict=False)]
         if lasting or len(landings) < len(moving):

@@ -130,7 +130,7 @@ class PodsByRow:
         firsts = ends - counts
         at = np.repeat(np.arange(len(rows)), counts)
         places = np.arange(len(records)) - firsts[at]
-        priorities = np.array([record.kind.template.priority for record in records], np.int64)
+        priorities = np.array([record.kind.base.template.priority for record in records], np.int64)
         starts = np.array([_start(record) for record in records], np.float64)
         waits = starts == math.inf
         turns = places if self._in_order else np.where(waits, -places, places)

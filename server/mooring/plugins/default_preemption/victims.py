@@ -170,7 +170,7 @@ def lower_pods(pod: Pod, nodes: RejectedNodes, node_name: str) -> list[Pod]:
         return []
     own = priority_of(pod)
     records = nodes.snapshot.pods.records_on(row)
-    return [record.pod for record in records if record.kind.template.priority < own]
+    return [record.pod for record in records if record.kind.base.template.priority < own]
 
 
 def has_lower_pods(pod: Pod, nodes: RejectedNodes) -> bool:

@@ -94,8 +94,7 @@ def _none(pods: CountedPods) -> AtMost:
 
 
 def _matches(matches: Callable[[str, Mapping[str, str]], bool], kind: PodKind) -> bool:
-    meta = kind.template.metadata
-    return matches(meta.namespace, meta.labels)
+    return matches(kind.namespace, kind.labels)
 
 
 def _distinct(kinds: Sequence[PodKind]) -> Sequence[AffinityTerms]:

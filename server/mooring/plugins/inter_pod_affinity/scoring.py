@@ -69,8 +69,8 @@ class Worth(ScoreCounts):
                 yield term, weight
 
     def _adds(self, kind: PodKind) -> Sequence[tuple[Move, int]]:
-        meta = kind.template.metadata
-        own = [each for each in self.own if each.matches(meta.namespace, meta.labels)]
+        namespace, labels = kind.namespace, kind.labels
+        own = [each for each in self.own if each.matches(namespace, labels)]
         wishes = [(term.topology_key, weight) for term, weight in self.wishes_of(kind.terms)]
         return [
             (partial(self.domains.move, key), weight)

@@ -57,7 +57,7 @@ class SpreadConstraint:
 
         Pods that are being deleted don't, nor does any pod for an empty selector.
         """
-        theirs, _, terminating = key
+        theirs, terminating, *_ = key
         if theirs != namespace or terminating or self.selector.empty:
             return False
         return self.selector.matches(labels)

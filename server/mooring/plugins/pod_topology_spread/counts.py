@@ -31,7 +31,7 @@ class ConstraintCounts(PodCounts):
     namespace: str
 
     def _adds(self, kind: PodKind) -> Sequence[tuple[Move, int]]:
-        key, labels = kind.class_key, kind.template.metadata.labels
+        key, labels = kind.class_key, kind.labels
         return [
             (each.pods.move, 1) for each in self.constraints if each.rule.counts(self.namespace, key, labels)
         ]

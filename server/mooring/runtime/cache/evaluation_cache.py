@@ -11,7 +11,7 @@ from mooring.framework import Pod
 from mooring.framework.internal import may_have_claims, without_claims
 from mooring.framework.memory import share_of_memory
 from mooring.framework.named_node import named_node, without_named_node
-from mooring.framework.pod_table import PodKind, kind_like, template_of
+from mooring.framework.pod_table import PodKind, bare_template_of, kind_like
 from mooring.framework.state import ClusterState
 from mooring.runtime.cache.cached_evaluation import CachedEvaluation
 from mooring.runtime.cache.change_tracker import ChangeTracker
@@ -48,6 +48,7 @@ class Template(msgspec.Struct, frozen=True):
 
     Attributes:
         kind: What they count as.
+        labels: The labels of the pod that was asked about last, and of ``kind``.
         cached: Their evaluation.
         selected_keys: The label keys that selectors named when it was found: as long as it is these,
             other labels are read by no plugin.
@@ -59,6 +60,7 @@ class Template(msgspec.Struct, frozen=True):
     """
 
     kind: PodKind
+    labels: Mapping[str, str]
     cached: CachedEvaluation
     selected_keys: frozenset[str]
     plain: bool = False
@@ -138,14 +140,14 @@ class EvaluationCache:
             bare = without_claims(pod)
             like = self.find(bare, apart.others)
             kind = like.kind if bare is pod else kind_like(pod, like.kind)
-            return Template(kind, like.cached, like.selected_keys, apart=apart)
+            return Template(kind, like.labels, like.cached, like.selected_keys, apart=apart)
         node = self._signer.named_node(pod, profile)
         if not node:
             return None
         like = self.find(without_named_node(pod), profile)
-        template = replace(like.kind.template, spec=template_of(pod).spec)
+        template = replace(like.kind.base.template, spec=bare_template_of(pod).spec)
         kind = self.cluster.kind_like(template, like.kind)
-        return Template(kind, like.cached, like.selected_keys, node=node)
+        return Template(kind, like.labels, like.cached, like.selected_keys, node=node)
 
     def _asked(self, pod: Pod, profile: Profile) -> _Asked:
         meta, keys = pod.metadata, self.cluster.snapshot.pods.selected_keys
@@ -159,11 +161,10 @@ class EvaluationCache:
         template = self._templates.get(key)
         if template is None:
             return None
-        kind, labels = template.kind, pod.metadata.labels
-        if template.selected_keys is not keys or kind.template.metadata.labels != labels:
-            like = kind.template
-            like = replace(like, metadata=replace(like.metadata, labels=labels))
-            template = replace(template, kind=self.cluster.kind_like(like, kind), selected_keys=keys)
+        labels = pod.metadata.labels
+        if template.selected_keys is not keys or template.labels != labels:
+            kind = self.cluster.kind_labelled(template.kind, labels)
+            template = replace(template, kind=kind, labels=labels, selected_keys=keys)
             self._templates[key] = template
         self._evaluations.use(template.cached)
         return template
@@ -183,7 +184,8 @@ class EvaluationCache:
         if cached is None:
             cached = self._new(bare, signature, _OBJECT_BYTES * len(key[1]))
             again = self._evaluations.put(signature.whole, cached)
-        template = Template(self.cluster.kind_of(pod, remember=again), cached, keys, plain)
+        kind = self.cluster.kind_of(pod, remember=again)
+        template = Template(kind, pod.metadata.labels, cached, keys, plain)
         if again:
             self._remember(key, template)
         return template

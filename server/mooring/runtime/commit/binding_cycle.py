@@ -303,7 +303,7 @@ class BindingCycle:
         record = snapshot.pods.get(reservation.uid)
         if record is None:
             raise pod_not_found(commit.pod)
-        if not may_be_placed(record.kind.template):
+        if not may_be_placed(record.kind.base.template):
             reject_leaving(record.pod)
         if record.node_name != commit.node_name:
             raise bound_elsewhere(commit.pod.key, record.node_name)

@@ -134,6 +134,6 @@ def count_free(state: ClusterState, uids: Sequence[str]) -> int:
         return len(uids)
     for at, uid in enumerate(uids):
         record = records.get(uid)
-        if record is not None and (record.node_name or not may_be_placed(record.kind.template)):
+        if record is not None and (record.node_name or not may_be_placed(record.kind.base.template)):
             return at
     return len(uids)

@@ -51,9 +51,9 @@ class PodsElsewhere:
 
     def _spread_over(self, kind: PodKind) -> Iterator[str]:
         """Yield the topology keys over whose domains the pod is spread with pods of a kind."""
-        other = kind.template.metadata
-        if other.namespace == self._pod.metadata.namespace:
-            yield from (key for key, selector in self._spread if selector.matches(other.labels))
+        if kind.namespace == self._pod.metadata.namespace:
+            labels = kind.labels
+            yield from (key for key, selector in self._spread if selector.matches(labels))
 
     def _concerned(self, kind: PodKind) -> Iterator[dict[str, PodRecord]]:
         """Yield where pods of a kind count: fewer in other domains never help the pod."""

@@ -191,7 +191,7 @@ def _requested_by_guests(found: Evaluation) -> dict[int, dict[str, int]]:
     amounts: dict[int, dict[str, int]] = {}
     for name, uids in pods.nominated.items():
         for record in (pods.get(uid) for uid in uids if name in index and uid != found.pod.metadata.uid):
-            if record is not None and record.kind.template.priority >= found.pod.priority:
+            if record is not None and record.kind.base.template.priority >= found.pod.priority:
                 there = amounts.setdefault(index[name], {})
                 for resource, amount in (*record.kind.usage.requests, (PODS, 1)):
                     there[resource] = there.get(resource, 0) + amount

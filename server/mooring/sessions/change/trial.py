@@ -183,7 +183,7 @@ class ChangeTrial:
             tree.discard(each.uid)
         if not place_on(self._work, changed_pod(self._pod, steps), name, self._profile, self._progress).ok:
             return None
-        for number, each in enumerate(sorted(moved, key=lambda record: -record.kind.template.priority)):
+        for number, each in enumerate(sorted(moved, key=lambda record: -record.kind.base.template.priority)):
             landed = self._landed(each)
             if not landed:
                 if not number and not labels:
@@ -199,7 +199,7 @@ class ChangeTrial:
 
         It may be otherwise for the node that it left, and for that of ``row``, which has the pod now.
         """
-        kind, spec = record.kind, record.kind.template.spec
+        kind, spec = record.kind, record.kind.base.template.spec
         related = kind.affinity_key is not None or kind.has_storage or spec.topology_spread_constraints
         if not related and not affinity_terms(self._pod).required_anti and not self._profile.extenders:
             self.homes.note(record, frozenset((record.row, row)))
