@@ -34,6 +34,17 @@ def test_nodes_get_rows_in_name_order_at_a_full_load() -> None:
     assert state.snapshot.nodes.index == {"a": 0, "b": 1, "c": 2}
 
 
+def test_the_rows_of_all_nodes_are_one_array_until_a_node_comes_or_goes() -> None:
+    state = loaded(make_node("a"), make_node("b"))
+    table = state.snapshot.nodes
+    before = table.rows()
+    state.apply("test", [Put(make_node("a", labels={"disk": "fast"}))])
+    assert table.rows() is before
+    state.apply("test", [Put(make_node("c")), Remove("Node", "", "b")])
+    assert (table.rows().tolist(), before.tolist()) == ([0, 2], [0, 1])
+    assert state.fork().snapshot.nodes.rows().tolist() == [0, 2]
+
+
 def test_a_pod_whose_node_is_unknown_waits_for_it() -> None:
     state = loaded(make_pod("p", node="n", requests={"cpu": "1"}))
     assert state.snapshot.pods.records["pod/default/p"].row == UNPLACED

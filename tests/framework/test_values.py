@@ -158,6 +158,19 @@ def test_a_label_column_answers_by_distinct_value() -> None:
     assert sorted(asked) == ["a", "b"]
 
 
+def test_ids_as_they_are_now_stay_and_are_one_array_until_something_changes() -> None:
+    column = LabelColumn(2)
+    column.put(0, "a")
+    before = column.ids_as_now()
+    assert column.ids_as_now() is before
+    column.put(1, "b")
+    now = column.ids_as_now()
+    column.put(0, None)
+    column.grow(3)
+    column.put(1, "a")
+    assert [ids.tolist() for ids in (before, now, column.ids)] == [[1, 0], [1, 2], [0, 1, 0]]
+
+
 def test_a_copied_label_column_goes_its_own_way() -> None:
     column = LabelColumn(1)
     column.put(0, "a")

@@ -132,3 +132,17 @@ def test_score_runs_once_for_a_pod_that_nobody_saw_before() -> None:
     counted = seen.counts.copy()
     engine.decide(pod("other", requests={"cpu": "2"}), engine.profile(), ALL_NODES)
     assert seen.counts["Score"] - counted["Score"] == 1
+
+
+def test_totals_that_pass_an_int32_are_not_cached() -> None:
+    weight = 30_000_000
+    enabled = {
+        "disabled": [{"name": "TaintToleration"}],
+        "enabled": [{"name": "TaintToleration", "weight": weight}],
+    }
+    document = {**LEAST, "profiles": [{"plugins": {"multiPoint": enabled}}]}
+    engine = engine_of(state_of("a", "b"), document)
+    for number in range(3):
+        chosen = engine.decide(pod(f"p{number}"), engine.profile(), ALL_NODES)
+        assert chosen.total > 100 * weight
+    assert engine.cache_counts.bypasses() == {Bypass.LARGE_WEIGHTS: 3}

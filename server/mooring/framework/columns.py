@@ -48,12 +48,13 @@ class LabelColumn:
     The writer adds a value before it writes its id, so a reader that first copies ids finds all of them here.
     """
 
-    __slots__ = ("_index", "ids", "values")
+    __slots__ = ("_index", "_shared", "ids", "values")
 
     def __init__(self, capacity: int) -> None:
         self.ids: Int32s = np.zeros(capacity, np.int32)
         self.values: list[str] = [""]
         self._index: dict[str, int] = {}
+        self._shared = False
 
     @classmethod
     def of(cls, capacity: int, values: Iterable[tuple[int, str | None]]) -> LabelColumn:
@@ -69,6 +70,8 @@ class LabelColumn:
 
     def put(self, row: int, value: str | None) -> None:
         """For the writer: ``row`` now has ``value``, or not the key."""
+        if self._shared:
+            self.ids, self._shared = self.ids.copy(), False
         if value is None:
             self.ids[row] = ABSENT
             return
@@ -80,7 +83,12 @@ class LabelColumn:
 
     def grow(self, capacity: int) -> None:
         """For the writer: make room for ``capacity`` rows."""
-        self.ids = grown(self.ids, capacity)
+        self.ids, self._shared = grown(self.ids, capacity), False
+
+    def ids_as_now(self) -> Int32s:
+        """Return ``ids`` as they stay for whoever has them, one array until the next change."""
+        self._shared = True
+        return self.ids
 
     def copy(self) -> LabelColumn:
         """Return an independent column with the same content."""

@@ -110,6 +110,9 @@ class NodeTable:
     images: dict[str, ImageUse] = field(default_factory=dict)
     version_but_images: int = 0
     label_columns: LabelColumns = field(default_factory=LabelColumns)
+    _rows: tuple[int, Int32s] = field(
+        default_factory=lambda: (-1, np.zeros(0, np.int32)), init=False, repr=False, compare=False
+    )
 
     @property
     def capacity(self) -> int:
@@ -121,8 +124,13 @@ class NodeTable:
         return len(self.index)
 
     def rows(self) -> Int32s:
-        """int32[N]: the rows of all nodes, in row order."""
-        return np.flatnonzero(self.alive).astype(np.int32)
+        """int32[N]: the rows of all nodes, in row order; the same array until a node comes or goes."""
+        # A row is written before its epoch, so what was found at an epoch has all of its rows.
+        epoch, (known, rows) = self.epoch, self._rows
+        if known != epoch:
+            rows = np.flatnonzero(self.alive).astype(np.int32)
+            self._rows = epoch, rows
+        return rows
 
     def label(self, key: str) -> LabelColumn:
         """Return the column of label ``key``, built on first use."""

@@ -56,7 +56,7 @@ class Topology:
     def of_key(cls, table: NodeTable, key: str) -> Topology:
         """Return the domains of ``key``."""
         column = table.label(key)
-        nameless, ids = column.id_of(""), column.ids[: table.capacity].copy()
+        nameless, ids = column.id_of(""), column.ids_as_now()[: table.capacity]
         return cls(ids, len(column.values), nameless)
 
     @classmethod

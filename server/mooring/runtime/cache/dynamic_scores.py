@@ -79,7 +79,7 @@ class DynamicScores:
         self._noted = False
         self._version = -1
         self._evaluated = 0
-        self._totals: Int64s = np.zeros(0, np.int64)
+        self._totals: Int32s = np.zeros(0, np.int32)
 
     @property
     def nbytes(self) -> int:
@@ -101,11 +101,11 @@ class DynamicScores:
 
     def among(
         self, version: int, totals: Int32s, calls: Callable[[], PluginCalls], passing: Bools
-    ) -> tuple[Int32s, Int64s]:
+    ) -> tuple[Int32s, Int32s]:
         """As ``update``, of the rows in ``passing`` (bool[capacity]) alone, as if there were no others.
 
         Returns:
-            int32[F], int64[F]: the feasible rows, and their totals.
+            int32[F] twice: the feasible rows, and their totals.
         """
         some = totals.astype(np.int64)
         some[~passing[: len(some)]] = OUT
@@ -122,7 +122,7 @@ class DynamicScores:
             self._ask_raters(self._raters, state, totals, use, start)
         else:
             self._call_points(version, totals, use, start)
-        self._totals, self._version = totals, version
+        self._totals, self._version = totals.astype(np.int32), version
 
     def _ask_raters(
         self, raters: _Raters, state: CycleState, totals: Int64s, use: PluginCalls, start: int

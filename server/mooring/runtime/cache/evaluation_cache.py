@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import msgspec
 from msgspec.structs import replace
 
-from mooring.framework import Pod
+from mooring.framework import MAX_NODE_SCORE, Pod
 from mooring.framework.internal import may_have_claims, without_claims
 from mooring.framework.memory import share_of_memory
 from mooring.framework.named_node import named_node, without_named_node
@@ -32,6 +32,9 @@ _MAX_POD_BYTES = 128 << 10
 _MAX_EVALUATION_BYTES = share_of_memory(8, 512 << 20)
 _MAX_STATIC_BYTES = share_of_memory(16, 256 << 20)
 """The budgets of cached evaluations, and of the static scores that several of them share."""
+
+_MAX_TOTAL = 2**31 - 1
+"""A larger total doesn't fit into an evaluation's columns."""
 
 _OBJECT_BYTES = 16
 """What a byte of an encoded pod takes as objects: the pod, and what plugins sign and write about it."""
@@ -174,6 +177,8 @@ class EvaluationCache:
         key, labels, keys = asked
         if len(key[1]) > _MAX_POD_BYTES:
             raise NotCachedError(Bypass.LARGE_POD)
+        if profile.weight_sum * MAX_NODE_SCORE > _MAX_TOTAL:
+            raise NotCachedError(Bypass.LARGE_WEIGHTS)
         own = {"name": "", "uid": "", "resource_version": "", "creation_timestamp": None}
         bare = replace(pod, metadata=replace(pod.metadata, labels=labels, **own))
         signature = self._signer.sign(bare, profile, claims=not plain)

@@ -20,6 +20,8 @@ class Bypass(StrEnum):
     """An extender is interested in the pod."""
     LARGE_POD = "large-pod"
     """The pod is too large for its signature to be taken without a look at the clock."""
+    LARGE_WEIGHTS = "large-weights"
+    """Totals by the profile's weights may pass an int32, which cached ones are."""
     NEEDS_PLUGINS = "needs-plugins"
     """A plugin has to be called, and the caller's budget allows none."""
     NO_NODE = "no-node"
