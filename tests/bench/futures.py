@@ -22,7 +22,7 @@ from mooring.sessions.capacity import capacity_of
 from mooring.sessions.node_groups import NodeGroup, NodeGroups
 from mooring.sessions.placing import place_alike
 from mooring.sessions.removal import Removal, adopted
-from mooring.sessions.sessions import LONGEST_LEASE_SECONDS, Session, Sessions
+from mooring.sessions.sessions import MAX_LEASE_SECONDS, Session, Sessions
 from mooring.sessions.work_trees import Work
 from mooring.testing.builders import Manifest, make_node, make_pod, pod_manifest
 from tests.bench.cluster import node, node_name, own_request
@@ -149,7 +149,7 @@ def _sessions(size: Size, _running: ExitStack) -> Repeat:
     def grow() -> int:
         sessions = Sessions(LiveState(core, OPTIONS))
         open_and_revert(sessions)
-        before, many = resident(), [sessions.open(lease=LONGEST_LEASE_SECONDS) for _ in range(size.pods)]
+        before, many = resident(), [sessions.open(lease=MAX_LEASE_SECONDS) for _ in range(size.pods)]
         for session in many:
             place(sessions, session, PLACED)
         grown = resident() - before

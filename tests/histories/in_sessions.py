@@ -19,7 +19,7 @@ from mooring.runtime.cycle.plugin_calls import Unhurried
 from mooring.runtime.engine import Engine
 from mooring.sessions.placing import place_alike, place_pod
 from mooring.sessions.policy import Policy
-from mooring.sessions.sessions import LONGEST_LEASE_SECONDS, Session, Sessions
+from mooring.sessions.sessions import MAX_LEASE_SECONDS, Session, Sessions
 from mooring.sessions.versions import Version
 from mooring.sessions.work_trees import Work
 from tests.histories.cluster import Cluster, Scene
@@ -137,7 +137,7 @@ class InSessions:
             self._close(dice, dice.choice(self.twins))
         origin = dice.choice(self.twins) if self.twins and dice.random() < 0.4 else None
         # No history is so slow that a session ends before it is closed.
-        session = self.sessions.open(origin=origin.session if origin else None, lease=LONGEST_LEASE_SECONDS)
+        session = self.sessions.open(origin=origin.session if origin else None, lease=MAX_LEASE_SECONDS)
         cluster = twin_of(origin.cluster if origin else self.cluster)
         self.twins.append(Twin(session, cluster, twin_of(cluster)))
 

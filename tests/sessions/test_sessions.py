@@ -25,7 +25,7 @@ from mooring.framework.errors import (
 from mooring.runtime.cycle.candidates import ALL_NODES
 from mooring.runtime.cycle.plugin_calls import Unhurried
 from mooring.sessions.placing import place_alike
-from mooring.sessions.sessions import Quota, Sessions
+from mooring.sessions.sessions import MAX_LEASE_SECONDS, Quota, Sessions
 from mooring.testing import make_node, make_pod
 from tests.cluster.histories import content
 from tests.process import until
@@ -149,13 +149,13 @@ def test_sessions_nest_so_deep_and_no_deeper() -> None:
 
 def test_of_a_hundred_thousand_sessions_nothing_is_left() -> None:
     _, sessions = made()
-    rejected, opened = 0, [sessions.open()]
+    rejected, opened = 0, [sessions.open(lease=MAX_LEASE_SECONDS)]
     tracemalloc.start()
     try:
         before = tracemalloc.get_traced_memory()[0]
         for _ in range(100_000):
             try:
-                opened.append(sessions.open())
+                opened.append(sessions.open(lease=MAX_LEASE_SECONDS))
             except ResourceExhaustedError:
                 rejected += 1
         most = tracemalloc.get_traced_memory()[0] - before

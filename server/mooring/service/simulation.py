@@ -22,7 +22,7 @@ from mooring.service.wire.objects import decode_node, pod_reference, status_mess
 from mooring.sessions.capacity import MOST, Capacity, capacity_of
 from mooring.sessions.node_groups import MOST_NODES, LeftOver, NodeGroup, NodeGroups, pending
 from mooring.sessions.removal import Landing, NodeRemoval, Removal, adopted
-from mooring.sessions.sessions import LEASE_SECONDS, LONGEST_LEASE_SECONDS, Session
+from mooring.sessions.sessions import LEASE_SECONDS, MAX_LEASE_SECONDS, Session
 from mooring.sessions.work_trees import Work
 from mooring.v1 import objects_pb2
 from mooring.v1 import simulation_service_pb2 as pb
@@ -211,10 +211,8 @@ def _lease(request: pb.OpenSessionRequest) -> float:
     if not request.HasField("lease"):
         return LEASE_SECONDS
     seconds = request.lease.seconds + request.lease.nanos / 1e9
-    if not 0 < seconds <= LONGEST_LEASE_SECONDS:
-        raise InvalidArgumentError.at(
-            "lease", f"{seconds:g} s is not within 0 and {LONGEST_LEASE_SECONDS:g} s"
-        )
+    if not 0 < seconds <= MAX_LEASE_SECONDS:
+        raise InvalidArgumentError.at("lease", f"{seconds:g} s is not within 0 and {MAX_LEASE_SECONDS:g} s")
     return seconds
 
 

@@ -24,7 +24,7 @@ log = logging.getLogger(__name__)
 
 LEASE_SECONDS = 60.0
 """How long a session lives after its last call, unless another time is asked for,"""
-LONGEST_LEASE_SECONDS = 600.0
+MAX_LEASE_SECONDS = 600.0
 """and at most."""
 
 _REAP_SECONDS = 1.0
@@ -313,4 +313,4 @@ class Sessions:
 
 
 def _lease(seconds: float) -> float:
-    return min(seconds, LONGEST_LEASE_SECONDS) if seconds > 0 else LEASE_SECONDS
+    return min(seconds, MAX_LEASE_SECONDS) if seconds > 0 else LEASE_SECONDS
