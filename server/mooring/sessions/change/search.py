@@ -39,8 +39,8 @@ MOST_TRIED = 64
 """Sets of changes that are tried at most for one option, and as many again of those that are doubtful;"""
 MOST_COMBINED = 10_000
 """and sets of pods that are looked at,"""
-COSTS_OF_OTHERS = 160
-"""as many more for each node that pods of others may keep the pod off."""
+COSTS_OF_OTHERS = 16
+"""as many more for each node that pods of others may keep the pod off, and for each of those."""
 
 MOST_TAINTED = 64
 """Different lists of taints that are looked at, those with the fewest first."""
@@ -333,8 +333,8 @@ class ChangeSearch:
         """
         movable, whole = self._trial.movable(row), True
         if needs.others:
-            self._combined += COSTS_OF_OTHERS
             others, whole = self._trial.movable_elsewhere(row)
+            self._combined += COSTS_OF_OTHERS * (1 + len(others))
             return self._trial.homes.among(movable + others, count), whole
         alike: dict[Hashable, list[PodRecord]] = {}
         for records in self._trial.homes.among(movable, count):
