@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +15,16 @@ from hypothesis import strategies as st
 
 from mooring.framework import CycleState, Int64s, NodeTable, NodeView, PodTable, Snapshot
 from mooring.framework.internal import REJECTED
-from mooring.plugins import domain_totals, loops
+from mooring.plugins import domain_totals, loops, resource_totals
 from mooring.plugins.leading_rows import Leaders
 from mooring.plugins.loops import FEWEST_CALLS, FEWEST_NODES, compile_ahead, loop, wait_for_compiler
 from mooring.plugins.node_resources_balanced_allocation.plugin import NodeResourcesBalancedAllocation
+from mooring.plugins.node_resources_fit.args import (
+    NodeResourcesFitArgs,
+    ResourceSpec,
+    ScoringStrategy,
+    ScoringStrategyType,
+)
 from mooring.plugins.node_resources_fit.plugin import NodeResourcesFit
 from mooring.plugins.resource_totals import TotalsRating
 from mooring.testing import make_pod
@@ -35,17 +42,17 @@ def nodes(seed: int, cpu: int, memory: int, *, lacking: bool, step: int = 1) -> 
     shape = (4, FEWEST_NODES)
     allocatable = numbers.integers(0 if lacking else 1, sizes, shape, endpoint=True)
     requested = numbers.integers(0, sizes, shape)
-    return NodeView(
-        Snapshot(
-            NodeTable(
-                alive=np.ones(FEWEST_NODES, np.bool_),
-                allocatable=allocatable,
-                requested=requested,
-                non_zero_requested=requested[:2] + 1,
-            ),
-            PodTable(),
-        ),
-        np.arange(0, FEWEST_NODES, step, dtype=np.int32),
+    table = table_of(allocatable, requested, requested[:2] + 1)
+    return NodeView(Snapshot(table, PodTable()), np.arange(0, FEWEST_NODES, step, dtype=np.int32))
+
+
+def table_of(allocatable: Int64s, requested: Int64s, non_zero: Int64s) -> NodeTable:
+    """A table with these columns."""
+    return NodeTable(
+        alive=np.ones(allocatable.shape[1], np.bool_),
+        allocatable=allocatable,
+        requested=requested,
+        non_zero_requested=non_zero,
     )
 
 
@@ -144,6 +151,80 @@ def test_a_negative_row_is_no_row() -> None:
     np.testing.assert_array_equal(totals, expected)
     assert together.put(view.table, none, base, totals) is not None
     np.testing.assert_array_equal(totals, expected)
+
+
+STRATEGIES: dict[str, Sequence[tuple[str, int]]] = {
+    "default": (("cpu", 1), ("memory", 1)),
+    "weighted, the other way round": (("memory", 3), ("cpu", 2)),
+    "one of them": (("memory", 5),),
+    "one of them twice": (("cpu", 2), ("memory", 1), ("cpu", 3)),
+}
+
+
+@settings(max_examples=100)
+@given(
+    st.integers(0, 2**32),
+    st.sampled_from(list(STRATEGIES)),
+    st.sampled_from((4, 50, 200, 2**30, 2**45)),
+    st.integers(1, 30),
+    st.integers(1, 3),
+)
+def test_estimated_scores_are_the_exact_ones_unless_in_doubt(
+    seed: int, strategy: str, size: int, asked: int, count: int
+) -> None:
+    resources = tuple([ResourceSpec(name, weight) for name, weight in STRATEGIES[strategy]])
+    args = NodeResourcesFitArgs(
+        scoring_strategy=ScoringStrategy(ScoringStrategyType.LEAST_ALLOCATED, resources)
+    )
+    table, ratings = nodes(seed, size, size, lacking=False).table, both_ratings(asked, asked, args)
+    told = [at for at in range(0, 300, count) if check_estimate(table, ratings, at, at + count)]
+    assert told or size < 2**30
+
+
+def test_a_share_just_below_a_whole_number_is_rounded_down() -> None:
+    for whole in range(1, 100):
+        part = 2**38 + whole
+        offered, free = 100 * part + 1, whole * part
+        allocatable, requested = np.array([[offered], [1000], [1], [110]]), np.zeros((4, 1), np.int64)
+        requested[:2, 0] = offered - free - 7, 123
+        assert check_estimate(table_of(allocatable, requested, requested[:2].copy()), both_ratings(7, 13))
+
+
+@pytest.mark.parametrize("size", [1000, 7000])
+def test_a_balance_on_a_whole_number_is_not_estimated(size: int) -> None:
+    estimated, ratings = [], both_ratings(size * 3 // 1000, 1)
+    for apart in range(1, 99):
+        allocatable = np.array([[size], [size], [1], [110]])
+        requested = np.array([[apart * size // 100], [0], [0], [0]])
+        table = table_of(allocatable, requested, requested[:2].copy())
+        if check_estimate(table, ratings):
+            estimated.append(apart)
+    assert estimated == list(range(1, 99, 2))
+
+
+Ratings = tuple[tuple[Any, int], tuple[Any, int]]
+
+
+def both_ratings(cpu: int, memory: int, args: NodeResourcesFitArgs | None = None) -> Ratings:
+    """The ratings of a pod that asks for so much, with their weights."""
+    pod = make_pod(requests={"cpu": f"{cpu}m", "memory": memory})
+    fit, balanced = make(NodeResourcesFit, args), make(NodeResourcesBalancedAllocation)
+    return (fit.rating(pod), 3), (balanced.rating(pod), 2)
+
+
+def check_estimate(table: NodeTable, ratings: Ratings, first: int = 0, end: int = 1) -> bool:
+    """Compare the estimate of some nodes with what the plugins' loops say; False = it is in doubt."""
+    shares, balance = ((*rating.asked, weight) for rating, weight in ratings)
+    columns = table.allocatable, table.requested, table.non_zero_requested
+    estimated, exact = np.zeros((2, end - first), np.int32)
+    estimate: Any = resource_totals._add_estimated.compile()
+    if not estimate(columns, first, shares, balance, estimated):
+        return False
+    for rating, weight in ratings:
+        assert rating.loop.compile()(columns, (first, np.zeros(0, np.int32)), *rating.asked, weight, exact)
+    fits = exact != REJECTED  # Whom to reject is left to others.
+    np.testing.assert_array_equal(estimated[fits], exact[fits])
+    return True
 
 
 def test_other_scores_are_not_put_together() -> None:

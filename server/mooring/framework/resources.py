@@ -182,7 +182,7 @@ def pod_usage(pod: Pod, rules: ResourceRules = NEWEST_RULES) -> PodUsage:
     Raises:
         ResourceError: A quantity is malformed or negative, with the field's path.
     """
-    # Many pods have the same spec.
+    # Many pods have the same spec, and of one that is new several plugins ask.
     return _plain_usage(pod.spec) if _is_plain(pod) else _usage(pod, rules)
 
 
@@ -190,15 +190,17 @@ def _usage(pod: Pod, rules: ResourceRules) -> PodUsage:
     requests, missing = pod_amounts(pod, rules), DEFAULT_AMOUNTS
     if rules.pod_level and _has_pod_level_requests(pod.spec.resources):
         missing = {name: nanos for name, nanos in missing.items() if name not in requests}
-    non_zero = pod_amounts(pod, rules, missing) if missing else requests
+    return _counted(requests, pod_amounts(pod, rules, missing) if missing else requests, host_ports(pod))
+
+
+def _counted(
+    requests: Mapping[str, int], non_zero: Mapping[str, int], ports: tuple[HostPort, ...]
+) -> PodUsage:
+    """Return the usage of a pod with these amounts (billionths), without the defaults and with them."""
     counted = counted_amounts(requests)
     counted.pop(PODS, None)
-    return PodUsage(
-        requests=tuple(counted.items()),
-        non_zero_cpu=millis(non_zero.get(CPU, 0)),
-        non_zero_memory=units(non_zero.get(MEMORY, 0)),
-        host_ports=host_ports(pod),
-    )
+    cpu, memory = non_zero.get(CPU, 0), non_zero.get(MEMORY, 0)
+    return PodUsage(tuple(counted.items()), millis(cpu), units(memory), ports)
 
 
 def pod_amounts(pod: Pod, rules: ResourceRules, missing: Amounts | None = None) -> Mapping[str, int]:
@@ -267,7 +269,11 @@ def _summed_with_defaults(spec: PodSpec) -> Amounts:
 _plain_amounts = ByIdentity(_summed, most=MAX_AT_ONCE)
 _plain_amounts_with_defaults = ByIdentity(_summed_with_defaults, most=MAX_AT_ONCE)
 _plain_usage: ByIdentity[PodSpec, PodUsage] = ByIdentity(
-    lambda spec: _usage(Pod(spec=spec), NEWEST_RULES), MAX_PODS, MAX_POD_BYTES
+    lambda spec: _counted(
+        _plain_amounts(spec), _plain_amounts_with_defaults(spec), host_ports(Pod(spec=spec))
+    ),
+    MAX_PODS,
+    MAX_POD_BYTES,
 )
 
 

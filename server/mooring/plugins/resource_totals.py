@@ -4,18 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from mooring.framework import Int32s, Int64s, NodeTable
 from mooring.framework.internal import REJECTED, NodeRating
 from mooring.plugins.leading_rows import Leaders, find_leaders
 from mooring.plugins.loops import loop
 from mooring.plugins.node_resources_balanced_allocation.plugin import add_improvements
-from mooring.plugins.node_resources_fit.scoring import add_free_shares
+from mooring.plugins.node_resources_fit.scoring import add_free_shares, reject
 from mooring.plugins.resource_uses import COLUMNS_AND_PLACES, Columns, Places, ResourceRating, places_of
 
 _LOOPS = [add_free_shares, add_improvements]
 
-_PIECE = 1 << 16
-"""Rows that are rated at once: the columns of a piece stay in the processor's cache."""
+_PIECE = 1 << 10
+"""Rows that are rated at once: where one of them has to be rated exactly, so are all of its piece."""
+
+_MOST = 1 << 46
+"""Amounts below this are whole numbers as floats, and so is what has a hundred of them."""
+
+_LITTLE = 1e-10
+"""More than rounding makes of a score, and so little that few scores are as near to a whole number."""
+
+_COLUMNS = "UniTuple(int64[:, ::1], 3)"
+_SHARES = "Tuple((int64[:, ::1], int64[:, ::1], int64))"
+_BALANCE = "Tuple((int64[:, ::1], int64))"
+
+Shares = tuple[Int64s, Int64s, int]
+Balance = tuple[Int64s, int]
+"""What the loops of the two plugins take of a pod, each with the weight of its scores."""
 
 
 Put = tuple[bool, Leaders]
@@ -62,51 +78,136 @@ class TotalsRating:
         return (crossed, Leaders(top, ties, feasible)) if done else None
 
 
-@loop(
-    f"({COLUMNS_AND_PLACES}, int64, Tuple((int64[:, ::1], int64[:, ::1], int64)),"
-    " Tuple((int64[:, ::1], int64)), UniTuple(int32[::1], 2))"
-)
+@loop("(int64[:, ::1], int32[::1])")
+def _gathered(columns: Int64s, rows: Int32s) -> Int64s:
+    """int64[R, K]: the ``rows`` (int32[K]) of ``columns`` (int64[R, capacity])."""
+    found = np.empty((len(columns), len(rows)), np.int64)
+    for column in range(len(columns)):
+        for at in range(len(rows)):
+            found[column, at] = columns[column, rows[at]]
+    return found
+
+
+@loop("(int64[:, ::1], int64)")
+def _asked_of(scored: Int64s, resource: int) -> tuple[int, int, int]:
+    """Return the request for a resource, its weight, and its position in the non-zero requested or -1."""
+    request, weight, row = 0, 0, -1
+    for at in range(len(scored)):
+        if scored[at, 0] == resource:
+            _, row, request, its_weight = scored[at]
+            weight += its_weight
+    return request, weight, row
+
+
+@loop(f"({_COLUMNS}, int64, {_SHARES}, {_BALANCE}, int32[::1])")
+def _add_estimated(columns: Columns, first: int, shares: Shares, balance: Balance, totals: Int32s) -> bool:
+    """Add the scores of both loops, with one division a resource where these take six.
+
+    What is multiplied with the inverse of what a node offers is nearly the quotient. A share is corrected by
+    what is left of it. A balance that is nearly a whole number may be rounded down to that or to the one
+    before, so then it has to be found out exactly.
+
+    Returns:
+        False when that is so of a node, other resources count than the two of the balance, or an amount is
+        too large or lacking; then the totals mean nothing.
+    """
+    (scored, _, weight), (uses, balance_weight) = shares, balance
+    allocatable, requested, non_zero = columns
+    (resource, request), (other, other_request) = uses
+    asked, part, row = _asked_of(scored, resource)
+    other_asked, other_part, other_row = _asked_of(scored, other)
+    if not (np.equal(scored[:, 0], resource) | np.equal(scored[:, 0], other)).all():
+        return False
+    rows = slice(first, first + len(totals))
+    offered, other_offered = allocatable[resource, rows], allocatable[other, rows]
+    taken, other_taken = requested[resource, rows], requested[other, rows]
+    used = non_zero[row, rows] if row >= 0 else taken
+    other_used = non_zero[other_row, rows] if other_row >= 0 else other_taken
+    bits, doubt = request | other_request | asked | other_asked, False
+    of_parts = 1.0 / max(part + other_part, 1)
+    share_weight, other_weight = np.int32(weight), np.int32(balance_weight)
+    for at in range(len(totals)):
+        bits |= (offered[at] - 1) | taken[at] | used[at]
+        bits |= (other_offered[at] - 1) | other_taken[at] | other_used[at]
+        whole, other_whole = np.float64(offered[at]), np.float64(other_offered[at])
+        inverse, other_inverse = 1.0 / whole, 1.0 / other_whole
+        free = max(offered[at] - used[at] - asked, 0) * 100.0
+        other_free = max(other_offered[at] - other_used[at] - other_asked, 0) * 100.0
+        share = np.floor(free * inverse + _LITTLE)
+        other_share = np.floor(other_free * other_inverse + _LITTLE)
+        share -= 1.0 if share * whole > free else 0.0
+        other_share -= 1.0 if other_share * other_whole > other_free else 0.0
+        mean = np.int32((part * share + other_part * other_share + 0.5) * of_parts)
+        here, there = np.float64(taken[at]), np.float64(other_taken[at])
+        apart = abs(min(here, whole) * inverse - min(there, other_whole) * other_inverse)
+        without_pod = (100.0 + _LITTLE) - apart * 50.0
+        here, there = here + request, there + other_request
+        apart = abs(min(here, whole) * inverse - min(there, other_whole) * other_inverse)
+        with_pod = (100.0 + _LITTLE) - apart * 50.0
+        doubt |= (without_pod - np.floor(without_pod) < 2 * _LITTLE) & (taken[at] + other_taken[at] > 0)
+        doubt |= with_pod - np.floor(with_pod) < 2 * _LITTLE
+        improved = np.int32((np.floor(with_pod) - np.floor(without_pod) + 50.0) * 0.5) + 50
+        total = totals[at] + share_weight * mean + other_weight * improved
+        totals[at] = total if totals[at] >= 0 else totals[at]
+    return not doubt and 0 <= bits < _MOST
+
+
+@loop(f"({_COLUMNS}, int64, {_SHARES}, {_BALANCE}, int32[::1])")
+def _add_scores(columns: Columns, first: int, shares: Shares, balance: Balance, totals: Int32s) -> bool:
+    """Do what the loops of both plugins do for the rows from ``first`` on, if they can; return whether."""
+    (scored, checked, weight), (uses, other_weight) = shares, balance
+    no_rows = np.zeros(0, np.int32)
+    for begin in range(0, len(totals), _PIECE):
+        piece, there = totals[begin : begin + _PIECE], (first + begin, no_rows)
+        stands = piece.copy()
+        if not _add_estimated(columns, first + begin, shares, balance, piece):
+            piece[:] = stands
+            if not add_free_shares(columns, there, scored, checked, weight, piece):
+                return False
+            if not add_improvements(columns, there, uses, other_weight, piece):
+                return False
+        reject(columns, there, checked, piece)
+    return True
+
+
+@loop(f"({COLUMNS_AND_PLACES}, int64, {_SHARES}, {_BALANCE}, UniTuple(int32[::1], 2))")
 def _put_totals(
     columns: Columns,
     places: Places,
     count: int,
-    shares: tuple[Int64s, Int64s, int],
-    balance: tuple[Int64s, int],
+    shares: Shares,
+    balance: Balance,
     both: tuple[Int32s, Int32s],
 ) -> tuple[bool, bool]:
     """Return whether it could be done, and what ``put`` does with ``both`` base and totals."""
-    (scored, checked, weight), (uses, other_weight), (base, totals) = shares, balance, both
-    first, rows = places
-    found = base[rows] if len(rows) else base[first : first + count].copy()
-    for begin in range(0, count, _PIECE):
-        piece, there = found[begin : begin + _PIECE], (first + begin, rows[begin : begin + _PIECE])
-        if not add_free_shares(columns, there, scored, checked, weight, piece):
-            return False, False
-        if not add_improvements(columns, there, uses, other_weight, piece):
-            return False, False
+    (first, rows), (base, totals) = places, both
     crossed = False
     if len(rows):
+        allocatable, requested, non_zero = columns
+        gathered = _gathered(allocatable, rows), _gathered(requested, rows), _gathered(non_zero, rows)
+        found = base[rows]
+        if not _add_scores(gathered, 0, shares, balance, found):
+            return False, False
         for at in range(count):
             crossed |= (found[at] == REJECTED) != (totals[rows[at]] == REJECTED)
             totals[rows[at]] = found[at]
-    else:
-        before = totals[first : first + count]
-        for at in range(count):
-            crossed |= (found[at] == REJECTED) != (before[at] == REJECTED)
-        before[:] = found
+        return True, crossed
+    before, found = totals[first : first + count], base[first : first + count].copy()
+    if not _add_scores(columns, first, shares, balance, found):
+        return False, False
+    for at in range(count):
+        crossed |= (found[at] == REJECTED) != (before[at] == REJECTED)
+    before[:] = found
     return True, crossed
 
 
-@loop(
-    f"({COLUMNS_AND_PLACES}, int64, Tuple((int64[:, ::1], int64[:, ::1], int64)),"
-    " Tuple((int64[:, ::1], int64)), UniTuple(int32[::1], 2))"
-)
+@loop(f"({COLUMNS_AND_PLACES}, int64, {_SHARES}, {_BALANCE}, UniTuple(int32[::1], 2))")
 def _put_and_lead(
     columns: Columns,
     places: Places,
     count: int,
-    shares: tuple[Int64s, Int64s, int],
-    balance: tuple[Int64s, int],
+    shares: Shares,
+    balance: Balance,
     both: tuple[Int32s, Int32s],
 ) -> tuple[bool, bool, int, int, int]:
     """Do ``_put_totals`` for rows that are there, and find who leads then."""

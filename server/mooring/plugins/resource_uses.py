@@ -6,18 +6,27 @@ NodeResourcesBalancedAllocation share.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import msgspec
 import numpy as np
 
-from mooring.framework import Bools, Int32s, Int64s, NodeView
+from mooring.framework import Bools, Int32s, Int64s, NodeView, Pod
 from mooring.framework.deadline import timely
 from mooring.framework.internal import NodeRating
 from mooring.framework.node_table import CPU_ROW, EPHEMERAL_STORAGE_ROW, MEMORY_ROW, PODS_ROW
-from mooring.framework.quantity import MAX_INT64, millis, units
-from mooring.framework.resources import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, is_scalar_resource
+from mooring.framework.quantity import MAX_INT64, units
+from mooring.framework.resources import (
+    CPU,
+    EPHEMERAL_STORAGE,
+    MEMORY,
+    PODS,
+    ResourceRules,
+    is_scalar_resource,
+    pod_amounts,
+    pod_usage,
+)
 from mooring.plugins.loops import Loop
 
 Requests = tuple[tuple[str, int], ...]
@@ -31,6 +40,9 @@ Places = tuple[int, Int32s]
 
 COLUMNS_AND_PLACES = "UniTuple(int64[:, ::1], 3), Tuple((int64, int32[::1]))"
 """The types of both, as a ``Loop`` has them."""
+
+_COUNTED = CPU, MEMORY, EPHEMERAL_STORAGE
+"""What ``PodUsage.requests`` has beside scalar resources."""
 
 _NO_ROWS: Int32s = np.zeros(0, np.int32)
 
@@ -92,10 +104,23 @@ class ResourceRating(msgspec.Struct, frozen=True):
         return add is not None and add(*columns_and_places(nodes), *(self.asked or ()), weight, totals)
 
 
-def listed_requests(amounts: Mapping[str, int], names: Iterable[str]) -> Requests:
-    """Return the amounts (billionths) of the listed resources."""
-    counted = [(name, amounts.get(name, 0)) for name in names]
-    return tuple([(name, millis(nanos) if name == CPU else units(nanos)) for name, nanos in counted])
+def listed_requests(pod: Pod, rules: ResourceRules, names: Iterable[str], *, non_zero: bool) -> Requests:
+    """Return what ``pod`` requests of the listed resources.
+
+    With ``non_zero``, containers without a CPU or memory request count with the defaults.
+    """
+    usage = pod_usage(pod, rules)
+    amounts = dict(usage.requests)
+    if non_zero:
+        amounts[CPU], amounts[MEMORY] = usage.non_zero_cpu, usage.non_zero_memory
+    return tuple(
+        [(name, amounts[name] if name in amounts else _uncounted(pod, rules, name)) for name in names]
+    )
+
+
+def _uncounted(pod: Pod, rules: ResourceRules, name: str) -> int:
+    """Return the request for a resource that is not in ``PodUsage.requests``, as one that no node counts."""
+    return 0 if name in _COUNTED or is_scalar_resource(name) else units(pod_amounts(pod, rules).get(name, 0))
 
 
 def resource_uses(requests: Requests, nodes: NodeView, *, non_zero: bool) -> Iterator[ResourceUse]:
@@ -138,7 +163,7 @@ def listed_columns(
 def counted_requests(requests: Requests) -> Iterator[tuple[int, str, int]]:
     """Yield the listed resources that can count at all: the place in the list, the name and the request."""
     for position, (name, request) in enumerate(timely(requests)):
-        if request if is_scalar_resource(name) else name in (CPU, MEMORY, EPHEMERAL_STORAGE):
+        if name in _COUNTED or (request and is_scalar_resource(name)):
             yield position, name, request
 
 

@@ -27,7 +27,7 @@ from mooring.framework.internal import NodeRater, NodeRating, ObjectReader, Sign
 from mooring.framework.normalize import MAX_EXACT
 from mooring.framework.objects import DeviceClass, Object
 from mooring.framework.remembering import MAX_AT_ONCE, ByIdentity
-from mooring.framework.resources import ResourceRules, pod_amounts
+from mooring.framework.resources import ResourceRules
 from mooring.framework.upstream import Upstream
 from mooring.plugins.dynamic_resources.extended_resources import DEVICE_KINDS, DevicesInstead
 from mooring.plugins.loops import loop
@@ -69,6 +69,7 @@ class NodeResourcesBalancedAllocation(
     def __init__(self, args: NodeResourcesBalancedAllocationArgs, handle: Handle) -> None:
         super().__init__(args, handle)
         self._rules = ResourceRules.of(handle.gates)
+        self._names = tuple(resource.name for resource in args.resources)
         self._requests = ByIdentity(self._listed, most=MAX_AT_ONCE)
         self._devices = DevicesInstead(handle)
         self._improves = handle.kube_version >= _IMPROVEMENT_SINCE
@@ -117,12 +118,10 @@ class NodeResourcesBalancedAllocation(
         """Return what ``add_improvements`` takes; None where that isn't what is scored, other than two
         resources count, or others than those that each node has.
         """
-        asked: list[int] = []
-        for _, name, request in counted_requests(requests):
-            asked += FIXED_ROWS.get(name, -1), request
-        if not self._improves or len(asked) != 4 or -1 in asked[::2]:
+        asked = [(FIXED_ROWS.get(name, -1), request) for _, name, request in counted_requests(requests)]
+        if not self._improves or len(asked) != 2 or -1 in (asked[0][0], asked[1][0]):
             return None
-        return (np.array(asked, np.int64).reshape(2, 2),)
+        return (np.array(asked, np.int64),)
 
     def _scores(self, requests: Requests, nodes: NodeView) -> Int64s:
         uses = list(resource_uses(requests, nodes, non_zero=False))
@@ -148,8 +147,7 @@ class NodeResourcesBalancedAllocation(
         return with_pod
 
     def _listed(self, pod: Pod) -> Requests:
-        names = (resource.name for resource in self.args.resources)
-        return listed_requests(pod_amounts(pod, self._rules), names)
+        return listed_requests(pod, self._rules, self._names, non_zero=False)
 
 
 @loop(f"({COLUMNS_AND_PLACES}, int64[:, ::1], int64, int32[::1])")

@@ -14,9 +14,8 @@ from mooring.framework.resources import (
     MEMORY,
     PODS,
     ResourceRules,
-    counted_amounts,
     is_extended_resource,
-    pod_amounts,
+    pod_usage,
 )
 from mooring.plugins.loops import loop
 from mooring.plugins.node_resources_fit.args import NodeResourcesFitArgs
@@ -25,13 +24,11 @@ from mooring.plugins.resource_uses import Requests
 _FIXED = (CPU, MEMORY, EPHEMERAL_STORAGE)
 """These come first among the reasons, in this order; scalar resources follow by name."""
 
-_NO_SCALARS = {*_FIXED, PODS}
-
 
 def checked_requests(pod: Pod, args: NodeResourcesFitArgs, rules: ResourceRules) -> Requests:
     """Return the pod's requests of the resources that are checked, in the order of the reasons."""
-    counted = counted_amounts(pod_amounts(pod, rules))
-    scalars = sorted(name for name in timely(counted) if name not in _NO_SCALARS and not _ignored(name, args))
+    counted = dict(pod_usage(pod, rules).requests)
+    scalars = sorted([name for name in timely(counted) if name not in _FIXED and not _ignored(name, args)])
     return tuple([(name, counted[name]) for name in (*_FIXED, *scalars) if counted.get(name)])
 
 

@@ -38,7 +38,7 @@ from mooring.framework.internal import (
 )
 from mooring.framework.objects import DeviceClass, Object
 from mooring.framework.remembering import MAX_AT_ONCE, ByIdentity
-from mooring.framework.resources import DEFAULT_AMOUNTS, PODS, ResourceRules, pod_amounts
+from mooring.framework.resources import PODS, ResourceRules
 from mooring.framework.upstream import Upstream
 from mooring.plugins.dynamic_resources.extended_resources import DEVICE_KINDS, DevicesInstead
 from mooring.plugins.node_resources_fit.args import NodeResourcesFitArgs
@@ -134,7 +134,9 @@ class NodeResourcesFit(
     def score_placements(
         self, state: CycleState, group: PodGroupInfo, found: Sequence[PodGroupAssignments]
     ) -> Int64s:
-        requested = RequestedTogether(self._requests_to_score, listed_requests({}, self._scored_names))
+        requested = RequestedTogether(
+            self._requests_to_score, tuple((name, 0) for name in self._scored_names)
+        )
         return placement_scores(self._weights, requested.by, found)
 
     def _scored(self, requests: Requests, nodes: NodeView) -> Int64s:
@@ -158,5 +160,4 @@ class NodeResourcesFit(
 
     def _requests_to_score(self, pod: Pod) -> Requests:
         """Containers without a request count with the defaults; upstream leaves pod-level ones out."""
-        amounts = pod_amounts(pod, self._scored_rules, DEFAULT_AMOUNTS)
-        return listed_requests(amounts, self._scored_names)
+        return listed_requests(pod, self._scored_rules, self._scored_names, non_zero=True)

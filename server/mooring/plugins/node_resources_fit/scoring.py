@@ -61,14 +61,14 @@ def asked_shares(
     """
     if strategy.type is not ScoringStrategyType.LEAST_ALLOCATED:
         return None
-    parts: list[int] = []
-    for position, name, request in counted_requests(scored):
-        weight = strategy.resources[position].weight
-        parts += FIXED_ROWS.get(name, -1), NON_ZERO_ROWS.get(name, -1), request, weight
-    lacking: list[int] = []
-    for name, request in checked:
-        lacking += FIXED_ROWS.get(name, -1), request
-    if -1 in parts[::4] or -1 in lacking[::2]:
+    rows, resources = FIXED_ROWS, strategy.resources
+    try:
+        parts = [
+            (rows[name], NON_ZERO_ROWS.get(name, -1), request, resources[position].weight)
+            for position, name, request in counted_requests(scored)
+        ]
+        lacking = [(rows[name], request) for name, request in checked]
+    except KeyError:
         return None
     return np.array(parts, np.int64).reshape(-1, 4), np.array(lacking, np.int64).reshape(-1, 2)
 
@@ -94,6 +94,19 @@ def _value_at(points: Sequence[tuple[int, int]], percent: int) -> int:
 
 def _least_allocated(weights: Sequence[int], requests: Requests, nodes: NodeView) -> Int64s:
     return _mean(weights, requests, nodes, _free)
+
+
+@loop(f"({COLUMNS_AND_PLACES}, int64[:, ::1], int32[::1])")
+def reject(columns: Columns, places: Places, checked: Int64s, totals: Int32s) -> None:
+    """Reject nodes that lack something: rows of ``checked`` are a resource's position and the request."""
+    (allocatable, requested, _), (first, rows) = columns, places
+    count = len(totals)
+    for at in range(len(checked)):
+        resource, request = checked[at]
+        offered = allocatable[resource][rows] if len(rows) else allocatable[resource, first : first + count]
+        used = requested[resource][rows] if len(rows) else requested[resource, first : first + count]
+        for node in range(count):
+            totals[node] = REJECTED if offered[node] - used[node] < request else totals[node]
 
 
 @loop(f"({COLUMNS_AND_PLACES}, int64[:, ::1], int64[:, ::1], int64, int32[::1])")
@@ -129,13 +142,7 @@ def add_free_shares(
         # The mean, rounded down: shares are whole, so half of one keeps it away from where rounding matters.
         score = weight * np.int64((shares[node] + 0.5) * of_weights)
         totals[node] = totals[node] + score if totals[node] >= 0 else totals[node]
-    for at in range(len(checked)):
-        resource, request = checked[at]
-        offered = allocatable[resource][rows] if len(rows) else allocatable[resource, first : first + count]
-        used = requested[resource][rows] if len(rows) else requested[resource, first : first + count]
-        for node in range(count):
-            if offered[node] - used[node] < request:
-                totals[node] = REJECTED
+    reject(columns, places, checked, totals)
     return True
 
 

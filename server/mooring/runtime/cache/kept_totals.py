@@ -67,9 +67,11 @@ class KeptTotals:
         self._static = static
         self._whole = whole
         self._scales = whole and bool(static.scaled)
-        totals = np.full(len(static.base), OUT, np.int32)
-        self._resources.put_totals(static.open, static.base, totals, calls())
-        self._add_up(totals)
+        self.base, self.feasible = static.base, 0
+        self.values = np.full(len(static.base), OUT, np.int32)
+        self._selections = 0
+        if not self._put_at_once(static.open.at):
+            self._put_by_plugins(static.open, calls)
 
     @property
     def nbytes(self) -> int:
@@ -83,12 +85,15 @@ class KeptTotals:
         few = count <= _FEW_BESIDE_A_PASS
         # Row by row it is learnt what ``follow`` has to know. Of a ranking it is known who leads,
         # and nobody asks where more comes on top.
-        if not (few and (self.is_ranked or not self._whole)) and self._put_at_once(rows):
+        at_once = not (few and (self.is_ranked or not self._whole))
+        if at_once and self._put_at_once(rows if self._worth_gathering(rows) else self._static.open.at):
             self._selections = self._selections if few else 0
             return
         placed = rows[rows != UNPLACED]
         if count > _FEW_ROWS:
-            self._put_by_plugins(placed, calls)
+            every = self._static.open
+            gathers = self._worth_gathering(placed)
+            self._put_by_plugins(NodeView(every.snapshot, placed) if gathers else every, calls)
             return
         unknown = self._put(placed.tolist())
         if unknown:
@@ -214,9 +219,8 @@ class KeptTotals:
             self._crossed()
         return unknown
 
-    def _put_at_once(self, rows: Int32s) -> bool:
-        """Rate all of ``rows`` in one compiled pass, which finds who leads, too; return whether one can."""
-        at = rows if self._worth_gathering(rows) else self._static.open.at
+    def _put_at_once(self, at: Int32s | slice) -> bool:
+        """Rate the rows ``at`` in one compiled pass, which finds who leads, too; return whether one can."""
         put = self._resources.put_at_once(at, self.base, self.values)
         if put is None:
             return False
@@ -227,10 +231,8 @@ class KeptTotals:
             self._crossed()
         return True
 
-    def _put_by_plugins(self, rows: Int32s, calls: Calls) -> None:
-        """Rate all of ``rows`` by what each plugin says."""
-        every = self._static.open
-        nodes = NodeView(every.snapshot, rows) if self._worth_gathering(rows) else every
+    def _put_by_plugins(self, nodes: NodeView, calls: Calls) -> None:
+        """Rate ``nodes`` by what each plugin says."""
         crossed = self._resources.put_by_plugins(nodes, self.base, self.values, calls())
         self._ranking, self._selections, self._leaders = None, 0, None
         if crossed:

@@ -231,28 +231,18 @@ class ResourceScores:
             else:
                 self._evaluate(piece.rows, some, calls, cluster or self._cluster)
 
-    def put_totals(self, nodes: NodeView, base: Int32s, totals: Int32s, calls: PluginCalls) -> bool:
+    def put_by_plugins(self, nodes: NodeView, base: Int32s, totals: Int32s, calls: PluginCalls) -> bool:
         """Write the ``totals`` of ``nodes``: their ``base`` and these scores, as ``rate`` adds them.
 
         Both are int32[capacity]. Return whether any of them is feasible that was not, or the other way round.
         """
-        timer, put = calls.point("Score"), self.put_at_once(nodes.at, base, totals)
-        if put is None:
-            return self.put_by_plugins(nodes, base, totals, calls)
-        with timer:
-            for rater in self._plugins.raters:
-                calls.pass_over(rater.name, "Score", 1)
-        return put[0]
-
-    def put_by_plugins(self, nodes: NodeView, base: Int32s, totals: Int32s, calls: PluginCalls) -> bool:
-        """``put_totals`` by what each plugin says."""
         before, found = nodes.take(totals), nodes.take(base)
         self.rate(nodes, found, calls)
         totals[nodes.at] = found
         return bool(((before == OUT) != (found == OUT)).any())
 
     def put_at_once(self, at: Int32s | slice, base: Int32s, totals: Int32s) -> Put | None:
-        """``put_totals`` in one pass over the rows ``at``, which calls no plugin; None when that can't be.
+        """``put_by_plugins`` in one pass over the rows ``at``, which calls none; None when that can't be.
 
         A negative row is none. It also says who leads.
         """
