@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass, field, replace
+from copy import copy
+from dataclasses import dataclass, field
 
 from mooring.framework import NodeView, ObjectTable, Status, hashable
 from mooring.framework.deadline import timely
@@ -79,7 +80,9 @@ class ClaimsNote:
 
     def clone(self) -> ClaimsNote:
         """Return a copy for a what-if evaluation."""
-        return replace(self, unavailable=set(self.unavailable), scores=dict(self.scores))
+        twin = copy(self)
+        twin.unavailable, twin.scores = set(self.unavailable), dict(self.scores)
+        return twin
 
     def like(self, objects: ObjectTable) -> Hashable | None:
         """Return a value that is equal for claims that get the same on each node; None when it isn't known.

@@ -142,6 +142,7 @@ class DynamicResources(
         super().__init__(args, handle)
         self._unsupported = unsupported_setting(handle)
         self._rules = Rules.of(handle.gates)
+        self._stand_in = handle.gates.enabled(EXTENDED_GATE)
         self._devices = KnownDevices(handle, self._rules)
         self._asks = ExtendedAsks()
 
@@ -198,7 +199,7 @@ class DynamicResources(
             return Status.unresolvable(str(error))
 
     def _extended(self, pod: Pod, objects: ObjectTable) -> ExtendedResources | None:
-        return self._asks.of(pod, objects) if self.handle.gates.enabled(EXTENDED_GATE) else None
+        return self._asks.of(pod, objects) if self._stand_in else None
 
     def _prepare(self, note: ClaimsNote, pod: Pod, snapshot: Snapshot) -> PreFilterResult | Status:
         """Fill in the note; the status says why the pod can't be scheduled at all."""

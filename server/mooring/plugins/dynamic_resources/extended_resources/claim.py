@@ -13,9 +13,15 @@ from mooring.framework import NodeView, Pod, Status, hashable
 from mooring.framework.deadline import timely
 from mooring.framework.internal import may_ask_for_devices
 from mooring.framework.object_table import ObjectTable
-from mooring.framework.objects import ContainerExtendedResourceRequest, DeviceClass, ResourceClaim
+from mooring.framework.objects import (
+    ContainerExtendedResourceRequest,
+    DeviceClass,
+    PodSpec,
+    ResourceClaim,
+)
 from mooring.framework.objects.claims import DeviceClaim, DeviceRequest, ResourceClaimSpec
 from mooring.framework.quantity import parse_quantity
+from mooring.framework.remembering import MAX_AT_ONCE, ByIdentity
 from mooring.framework.resources import ResourceRules, is_extended_resource, pod_amounts
 from mooring.framework.view import NodesChangedError
 from mooring.plugins.dynamic_resources.claims.extended_claim import ANNOTATION
@@ -105,7 +111,7 @@ class ExtendedAsks:
         """None when the pod asks for no resource that devices may stand for."""
         if not may_ask_for_devices(pod):
             return None
-        asks = _asked_by(pod)
+        asks = _asked_by(pod.spec)
         key = objects.version(DeviceClass), pod.metadata.namespace, asks
         known = self._known
         if key not in known:
@@ -115,14 +121,16 @@ class ExtendedAsks:
         return known[key]
 
 
-def _asked_by(pod: Pod) -> bytes:
+def _encoded_asks(spec: PodSpec) -> bytes:
     """Return all that pods differ in which ask for different devices, or for other containers."""
-    spec = pod.spec
     containers = [
         (container.name, container.restart_policy, container.resources)
         for container in (*spec.init_containers, *spec.containers)
     ]
     return hashable(len(spec.init_containers), containers, spec.overhead, spec.resources)
+
+
+_asked_by = ByIdentity(_encoded_asks, most=MAX_AT_ONCE)
 
 
 def _extended_resources(pod: Pod, asks: Hashable, objects: ObjectTable) -> ExtendedResources | None:
