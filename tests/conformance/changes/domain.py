@@ -92,6 +92,8 @@ def request(pod: Manifest, resource: str, amount: int) -> None:
                 part[resource] = "0"
     parts = spec["containers"][0].setdefault("resources", {})
     parts.setdefault("requests", {})[resource] = quantity
+    if resource.startswith("hugepages-") and not {"cpu", "memory"} & parts["requests"].keys():
+        parts["requests"]["cpu"] = "0"
     if "/" in resource or resource.startswith("hugepages-"):
         parts.setdefault("limits", {})[resource] = quantity
 
