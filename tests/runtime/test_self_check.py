@@ -15,7 +15,7 @@ from mooring.cluster.state import State
 from mooring.config import from_document
 from mooring.framework import CacheablePlugin, CycleState, Int64s, NodeView, Part, Pod, ScorePlugin
 from mooring.runtime.assembly import build_engine
-from mooring.runtime.cache.cached_evaluation import CachedEvaluation
+from mooring.runtime.cache.kept_totals import KeptTotals
 from mooring.runtime.cycle.candidates import ALL_NODES
 from mooring.runtime.cycle.plugin_calls import NullObserver
 from mooring.runtime.engine import Engine
@@ -190,7 +190,7 @@ def test_a_wrong_answer_drops_what_is_cached(monkeypatch: pytest.MonkeyPatch) ->
     wants: dict[str, Any] = {"requests": {"cpu": "1"}}
     pod, check = asked(engine, **wants), engine.self_check
     with monkeypatch.context() as patch:
-        patch.setattr(CachedEvaluation, "_put", lambda *_: [])
+        patch.setattr(KeptTotals, "_put", lambda *_: [])
         state.apply("test", [Put(make_pod("big", node="a", requests={"cpu": "30"}))])
         asked(engine, **wants)
     assert check.check(engine, pod, engine.profile(), 0) is False
