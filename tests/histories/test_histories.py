@@ -9,7 +9,8 @@ import pytest
 
 from mooring.framework import Int32s, Part
 from mooring.runtime.cache.change_tracker import ChangeTracker
-from mooring.runtime.cache.kept_totals import Calls, KeptTotals
+from mooring.runtime.cache.kept_totals import KeptTotals
+from mooring.runtime.cycle.plugin_calls import Calls
 from tests import long_runs
 from tests.histories import __main__ as command
 from tests.histories import ledger

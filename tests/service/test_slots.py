@@ -230,7 +230,8 @@ def test_a_worker_that_works_through_a_list_comes_back() -> None:
     def work(progress: SlotProgress) -> None:
         PluginCalls("default", progress, NullObserver()).call("Thorough", "Filter", plugin)
 
-    with pytest.raises(DeadlineExceededError, match="plugin Thorough was running at Filter"):
+    # The plugin notices the deadline, too, and may say so before the caller asks what was running.
+    with pytest.raises(DeadlineExceededError, match=r"plugin Thorough was running|the deadline passed"):
         slots.run(work, time.monotonic() + 0.2)
     until(lambda: not slots.abandoned)
     assert 0 < rounds[0] < many

@@ -12,13 +12,14 @@ from mooring.framework.pod_table import PodKind
 from mooring.framework.state import ClusterState
 from mooring.runtime.cache.change_tracker import Changes, ChangeTracker
 from mooring.runtime.cache.dynamic_scores import DynamicScores
-from mooring.runtime.cache.kept_totals import Calls, KeptTotals
+from mooring.runtime.cache.kept_totals import KeptTotals
 from mooring.runtime.cache.outcome import Bypass, NotCachedError
 from mooring.runtime.cache.ranking import OUT, Ranking
 from mooring.runtime.cache.rejections import Rejections
 from mooring.runtime.cache.resource_scores import ResourceScores
 from mooring.runtime.cache.selected import Selected, best
 from mooring.runtime.cache.static_scores import StaticScores
+from mooring.runtime.cycle.plugin_calls import Calls
 from mooring.runtime.cycle.sampling import search
 
 FindStaticScores = Callable[[Calls, int], StaticScores]

@@ -11,14 +11,13 @@ import numpy as np
 
 from mooring.framework import Bools, CycleState, Int32s, Int64s, NodeView, Pod
 from mooring.runtime.cache.cached_evaluation import CachedEvaluation
-from mooring.runtime.cache.kept_totals import Calls
 from mooring.runtime.cache.outcome import Bypass, NotCachedError
 from mooring.runtime.cache.pod_signature import Apart
 from mooring.runtime.cache.selected import Selected, best
 from mooring.runtime.cycle.cycle import enqueued
 from mooring.runtime.cycle.evaluation import Evaluation, begin
 from mooring.runtime.cycle.filter import passed
-from mooring.runtime.cycle.plugin_calls import PluginCalls
+from mooring.runtime.cycle.plugin_calls import Calls, PluginCalls
 from mooring.runtime.cycle.pre_filter import run_pre_filter
 from mooring.runtime.cycle.score import run_pre_score, run_score, weigh
 

@@ -15,12 +15,12 @@ from mooring.framework.pod_table import PodKind, bare_template_of, kind_like
 from mooring.framework.state import ClusterState
 from mooring.runtime.cache.cached_evaluation import CachedEvaluation
 from mooring.runtime.cache.change_tracker import ChangeTracker
-from mooring.runtime.cache.kept_totals import Calls
 from mooring.runtime.cache.outcome import Bypass, CacheCounts, NotCachedError
 from mooring.runtime.cache.pod_signature import Apart, Signature, Signer
 from mooring.runtime.cache.resource_scores import ResourceScores
 from mooring.runtime.cache.second_use import SecondUseCache
 from mooring.runtime.cache.static_scores import StaticScores, find_static_scores
+from mooring.runtime.cycle.plugin_calls import Calls
 from mooring.runtime.profiles.profile import Profile
 
 _MAX_TEMPLATE_BYTES = share_of_memory(256, 64 << 20)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from mooring.runtime.cache.ranking import OUT, Ranking
 from mooring.runtime.cache.resource_scores import UNKNOWN, ResourceScores
 from mooring.runtime.cache.selected import Selected
 from mooring.runtime.cache.static_scores import StaticScores
-from mooring.runtime.cycle.plugin_calls import PluginCalls
+from mooring.runtime.cycle.plugin_calls import Calls
 from mooring.runtime.cycle.tie_break import choose, mixed_in_turn
 
 _FEW_ROWS, _FEW_BESIDE_A_PASS, _ROWS_TO_ONE = 16, 2, 1024
@@ -28,9 +28,6 @@ _ROWS_TO_GATHER = 2
 _SELECTIONS = 8
 """How many selections go without a ranking, which takes as long to build as these do. The count begins anew
 when many totals change."""
-
-Calls = Callable[[], PluginCalls]
-"""Gives the way to call plugins, when one has to be called after all."""
 
 
 class KeptTotals:
@@ -97,7 +94,7 @@ class KeptTotals:
             return
         unknown = self._put(placed.tolist())
         if unknown:
-            self._resources.learn(unknown, calls())
+            self._resources.learn(unknown, calls)
             # What is unknown even now changed meanwhile, and comes again.
             self._put(unknown)
 

@@ -26,7 +26,7 @@ from mooring.runtime.cache.ranking import OUT
 from mooring.runtime.cache.static_scores import ObjectsRead, acts_later, normalizes_itself
 from mooring.runtime.cycle.evaluation import begin
 from mooring.runtime.cycle.filter import run_filters
-from mooring.runtime.cycle.plugin_calls import PluginCalls
+from mooring.runtime.cycle.plugin_calls import Calls, PluginCalls
 from mooring.runtime.cycle.pre_filter import run_pre_filter
 from mooring.runtime.cycle.score import raw_scores, weigh
 from mooring.runtime.profiles.profile import Enabled, Profile
@@ -165,13 +165,13 @@ class ResourceScores:
             larger[: len(values)] = values
             self.values = larger
 
-    def learn(self, rows: Sequence[int], calls: PluginCalls) -> None:
+    def learn(self, rows: Sequence[int], calls: Calls) -> None:
         """Rate ``rows``, each of them: the states of those alone that change meanwhile stay unknown."""
         # Few rows: numpy's unique takes three times as long.
         tracker, asked = self._tracker, np.array(list(dict.fromkeys(rows)), np.int32)
         version, by_row = tracker.version, np.zeros(self._cluster.snapshot.nodes.capacity, np.int32)
         if self.put_at_once(asked, by_row, by_row) is None:
-            self.put_by_plugins(NodeView(self._cluster.snapshot, asked), by_row, by_row, calls)
+            self.put_by_plugins(NodeView(self._cluster.snapshot, asked), by_row, by_row, calls())
         found = by_row.take(asked)
         with self._cluster.lock:
             changed = tracker.rows_since(version)

@@ -12,12 +12,12 @@ from mooring.framework.state import ClusterState
 from mooring.runtime.cache.cached_evaluation import CachedEvaluation
 from mooring.runtime.cache.consistency import PATIENCE, Held, answer, check_rules_decide
 from mooring.runtime.cache.evaluation_cache import EvaluationCache
-from mooring.runtime.cache.kept_totals import Calls
 from mooring.runtime.cache.outcome import Bypass, NotCachedError
 from mooring.runtime.cache.ranking import OUT
 from mooring.runtime.cache.rejections import UNKNOWN, Rejections
 from mooring.runtime.cycle.candidates import Candidates
 from mooring.runtime.cycle.evaluation import Evaluation, Scores, begin
+from mooring.runtime.cycle.plugin_calls import Calls
 from mooring.runtime.profiles.profile import Profile
 
 

@@ -288,3 +288,7 @@ class PointTimer:
         seconds = (time.perf_counter() - self._began) / self._count
         status = Code.ERROR if isinstance(error, MooringError) else self.status
         self._observer.point_duration(self._point, status.label, self._profile, seconds, self._count)
+
+
+Calls = Callable[[], PluginCalls]
+"""Gives the way to call plugins, when one has to be called after all."""

@@ -45,23 +45,26 @@ class Arrival:
         share: What the body takes of the memory for all bodies, once the call is taken.
         fault: Why the call can't be answered.
         more: The requests after the first one.
-        settle: Keeps the call from being ended as overdue.
     """
 
-    __slots__ = ("began", "body", "call", "due", "fault", "more", "overdue", "settle", "share")
+    __slots__ = ("_forget", "began", "body", "call", "due", "fault", "more", "overdue", "share")
 
     def __init__(
-        self, call: Any, due: float, more: Iterator[bytes], settle: Callable[[Arrival], None]
+        self, call: Any, due: float, more: Iterator[bytes], forget: Callable[[Arrival], None]
     ) -> None:
         self.began = time.perf_counter()
         self.body: bytes | None = None
         self.share: Share
         self.fault: Exception | None = None
         self.more = more
-        self.settle = partial(settle, self)
         self.call = call
         self.due = due
         self.overdue = False
+        self._forget = forget
+
+    def settle(self) -> None:
+        """Keep the call from being ended as overdue."""
+        self._forget(self)
 
 
 class Method(ABC):
