@@ -152,7 +152,7 @@ def test_what_pods_leave_behind_does_not_grow_with_the_nodes(times: int) -> None
         tracemalloc.stop()
     # What else the process does, such as compiling what another test asked for, counts once.
     per_pod = min(left) / pods
-    assert (per_pod < 20 * count) == (times == 1), f"{per_pod / count:.1f} bytes for each node and pod"
+    assert (per_pod < 10 * count) == (times == 1), f"{per_pod / count:.1f} bytes for each node and pod"
 
 
 def large(number: int) -> dict[str, Any]:
