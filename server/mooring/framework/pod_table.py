@@ -12,6 +12,7 @@ from mooring.framework.columns import Int64s
 from mooring.framework.objects import ObjectMeta, Pod
 from mooring.framework.pod_affinity import AffinityKey, AffinityTerms, KnownTerms
 from mooring.framework.pod_classes import ClassKey, PodClasses, labels_of_class
+from mooring.framework.remembering import ByIdentity
 from mooring.framework.resources import PodUsage
 
 UNPLACED = -1
@@ -91,9 +92,10 @@ class PodKind(msgspec.Struct, frozen=True, weakref=True):
 
     @property
     def template(self) -> Pod:
-        """``template_of`` any of them, made on each access; ``base.template`` is there, without labels."""
-        bare = self.base.template
-        return Pod(replace(bare.metadata, labels=self.labels), bare.spec, bare.status)
+        """``template_of`` any of them, the same one while a few thousand kinds are looked at in turn;
+        ``base.template`` is there, without labels.
+        """
+        return _templates(self)
 
     @property
     def terms(self) -> AffinityTerms:
@@ -101,7 +103,13 @@ class PodKind(msgspec.Struct, frozen=True, weakref=True):
         return _known_terms.of(self.base.template, self.base.affinity_key)
 
 
+def _labelled_template(kind: PodKind) -> Pod:
+    bare = kind.base.template
+    return Pod(replace(bare.metadata, labels=kind.labels), bare.spec, bare.status)
+
+
 _known_terms = KnownTerms()
+_templates = ByIdentity(_labelled_template, most=1 << 12)
 
 
 class PodRecord(msgspec.Struct, frozen=True, gc=False):
