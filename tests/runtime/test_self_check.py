@@ -190,7 +190,7 @@ def test_a_wrong_answer_drops_what_is_cached(monkeypatch: pytest.MonkeyPatch) ->
     wants: dict[str, Any] = {"requests": {"cpu": "1"}}
     pod, check = asked(engine, **wants), engine.self_check
     with monkeypatch.context() as patch:
-        patch.setattr(KeptTotals, "_put", lambda *_: [])
+        patch.setattr(KeptTotals, "take_in", lambda *_: None)
         state.apply("test", [Put(make_pod("big", node="a", requests={"cpu": "30"}))])
         asked(engine, **wants)
     assert check.check(engine, pod, engine.profile(), 0) is False
