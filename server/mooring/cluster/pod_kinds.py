@@ -53,7 +53,7 @@ class PodKinds:
         if base is None:
             template = same_template(template)
             base = self._keep(key, template, *_counted(template, self.rules))
-        return self._kind(base, _class_key(pod))
+        return self._kind(base, _class_key(pod, pod.metadata.labels))
 
     def like(self, template: Pod, kind: PodKind) -> PodKind:
         """Return the kind of pods with the labels of ``kind``, who count as those but are like ``template``,
@@ -66,14 +66,14 @@ class PodKinds:
 
     def labelled(self, kind: PodKind, labels: Mapping[str, str]) -> PodKind:
         """Return the kind of pods who are as those of ``kind`` but for their labels."""
-        meta = kind.base.template.metadata
-        terminating = meta.deletion_timestamp is not None
-        return self._kind(kind.base, class_key(meta.namespace, labels, terminating=terminating))
+        return self._kind(kind.base, _class_key(kind.base.template, labels))
 
     def made_of(self, pod: Pod) -> PodKind:
         """As ``of``, without storing the kind: for a pod that is only evaluated."""
         template = bare_template_of(pod)
-        return PodKind(PodBase(template, *_counted(template, self.rules)), _class_key(pod))
+        return PodKind(
+            PodBase(template, *_counted(template, self.rules)), _class_key(pod, pod.metadata.labels)
+        )
 
     def _find(self, template: Pod) -> tuple[int | None, PodBase | None]:
         """Return under which key the base is kept, None where that can't be, and the base, if it is known."""
@@ -125,10 +125,9 @@ class PodKinds:
 
 def _counted(template: Pod, rules: ResourceRules) -> tuple[PodUsage, AffinityKey | None, bool]:
     """Return what a base has beside its template."""
-    storage = any(volume.is_storage for volume in template.spec.volumes)
-    return pod_usage(template, rules), affinity_key(template), storage
+    return pod_usage(template, rules), affinity_key(template), template.has_storage
 
 
-def _class_key(pod: Pod) -> ClassKey:
+def _class_key(pod: Pod, labels: Mapping[str, str]) -> ClassKey:
     meta = pod.metadata
-    return class_key(meta.namespace, meta.labels, terminating=meta.deletion_timestamp is not None)
+    return class_key(meta.namespace, labels, terminating=meta.deletion_timestamp is not None)

@@ -341,9 +341,7 @@ def shape_of(pod: Pod) -> Pod:
 
 def may_have_claims(pod: Pod) -> bool:
     """Return whether a ``ClaimReader`` could read anything of ``pod``, whatever else is in the cluster."""
-    spec = pod.spec
-    has_some = bool(spec.resource_claims) or any(volume.is_storage for volume in spec.volumes)
-    return has_some or may_ask_for_devices(pod)
+    return bool(pod.spec.resource_claims) or pod.has_storage or may_ask_for_devices(pod)
 
 
 def may_ask_for_devices(pod: Pod) -> bool:

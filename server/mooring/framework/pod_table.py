@@ -263,8 +263,8 @@ def kind_like(pod: Pod, kind: PodKind) -> PodKind:
 
     It is stored nowhere: no other pod has the same claims.
     """
-    storage = any(volume.is_storage for volume in pod.spec.volumes)
-    return PodKind(PodBase(bare_template_of(pod), kind.usage, kind.affinity_key, storage), kind.class_key)
+    base = PodBase(bare_template_of(pod), kind.usage, kind.affinity_key, pod.has_storage)
+    return PodKind(base, kind.class_key)
 
 
 PodChange = tuple[int, PodRecord, int]

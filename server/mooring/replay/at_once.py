@@ -57,8 +57,9 @@ class AtOnce:
         if known is None:
             if len(self._known) >= MAX_KINDS:
                 self._known.clear()
-            profile = self._profiles.get(kind.template.spec.scheduler_name)
-            if profile is not None and not asks_nothing(kind.template, profile):
+            template = kind.base.template
+            profile = self._profiles.get(template.spec.scheduler_name)
+            if profile is not None and not asks_nothing(template, profile):
                 profile = None
             # The kind is kept with it, so that no other one gets its id.
             known = self._known[id(kind)] = kind, profile

@@ -41,7 +41,7 @@ from mooring.framework.view import one_node
 from mooring.plugins.bound_claims import BoundClaims
 from mooring.plugins.csi_migration import TranslationError
 from mooring.plugins.node_resources_fit.scoring import score_curve
-from mooring.plugins.storage import NO_ROWS, StoragePlugin, has_storage
+from mooring.plugins.storage import NO_ROWS, StoragePlugin
 from mooring.plugins.volume_binding import binding
 from mooring.plugins.volume_binding.affinity import KnownReach
 from mooring.plugins.volume_binding.args import VolumeBindingArgs
@@ -156,7 +156,7 @@ class VolumeBinding(
         return storage_scores(claims.waiting, nodes, with_classes, self._curve)
 
     def reserves_for(self, pod: Pod) -> bool:
-        return has_storage(pod)
+        return pod.has_storage
 
     def reserve(self, state: CycleState, pod: Pod, node_name: str) -> Status:
         """Reserve volumes for the pod's claims: those found now, which may differ from Filter's."""

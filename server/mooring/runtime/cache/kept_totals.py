@@ -80,8 +80,8 @@ class KeptTotals:
         """Look at ``rows`` (int32[C]) again, each of which may occur more than once; ``UNPLACED`` is none."""
         count = len(rows) - len(self.values) // _ROWS_TO_ONE
         few = count <= _FEW_BESIDE_A_PASS
-        # Row by row it is learnt what ``follow`` has to know. Of a ranking it is known who leads,
-        # and nobody asks where more comes on top.
+        # Row by row, resource states get their scores, which ``follow`` needs. The pass finds the leaders,
+        # which a ranking has already, and which mean nothing where dynamic scores are added.
         at_once = not (few and (self.is_ranked or not self._whole))
         if at_once and self._put_at_once(rows if self._worth_gathering(rows) else self._static.open.at):
             self._selections = self._selections if few else 0

@@ -31,7 +31,7 @@ class Ration:
         """When all that was worked is rested for, in seconds of `time.monotonic`."""
 
     def spend(self, worked: float) -> None:
-        """Sleep until so many seconds of work are rested for, and all that any thread worked before."""
+        """Sleep for what ``worked`` seconds of processor time use up of the ration, and what came before."""
         if not self._others():
             return
         with self._lock:

@@ -99,7 +99,7 @@ class Homes:
             requests = {**dict(kind.usage.requests), PODS: 1}
             amounts = [requests.get(name) or 1 - _MUCH for name in _RESOURCES]
             try:
-                checked = any(each.name == _ROOM for each in self._profile_of(kind.template).filter)
+                checked = any(each.name == _ROOM for each in self._profile_of(kind.base.template).filter)
             except NotFoundError:
                 amounts, checked = [_MUCH] * len(_RESOURCES), True
             self._amounts[key] = np.array(amounts if checked else [1 - _MUCH] * len(_RESOURCES), np.int64)

@@ -115,7 +115,7 @@ class ChangeTrial:
         """
         key = id(kind)
         if key not in self._alike:
-            spec = msgspec.msgpack.encode(replace(kind.template.spec, containers=(), init_containers=()))
+            spec = msgspec.msgpack.encode(replace(kind.base.template.spec, containers=(), init_containers=()))
             related = kind.class_key if self._work.tree.snapshot.pods.affinities else None
             self._alike[key] = kind.usage.requests, kind.usage.host_ports, spec, related
         return self._alike[key]
@@ -131,8 +131,9 @@ class ChangeTrial:
 
     def _may_go(self, kind: PodKind) -> bool:
         """Return whether pods of a kind may be evicted and would be made anew."""
-        key, pod = id(kind), kind.template
+        key = id(kind)
         if key not in self._going:
+            pod = kind.template
             self._going[key] = not ends_with_node(pod) and not self._evictions.obstacle(pod, Used())
         return self._going[key]
 
