@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import gc
+from collections.abc import Iterator
+
+import pytest
+
+from tests.compiled_loops import loops_as_written
 
 
 def pytest_collection_finish() -> None:
@@ -10,3 +15,10 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(50_000, 20, 20)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def no_test_meets_what_another_compiled() -> Iterator[None]:
+    """A test that wants ``compiled_loops()`` says so."""
+    with loops_as_written():
+        yield

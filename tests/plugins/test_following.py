@@ -13,10 +13,10 @@ from mooring.cluster.kinds import Change, Put, Remove
 from mooring.cluster.state import State
 from mooring.framework import Code, CycleState, Int64s, NodeView, Pod, PodChange, Status
 from mooring.framework.internal import REJECTED
-from mooring.plugins import loops
 from mooring.plugins.inter_pod_affinity.plugin import InterPodAffinity
 from mooring.plugins.pod_topology_spread.plugin import PodTopologySpread
 from mooring.testing.builders import Manifest, make_node, make_pod
+from tests.compiled_loops import compiled_loops, loops_as_written
 from tests.plugins.harness import make
 
 ZONE, HOST = "topology.kubernetes.io/zone", "kubernetes.io/hostname"
@@ -182,9 +182,7 @@ def test_one_step_says_what_the_points_say(
     state = CycleState()
     answers(plugin, state, pod, nodes)
     before = np.full(cluster.snapshot.nodes.capacity, REJECTED, np.int64)
-    with pytest.MonkeyPatch.context() as patch:
-        if compiled:
-            patch.setattr(loops, "FEWEST_NODES", 1)
+    with compiled_loops() if compiled else loops_as_written():
         for _ in range(3):
             version = cluster.version
             cluster.apply("pods", data.draw(changes(specs)))

@@ -28,6 +28,7 @@ from mooring.plugins.node_resources_fit.args import (
 from mooring.plugins.node_resources_fit.plugin import NodeResourcesFit
 from mooring.plugins.resource_totals import TotalsRating
 from mooring.testing import make_pod
+from tests.compiled_loops import compiled_loops, loops_as_written, loops_compiled_by_calls
 from tests.plugins.harness import make
 
 pytest.importorskip("numba", reason="the extra fast isn't installed")
@@ -86,12 +87,9 @@ def test_answers_are_those_of_numpy(
             np.testing.assert_array_equal(totals, np.where(rejected | out, REJECTED, before + 3 * score))
         return [verdicts.codes.astype(np.int64), *scores]
 
-    with pytest.MonkeyPatch.context() as patch:
+    with compiled_loops():
         looped = answers()
-        wait_for_compiler()
-        np.testing.assert_array_equal(looped, answers())
-        patch.setattr(loops.Loop, "over", lambda _loop, _nodes: None)
-        np.testing.assert_array_equal(looped, answers())
+    np.testing.assert_array_equal(looped, answers())
 
 
 @settings(max_examples=40)
@@ -116,12 +114,9 @@ def test_one_pass_over_rows_puts_what_the_plugins_add(
     expected[view.rows] = added
     together = TotalsRating.of([(rating, 3) for rating in rated])
     assert together is not None
-    wait_for_compiler()
-    for _ in range(FEWEST_CALLS):
-        together.put(view.table, view.at, base, before.copy())
-    wait_for_compiler()
     totals = before.copy()
-    put = together.put(view.table, view.at, base, totals)
+    with compiled_loops():
+        put = together.put(view.table, view.at, base, totals)
     if put is None:
         np.testing.assert_array_equal(totals, before)
     else:
@@ -141,16 +136,14 @@ def test_a_negative_row_is_no_row() -> None:
     assert together is not None
     base = np.zeros(FEWEST_NODES, np.int32)
     some, none = np.array([-1, 3, -1, 5], np.int32), np.array([-1], np.int32)
-    for _ in range(FEWEST_CALLS):
-        together.put(view.table, some, base, base.copy())
-    wait_for_compiler()
     totals, expected = np.full((2, FEWEST_NODES), 1000, np.int32)
-    together.put(view.table, some, base, totals)
-    together.put(view.table, some[some >= 0], base, expected)
-    assert totals.min() < 1000
-    np.testing.assert_array_equal(totals, expected)
-    assert together.put(view.table, none, base, totals) is not None
-    np.testing.assert_array_equal(totals, expected)
+    with compiled_loops():
+        together.put(view.table, some, base, totals)
+        together.put(view.table, some[some >= 0], base, expected)
+        assert totals.min() < 1000
+        np.testing.assert_array_equal(totals, expected)
+        assert together.put(view.table, none, base, totals) is not None
+        np.testing.assert_array_equal(totals, expected)
 
 
 STRATEGIES: dict[str, Sequence[tuple[str, int]]] = {
@@ -242,23 +235,35 @@ def test_a_numba_that_is_of_no_use_is_not_needed(monkeypatch: pytest.MonkeyPatch
 
     monkeypatch.setattr(loops, "import_module", fails)
     view, same = nodes(0, 1, 1, lacking=False), loop("(int64,)")(abs)
-    for _ in range(FEWEST_CALLS):
-        same.over(view)
-    wait_for_compiler()
-    assert same.over(view) is None
+    with loops_compiled_by_calls():
+        for _ in range(FEWEST_CALLS):
+            same.over(view)
+        wait_for_compiler()
+        assert same.over(view) is None
 
 
 def test_nobody_waits_for_the_compiler_and_it_works_only_for_who_asks_often() -> None:
     view, few = (nodes(0, 1, 1, lacking=False, step=step) for step in (1, FEWEST_NODES))
     same: loops.Loop[int] = loop("(int64,)")(lambda number: number)
-    assert [same.over(view) for _ in range(FEWEST_CALLS - 1)] == [None] * (FEWEST_CALLS - 1)
-    wait_for_compiler()
-    assert same.over(view) is None
-    wait_for_compiler()
-    compiled = same.over(few)
-    assert compiled is not None
-    assert compiled(7) == 7
-    assert same.over(NodeView(view.snapshot, few.rows[:0])) is None
+    with loops_compiled_by_calls():
+        assert [same.over(view) for _ in range(FEWEST_CALLS - 1)] == [None] * (FEWEST_CALLS - 1)
+        wait_for_compiler()
+        assert same.over(view) is None
+        wait_for_compiler()
+        compiled = same.over(few)
+        assert compiled is not None
+        assert compiled(7) == 7
+        assert same.over(NodeView(view.snapshot, few.rows[:0])) is None
+
+
+def test_a_test_meets_compiled_loops_only_where_it_asks_for_them() -> None:
+    same: loops.Loop[int] = loop("(int64,)")(lambda number: number)
+    assert same.compile() is not None
+    assert same.for_rows(1) is None
+    with compiled_loops():
+        assert same.for_rows(1) is not None
+        with loops_as_written():
+            assert same.for_rows(1) is None
 
 
 DOMAINS = st.sampled_from((1, 3, FEWEST_NODES))
@@ -289,21 +294,19 @@ def test_totals_by_domain_are_those_of_numpy(
         inside = domain_totals.distinct(ids, domains + 1, before, ignored)
         return [limited, between, emptier, crowding, counted, inside]
 
-    with pytest.MonkeyPatch.context() as patch:
+    with compiled_loops():
         looped = answers()
-        wait_for_compiler()
-        looped = answers()
-        patch.setattr(loops.Loop, "for_rows", lambda _loop, _count, _of=0: None)
-        for compiled, plain in zip(looped, answers(), strict=True):
-            np.testing.assert_array_equal(compiled, plain)
+    for compiled, plain in zip(looped, answers(), strict=True):
+        np.testing.assert_array_equal(compiled, plain)
 
 
 def test_who_decides_all_day_has_them_compiled_before() -> None:
     view, same = nodes(0, 1, 1, lacking=False), loop("(int64,)")(lambda number: number)
-    compile_ahead(FEWEST_NODES - 1)
-    assert same.over(view) is None
-    compile_ahead(FEWEST_NODES)
-    compiled = same.over(view)
+    with loops_compiled_by_calls():
+        compile_ahead(FEWEST_NODES - 1)
+        assert same.over(view) is None
+        compile_ahead(FEWEST_NODES)
+        compiled = same.over(view)
     assert compiled is not None
     assert compiled(7) == 7
 

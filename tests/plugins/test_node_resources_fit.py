@@ -19,7 +19,6 @@ from mooring.framework import (
 from mooring.framework.internal import AssignedEverywhere, PlacementColumns
 from mooring.framework.normalize import percentage
 from mooring.framework.objects import PodGroup
-from mooring.plugins import loops
 from mooring.plugins.node_resources_fit import filtering
 from mooring.plugins.node_resources_fit.args import (
     NodeResourcesFitArgs,
@@ -29,10 +28,10 @@ from mooring.plugins.node_resources_fit.args import (
     ScoringStrategyType,
     UtilizationShapePoint,
 )
-from mooring.plugins.node_resources_fit.placements import add_up_fullness
 from mooring.plugins.node_resources_fit.plugin import NodeResourcesFit
 from mooring.plugins.node_resources_fit.scoring import score_curve
 from mooring.testing.builders import make_node, make_pod
+from tests.compiled_loops import compiled_loops
 from tests.plugins.harness import cluster, make, raw_scores, verdicts
 
 OFFERED = {"cpu": "2", "memory": "1000", "ephemeral-storage": "1000", "pods": 3, "example.com/gpu": 2}
@@ -270,9 +269,7 @@ def test_a_placement_scores_by_how_full_it_is(pods: list[Pod], score: int) -> No
 
 @pytest.mark.parametrize("most", [pytest.param(9, id="small"), pytest.param(MAX // 4, id="large amounts")])
 @pytest.mark.parametrize("seed", range(10))
-def test_placements_score_the_same_one_by_one_by_columns_and_compiled(
-    seed: int, most: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_placements_score_the_same_one_by_one_by_columns_and_compiled(seed: int, most: int) -> None:
     rng = Random(seed)
     nodes = [
         make_node(f"n{at}", allocatable={"cpu": rng.choice([0, 4, 9]), "memory": rng.randint(0, most)})
@@ -291,13 +288,9 @@ def test_placements_score_the_same_one_by_one_by_columns_and_compiled(
     state, group = CycleState(), PodGroupInfo(PodGroup(), pods)
     plugin = make(NodeResourcesFit, strategy(LEAST, cpu=rng.randint(1, 3), memory=1))
 
-    monkeypatch.setattr(add_up_fullness, "_compiled", None)
     one_by_one = [int(plugin.score_placements(state, group, [each])[0]) for each in together]
     assert plugin.score_placements(state, group, together).tolist() == one_by_one
     assert plugin.score_placements(state, group, list(together)).tolist() == one_by_one
-    monkeypatch.undo()
-    add_up_fullness.begin_compiling()
-    loops.wait_for_compiler()
-    assert add_up_fullness.over(together[0].nodes) is not None
-    assert plugin.score_placements(state, group, together).tolist() == one_by_one
-    assert plugin.score_placements(state, group, list(together)).tolist() == one_by_one
+    with compiled_loops():
+        assert plugin.score_placements(state, group, together).tolist() == one_by_one
+        assert plugin.score_placements(state, group, list(together)).tolist() == one_by_one

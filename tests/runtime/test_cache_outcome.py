@@ -13,7 +13,6 @@ from mooring.config import default, from_document
 from mooring.framework import Pod
 from mooring.runtime.assembly import build_engine
 from mooring.runtime.cache.outcome import Bypass
-from mooring.runtime.cache.resource_scores import ResourceScores
 from mooring.runtime.cycle.candidates import ALL_NODES
 from mooring.runtime.cycle.plugin_calls import NoPlugins, NullObserver, Unhurried
 from mooring.runtime.engine import Engine
@@ -123,9 +122,7 @@ class Points(NullObserver):
         self.counts[extension_point] += count
 
 
-def test_score_runs_once_for_a_pod_that_nobody_saw_before(monkeypatch: pytest.MonkeyPatch) -> None:
-    # A compiled pass, if an earlier test has left one, calls no plugin.
-    monkeypatch.setattr(ResourceScores, "put_at_once", lambda *_: None)
+def test_score_runs_once_for_a_pod_that_nobody_saw_before() -> None:
     registry, seen = new_in_tree_registry(), Points()
     state = state_of("a", "b")
     engine = build_engine(default(registry.catalog()), registry, state, NoBinder(), observer=seen)

@@ -15,7 +15,6 @@ from mooring.cluster.kinds import Put, Remove
 from mooring.cluster.state import State
 from mooring.config import default, from_document
 from mooring.framework import Pod
-from mooring.plugins.loops import FEWEST_NODES, compile_ahead
 from mooring.runtime.assembly import build_engine
 from mooring.runtime.cache import kept_totals
 from mooring.runtime.cycle import sampling
@@ -31,6 +30,7 @@ from mooring.runtime.profiles.registry import new_in_tree_registry
 from mooring.testing import make_node, make_pod
 from mooring.testing.builders import Manifest
 from mooring.testing.question import NoBinder
+from tests.compiled_loops import compiled_loops
 
 ZONE, HOST = "topology.kubernetes.io/zone", "kubernetes.io/hostname"
 APP_A: Manifest = {"matchLabels": {"app": "a"}}
@@ -254,9 +254,7 @@ def test_changed_rows_that_are_looked_at_as_columns_make_no_difference(later: li
 def test_rows_that_a_compiled_pass_rates_make_no_difference(
     few: int, searches: int, later: list[Step]
 ) -> None:
-    pytest.importorskip("numba", reason="the extra fast isn't installed")
-    compile_ahead(FEWEST_NODES)
-    with pytest.MonkeyPatch.context() as patch:
+    with compiled_loops(), pytest.MonkeyPatch.context() as patch:
         patch.setattr(kept_totals, "_FEW_BESIDE_A_PASS", few)
         patch.setattr(kept_totals, "_SELECTIONS", searches)
         History().run([*EMPTY_NODES, *later])

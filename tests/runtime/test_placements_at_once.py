@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from random import Random
 from typing import Any
 
-import numpy as np
 import pytest
 
-from mooring.framework import NodeView, Pod, PodGroupInfo
+from mooring.framework import Pod, PodGroupInfo
 from mooring.framework.internal import PlacementColumns
-from mooring.plugins import loops
 from mooring.runtime.cache.group_decisions import GroupDecisions
-from mooring.runtime.cache.placement_loop import place_in_each
 from mooring.runtime.cache.placements_at_once import PlacementsAtOnce
 from mooring.runtime.cycle.group_picks import SeededPicks
 from mooring.runtime.cycle.group_result import GroupDecision
 from mooring.runtime.engine import Engine
 from mooring.testing import make_node, make_pod
+from tests.compiled_loops import compiled_loops
 from tests.runtime import test_group_cycle as cycle
 from tests.runtime.test_group_cycle import engine_of, group, member, members, node, said
 
@@ -30,14 +29,10 @@ def release(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(autouse=True)
-def compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+def compiled() -> Iterator[None]:
     """The loop is compiled, as it otherwise is for large clusters alone."""
-    monkeypatch.setattr(loops, "FEWEST_NODES", 1)
-    monkeypatch.setattr(loops, "FEWEST_CALLS", 1)
-    nodes = NodeView(engine_of(node("a", 1)).state.snapshot, np.zeros(1, np.int32))
-    place_in_each.over(nodes)
-    loops.wait_for_compiler()
-    assert place_in_each.over(nodes) is not None
+    with compiled_loops():
+        yield
 
 
 @pytest.fixture

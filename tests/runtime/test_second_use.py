@@ -11,7 +11,6 @@ import pytest
 
 from mooring.cluster.state import State
 from mooring.config import default
-from mooring.plugins.loops import wait_for_compiler
 from mooring.runtime.assembly import build_engine
 from mooring.runtime.cache import evaluation_cache
 from mooring.runtime.cache.second_use import SecondUseCache
@@ -140,7 +139,6 @@ def test_what_pods_leave_behind_does_not_grow_with_the_nodes(times: int) -> None
     for number in range(3):
         ask(number)
     left: list[int] = []
-    wait_for_compiler()
     tracemalloc.start()
     try:
         for first in range(3, 3 + windows * pods, pods):
@@ -150,7 +148,6 @@ def test_what_pods_leave_behind_does_not_grow_with_the_nodes(times: int) -> None
             left.append(tracemalloc.get_traced_memory()[0] - before)
     finally:
         tracemalloc.stop()
-    # What else the process does, such as compiling what another test asked for, counts once.
     per_pod = min(left) / pods
     assert (per_pod < 10 * count) == (times == 1), f"{per_pod / count:.1f} bytes for each node and pod"
 

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mooring.plugins import loops
-from mooring.plugins.loops import FEWEST_CALLS, FEWEST_NODES, wait_for_compiler
+from mooring.plugins.loops import FEWEST_NODES
 from mooring.runtime.cache.ranking import OUT
 from mooring.runtime.cache.selected import best_of_rows
-
-pytest.importorskip("numba", reason="the extra fast isn't installed")
+from tests.compiled_loops import compiled_loops
 
 
 @settings(max_examples=40)
@@ -22,10 +19,6 @@ pytest.importorskip("numba", reason="the extra fast isn't installed")
 def test_one_pass_selects_what_numpy_selects(seed: int, most: int, rejected: float, uid: str) -> None:
     numbers, rows = np.random.default_rng(seed), FEWEST_NODES
     totals = np.where(numbers.random(rows) < rejected, OUT, numbers.integers(0, most, rows))
-    with pytest.MonkeyPatch.context() as patch:
-        for _ in range(FEWEST_CALLS):
-            best_of_rows(totals, seed, uid, rows)
-        wait_for_compiler()
+    with compiled_loops():
         found = best_of_rows(totals, seed, uid, rows)
-        patch.setattr(loops.Loop, "for_rows", lambda _loop, _count, _of=0: None)
-        assert found == best_of_rows(totals, seed, uid, rows)
+    assert found == best_of_rows(totals, seed, uid, rows)

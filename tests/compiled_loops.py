@@ -1,0 +1,46 @@
+"""Loops as tests meet them: as they are written, unless the test asks for compiled ones.
+
+A process has a loop compiled once it was called often enough, and installs it when the compiler has ended.
+Left to that, what a test meets would depend on the tests before it, and on how fast the machine is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from mooring.plugins.loops import Loop
+
+_FOR_ROWS = Loop.for_rows
+
+
+@contextmanager
+def loops_as_written() -> Iterator[None]:
+    """Let no loop be compiled, nor used if it is."""
+    with _answering(lambda _loop, _count, _of=0: None):
+        yield
+
+
+@contextmanager
+def compiled_loops() -> Iterator[None]:
+    """Compile each loop when it is first asked for, also for few rows; without numba the test is skipped."""
+    pytest.importorskip("numba", reason="the extra fast isn't installed")
+    with _answering(lambda loop, count, _of=0: loop.compile() if count else None):
+        yield
+
+
+@contextmanager
+def loops_compiled_by_calls() -> Iterator[None]:
+    """Count calls and compile in the background, as outside of tests."""
+    with _answering(_FOR_ROWS):
+        yield
+
+
+@contextmanager
+def _answering(for_rows: Callable[..., Any]) -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Loop, "for_rows", for_rows)
+        yield
