@@ -14,10 +14,12 @@ import pytest
 
 from mooring.app.options import EngineOptions
 from mooring.app.replay import lives_of
-from mooring.cluster.journal import Entry, NodeEntry, PodEntry
+from mooring.cluster.journal import Entry, NodeEntry, ObjectEntry, PodEntry
 from mooring.cluster.state import State
 from mooring.framework import Node, Pod
 from mooring.framework.errors import InvalidArgumentError
+from mooring.framework.objects import DeviceClass, ObjectMeta
+from mooring.framework.objects.devices import DeviceClassSpec
 from mooring.framework.pod_table import UNPLACED, PodRecord
 from mooring.recordings.encoding import EntryEncoder
 from mooring.recordings.segments import FORMAT_VERSION, SegmentWriter, segment_path
@@ -28,17 +30,18 @@ from mooring.v1 import recording_pb2 as pb
 from tests.cli.commands import environment
 
 SECOND = 1_000_000
-HOSTNAME = "kubernetes.io/hostname"
+HOSTNAME, GPU = "kubernetes.io/hostname", "example.com/gpu"
 START = 1_790_000_000 * SECOND
 RECORDED = EngineOptions(kube_version="")
 
-Event = tuple[float, Node | Pod | str]
-"""After so many seconds: a node or a pod comes, or the pod of that name goes."""
+Event = tuple[float, Node | Pod | DeviceClass | str]
+"""After so many seconds: a node, a pod or a class of devices comes, or the pod of that name goes."""
 
 
 def write(directory: Path, *events: Event) -> Path:
     """A recording in which this happens."""
     state, rows, pods = State(), 0, {}
+    known: DeviceClass | None = None
     encoder = EntryEncoder(lambda *_: None)
     writer = SegmentWriter(segment_path(directory, 1))
     header = pb.RecordingHeader(format_version=FORMAT_VERSION, kube_version="1.37")
@@ -51,6 +54,8 @@ def write(directory: Path, *events: Event) -> Path:
         elif isinstance(what, Pod):
             record = PodRecord.of(what, state.kind_of(what), UNPLACED)
             entry, pods[what.metadata.name] = PodEntry(record.uid, None, record), record
+        elif isinstance(what, DeviceClass):
+            entry, known = ObjectEntry(DeviceClass, ("", what.metadata.name), known, what), what
         else:
             entry = PodEntry(pods[what].uid, pods[what], None)
         for message in encoder.change(entry, START + int(after * SECOND), version):
@@ -65,7 +70,7 @@ def live(directory: Path, options: EngineOptions = RECORDED) -> list[PlayedAttem
 
 
 def small(name: str, cpu: str = "2") -> Node:
-    return make_node(name, allocatable={"cpu": cpu, "memory": "4Gi", "pods": "10"})
+    return make_node(name, allocatable={"cpu": cpu, "memory": "4Gi", "pods": "10", GPU: "4"})
 
 
 def closed(name: str) -> Node:
@@ -132,19 +137,29 @@ def test_groups_are_rejected_by_name(tmp_path: Path) -> None:
 
 
 def changes(seed: int) -> list[Event]:
-    """Pods of some shapes that come and go, more than there is room for at times, and nodes that come."""
+    """Pods of some shapes that come and go, more than there is room for at times, and nodes that come.
+
+    For a while devices may stand for what some of them ask for.
+    """
     dice, living = Random(seed), list[str]()
     events: list[Event] = [(0, small(f"n{at}", "4")) for at in range(4)]
     for at in range(90):
         time = 1 + at * dice.choice((0.1, 0.5))
         shape = dice.choice(({}, spread(), {"priority": 5}, apart()))
-        events.append((time, make_pod(f"p{at}", labels={"app": "a"}, requests={"cpu": "500m"}, spec=shape)))
+        requests = {"cpu": "500m", **dice.choice(({}, {GPU: "1"}))}
+        events.append((time, make_pod(f"p{at}", labels={"app": "a"}, requests=requests, spec=shape)))
         living.append(f"p{at}")
         while dice.random() < 0.45 and living:
             events.append((time + 60, living.pop(dice.randrange(len(living)))))
         if dice.random() < 0.03:
             events.append((time, small(f"more-{at}", "4")))
+    events += [(10, device_class(GPU)), (20, device_class(None))]
     return sorted(events, key=itemgetter(0))
+
+
+def device_class(stands_for: str | None) -> DeviceClass:
+    spec = DeviceClassSpec(extended_resource_name=stands_for)
+    return DeviceClass(metadata=ObjectMeta(name="class", uid="class"), spec=spec)
 
 
 def spread() -> dict[str, Any]:

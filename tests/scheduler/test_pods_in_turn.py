@@ -17,7 +17,7 @@ from mooring.testing import make_node, make_pod
 
 from .world import World
 
-OFFERS = {"cpu": "8", "memory": "32Gi", "pods": "110"}
+OFFERS = {"cpu": "8", "memory": "32Gi", "pods": "110", "example.com/gpu": "4"}
 APART = {
     "podAntiAffinity": {
         "requiredDuringSchedulingIgnoredDuringExecution": [
@@ -31,6 +31,7 @@ SHAPES: dict[str, Callable[[str], Pod]] = {
     "large": lambda name: make_pod(name, requests={"cpu": "3"}),
     "huge": lambda name: make_pod(name, requests={"cpu": "100"}),
     "own": lambda name: make_pod(name, labels={"name": name}, requests={"cpu": "1"}),
+    "gpu": lambda name: make_pod(name, requests={"cpu": "1", "example.com/gpu": "1"}),
     "first": lambda name: make_pod(
         name, requests={"cpu": "2"}, spec={"priority": 7, "preemptionPolicy": "Never"}
     ),
@@ -69,7 +70,7 @@ def attempts(world: World) -> dict[str, tuple[str, int]]:
 def test_pods_that_are_alike_or_differ_take_one_step(monkeypatch: pytest.MonkeyPatch) -> None:
     steps = steps_of(monkeypatch)
     # The first of a template is evaluated in full.
-    scheduled(["small"] * 20 + ["own"] * 4)
+    scheduled(["small"] * 16 + ["own"] * 4 + ["gpu"] * 4)
     assert [len(step) for step in steps] == [16, 8]
 
 

@@ -191,7 +191,13 @@ class SelectiveReserve(ABC):
 
     @abstractmethod
     def reserves_for(self, pod: Pod) -> bool:
-        """Return whether ``reserve``, or ``pre_bind``, may have anything to do for ``pod``, on any node."""
+        """Return whether ``reserve``, or ``pre_bind``, may have anything to do for ``pod``, on any node and
+        whatever else comes into the cluster.
+        """
+
+    def reserves_now(self, pod: Pod) -> bool:
+        """Return whether that is so as the cluster is. Quick, as it is asked under the state's lock."""
+        return self.reserves_for(pod)
 
 
 class RoomCounter(ABC):

@@ -6,10 +6,9 @@ from collections.abc import Mapping
 
 from mooring.framework import Pod
 from mooring.framework.errors import MooringError
-from mooring.framework.internal import SelectiveReserve
 from mooring.framework.pod_table import PodKind
 from mooring.plugins.default_binder.plugin import DefaultBinder
-from mooring.runtime.commit.placement import asks_nothing
+from mooring.runtime.commit.preconditions import may_be_placed
 from mooring.runtime.cycle.candidates import ALL_NODES
 from mooring.runtime.engine import Engine
 from mooring.runtime.profiles.profile import Profile
@@ -41,7 +40,7 @@ class AtOnce:
         and nothing was done.
         """
         profile = self._profile(kind)
-        if profile is None:
+        if profile is None or profile.reserves_now(pod):
             return ""
         try:
             for ask in self._gates[profile.name]:
@@ -59,7 +58,7 @@ class AtOnce:
                 self._known.clear()
             template = kind.base.template
             profile = self._profiles.get(template.spec.scheduler_name)
-            if profile is not None and not asks_nothing(template, profile):
+            if not may_be_placed(template):
                 profile = None
             # The kind is kept with it, so that no other one gets its id.
             known = self._known[id(kind)] = kind, profile
@@ -67,10 +66,12 @@ class AtOnce:
 
 
 def _ends_with_the_choice(profile: Profile) -> bool:
-    """Return whether nothing but Reserve may come between the choice and a binding that always succeeds."""
-    reserving = {each.name for each in profile.reserve if isinstance(each.plugin, SelectiveReserve)}
+    """Return whether only Reserve of some pods may come between the choice and a binding that always
+    succeeds.
+    """
     return (
         not (profile.permit or profile.post_bind or profile.extenders or profile.samples)
-        and all(enabled.name in reserving for enabled in profile.pre_bind)
+        and len(profile.selective_reserve) == len(profile.reserve)
+        and profile.reserves_for_pre_bind
         and [type(enabled.plugin) for enabled in profile.bind] == [DefaultBinder]
     )

@@ -147,19 +147,16 @@ class DynamicResources(
         self._asks = ExtendedAsks()
 
     def signature(self, pod: Pod) -> Hashable | None:
-        extended = self._extended(pod, self.handle.snapshot().objects)
-        return None if pod.spec.resource_claims or extended is not None else ()
+        return None if self.reserves_now(pod) else ()
 
     def depends_on(self, pod: Pod) -> Part:
         return Part.OBJECTS | Part.OTHER_NODES if self.reserves_for(pod) else Part.NONE
 
     def kinds_read(self, pod: Pod) -> tuple[type[Object], ...]:
-        return self.reads
+        return self.reads if self.reserves_now(pod) else (DeviceClass,)
 
     def reads_claims_of(self, pod: Pod) -> bool:
-        if pod.spec.resource_claims:
-            return True
-        return self._extended(pod, self.handle.snapshot().objects) is not None
+        return self.reserves_now(pod)
 
     def events_to_register(self) -> Sequence[HintedEvent]:
         return events(self.handle)
@@ -377,6 +374,11 @@ class DynamicResources(
 
     def reserves_for(self, pod: Pod) -> bool:
         return bool(pod.spec.resource_claims) or may_ask_for_devices(pod)
+
+    def reserves_now(self, pod: Pod) -> bool:
+        if pod.spec.resource_claims:
+            return True
+        return self._extended(pod, self.handle.snapshot().objects) is not None
 
     def reserve(self, state: CycleState, pod: Pod, node_name: str) -> Status:
         """Reserve devices for the pod's claims: those found now, which may differ from Filter's."""

@@ -9,7 +9,7 @@ import msgspec
 from mooring.framework import Pod, Status
 from mooring.framework.state import ClusterState
 from mooring.runtime.commit.binding_cycle import BindingCycle
-from mooring.runtime.commit.extension_points import Commit, Committed, reserves_for
+from mooring.runtime.commit.extension_points import Commit, Committed
 from mooring.runtime.commit.preconditions import may_be_placed
 from mooring.runtime.commit.reservations import Reservation, ReservedBatch
 from mooring.runtime.cycle.choice import Choice, PlacedColumns
@@ -123,8 +123,11 @@ def count_plain(templates: Sequence[tuple[Pod, Profile]], indices: Sequence[int]
 
 
 def asks_nothing(pod: Pod, profile: Profile) -> bool:
-    """Return whether pods like ``pod`` may be placed, and no Reserve plugin reserves anything for them."""
-    return may_be_placed(pod) and not any(reserves_for(enabled.plugin, pod) for enabled in profile.reserve)
+    """Return whether pods like ``pod`` may be placed, and no Reserve plugin reserves anything for them as
+    things are.
+    """
+    known = len(profile.selective_reserve) == len(profile.reserve)
+    return known and may_be_placed(pod) and not profile.reserves_now(pod)
 
 
 def count_free(state: ClusterState, uids: Sequence[str]) -> int:

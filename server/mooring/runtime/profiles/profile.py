@@ -115,6 +115,7 @@ class Profile:
             it is known from PreBindPreFlight, which does not take long.
         reserves_for_pre_bind: Whether the plugins of PreBind are all among those of Reserve: what has nothing
             to do for a pod there has nothing to do for it here.
+        selective_reserve: The plugins of Reserve that reserve something for some pods alone.
     """
 
     name: str
@@ -144,6 +145,7 @@ class Profile:
     not_evaluated: tuple[str, ...] = ()
     binds_at_once: bool = field(init=False)
     reserves_for_pre_bind: bool = field(init=False)
+    selective_reserve: tuple[SelectiveReserve, ...] = field(init=False)
     _grouped: list[Profile] = field(init=False, repr=False, compare=False, default_factory=list)
 
     def __post_init__(self) -> None:
@@ -158,6 +160,9 @@ class Profile:
         reserving = {enabled.name for enabled in self.reserve}
         covered = reserving.issuperset(enabled.name for enabled in self.pre_bind)
         object.__setattr__(self, "reserves_for_pre_bind", covered)
+        plugins = [enabled.plugin for enabled in self.reserve]
+        selective = tuple([plugin for plugin in plugins if isinstance(plugin, SelectiveReserve)])
+        object.__setattr__(self, "selective_reserve", selective)
 
     @property
     def plugins(self) -> dict[str, Plugin[Any]]:
@@ -184,6 +189,10 @@ class Profile:
         """Return the plugins at a point, named as in configurations, in the order in which they run."""
         enabled: tuple[Enabled[Any], ...] = getattr(self, POINTS[point].attribute)
         return enabled
+
+    def reserves_now(self, pod: Pod) -> bool:
+        """Return whether one of ``selective_reserve`` would reserve anything for ``pod`` now."""
+        return any(plugin.reserves_now(pod) for plugin in self.selective_reserve)
 
     @property
     def samples(self) -> bool:
