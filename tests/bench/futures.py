@@ -1,7 +1,8 @@
-"""What questions about the future cost in process: places in a session, capacity, removal, node groups."""
+"""What questions about the future cost in process: places in sessions, capacity, removal, groups, changes."""
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack
@@ -19,18 +20,21 @@ from mooring.plugins.loops import wait_for_compiler
 from mooring.runtime.cycle.candidates import ALL_NODES
 from mooring.runtime.cycle.plugin_calls import Unhurried
 from mooring.sessions.capacity import capacity_of
+from mooring.sessions.change.search import ChangeSearch
+from mooring.sessions.change.steps import Kind
 from mooring.sessions.node_groups import NodeGroup, NodeGroups
 from mooring.sessions.placing import place_alike
 from mooring.sessions.removal import Removal, adopted
 from mooring.sessions.sessions import MAX_LEASE_SECONDS, Session, Sessions
 from mooring.sessions.work_trees import Work
 from mooring.testing.builders import Manifest, make_node, make_pod, pod_manifest
-from tests.bench.cluster import node, node_name, own_request
+from tests.bench.cluster import ZONES, node, node_name, own_request
 from tests.bench.memory import resident
 from tests.bench.shapes import HOSTNAME, ZONE
 from tests.bench.workload import Repeat, Sample, Size, Workload, percentile, timed
 
 OFFERS: Mapping[str, Quantity] = {"cpu": "16", "memory": "64Gi", "pods": 110}
+SPREAD_TOO_MANY = 2
 PODS_PER_NODE, TEMPLATES, SHAPES, GROUPS, PENDING = 30, 50, 500, 400, 1000
 BATCH, SEED, PLACED = 1000, 42, 10
 OPTIONS = EngineOptions()
@@ -74,6 +78,15 @@ def workloads(size: Size) -> list[Workload]:
             partial(_node_groups, size),
             {"all groups s": "5 / 1"},
             note="the mix of Karpenter's benchmark; no nodes are there",
+        ),
+        *(
+            Workload(
+                f"futures/Change/{cluster}/{variant}",
+                partial(_change, size, room=room),
+                {"ms": "- / 100"},
+                note=f"processor time; hard spreading by zone: {SPREAD_TOO_MANY} pods have to go",
+            )
+            for variant, room in (("RoomElsewhere", True), ("NoRoomAtAll", False))
         ),
     ]
 
@@ -233,6 +246,45 @@ def _node_groups(size: Size, _running: ExitStack) -> Repeat:
 
     repeat()
     wait_for_compiler()
+    return repeat
+
+
+def _change(size: Size, _running: ExitStack, *, room: bool) -> Repeat:
+    """A zone has too many pods like the one that is asked for, and nodes are full but for those of another
+    zone, if any has ``room``.
+    """
+    selector = {"matchLabels": {"app": "web"}}
+    rule = {"maxSkew": 1, "topologyKey": ZONE, "whenUnsatisfiable": "DoNotSchedule"}
+    spread = {"topologySpreadConstraints": [{**rule, "labelSelector": selector}]}
+    web = {"labels": {"app": "web"}, "spec": spread}
+    full = PODS_PER_NODE - 1
+
+    def running(at: int, number: int) -> Manifest:
+        kept = 500 if room and at % ZONES == 0 else 552
+        fields: Manifest = (
+            {"requests": {"cpu": f"{kept}m"}} if number < full else {"requests": {"cpu": "100m"}, **web}
+        )
+        uid = f"running-{at}-{number}"
+        return pod_manifest(uid, node=node_name(at), metadata={"uid": uid, **OWNED}, **fields)
+
+    def there(at: int) -> int:
+        return PODS_PER_NODE + (at % ZONES == 0 and at < ZONES * SPREAD_TOO_MANY)
+
+    nodes = [node(at, offers=OFFERS, labels={HOSTNAME: node_name(at)}) for at in range(size.nodes)]
+    pods = (running(at, number) for at in range(size.nodes) for number in range(there(at)))
+    work = work_on(map(from_manifest, itertools.chain(nodes, pods)))
+    asked = make_pod("asked", requests={"cpu": "500m"}, metadata={"uid": "asked"}, **web)
+    profile = work.engine.profile()
+
+    def repeat() -> Sample:
+        began = time.thread_time()
+        found = ChangeSearch(work, asked, profile, lambda _: profile, progress=Unhurried()).run()
+        took = time.thread_time() - began
+        if not any(Kind.REQUEST in {step.kind for step in option.steps} for option in found.options):
+            raise RuntimeError("a pod that requests less has room")
+        return {"ms": took * 1000}
+
+    repeat()
     return repeat
 
 

@@ -13,6 +13,7 @@ from mooring.framework import Pod
 from mooring.framework.objects.node import HOSTNAME
 from mooring.framework.resources import pod_usage
 from mooring.runtime.cycle.plugin_calls import Unhurried
+from mooring.sessions.change import elsewhere
 from mooring.sessions.change.labels import MissingLabels
 from mooring.sessions.change.options import NeededChanges
 from mooring.sessions.change.search import ALL_KINDS, ChangeSearch
@@ -391,6 +392,35 @@ def test_for_spreading_those_alone_move_that_may_be_enough(
     found = changes(asked, *nodes, *web, *others, kinds=frozenset({Kind.MOVE}))
     assert (found.options, found.complete) == ([], True)
     assert sorted(set(moved)) == tried
+
+
+def test_no_other_node_is_looked_at_for_pods_that_give_nothing_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked_at, movable = set[int](), ChangeTrial.movable
+
+    def noting(trial: ChangeTrial, row: int) -> Any:
+        looked_at.add(row)
+        return movable(trial, row)
+
+    monkeypatch.setattr(ChangeTrial, "movable", noting)
+    full = [there(f"x-{name}", name, requests={"cpu": "2"}) for name in "abc"]
+    small = [there(f"y-{name}", name) for name in "abc"]
+    found = changes(
+        pod(requests={"cpu": "1"}), *map(node, "abc"), *full, *small, kinds=frozenset({Kind.MOVE})
+    )
+    assert (found.options, len(looked_at)) == ([], 1)
+
+
+def test_of_many_nodes_in_the_same_domain_the_first_are_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    web = [there(f"w-{name}", name, labels={"app": "web"}, spec=PINNED) for name in "bc"]
+    nodes = [node(name, labels={ZONE: "1"}) for name in "abc"]
+    asked = pod(labels={"app": "web"}, spec={"affinity": APART})
+
+    def complete() -> bool:
+        return changes(asked, *nodes, *web, kinds=frozenset({Kind.MOVE})).complete
+
+    assert complete()
+    monkeypatch.setattr(elsewhere, "MOST_NEAR", 1)
+    assert not complete()
 
 
 def test_no_label_is_taken_away_that_the_node_does_not_lack() -> None:

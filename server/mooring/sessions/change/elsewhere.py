@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
-from mooring.framework import Pod
+import numpy as np
+
+from mooring.framework import Bools, Pod
 from mooring.framework.label_selector import LabelMatcher, compiled
 from mooring.framework.node_table import NodeTable
 from mooring.framework.objects.node import HOSTNAME
 from mooring.framework.pod_affinity import AffinityTerm, affinity_terms
-from mooring.framework.pod_table import PodKind, PodRecord
+from mooring.framework.pod_table import PodKind, PodRecord, PodTable
 
+MOST_NEAR = 256
+"""Nodes in the same topology domains of which pods are looked at,"""
 MOST_ALIKE = 8
-"""Nodes in the same topology domains of which the pods of one kind are looked at."""
+"""and of these nodes those of which the pods of one kind are."""
 
 
 class PodsElsewhere:
@@ -23,14 +27,12 @@ class PodsElsewhere:
     Args:
         pod: The pod.
         nodes: All nodes.
-        kinds: The kinds of all pods.
-        records: The pods.
+        pods: All pods.
     """
 
-    def __init__(
-        self, pod: Pod, nodes: NodeTable, kinds: Iterable[PodKind], records: Iterable[PodRecord]
-    ) -> None:
+    def __init__(self, pod: Pod, nodes: NodeTable, pods: PodTable) -> None:
         self._nodes = nodes
+        self._pods = pods
         self._pod = pod
         self._apart = affinity_terms(pod).required_anti
         self._spread: list[tuple[str, LabelMatcher]] = [
@@ -38,12 +40,9 @@ class PodsElsewhere:
             for each in pod.spec.topology_spread_constraints
             if each.when_unsatisfiable == "DoNotSchedule"
         ]
-        self._concerns: dict[str, dict[str, PodRecord]] = {}
+        self._rows = self._concerned_rows()
+        self._known: dict[int, tuple[str, ...]] = {}
         self._near: dict[tuple[str | None, ...], tuple[list[list[PodRecord]], bool]] = {}
-        known = {id(kind): concerned for kind in kinds if (concerned := list(self._concerned(kind)))}
-        for record in [each for each in records if id(each.kind) in known] if known else ():
-            for concern in known[id(record.kind)] if record.node_name else ():
-                concern[record.uid] = record
 
     def spread_among(self, kind: PodKind) -> bool:
         """Return whether the pod is spread among pods of a kind, or may be."""
@@ -55,45 +54,65 @@ class PodsElsewhere:
             labels = kind.labels
             yield from (key for key, selector in self._spread if selector.matches(labels))
 
-    def _concerned(self, kind: PodKind) -> Iterator[dict[str, PodRecord]]:
-        """Yield where pods of a kind count: fewer in other domains never help the pod."""
-        other = kind.template
-        terms = [term for term in self._apart if _means(term, other)]
-        if kind.affinity_key is not None:
-            terms += (term for term in affinity_terms(other).required_anti if _means(term, self._pod))
-        keys = {term.topology_key for term in terms} - {HOSTNAME}
-        for key in dict.fromkeys((*sorted(keys), *self._spread_over(kind))):
-            yield self._concerns.setdefault(key, {})
+    def _concerned_rows(self) -> dict[str, Bools]:
+        """Return by topology key bool[capacity]: nodes with pods that may count over its domains."""
+        capacity, classes = self._nodes.capacity, self._pods.classes
+        rows: dict[str, Bools] = {}
+        for term in self._apart:
+            namespaces = term.namespaces if term.namespace_selector.nothing else None
+            there = classes.by_row(term.selector, namespaces, capacity) > 0
+            rows[term.topology_key] = rows.get(term.topology_key, False) | there
+        for pods in self._pods.affinities.values():
+            for term in pods.terms.required_anti:
+                if _means(term, self._pod):
+                    there = rows.setdefault(term.topology_key, np.zeros(capacity, np.bool_))
+                    there[list(pods.counts)] = True
+        rows.pop(HOSTNAME, None)
+        for key, selector in self._spread:
+            there = classes.by_row(selector, (self._pod.metadata.namespace,), capacity) > 0
+            rows[key] = rows.get(key, False) | there
+        return rows
+
+    def _concerned(self, kind: PodKind) -> tuple[str, ...]:
+        """Return over which keys' domains pods of a kind count: fewer in other ones never help the pod."""
+        known = self._known.get(id(kind))
+        if known is None:
+            other = kind.template
+            terms = [term for term in self._apart if _means(term, other)]
+            if kind.affinity_key is not None:
+                terms += (term for term in kind.terms.required_anti if _means(term, self._pod))
+            keys = {term.topology_key for term in terms} - {HOSTNAME}
+            known = self._known[id(kind)] = tuple(sorted({*keys, *self._spread_over(kind)}))
+        return known
 
     def counting_for(self, row: int) -> tuple[list[list[PodRecord]], bool]:
         """Return the pods of other nodes that may keep the pod off the node of a row, those of one kind and
         node together; and whether these are all, as of nodes in the same domains a few stand for the others.
         """
-        labels = self._labels(row)
-        domains = tuple(labels.get(key) for key in self._concerns)
+        node = self._nodes.nodes[row]
+        labels = node.metadata.labels if node is not None else {}
+        domains = tuple(labels.get(key) for key in self._rows)
         if domains not in self._near:
             self._near[domains] = self._grouped(domains)
         groups, whole = self._near[domains]
         return [records for records in groups if records[0].row != row], whole
 
     def _grouped(self, domains: Sequence[str | None]) -> tuple[list[list[PodRecord]], bool]:
-        shared: dict[str, list[str]] = {}
-        near: dict[str, PodRecord] = {}
-        for (key, concern), domain in zip(self._concerns.items(), domains, strict=True):
-            for uid, record in concern.items() if domain is not None else ():
-                if self._labels(record.row).get(key) == domain:
-                    near[uid] = record
-                    shared.setdefault(uid, []).append(key)
+        near: dict[int, list[str]] = {}
+        for (key, rows), domain in zip(self._rows.items(), domains, strict=True):
+            inside = self._nodes.label(key).is_in(slice(None), [domain] if domain is not None else ())
+            for row in np.flatnonzero(rows & inside).tolist():
+                near.setdefault(row, []).append(key)
         alike: dict[tuple[int, tuple[str, ...]], dict[int, list[PodRecord]]] = {}
-        for record in sorted(near.values(), key=lambda record: (record.name, record.uid)):
-            nodes = alike.setdefault((id(record.kind), tuple(shared[record.uid])), {})
-            nodes.setdefault(record.row, []).append(record)
+        for row in sorted(near, key=self._nodes.names.__getitem__)[:MOST_NEAR]:
+            for record in self._pods.records_on(row):
+                if shared := tuple(key for key in self._concerned(record.kind) if key in near[row]):
+                    nodes = alike.setdefault((id(record.kind), shared), {})
+                    nodes.setdefault(row, []).append(record)
         groups = [records for nodes in alike.values() for records in list(nodes.values())[:MOST_ALIKE]]
-        return groups, all(len(nodes) <= MOST_ALIKE for nodes in alike.values())
-
-    def _labels(self, row: int) -> Mapping[str, str]:
-        node = self._nodes.nodes[row]
-        return node.metadata.labels if node is not None else {}
+        for records in groups:
+            records.sort(key=lambda record: (record.name, record.uid))
+        return groups, len(near) <= MOST_NEAR and all(len(nodes) <= MOST_ALIKE for nodes in alike.values())
 
 
 def _means(term: AffinityTerm, other: Pod) -> bool:

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import heapq
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from mooring.framework.pod_table import PodRecord
-from mooring.framework.resources import PODS
+from mooring.framework.resources import PODS, PodUsage
+
+
+def frees(usage: PodUsage, names: Collection[str]) -> bool:
+    """Return whether a pod that leaves gives back any of the resources named, ``pods`` among them."""
+    return PODS in names or any(amount and name in names for name, amount in usage.requests)
 
 
 def requests_on(row: int, records: Sequence[PodRecord], name: str) -> list[int]:

@@ -10,7 +10,7 @@ import numpy as np
 from mooring.framework import Int32s, Int64s, Pod
 from mooring.framework.errors import NotFoundError
 from mooring.framework.node_table import NodeTable
-from mooring.framework.pod_table import PodKind, PodRecord
+from mooring.framework.pod_table import PodBase, PodKind, PodRecord
 from mooring.framework.resources import CPU, EPHEMERAL_STORAGE, MEMORY, PODS
 from mooring.runtime.profiles.profile import Profile
 
@@ -39,6 +39,7 @@ class Homes:
         self._nodes = nodes
         self._profile_of = profile_of
         self._rows: dict[int, frozenset[int] | None] = {}
+        self._noted: dict[int, frozenset[int]] = {}
         self._amounts: dict[int, Int64s] = {}
 
     def elsewhere(self, record: PodRecord) -> bool:
@@ -46,9 +47,9 @@ class Homes:
         rows = self._of(record.kind)
         return rows is None or not rows <= {record.row}
 
-    def any_takes(self, kind: PodKind) -> bool:
-        """Return whether any node may take a pod of a kind as long as no pod leaves one."""
-        return self._of(kind) != frozenset()
+    def any_has_room(self, base: PodBase) -> bool:
+        """Return whether any node may have room for a pod of a base as long as no pod leaves one."""
+        return self._with_room(base) != frozenset()
 
     def among(self, groups: Sequence[list[PodRecord]], count: int) -> list[list[PodRecord]]:
         """Return which of these may find another node when ``count`` of all their pods leave.
@@ -61,11 +62,11 @@ class Homes:
         fitting: dict[int, frozenset[int]] = {}
 
         def may_go(record: PodRecord) -> bool:
-            key = id(record.kind)
+            key = id(record.kind.base)
             if self.elsewhere(record):
                 return True
             if key not in fitting:
-                fits = (room >= self._amounts_of(record.kind)[:, None]).all(axis=0)
+                fits = (room >= self._amounts_of(record.kind.base)[:, None]).all(axis=0)
                 fitting[key] = frozenset(rows[fits].tolist())
             return not fitting[key] <= {record.row}
 
@@ -74,15 +75,20 @@ class Homes:
     def note(self, record: PodRecord, but_for: frozenset[int]) -> None:
         """Note that no node takes a pod of this kind, but for those of these rows, as long as none leaves."""
         rows = self._of(record.kind)
-        self._rows[id(record.kind)] = but_for if rows is None else rows & but_for
+        self._noted[id(record.kind)] = but_for if rows is None else rows & but_for
 
     def _of(self, kind: PodKind) -> frozenset[int] | None:
         """Return the rows of the nodes that may take a pod of a kind; None = too many to be told apart."""
-        key = id(kind)
+        noted = self._noted.get(id(kind))
+        return self._with_room(kind.base) if noted is None else noted
+
+    def _with_room(self, base: PodBase) -> frozenset[int] | None:
+        """Return the rows of the nodes with room for a pod of a base; None = too many to be told apart."""
+        key = id(base)
         if key not in self._rows:
-            fits = (self._left >= self._amounts_of(kind)[:, None]).all(axis=0)
-            rows: frozenset[int] = frozenset(np.flatnonzero(fits).tolist())
-            self._rows[key] = rows if len(rows) <= _FEW else None
+            fits = (self._left >= self._amounts_of(base)[:, None]).all(axis=0)
+            rows = np.flatnonzero(fits)
+            self._rows[key] = frozenset(rows.tolist()) if len(rows) <= _FEW else None
         return self._rows[key]
 
     @cached_property
@@ -92,14 +98,14 @@ class Homes:
         columns = [nodes.resource_index[name] for name in _RESOURCES]
         return np.where(nodes.alive, nodes.allocatable[columns] - nodes.requested[columns], -_MUCH)
 
-    def _amounts_of(self, kind: PodKind) -> Int64s:
-        """Return int64[4], what a node must have left for a pod of a kind; less than any has = nothing."""
-        key = id(kind)
+    def _amounts_of(self, base: PodBase) -> Int64s:
+        """Return int64[4], what a node must have left for a pod of a base; less than any has = nothing."""
+        key = id(base)
         if key not in self._amounts:
-            requests = {**dict(kind.usage.requests), PODS: 1}
+            requests = {**dict(base.usage.requests), PODS: 1}
             amounts = [requests.get(name) or 1 - _MUCH for name in _RESOURCES]
             try:
-                checked = any(each.name == _ROOM for each in self._profile_of(kind.base.template).filter)
+                checked = any(each.name == _ROOM for each in self._profile_of(base.template).filter)
             except NotFoundError:
                 amounts, checked = [_MUCH] * len(_RESOURCES), True
             self._amounts[key] = np.array(amounts if checked else [1 - _MUCH] * len(_RESOURCES), np.int64)
@@ -109,7 +115,7 @@ class Homes:
         """Return the pods' rows, and int64[4, rows], what these have left at most without ``count`` pods."""
         leaving: dict[int, list[Int64s]] = {}
         for records in groups if count else ():
-            amounts = np.maximum(self._amounts_of(records[0].kind), 0)
+            amounts = np.maximum(self._amounts_of(records[0].kind.base), 0)
             leaving.setdefault(records[0].row, []).extend([amounts] * min(count, len(records)))
         rows = np.array(list(leaving), np.int32)
         freed = [np.sort(np.array(each), axis=0)[-count:].sum(axis=0) for each in leaving.values()]

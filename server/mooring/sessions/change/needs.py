@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from mooring.framework import NodeView, Status
+import numpy as np
+
+from mooring.framework import Int64s, NodeView, Status
 from mooring.framework.node_table import NodeTable
 from mooring.framework.objects import Taint
 from mooring.framework.resources import PODS
@@ -78,41 +80,6 @@ def taints_of(nodes: NodeTable, row: int, enabled: Collection[str]) -> tuple[Tai
     return tuple(dict.fromkeys(there))
 
 
-def needs_of(found: Evaluation, rows: Sequence[int], taints: tuple[Taint, ...]) -> list[Needs]:
-    """Return what ``rows`` lack, besides that the pod tolerates ``taints``, as it does in ``found``."""
-    reading = _NodesRead(found)
-    groups: dict[object, Needs] = {}
-    for row in rows:
-        verdict = reading.verdict(row)
-        ways = reading.ways(row, verdict)
-        room = {name: reading.left(name, row) for name in verdict.lacking}
-        excess = 0 if verdict.labels else reading.excess(row)
-        key = (id(verdict), id(ways), excess, *room.values())
-        if key in groups:
-            groups[key].rows.append(row)
-        elif ways:
-            groups[key] = Needs([row], False, taints, ways, room, verdict.others, excess)
-    return list(groups.values())
-
-
-def needs_of_new(found: Evaluation, rows: Sequence[int], taints: tuple[Taint, ...]) -> list[Needs]:
-    """Return what new nodes like ``rows`` would lack, otherwise as ``needs_of``."""
-    reading = _NodesRead(found)
-    lasting = tuple(taint for taint in taints if not is_of_condition(taint))
-    groups: dict[object, Needs] = {}
-    for row in rows:
-        verdict = reading.verdict(row)
-        ways = reading.ways_of_new(row, verdict)
-        offered = ((name, reading.offered(name, row)) for name in verdict.lacking)
-        room = {name: left for name, left in offered if left < reading.requests.get(name, 1)}
-        key = (id(ways), *room.items())
-        if key in groups:
-            groups[key].rows.append(row)
-        elif ways:
-            groups[key] = Needs([row], True, lasting, ways, room, others=False)
-    return list(groups.values())
-
-
 @dataclass(frozen=True, slots=True)
 class _Lack:
     """What is said of nodes: whether they lack labels, of which resources they have too little, and whether
@@ -124,65 +91,107 @@ class _Lack:
     others: bool
 
 
-class _NodesRead:
-    """Reads an evaluation node by node."""
+class NodesRead:
+    """Reads node by node what an evaluation of a pod says that nodes lack."""
 
     def __init__(self, found: Evaluation) -> None:
-        self.requests = dict(found.cluster.kind_of(found.pod, remember=False).usage.requests)
-        self._found = found
+        self._requests = dict(found.cluster.kind_of(found.pod, remember=False).usage.requests)
         self._table = found.snapshot.nodes
         self._missing = MissingLabels(found.pod)
         self._names_matter = self._missing.names_matter and _LABELS in _enabled(found)
         self._guests = _requested_by_guests(found)
-        self._at = dict(zip(found.rows.tolist(), range(len(found.rows)), strict=True))
-        self._verdicts: dict[tuple[int, ...], _Lack] = {}
+        self._verdicts = self._all_verdicts(found)
+        self._offered: dict[str, list[int]] = {}
+        self._left: dict[str, list[int]] = {}
         counts = found.state.get(HardCounts, HardCounts)
-        self._excess = None if counts is None else counts.excess(NodeView(found.snapshot, found.rows))
+        excess = None if counts is None else counts.excess(NodeView(found.snapshot, found.rows)).tolist()
+        self._excess = dict(zip(found.rows.tolist(), excess, strict=True)) if excess is not None else {}
 
-    def verdict(self, row: int) -> _Lack:
-        """Return what is said of a node; the same object where it is the same."""
-        at = self._at[row]
-        said = self._found.rejections[at] if self._found.rejections is not None else []
-        key = (*map(id, said), bool(self._found.codes[at]))
-        if key not in self._verdicts:
-            self._verdicts[key] = self._read(said, rejected=key[-1] > 0)
-        return self._verdicts[key]
+    def needs(self, rows: Sequence[int], taints: tuple[Taint, ...]) -> list[Needs]:
+        """Return what ``rows`` lack, besides that the pod tolerates ``taints``, as it does here."""
+        groups: dict[object, Needs] = {}
+        for row in rows:
+            verdict = self._verdicts[row]
+            ways = self._ways(row, verdict)
+            room = {name: self._left_of(name)[row] for name in verdict.lacking}
+            excess = 0 if verdict.labels else self._excess.get(row, 0)
+            key = (id(verdict), id(ways), excess, *room.values())
+            if key in groups:
+                groups[key].rows.append(row)
+            elif ways:
+                groups[key] = Needs([row], False, taints, ways, room, verdict.others, excess)
+        return list(groups.values())
+
+    def needs_of_new(self, rows: Sequence[int], taints: tuple[Taint, ...]) -> list[Needs]:
+        """Return what new nodes like ``rows`` would lack, otherwise as ``needs``."""
+        lasting = tuple(taint for taint in taints if not is_of_condition(taint))
+        groups: dict[object, Needs] = {}
+        for row in rows:
+            verdict = self._verdicts[row]
+            ways = self._ways_of_new(row, verdict)
+            offered = ((name, self._offered_of(name)[row]) for name in verdict.lacking)
+            room = {name: left for name, left in offered if left < self._requests.get(name, 1)}
+            key = (id(ways), *room.items())
+            if key in groups:
+                groups[key].rows.append(row)
+            elif ways:
+                groups[key] = Needs([row], True, lasting, ways, room, others=False)
+        return list(groups.values())
+
+    def _all_verdicts(self, found: Evaluation) -> dict[int, _Lack]:
+        """Return by row what is said of the nodes; the same object where it is the same."""
+        rejections = found.rejections or [[]] * len(found.rows)
+        known: dict[tuple[int, ...], _Lack] = {}
+        verdicts: dict[int, _Lack] = {}
+        for row, said, code in zip(found.rows.tolist(), rejections, found.codes.tolist(), strict=True):
+            key = (*map(id, said), code > 0)
+            if key not in known:
+                known[key] = self._read(said, rejected=code > 0)
+            verdicts[row] = known[key]
+        return verdicts
 
     def _read(self, said: Sequence[Status], *, rejected: bool) -> _Lack:
         by = {status.plugin: status.reasons for status in said}
         reasons = by.get(_ROOM, ())
-        lacking = [name for name in self.requests if f"Insufficient {name}" in reasons]
+        lacking = [name for name in self._requests if f"Insufficient {name}" in reasons]
         if "Too many pods" in reasons:
             lacking.append(PODS)
         others = not by.keys() <= {_LABELS, _ROOM} or (rejected and not by)
         return _Lack(_LABELS in by, tuple(lacking), others)
 
-    def ways(self, row: int, verdict: _Lack) -> Sequence[Labels]:
+    def _ways(self, row: int, verdict: _Lack) -> Sequence[Labels]:
         """Return the labels of which a node needs one set; the same object where they are the same."""
         node = self._table.nodes[row]
         return self._missing.ways(node) if verdict.labels and node is not None else _NO_LABELS
 
-    def ways_of_new(self, row: int, verdict: _Lack) -> Sequence[Labels]:
+    def _ways_of_new(self, row: int, verdict: _Lack) -> Sequence[Labels]:
         """As ``ways``, of a new node like it: its name is another one, and may have other needs."""
         node = self._table.nodes[row]
         if node is None or not self._names_matter:
-            return self.ways(row, verdict)
+            return self._ways(row, verdict)
         return self._missing.ways(one_more(node, self._table.index))
 
-    def excess(self, row: int) -> int:
-        """Return how many of the pods among which the pod is spread have to leave a node's domain."""
-        return int(self._excess[self._at[row]]) if self._excess is not None else 0
+    def _offered_of(self, name: str) -> list[int]:
+        """Return what each row's node has of a resource."""
+        if name not in self._offered:
+            self._offered[name] = _column(self._table, self._table.allocatable, name).tolist()
+        return self._offered[name]
 
-    def offered(self, name: str, row: int) -> int:
-        """Return what a node has of a resource."""
-        at = self._table.resource_index.get(name, -1)
-        return int(self._table.allocatable[at, row]) if 0 <= at < len(self._table.allocatable) else 0
+    def _left_of(self, name: str) -> list[int]:
+        """Return what each row's node has left of a resource."""
+        if name not in self._left:
+            table = self._table
+            left = _column(table, table.allocatable, name) - _column(table, table.requested, name)
+            for row, guests in self._guests.items():
+                left[row] -= guests.get(name, 0)
+            self._left[name] = left.tolist()
+        return self._left[name]
 
-    def left(self, name: str, row: int) -> int:
-        """Return what a node has left of a resource."""
-        at = self._table.resource_index.get(name, -1)
-        taken = int(self._table.requested[at, row]) if 0 <= at < len(self._table.requested) else 0
-        return self.offered(name, row) - taken - self._guests.get(row, {}).get(name, 0)
+
+def _column(table: NodeTable, amounts: Int64s, name: str) -> Int64s:
+    """Return the row of ``amounts`` (int64[R, capacity]) that is of a resource; 0 of an unknown one."""
+    at = table.resource_index.get(name, len(amounts))
+    return amounts[at] if at < len(amounts) else np.zeros(table.capacity, np.int64)
 
 
 def _requested_by_guests(found: Evaluation) -> dict[int, dict[str, int]]:

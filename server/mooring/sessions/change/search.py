@@ -23,10 +23,10 @@ from mooring.runtime.cycle.cycle import CycleOptions, evaluate
 from mooring.runtime.cycle.evaluation import Evaluation
 from mooring.runtime.cycle.plugin_calls import Progress
 from mooring.runtime.profiles.profile import Profile
-from mooring.sessions.change.freed import freed, most_freed, requests_on
+from mooring.sessions.change.freed import freed, frees, most_freed, requests_on
 from mooring.sessions.change.homes import ProfileOf
 from mooring.sessions.change.labels import MOST_WAYS
-from mooring.sessions.change.needs import Needs, by_taints, needs_of, needs_of_new
+from mooring.sessions.change.needs import Needs, NodesRead, by_taints
 from mooring.sessions.change.options import ChangeOption, Cost, NeededChanges
 from mooring.sessions.change.steps import Kind, LowerRequest, Step, Tolerate, changed_pod
 from mooring.sessions.change.trial import ChangeTrial
@@ -195,10 +195,10 @@ class ChangeSearch:
             stuck = needs.others and not needs.ways[0]
             if PODS not in needs.room and not stuck:
                 first.append((plan.kinds, self._item(plan)))
-            if not needs.new and (needs.room or needs.others) and needs.excess <= MOST_MOVES:
-                at_least = {Kind.MOVE, Kind.REQUEST} if self._short(needs.room, MOST_MOVES) else {Kind.MOVE}
-                count = max(1, needs.excess)
+            movable = not needs.new and (needs.room or needs.others)
+            for count in range(max(1, needs.excess), MOST_MOVES + 1) if movable else ():
                 moving = _Moving(needs, count, self._short(needs.room, count))
+                at_least = {Kind.MOVE, Kind.REQUEST} if moving.short else {Kind.MOVE}
                 first.append((_Plan(needs).kinds | at_least, self._item(moving)))
         return first
 
@@ -210,9 +210,10 @@ class ChangeSearch:
             if taints:
                 pod = changed_pod(self._pod, map(Tolerate, taints))
                 tolerant = self._evaluated(pod, _only(some))
-            found_needs = needs_of(tolerant, some, taints)
+            reading = NodesRead(tolerant)
+            found_needs = reading.needs(some, taints)
             if not self._only:
-                found_needs += needs_of_new(tolerant, some, taints)
+                found_needs += reading.needs_of_new(some, taints)
             self._complete &= all(len(needs.ways) < MOST_WAYS for needs in found_needs)
             yield from found_needs
 
@@ -274,16 +275,11 @@ class ChangeSearch:
 
     def _after(self, moving: _Moving, kinds: frozenset[Kind]) -> Iterator[_Plan | _Moving]:
         """Yield the first of the plans in which ``moving.count`` pods leave the node, and the search for the
-        others, for those of another node, and for one pod more.
+        others, and for those of another node.
         """
-        needs, count = moving.needs, moving.count
         if moving.left is None:
-            if count == max(1, needs.excess) and (at := self._next_at(moving)) is not None:
-                yield _Moving(needs, count, moving.short, at)
-            if count < MOST_MOVES:
-                yield _Moving(needs, count + 1, self._short(needs.room, count + 1), moving.at)
-            if moving.short and Kind.REQUEST not in kinds:
-                return
+            if (at := self._next_at(moving)) is not None:
+                yield replace(moving, at=at)
             moving = replace(moving, left=self._moving(moving, kinds))
         if moving.left is not None and (plan := next(moving.left, None)) is not None:
             yield plan
@@ -292,7 +288,9 @@ class ChangeSearch:
     def _next_at(self, moving: _Moving) -> int | None:
         """Return the next of the nodes that a pod may leave; None = there is none."""
         needs, at = moving.needs, moving.at + 1
-        while at < len(needs.rows) and not needs.others and not self._trial.leaves(needs.rows[at]):
+        while (
+            at < len(needs.rows) and not needs.others and not self._trial.leaves(needs.rows[at], needs.room)
+        ):
             at += 1
         return at if at < len(needs.rows) else None
 
@@ -338,8 +336,7 @@ class ChangeSearch:
             return self._trial.homes.among(movable + others, count), whole
         alike: dict[Hashable, list[PodRecord]] = {}
         for records in self._trial.homes.among(movable, count):
-            usage = records[0].kind.usage
-            if PODS in needs.room or any(amount and name in needs.room for name, amount in usage.requests):
+            if frees(records[0].kind.usage, needs.room):
                 alike.setdefault(self._trial.alike(records[0].kind), []).extend(records)
         return list(alike.values()), whole
 
@@ -354,8 +351,8 @@ class ChangeSearch:
     def _largest(self) -> dict[str, int]:
         """The most that any pod requests of each resource."""
         most = {PODS: 1}
-        for kind in self._trial.kinds:
-            for name, amount in kind.usage.requests:
+        for base in self._trial.bases:
+            for name, amount in base.usage.requests:
                 most[name] = max(amount, most.get(name, 0))
         return most
 

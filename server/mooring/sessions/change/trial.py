@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from functools import cached_property
+from operator import attrgetter
 
 import msgspec
 from msgspec.structs import replace
@@ -12,11 +13,12 @@ from mooring.framework import Int32s, Node, Pod
 from mooring.framework.errors import FailedPreconditionError, NotFoundError
 from mooring.framework.objects import PodDisruptionBudget
 from mooring.framework.pod_affinity import affinity_terms
-from mooring.framework.pod_table import PodKind, PodRecord
+from mooring.framework.pod_table import PodBase, PodKind, PodRecord
 from mooring.runtime.cycle.candidates import ALL_NODES, Candidates
 from mooring.runtime.cycle.plugin_calls import Progress
 from mooring.runtime.profiles.profile import Profile
 from mooring.sessions.change.elsewhere import PodsElsewhere
+from mooring.sessions.change.freed import frees
 from mooring.sessions.change.homes import Homes, ProfileOf
 from mooring.sessions.change.labels import Labels
 from mooring.sessions.change.needs import Needs
@@ -71,6 +73,7 @@ class ChangeTrial:
         self._evictions = Evictions(work.tree.snapshot.objects.all(PodDisruptionBudget))
         self._going: dict[int, bool] = {}
         self._alike: dict[int, Hashable] = {}
+        self._leaving_by: dict[frozenset[str], frozenset[int]] = {}
         self.homes = Homes(work.tree.snapshot.nodes, profile_of)
 
     def kind_of_new(self, row: int) -> Hashable:
@@ -85,22 +88,26 @@ class ChangeTrial:
             kinds.setdefault(id(record.kind), []).append(record)
         return [records for records in kinds.values() if self._may_go(records[0].kind)]
 
-    def leaves(self, row: int) -> bool:
-        """Return whether a pod of a node may go to another one while no other pod does."""
-        there = self._work.tree.snapshot.pods.records_on(row) if self._leaving else ()
-        return any(id(record.kind) in self._leaving for record in there)
+    def leaves(self, row: int, room: Mapping[str, int]) -> bool:
+        """Return whether a pod of a node may go to another one while no other pod does, and gives back some
+        of these resources.
+        """
+        leaving = self._leaving(frozenset(room))
+        there = self._work.tree.snapshot.pods.records_on(row) if leaving else ()
+        return any(id(each.kind.base) in leaving and self._may_go(each.kind) for each in there)
+
+    def _leaving(self, names: frozenset[str]) -> frozenset[int]:
+        """Return the bases of pods that ask for some of these and may have room elsewhere, by identity."""
+        if names not in self._leaving_by:
+            some = (base for base in self.bases if frees(base.usage, names) and self.homes.any_has_room(base))
+            self._leaving_by[names] = frozenset(map(id, some))
+        return self._leaving_by[names]
 
     @cached_property
-    def _leaving(self) -> frozenset[int]:
-        """The kinds of pods that may go to other nodes, by identity."""
-        some = (kind for kind in self.kinds if self.homes.any_takes(kind) and self._may_go(kind))
-        return frozenset(map(id, some))
-
-    @cached_property
-    def kinds(self) -> list[PodKind]:
-        """The kinds of pods that there are."""
-        kinds = [record.kind for record in self._work.tree.snapshot.pods.records.values()]
-        return list(dict(zip(map(id, kinds), kinds, strict=True)).values())
+    def bases(self) -> list[PodBase]:
+        """The bases of the pods that there are."""
+        bases = list(map(attrgetter("kind.base"), self._work.tree.snapshot.pods.records.values()))
+        return list(dict(zip(map(id, bases), bases, strict=True)).values())
 
     def movable_elsewhere(self, row: int) -> tuple[list[list[PodRecord]], bool]:
         """Return the pods of other nodes that may go and may keep the pod off the node, those of one kind and
@@ -127,7 +134,7 @@ class ChangeTrial:
     @cached_property
     def _elsewhere(self) -> PodsElsewhere:
         tables = self._work.tree.snapshot
-        return PodsElsewhere(self._pod, tables.nodes, self.kinds, tables.pods.records.values())
+        return PodsElsewhere(self._pod, tables.nodes, tables.pods)
 
     def _may_go(self, kind: PodKind) -> bool:
         """Return whether pods of a kind may be evicted and would be made anew."""
