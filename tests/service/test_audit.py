@@ -104,9 +104,9 @@ def test_pods_of_a_batch_share_lines(caplog: pytest.LogCaptureFixture) -> None:
         templates=[pb.PodTemplate(pod=sent(make_pod("p")))],
         commit_mode=pb.COMMIT_MODE_RESERVE,
         pods=pb.PodColumns(
-            template_indices=[0] * 30,
-            names=[f"p-{number}" for number in range(30)],
-            uids=[f"u-{number}" for number in range(30)],
+            template_indices=[0] * 60,
+            names=[f"p-{number}" for number in range(60)],
+            uids=[f"u-{number}" for number in range(60)],
         ),
     )
     with (
@@ -120,4 +120,4 @@ def test_pods_of_a_batch_share_lines(caplog: pytest.LogCaptureFixture) -> None:
     assert all(line.startswith("Schedule+Reserve client=- pod=default/p-") for line in lines)
     assert all(line.endswith(" node=a: OK") for line in lines)
     told = re.findall(r"pod=default/p-(\d+) uid=u-(\d+) node=a", " ".join(lines))
-    assert told == [(str(number), str(number)) for number in range(30)]
+    assert told == [(str(number), str(number)) for number in range(60)]

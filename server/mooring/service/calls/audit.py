@@ -15,8 +15,8 @@ from mooring.framework.errors import MooringError
 
 log = logging.getLogger("mooring.audit")
 
-PODS_A_LINE: Final = 20
-"""Some 3 kB, which log collectors don't split."""
+PODS_A_LINE: Final = 50
+"""Some 7 kB, which log collectors don't split."""
 
 
 class Line:
