@@ -15,13 +15,14 @@ from mooring.framework import Clock, ClusterEvent, ObjectChange, Pod, Status
 from mooring.framework.objects import PodGroup
 from mooring.framework.releases import NEWEST, Gates
 from mooring.scheduler.queue.backoff import BackoffTimes
-from mooring.scheduler.queue.cluster_events import events_of, label_of
+from mooring.scheduler.queue.cluster_events import events_of
 from mooring.scheduler.queue.gathering import Gathering, groups_are_tried
 from mooring.scheduler.queue.heap import Order
-from mooring.scheduler.queue.hints import WILDCARD, QueueingRules, Strategy, gate_listens, strategy_for
+from mooring.scheduler.queue.hints import WILDCARD, QueueingRules, Strategy
 from mooring.scheduler.queue.in_flight import InFlight
 from mooring.scheduler.queue.listing import ListedPod, list_pods
-from mooring.scheduler.queue.places import FLUSHED_ONCE_SINCE, Incoming, Places
+from mooring.scheduler.queue.moving import Mover
+from mooring.scheduler.queue.places import Incoming, Places
 from mooring.scheduler.queue.queued_group import GroupKey, QueuedGroup
 from mooring.scheduler.queue.queued_pod import QueuedEntity, QueuedPod, Rejection
 
@@ -43,7 +44,6 @@ ATTEMPT_FAILED = "ScheduleAttemptFailure"
 BACKOFF_COMPLETE = "BackoffComplete"
 POPPED_FROM_BACKOFF = "PopFromBackoffQ"
 FORCED = "ForceActivate"
-TIMED_OUT = "UnschedulableTimeout"
 RECONFIGURED = "ConfigurationReload"
 
 
@@ -90,12 +90,13 @@ class SchedulingQueue:
         self._longest_wait = longest_wait
         self._wake = wake
         self._lock = threading.RLock()
-        version = self._gates.version
-        self._flushed_once = version >= FLUSHED_ONCE_SINCE
         self._groups_are_tried = groups_are_tried(self._gates)
         self._incoming = incoming
-        self._places = Places(self._rules, order, clock, times or BackoffTimes(), wake, incoming, version)
+        self._places = Places(
+            self._rules, order, clock, times or BackoffTimes(), wake, incoming, self._gates.version
+        )
         self._in_flight = InFlight()
+        self._mover = Mover(self._rules, self._places, self._in_flight, self._gates)
         self._gathering = Gathering(self._places, clock, self._gates)
         now = clock.now()
         self._next_backoff_flush = math.floor(now) + BACKOFF_FLUSH_SECONDS
@@ -128,7 +129,7 @@ class SchedulingQueue:
             entity = self._places.get(self._gathering.entity_uid(new))
             if entity is not None and _took_in(entity, new):
                 if not self._places.reorder(entity):
-                    self._reconsider(entity, change)
+                    self._mover.reconsider(entity, change)
             elif (item := self._gathering.find(new)) is not None:
                 item.pod = new
             elif complete:
@@ -214,7 +215,7 @@ class SchedulingQueue:
                 item.count_end(rejected=bool(item.rejectors))
                 item.wait_from(self._clock.now())
                 if self._gathering.group_of(item.pod) is None:
-                    self._places.place(item, self._strategy_since(item), ATTEMPT_FAILED)
+                    self._places.place(item, self._mover.strategy_since(item), ATTEMPT_FAILED)
                 else:
                     self._in_flight.end_attempt(item.uid)
                     self._gathering.add_pod(item, ATTEMPT_FAILED)
@@ -257,12 +258,7 @@ class SchedulingQueue:
             only: Which pods it concerns; None = all.
         """
         with self._lock:
-            if not self._in_flight and not self._places.unschedulable:
-                return
-            interested = {plugin for rules in self._rules.values() for plugin in rules.interested(event)}
-            if interested:
-                waiting = self._places.unschedulable.rejected_by(interested)
-                self._move([each for each in waiting if only is None or _any(each, only)], event, old, new)
+            self._mover.move_interested(event, old, new, only)
 
     def replace_rules(self, rules: Mapping[str, QueueingRules]) -> None:
         """Follow other rules of the same profiles; whatever was rejected or gated is tried again."""
@@ -305,16 +301,7 @@ class SchedulingQueue:
     def flush_unschedulable(self) -> None:
         """Try the pods again that have waited for too long."""
         with self._lock:
-            now = self._clock.now()
-            waiting = self._places.unschedulable
-            last = _last_tried if self._flushed_once else _last_queued
-            late = [item for item in waiting if now - last(item) > self._longest_wait]
-            for entity in late:
-                entity.flushed_at = now
-                for each in (entity, *entity.members):
-                    each.flushed = True
-            if late:
-                self._move(late, WILDCARD, None, None)
+            self._mover.move_late(self._clock.now(), self._longest_wait)
 
     def count_pods(self) -> dict[str, int]:
         """Return how many pods are active, in backoff, unschedulable, gated, incomplete and pending."""
@@ -366,35 +353,6 @@ class SchedulingQueue:
             self._gathering.tried = entity.uid
         return bool(entity.members)
 
-    def _strategy_since(self, item: QueuedPod) -> Strategy:
-        """Return what the events since the pod was taken mean for it."""
-        if item.takes_others or not item.rejectors or item.uid not in self._in_flight:
-            return Strategy.AFTER_BACKOFF
-        answer = Strategy.SKIP
-        for happening in self._in_flight.events_since(item.uid):
-            meant = strategy_for(item, self._rules, happening.event, happening.old, happening.new)
-            answer = max(answer, meant)
-            if answer is Strategy.AT_ONCE or (answer and not item.rejected_by.pending):
-                break
-        return answer
-
-    def _reconsider(self, entity: QueuedEntity, change: ObjectChange) -> None:
-        for event in events_of(change, self._gates):
-            strategy = strategy_for(entity, self._rules, event, change.old, change.new)
-            if self._places.place(entity, strategy, label_of(event, self._gates.version)):
-                return
-
-    def _move(self, entities: Iterable[QueuedEntity], event: ClusterEvent, old: Any, new: Any) -> None:
-        label = TIMED_OUT if event == WILDCARD else label_of(event, self._gates.version)
-        asked_anyway = event == WILDCARD and self._flushed_once
-        for entity in entities:
-            if entity.gated_by and not asked_anyway and not gate_listens(entity, self._rules, event):
-                continue
-            strategy = strategy_for(entity, self._rules, event, old, new)
-            if strategy is not Strategy.SKIP:
-                self._places.place(entity, strategy, label)
-        self._in_flight.note_event(event, old, new)
-
 
 def _took_in(entity: QueuedEntity, pod: Pod) -> bool:
     """Return whether it is one of the entity's pods; the entity has it as it is now then."""
@@ -403,15 +361,3 @@ def _took_in(entity: QueuedEntity, pod: Pod) -> bool:
             item.pod = pod
             return True
     return False
-
-
-def _any(entity: QueuedEntity, only: Callable[[Pod], bool]) -> bool:
-    return any(only(item.pod) for item in entity.members)
-
-
-def _last_queued(entity: QueuedEntity) -> float:
-    return entity.queued_at
-
-
-def _last_tried(entity: QueuedEntity) -> float:
-    return max(entity.queued_at, entity.flushed_at)

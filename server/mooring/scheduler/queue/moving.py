@@ -1,0 +1,105 @@
+"""What an event does to the pods and groups that wait, and to those that are being tried.
+
+Mirrors ``moveEntitiesToActiveOrBackoffQueue`` and ``determineSchedulingHintForInFlightEntity`` in
+``backend/queue/scheduling_queue.go``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from mooring.framework import ClusterEvent, ObjectChange, Pod
+from mooring.framework.releases import Gates
+from mooring.scheduler.queue.cluster_events import events_of, label_of
+from mooring.scheduler.queue.hints import WILDCARD, QueueingRules, Strategy, gate_listens, strategy_for
+from mooring.scheduler.queue.in_flight import InFlight
+from mooring.scheduler.queue.places import FLUSHED_ONCE_SINCE, Places
+from mooring.scheduler.queue.queued_pod import QueuedEntity, QueuedPod
+
+TIMED_OUT = "UnschedulableTimeout"
+"""What moved those that waited for too long, as metrics and logs spell it."""
+
+
+class Mover:
+    """Moves what waits from place to place. For one thread at a time.
+
+    Args:
+        rules: By scheduler name, the profile's gates and events.
+        places: Where everything waits.
+        in_flight: The pods that are being tried.
+        gates: Which features of which release are on.
+    """
+
+    def __init__(
+        self, rules: Mapping[str, QueueingRules], places: Places, in_flight: InFlight, gates: Gates
+    ) -> None:
+        self._rules = rules
+        self._places = places
+        self._in_flight = in_flight
+        self._gates = gates
+        self._flushed_once = gates.version >= FLUSHED_ONCE_SINCE
+
+    def move_interested(
+        self, event: ClusterEvent, old: Any, new: Any, only: Callable[[Pod], bool] | None
+    ) -> None:
+        """Move those that the event may help; of ``only`` those pods, None = of all."""
+        if not self._in_flight and not self._places.unschedulable:
+            return
+        interested = {plugin for rules in self._rules.values() for plugin in rules.interested(event)}
+        if interested:
+            waiting = self._places.unschedulable.rejected_by(interested)
+            self._move([each for each in waiting if only is None or _any(each, only)], event, old, new)
+
+    def move_late(self, now: float, longest_wait: float) -> None:
+        """Move those that have waited for longer than this, in seconds."""
+        last = _last_tried if self._flushed_once else _last_queued
+        late = [entity for entity in self._places.unschedulable if now - last(entity) > longest_wait]
+        for entity in late:
+            entity.flushed_at = now
+            for each in (entity, *entity.members):
+                each.flushed = True
+        if late:
+            self._move(late, WILDCARD, None, None)
+
+    def reconsider(self, entity: QueuedEntity, change: ObjectChange) -> None:
+        """Move an unschedulable one that changed itself, where that may help."""
+        for event in events_of(change, self._gates):
+            strategy = strategy_for(entity, self._rules, event, change.old, change.new)
+            if self._places.place(entity, strategy, label_of(event, self._gates.version)):
+                return
+
+    def strategy_since(self, item: QueuedPod) -> Strategy:
+        """Return what the events since the pod was taken mean for it."""
+        if item.takes_others or not item.rejectors or item.uid not in self._in_flight:
+            return Strategy.AFTER_BACKOFF
+        answer = Strategy.SKIP
+        for happening in self._in_flight.events_since(item.uid):
+            meant = strategy_for(item, self._rules, happening.event, happening.old, happening.new)
+            answer = max(answer, meant)
+            if answer is Strategy.AT_ONCE or (answer and not item.rejected_by.pending):
+                break
+        return answer
+
+    def _move(self, entities: Iterable[QueuedEntity], event: ClusterEvent, old: Any, new: Any) -> None:
+        label = TIMED_OUT if event == WILDCARD else label_of(event, self._gates.version)
+        asked_anyway = event == WILDCARD and self._flushed_once
+        for entity in entities:
+            if entity.gated_by and not asked_anyway and not gate_listens(entity, self._rules, event):
+                continue
+            strategy = strategy_for(entity, self._rules, event, old, new)
+            if strategy is not Strategy.SKIP:
+                self._places.place(entity, strategy, label)
+        self._in_flight.note_event(event, old, new)
+
+
+def _any(entity: QueuedEntity, only: Callable[[Pod], bool]) -> bool:
+    return any(only(item.pod) for item in entity.members)
+
+
+def _last_queued(entity: QueuedEntity) -> float:
+    return entity.queued_at
+
+
+def _last_tried(entity: QueuedEntity) -> float:
+    return max(entity.queued_at, entity.flushed_at)
