@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from mooring.framework import CycleState, Int64s, NodeTable, NodeView, PodTable, Snapshot
 from mooring.framework.internal import REJECTED
+from mooring.framework.resources import plain_usage
 from mooring.plugins import domain_totals, loops, resource_totals
 from mooring.plugins.leading_rows import Leaders
 from mooring.plugins.loops import FEWEST_CALLS, FEWEST_NODES, compile_ahead, loop, wait_for_compiler
@@ -26,7 +27,7 @@ from mooring.plugins.node_resources_fit.args import (
     ScoringStrategyType,
 )
 from mooring.plugins.node_resources_fit.plugin import NodeResourcesFit
-from mooring.plugins.resource_totals import TotalsRating
+from mooring.plugins.resource_totals import TotalsRating, TotalsRatings
 from mooring.testing import make_pod
 from tests.compiled_loops import compiled_loops, loops_as_written, loops_compiled_by_calls
 from tests.plugins.harness import make
@@ -218,6 +219,48 @@ def check_estimate(table: NodeTable, ratings: Ratings, first: int = 0, end: int 
     fits = exact != REJECTED  # Whom to reject is left to others.
     np.testing.assert_array_equal(estimated[fits], exact[fits])
     return True
+
+
+REQUESTS = st.fixed_dictionaries(
+    {},
+    optional={
+        "cpu": st.sampled_from((0, "0", "1m", 2)),
+        "memory": st.sampled_from((0, 1, "1Gi", "9Ei")),
+        "ephemeral-storage": st.sampled_from(("0", "1Gi")),
+        "nobody-counts-this": st.just(7),
+    },
+)
+
+
+@given(st.lists(REQUESTS, min_size=1, max_size=3), st.sampled_from(list(STRATEGIES)))
+def test_what_a_pod_asks_for_by_position_is_what_it_asks_for(
+    requests: list[dict[str, Any]], strategy: str
+) -> None:
+    resources = tuple([ResourceSpec(name, weight) for name, weight in STRATEGIES[strategy]])
+    args = NodeResourcesFitArgs(
+        scoring_strategy=ScoringStrategy(ScoringStrategyType.LEAST_ALLOCATED, resources)
+    )
+    raters = (make(NodeResourcesFit, args), 3), (make(NodeResourcesBalancedAllocation), 2)
+    containers = [{"name": str(at), "resources": {"requests": each}} for at, each in enumerate(requests)]
+    pod = make_pod(spec={"containers": containers})
+    usage = plain_usage(pod)
+    assert usage is not None
+    by_position = TotalsRatings(raters).of(usage)
+    alone = TotalsRating.of([(plugin.rating(pod), weight) for plugin, weight in raters])
+    assert (by_position is None) == (alone is None)
+    if by_position is not None and alone is not None:
+        assert told(by_position) == told(alone)
+
+
+def told(rating: TotalsRating) -> list[Any]:
+    """What the compiled pass is told of a pod, with its amounts in their places."""
+    return [
+        resource_totals._with_amounts(each, rating._amounts).tolist()
+        if isinstance(each, np.ndarray)
+        else each
+        for asked in rating._asked
+        for each in asked
+    ]
 
 
 def test_other_scores_are_not_put_together() -> None:

@@ -182,8 +182,13 @@ def pod_usage(pod: Pod, rules: ResourceRules = NEWEST_RULES) -> PodUsage:
     Raises:
         ResourceError: A quantity is malformed or negative, with the field's path.
     """
+    return plain_usage(pod) or _usage(pod, rules)
+
+
+def plain_usage(pod: Pod) -> PodUsage | None:
+    """As ``pod_usage``; None where it depends on the rules."""
     # Many pods have the same spec, and of one that is new several plugins ask.
-    return _plain_usage(pod.spec) if _is_plain(pod) else _usage(pod, rules)
+    return _plain_usage(pod.spec) if _is_plain(pod) else None
 
 
 def _usage(pod: Pod, rules: ResourceRules) -> PodUsage:

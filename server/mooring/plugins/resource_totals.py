@@ -8,11 +8,19 @@ import numpy as np
 
 from mooring.framework import Int32s, Int64s, NodeTable
 from mooring.framework.internal import REJECTED, NodeRating
+from mooring.framework.resources import PodUsage
 from mooring.plugins.leading_rows import Leaders, find_leaders
 from mooring.plugins.loops import loop
 from mooring.plugins.node_resources_balanced_allocation.plugin import add_improvements
 from mooring.plugins.node_resources_fit.scoring import add_free_shares, reject
-from mooring.plugins.resource_uses import COLUMNS_AND_PLACES, Columns, Places, ResourceRating, places_of
+from mooring.plugins.resource_uses import (
+    COLUMNS_AND_PLACES,
+    Columns,
+    Places,
+    ResourceRating,
+    UsageRater,
+    places_of,
+)
 
 _LOOPS = [add_free_shares, add_improvements]
 
@@ -24,6 +32,11 @@ _MOST = 1 << 46
 
 _LITTLE = 1e-10
 """More than rounding makes of a score, and so little that few scores are as near to a whole number."""
+
+_MAX_NAMES = 1 << 6
+"""So many combinations of resources are remembered."""
+
+_NO_AMOUNTS: Int64s = np.zeros(0, np.int64)
 
 _COLUMNS = "UniTuple(int64[:, ::1], 3)"
 _SHARES = "Tuple((int64[:, ::1], int64[:, ::1], int64))"
@@ -44,10 +57,12 @@ class TotalsRating:
     Args:
         asked: What ``add_free_shares`` takes and the weight of its scores, and the same of
             ``add_improvements``.
+        amounts: int64[A], of which ``asked`` has positions in place of what is requested; empty if it hasn't.
     """
 
-    def __init__(self, asked: Sequence[tuple[Int64s | int, ...]]) -> None:
+    def __init__(self, asked: Sequence[tuple[Int64s | int, ...]], amounts: Int64s = _NO_AMOUNTS) -> None:
         self._asked = asked
+        self._amounts = amounts
 
     @classmethod
     def of(cls, ratings: Sequence[tuple[NodeRating, int]]) -> TotalsRating | None:
@@ -60,6 +75,10 @@ class TotalsRating:
             asked.append((*rating.asked, weight))
             loops.append(rating.loop)
         return cls(asked) if loops == _LOOPS else None
+
+    def with_amounts(self, amounts: Int64s) -> TotalsRating:
+        """Return the same for a pod with other ``amounts`` (int64[A])."""
+        return TotalsRating(self._asked, amounts)
 
     def put(self, table: NodeTable, at: Int32s | slice, base: Int32s, totals: Int32s) -> Put | None:
         """Give the rows ``at`` the totals that they have by their ``base`` and these scores.
@@ -74,8 +93,44 @@ class TotalsRating:
         if put is None:
             return None
         columns = table.allocatable, table.requested, table.non_zero_requested
-        done, crossed, top, ties, feasible = put(columns, places, count, *self._asked, (base, totals))
+        both = base, totals
+        done, crossed, top, ties, feasible = put(columns, places, count, *self._asked, self._amounts, both)
         return (crossed, Leaders(top, ties, feasible)) if done else None
+
+
+class TotalsRatings:
+    """What both say of pods whose usage is the same by all rules. Safe from any thread.
+
+    Pods that ask for the same resources differ in the amounts alone. So the plugins are asked once for all of
+    them, about a pod that takes of each resource the position of its amount in a column.
+
+    Args:
+        raters: The plugins with their weights.
+    """
+
+    def __init__(self, raters: Sequence[tuple[UsageRater, int]]) -> None:
+        self._raters = raters
+        self._known: dict[tuple[str, ...], tuple[TotalsRating | None]] = {}
+
+    def of(self, usage: PodUsage) -> TotalsRating | None:
+        """Return the rating of a pod that takes ``usage``; None as of ``TotalsRating.of``."""
+        requests = [request for request in usage.requests if request[1]]
+        names = tuple([name for name, _ in requests])
+        known = self._known.get(names)
+        if known is None:
+            if len(self._known) >= _MAX_NAMES:
+                self._known.clear()
+            known = self._known[names] = (self._by_position(names),)
+        [rating] = known
+        if rating is None:
+            return None
+        amounts = [0, 1, usage.non_zero_cpu, usage.non_zero_memory, *[amount for _, amount in requests]]
+        return rating.with_amounts(np.array(amounts, np.int64))
+
+    def _by_position(self, names: Sequence[str]) -> TotalsRating | None:
+        requests = tuple([(name, at) for at, name in enumerate(names, 4)])
+        usage = PodUsage(requests, non_zero_cpu=2, non_zero_memory=3, host_ports=())
+        return TotalsRating.of([(rater.rating_of(usage), weight) for rater, weight in self._raters])
 
 
 @loop("(int64[:, ::1], int32[::1])")
@@ -94,7 +149,7 @@ def _asked_of(scored: Int64s, resource: int) -> tuple[int, int, int]:
     request, weight, row = 0, 0, -1
     for at in range(len(scored)):
         if scored[at, 0] == resource:
-            _, row, request, its_weight = scored[at]
+            _, row, its_weight, request = scored[at]
             weight += its_weight
     return request, weight, row
 
@@ -201,13 +256,24 @@ def _put_totals(
     return True, crossed
 
 
-@loop(f"({COLUMNS_AND_PLACES}, int64, {_SHARES}, {_BALANCE}, UniTuple(int32[::1], 2))")
+@loop("(int64[:, ::1], int64[::1])")
+def _with_amounts(asked: Int64s, amounts: Int64s) -> Int64s:
+    """int64[., .]: ``asked`` (int64[., .]) with what is requested in the last column, if it has positions."""
+    found = asked.copy()
+    if len(amounts):
+        for at in range(len(found)):
+            found[at, -1] = amounts[found[at, -1]]
+    return found
+
+
+@loop(f"({COLUMNS_AND_PLACES}, int64, {_SHARES}, {_BALANCE}, int64[::1], UniTuple(int32[::1], 2))")
 def _put_and_lead(
     columns: Columns,
     places: Places,
     count: int,
     shares: Shares,
     balance: Balance,
+    amounts: Int64s,
     both: tuple[Int32s, Int32s],
 ) -> tuple[bool, bool, int, int, int]:
     """Do ``_put_totals`` for rows that are there, and find who leads then."""
@@ -218,6 +284,9 @@ def _put_and_lead(
         rows = rows[rows >= 0]
         count = len(rows)
     if done and count:
-        done, crossed = _put_totals(columns, (first, rows), count, shares, balance, both)
+        (scored, checked, weight), (uses, balance_weight) = shares, balance
+        share = _with_amounts(scored, amounts), _with_amounts(checked, amounts), weight
+        balanced = _with_amounts(uses, amounts), balance_weight
+        done, crossed = _put_totals(columns, (first, rows), count, share, balanced, both)
     top, ties, feasible = find_leaders(totals)
     return done, crossed, top, ties, feasible

@@ -6,6 +6,7 @@ NodeResourcesBalancedAllocation share.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
@@ -14,7 +15,7 @@ import numpy as np
 
 from mooring.framework import Bools, Int32s, Int64s, NodeView, Pod
 from mooring.framework.deadline import timely
-from mooring.framework.internal import NodeRating
+from mooring.framework.internal import NodeRater, NodeRating
 from mooring.framework.node_table import CPU_ROW, EPHEMERAL_STORAGE_ROW, MEMORY_ROW, PODS_ROW
 from mooring.framework.quantity import MAX_INT64, units
 from mooring.framework.resources import (
@@ -22,6 +23,7 @@ from mooring.framework.resources import (
     EPHEMERAL_STORAGE,
     MEMORY,
     PODS,
+    PodUsage,
     ResourceRules,
     is_scalar_resource,
     pod_amounts,
@@ -84,8 +86,8 @@ class ResourceRating(msgspec.Struct, frozen=True):
     Attributes:
         loop: The pass. It takes ``COLUMNS_AND_PLACES``, ``asked``, the weight and the totals, and returns
             False when a node lacks one of the resources, or an amount is too large; then nothing is done.
-        asked: int64[., .] each, what it has to know of the pod; None when other resources count than those
-            that each node has.
+        asked: int64[., .] each, what it has to know of the pod, with what it requests in the last column;
+            None when other resources count than those that each node has.
         plain: The same with numpy.
     """
 
@@ -104,18 +106,34 @@ class ResourceRating(msgspec.Struct, frozen=True):
         return add is not None and add(*columns_and_places(nodes), *(self.asked or ()), weight, totals)
 
 
+class UsageRater(NodeRater):
+    """A ``NodeRater`` that needs to know no more of most pods than what they take."""
+
+    @abstractmethod
+    def rating_of(self, usage: PodUsage) -> NodeRating:
+        """Return ``rating`` of a pod that takes ``usage`` whatever the rules.
+
+        Amounts but 0 are only copied to ``ResourceRating.asked``.
+        """
+
+
 def listed_requests(pod: Pod, rules: ResourceRules, names: Iterable[str], *, non_zero: bool) -> Requests:
     """Return what ``pod`` requests of the listed resources.
 
     With ``non_zero``, containers without a CPU or memory request count with the defaults.
     """
-    usage = pod_usage(pod, rules)
-    amounts = dict(usage.requests)
-    if non_zero:
-        amounts[CPU], amounts[MEMORY] = usage.non_zero_cpu, usage.non_zero_memory
+    amounts = amounts_of(pod_usage(pod, rules), non_zero=non_zero)
     return tuple(
         [(name, amounts[name] if name in amounts else _uncounted(pod, rules, name)) for name in names]
     )
+
+
+def amounts_of(usage: PodUsage, *, non_zero: bool) -> dict[str, int]:
+    """Return the requests of a pod that takes ``usage``, ``non_zero`` as in ``listed_requests``."""
+    amounts = dict(usage.requests)
+    if non_zero:
+        amounts[CPU], amounts[MEMORY] = usage.non_zero_cpu, usage.non_zero_memory
+    return amounts
 
 
 def _uncounted(pod: Pod, rules: ResourceRules, name: str) -> int:

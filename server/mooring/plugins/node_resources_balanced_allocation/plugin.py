@@ -23,11 +23,11 @@ from mooring.framework import (
     ScorePlugin,
     Status,
 )
-from mooring.framework.internal import NodeRater, NodeRating, ObjectReader, SignedByRequests, add_scores
+from mooring.framework.internal import NodeRating, ObjectReader, SignedByRequests, add_scores
 from mooring.framework.normalize import MAX_EXACT
 from mooring.framework.objects import DeviceClass, Object
 from mooring.framework.remembering import MAX_AT_ONCE, ByIdentity
-from mooring.framework.resources import ResourceRules
+from mooring.framework.resources import PodUsage, ResourceRules
 from mooring.framework.upstream import Upstream
 from mooring.plugins.dynamic_resources.extended_resources import DEVICE_KINDS, DevicesInstead
 from mooring.plugins.loops import loop
@@ -39,6 +39,8 @@ from mooring.plugins.resource_uses import (
     Places,
     Requests,
     ResourceRating,
+    UsageRater,
+    amounts_of,
     counted_requests,
     listed_requests,
     resource_uses,
@@ -56,7 +58,7 @@ class NodeResourcesBalancedAllocation(
     PreScorePlugin[NodeResourcesBalancedAllocationArgs],
     ScorePlugin[NodeResourcesBalancedAllocationArgs],
     SignedByRequests,
-    NodeRater,
+    UsageRater,
     ObjectReader,
 ):
     """Scores how much more even the use of the listed resources becomes with the pod: 75 = no change."""
@@ -95,20 +97,26 @@ class NodeResourcesBalancedAllocation(
         return self._rated(state.get(_PRE_SCORE, tuple) or self._requests(pod), nodes)
 
     def rating(self, pod: Pod) -> NodeRating:
-        requests = self._listed(pod)
-        if not any(amount for _, amount in requests):
-            return lambda _nodes, _weight, _totals: None
-        return self._rating(requests)
+        return self._rating(self._listed(pod))
+
+    def rating_of(self, usage: PodUsage) -> NodeRating:
+        amounts = amounts_of(usage, non_zero=False)
+        return self._rating(tuple([(name, amounts.get(name, 0)) for name in self._names]))
 
     def _rated(self, requests: Requests, nodes: NodeView) -> Int64s:
         totals: Int32s = np.zeros(len(nodes), np.int32)
         if any(amount for _, amount in requests):
             seen = self._devices.among(requests, nodes)
-            if seen is not nodes or not self._rating(requests).compiled(nodes, 1, totals):
+            if seen is not nodes or not self._resource_rating(requests).compiled(nodes, 1, totals):
                 return self._scores(requests, seen)
         return totals.astype(np.int64)
 
-    def _rating(self, requests: Requests) -> ResourceRating:
+    def _rating(self, requests: Requests) -> NodeRating:
+        if not any(amount for _, amount in requests):
+            return lambda _nodes, _weight, _totals: None
+        return self._resource_rating(requests)
+
+    def _resource_rating(self, requests: Requests) -> ResourceRating:
         def rate(nodes: NodeView, weight: int, totals: Int32s) -> None:
             add_scores(self._scores(requests, nodes), np.zeros(len(nodes), np.bool_), weight, totals)
 

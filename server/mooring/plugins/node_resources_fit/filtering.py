@@ -13,6 +13,7 @@ from mooring.framework.resources import (
     EPHEMERAL_STORAGE,
     MEMORY,
     PODS,
+    PodUsage,
     ResourceRules,
     is_extended_resource,
     pod_usage,
@@ -27,7 +28,12 @@ _FIXED = (CPU, MEMORY, EPHEMERAL_STORAGE)
 
 def checked_requests(pod: Pod, args: NodeResourcesFitArgs, rules: ResourceRules) -> Requests:
     """Return the pod's requests of the resources that are checked, in the order of the reasons."""
-    counted = dict(pod_usage(pod, rules).requests)
+    return checked_of(pod_usage(pod, rules), args)
+
+
+def checked_of(usage: PodUsage, args: NodeResourcesFitArgs) -> Requests:
+    """As ``checked_requests``, of a pod that takes ``usage``."""
+    counted = dict(usage.requests)
     scalars = sorted([name for name in timely(counted) if name not in _FIXED and not _ignored(name, args)])
     return tuple([(name, counted[name]) for name in (*_FIXED, *scalars) if counted.get(name)])
 

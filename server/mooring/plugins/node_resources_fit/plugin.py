@@ -29,7 +29,6 @@ from mooring.framework import (
     Verdicts,
 )
 from mooring.framework.internal import (
-    NodeRater,
     NodeRating,
     ObjectReader,
     RoomCounter,
@@ -38,11 +37,17 @@ from mooring.framework.internal import (
 )
 from mooring.framework.objects import DeviceClass, Object
 from mooring.framework.remembering import MAX_AT_ONCE, ByIdentity
-from mooring.framework.resources import PODS, ResourceRules
+from mooring.framework.resources import PODS, PodUsage, ResourceRules
 from mooring.framework.upstream import Upstream
 from mooring.plugins.dynamic_resources.extended_resources import DEVICE_KINDS, DevicesInstead
 from mooring.plugins.node_resources_fit.args import NodeResourcesFitArgs
-from mooring.plugins.node_resources_fit.filtering import checked_requests, count_room, lacking, room
+from mooring.plugins.node_resources_fit.filtering import (
+    checked_of,
+    checked_requests,
+    count_room,
+    lacking,
+    room,
+)
 from mooring.plugins.node_resources_fit.hints import events
 from mooring.plugins.node_resources_fit.placements import RequestedTogether, placement_scores
 from mooring.plugins.node_resources_fit.scoring import (
@@ -50,7 +55,13 @@ from mooring.plugins.node_resources_fit.scoring import (
     asked_shares,
     scorer_of,
 )
-from mooring.plugins.resource_uses import Requests, ResourceRating, listed_requests
+from mooring.plugins.resource_uses import (
+    Requests,
+    ResourceRating,
+    UsageRater,
+    amounts_of,
+    listed_requests,
+)
 
 _UNRESOLVABLE_SINCE = KubeVersion(1, 34)
 """Before, a node too small for the pod even when empty counted as one where preemption may help."""
@@ -66,7 +77,7 @@ class NodeResourcesFit(
     ScorePlugin[NodeResourcesFitArgs],
     PlacementScorePlugin[NodeResourcesFitArgs],
     SignedByRequests,
-    NodeRater,
+    UsageRater,
     ObjectReader,
     RoomCounter,
 ):
@@ -130,6 +141,11 @@ class NodeResourcesFit(
     def rating(self, pod: Pod) -> NodeRating:
         requests, checked = self._requests_to_score(pod), ((PODS, 1), *self._requests_to_check(pod))
         return self._rating(requests, checked)
+
+    def rating_of(self, usage: PodUsage) -> NodeRating:
+        amounts = amounts_of(usage, non_zero=True)
+        requests = tuple([(name, amounts.get(name, 0)) for name in self._scored_names])
+        return self._rating(requests, ((PODS, 1), *checked_of(usage, self.args)))
 
     def score_placements(
         self, state: CycleState, group: PodGroupInfo, found: Sequence[PodGroupAssignments]

@@ -64,7 +64,7 @@ def asked_shares(
     rows, resources = FIXED_ROWS, strategy.resources
     try:
         parts = [
-            (rows[name], NON_ZERO_ROWS.get(name, -1), request, resources[position].weight)
+            (rows[name], NON_ZERO_ROWS.get(name, -1), resources[position].weight, request)
             for position, name, request in counted_requests(scored)
         ]
         lacking = [(rows[name], request) for name, request in checked]
@@ -116,7 +116,7 @@ def add_free_shares(
     """Rate nodes by the weighted mean share that stays free, in percent, rounded down.
 
     Rows of ``scored`` are the position of a resource in the columns, the one in the non-zero requested or -1,
-    the request and the weight; those of ``checked`` the position and the request.
+    the weight and the request; those of ``checked`` the position and the request.
 
     Returns:
         False when a node has none of a scored resource, or an amount is too large; then nothing is done.
@@ -125,7 +125,7 @@ def add_free_shares(
     count, weights, fine = len(totals), 0, True
     shares = np.zeros(count)
     for at in range(len(scored)):
-        resource, non_zero_row, request, its_weight = scored[at]
+        resource, non_zero_row, its_weight, request = scored[at]
         used_of = non_zero[non_zero_row] if non_zero_row >= 0 else requested[resource]
         offered = allocatable[resource][rows] if len(rows) else allocatable[resource, first : first + count]
         used = used_of[rows] if len(rows) else used_of[first : first + count]

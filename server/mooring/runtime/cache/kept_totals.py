@@ -65,7 +65,8 @@ class KeptTotals:
         self._whole = whole
         self._scales = whole and bool(static.scaled)
         self.base, self.feasible = static.base, 0
-        self.values = np.full(len(static.base), OUT, np.int32)
+        self.values = np.empty(len(static.base), np.int32)
+        self.values.fill(OUT)
         self._selections = 0
         if not self._put_at_once(static.open.at):
             self._put_by_plugins(static.open, calls)

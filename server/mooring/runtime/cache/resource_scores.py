@@ -19,8 +19,10 @@ from mooring.framework import (
     ScorePlugin,
 )
 from mooring.framework.internal import NodeRater, NodeRating
+from mooring.framework.resources import plain_usage
 from mooring.framework.state import ClusterState
-from mooring.plugins.resource_totals import Put, TotalsRating
+from mooring.plugins.resource_totals import Put, TotalsRating, TotalsRatings
+from mooring.plugins.resource_uses import UsageRater
 from mooring.runtime.cache.change_tracker import ChangeTracker
 from mooring.runtime.cache.ranking import OUT
 from mooring.runtime.cache.static_scores import ObjectsRead, acts_later, normalizes_itself
@@ -75,10 +77,12 @@ class ResourcePlugins(msgspec.Struct, frozen=True):
     Attributes:
         profile: A profile with these.
         raters: The same, when each can rate in one step; else none, and their points have to be called.
+        totals: What rates in one step for all of them, where one can.
     """
 
     profile: Profile
     raters: tuple[Rater, ...]
+    totals: TotalsRatings | None = None
 
     @classmethod
     def of(cls, profile: Profile) -> ResourcePlugins:
@@ -101,7 +105,17 @@ class ResourcePlugins(msgspec.Struct, frozen=True):
             if not (everywhere and isinstance(plugin, NodeRater)):
                 return cls(profile, ())
             raters[enabled.plugin] = Rater(enabled.name, plugin, weights.get(enabled.plugin, 1))
-        return cls(profile, tuple(raters.values()))
+        rated = [(rater.plugin, rater.weight) for rater in raters.values()]
+        by_usage = [(plugin, weight) for plugin, weight in rated if isinstance(plugin, UsageRater)]
+        totals = TotalsRatings(by_usage) if len(by_usage) == len(rated) else None
+        return cls(profile, tuple(raters.values()), totals)
+
+    def totals_rating(self, pod: Pod) -> TotalsRating | None:
+        """Return what rates in one step for all of them; None where that can't be."""
+        usage = None if self.totals is None else plain_usage(pod)
+        if self.totals is not None and usage is not None:
+            return self.totals.of(usage)
+        return TotalsRating.of([(rater.plugin.rating(pod), rater.weight) for rater in self.raters])
 
 
 class ResourceScores:
@@ -132,7 +146,7 @@ class ResourceScores:
         self._generation = -1
         self._objects = self._read_objects() if reads_objects else None
         self._ratings: Sequence[tuple[Rater, NodeRating]] | None = None
-        self._totals_rating: TotalsRating | None = None
+        self._totals_rating = plugins.totals_rating(pod)
         self.values: Int32s = _NONE
 
     @property
@@ -246,8 +260,6 @@ class ResourceScores:
 
         A negative row is none. It also says who leads.
         """
-        if self._ratings is None:
-            self._rate_by()
         rating = self._totals_rating
         return None if rating is None else rating.put(self._cluster.snapshot.nodes, at, base, totals)
 
@@ -255,7 +267,6 @@ class ResourceScores:
         """Find out once what plugins have to know of the pod."""
         if self._ratings is None:
             self._ratings = [(rater, rater.plugin.rating(self._pod)) for rater in self._plugins.raters]
-            self._totals_rating = TotalsRating.of([(each, rater.weight) for rater, each in self._ratings])
         return self._ratings
 
     def _evaluate(self, rows: Int32s, totals: Int32s, calls: PluginCalls, cluster: ClusterState) -> None:
