@@ -423,6 +423,21 @@ def test_of_many_nodes_in_the_same_domain_the_first_are_looked_at(monkeypatch: p
     assert not complete()
 
 
+def test_what_was_read_of_nodes_holds_after_a_new_one_was_tried() -> None:
+    """The new node makes the table larger, between the zones that one and that two pods have to leave."""
+    web = [
+        there(f"w{at}", name, labels={"app": "web"}, requests={"cpu": "100m"}, spec=PINNED)
+        for at, name in enumerate("abb")
+    ]
+    nodes = [
+        node(name, labels={ZONE: zone}) for name, zone in (("a", "1"), ("b", "2"), ("c", "3"), ("d", "3"))
+    ]
+    full = [there(f"o-{name}", name, requests={"cpu": "2"}, spec=PINNED) for name in "cd"]
+    asked = pod(labels={"app": "web"}, requests={"cpu": "1"}, spec={"topologySpreadConstraints": [EVEN]})
+    found = changes(asked, *nodes, *web, *full, kinds=frozenset({Kind.MOVE, Kind.NODE}))
+    assert (said(found), found.complete) == (["like c on c-1"], True)
+
+
 def test_no_label_is_taken_away_that_the_node_does_not_lack() -> None:
     """Without its zone ``a`` would be in nobody's way, and a term would hold: nobody wants that."""
     asked = pod(

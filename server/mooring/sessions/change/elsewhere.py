@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from mooring.framework import Bools, Pod
+from mooring.framework import Bools, Int32s, Pod
 from mooring.framework.label_selector import LabelMatcher, compiled
 from mooring.framework.node_table import NodeTable
 from mooring.framework.objects.node import HOSTNAME
@@ -54,8 +54,8 @@ class PodsElsewhere:
             labels = kind.labels
             yield from (key for key, selector in self._spread if selector.matches(labels))
 
-    def _concerned_rows(self) -> dict[str, Bools]:
-        """Return by topology key bool[capacity]: nodes with pods that may count over its domains."""
+    def _concerned_rows(self) -> dict[str, Int32s]:
+        """Return by topology key int32[K]: the nodes with pods that may count over its domains."""
         capacity, classes = self._nodes.capacity, self._pods.classes
         rows: dict[str, Bools] = {}
         for term in self._apart:
@@ -71,7 +71,7 @@ class PodsElsewhere:
         for key, selector in self._spread:
             there = classes.by_row(selector, (self._pod.metadata.namespace,), capacity) > 0
             rows[key] = rows.get(key, False) | there
-        return rows
+        return {key: np.flatnonzero(there).astype(np.int32) for key, there in rows.items()}
 
     def _concerned(self, kind: PodKind) -> tuple[str, ...]:
         """Return over which keys' domains pods of a kind count: fewer in other ones never help the pod."""
@@ -100,8 +100,8 @@ class PodsElsewhere:
     def _grouped(self, domains: Sequence[str | None]) -> tuple[list[list[PodRecord]], bool]:
         near: dict[int, list[str]] = {}
         for (key, rows), domain in zip(self._rows.items(), domains, strict=True):
-            inside = self._nodes.label(key).is_in(slice(None), [domain] if domain is not None else ())
-            for row in np.flatnonzero(rows & inside).tolist():
+            inside = self._nodes.label(key).is_in(rows, [domain] if domain is not None else ())
+            for row in rows[inside].tolist():
                 near.setdefault(row, []).append(key)
         alike: dict[tuple[int, tuple[str, ...]], dict[int, list[PodRecord]]] = {}
         for row in sorted(near, key=self._nodes.names.__getitem__)[:MOST_NEAR]:
