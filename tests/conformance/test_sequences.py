@@ -13,7 +13,7 @@ from tests.conformance.sequences.replay import differences
 PARTS = 8
 """The recorded sequences are replayed in so many tests, for several processes to share."""
 
-COUNTS = {NEWEST: 1000}
+COUNTS = {NEWEST: 500}
 
 
 @pytest.mark.parametrize("version", [pytest.param(version, id=version) for version in VERSIONS])
