@@ -114,8 +114,10 @@ class TotalsRatings:
 
     def of(self, usage: PodUsage) -> TotalsRating | None:
         """Return the rating of a pod that takes ``usage``; None as of ``TotalsRating.of``."""
-        requests = [request for request in usage.requests if request[1]]
-        names = tuple([name for name, _ in requests])
+        requests = dict(usage.requests)
+        if 0 in requests.values():
+            requests = {name: amount for name, amount in requests.items() if amount}
+        names = tuple(requests)
         known = self._known.get(names)
         if known is None:
             if len(self._known) >= _MAX_NAMES:
@@ -124,7 +126,7 @@ class TotalsRatings:
         [rating] = known
         if rating is None:
             return None
-        amounts = [0, 1, usage.non_zero_cpu, usage.non_zero_memory, *[amount for _, amount in requests]]
+        amounts = [0, 1, usage.non_zero_cpu, usage.non_zero_memory, *requests.values()]
         return rating.with_amounts(np.array(amounts, np.int64))
 
     def _by_position(self, names: Sequence[str]) -> TotalsRating | None:

@@ -118,7 +118,8 @@ class ChangeTracker:
             if changes is None or len(self._known) > max(_MIN_RESOURCE_IDS, most):
                 self._begin()
             else:
-                self._log.extend_from(self.version, changes)
+                if version >= 0:
+                    self._log.extend_from(self.version, changes)
                 self._read(changes)
             rows = self._log.since(version) if version >= 0 else None
             return Changes(self.version, self.generation, rows)

@@ -211,6 +211,8 @@ class Profile:
 
     def extenders_for(self, pod: Pod) -> tuple[Extender, ...]:
         """Return the extenders that are interested in ``pod``."""
+        if not self.extenders:
+            return ()
         return tuple(extender for extender in self.extenders if extender.is_interested(pod))
 
     @property
