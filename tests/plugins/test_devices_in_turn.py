@@ -16,7 +16,7 @@ from mooring.runtime.cache.cached_evaluation import CachedEvaluation
 from mooring.runtime.cycle.candidates import ALL_NODES
 from mooring.runtime.engine import Engine
 from mooring.testing import make_node
-from tests.plugins.test_claim_reserving import CLASS, wanting
+from tests.plugins.test_claim_reserving import CLASS, using, wanting
 from tests.plugins.test_dynamic_resources import slice_of
 from tests.runtime.committing import ROOM, World, committing
 
@@ -25,14 +25,17 @@ GPUS = "example.com/gpu"
 
 
 @contextmanager
-def gpu_world() -> Iterator[World]:
-    """A node with a device plugin, and nobody who stands for what it offers."""
+def gpu_world(*, known: bool = True) -> Iterator[World]:
+    """A node with a device plugin, and nobody who stands for what it offers; pods that ask for it are
+    ``known``.
+    """
     with committing(DynamicResources, nodes=()) as world:
         offered = {GPUS: 8, ROOM: 9, "pods": 9}
         world.state.apply("test", [Put(make_node("a", allocatable=offered))])
         world.add(*map(wanting, (*NAMES, "before", "earlier")))
-        # From the second use on pods like these are known.
-        assert reserved_in_turn(world, "before") == reserved_in_turn(world, "earlier") == ["a"]
+        # They are from the second use on.
+        for name in ("before", "earlier") if known else ():
+            assert reserved_in_turn(world, name) == ["a"]
         yield world
 
 
@@ -92,6 +95,20 @@ def test_none_is_where_a_class_comes_before_the_places_are_taken(
         assert reserved_in_turn(world, *NAMES) == []
         world.state.apply("test", [Remove("DeviceClass", "", "gpu")])
         assert reserved_in_turn(world, *NAMES) == ["a"] * 3
+
+
+def test_nor_where_a_pod_that_asks_for_none_was_asked_about_first() -> None:
+    """Both name their node, and may have the same static scores."""
+    term = {"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["a"]}]}
+    required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}}
+    naming: dict[str, Any] = {"affinity": {"nodeAffinity": required}}
+    with gpu_world(known=False) as world:
+        world.add(*(using(name, **naming) for name in "xy"), *(wanting(name, **naming) for name in "uvw"))
+        for name in "xyuv":
+            assert reserved_in_turn(world, name) == ["a"]
+        class_comes(world)
+        like = world.pod("w"), world.engine.profile()
+        assert not world.engine.place_batch([like], [0], ["w"], ["uid-w"])
 
 
 def test_those_that_are_placed_are_bound_whatever_class_comes() -> None:

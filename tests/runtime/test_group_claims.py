@@ -8,15 +8,18 @@ import pytest
 from msgspec.structs import replace
 
 from mooring.cluster.decoding import from_manifest
+from mooring.cluster.kinds import Put
+from mooring.cluster.state import State
 from mooring.framework import PodGroupInfo
 from mooring.framework.objects import PodGroupResourceClaim
 from mooring.runtime.cycle.group_result import GroupDecision
+from mooring.testing import make_node, make_pod
 from mooring.v1 import scheduling_service_pb2 as pb
 from tests.plugins.test_dynamic_resources import allocation, claim, device_class, slice_of
-from tests.runtime.test_group_cycle import GATES, engine_of, group, member, node
+from tests.runtime.test_group_cycle import GATES, IN_GROUP, engine_of, group, member, node
 from tests.service.backends import direct, statuses_code, world
 
-VERSION = "1.37"
+VERSION, GPU = "1.37", "example.com/gpu"
 GROUP_GATES = {name: on for name, on in GATES.items() if name != "GangScheduling"}
 NODES = (node("a", 9), node("b", 9))
 
@@ -66,6 +69,24 @@ def test_two_pods_never_count_on_one_device(
         assert sorted(each.node_name for each in decision.members) == nodes
     else:
         assert "cannot allocate all claims" in decision.members[1].message
+
+
+def test_nor_do_they_where_a_class_comes_that_stands_for_what_they_ask_for() -> None:
+    """What is known of pods like them was found while a device plugin had it."""
+    pods = tuple(make_pod(name, requests={GPU: "1"}, spec=IN_GROUP) for name in ("m0", "m1"))
+    of, before = group(2), make_node("a", allocatable={"pods": 9, GPU: 4})
+    engine = engine_of(of, *pods, before, gates=GROUP_GATES, version=VERSION)
+    asked = PodGroupInfo(of, pods), engine.profile("default-scheduler")
+    for _ in range(3):
+        assert engine.decide_group(*asked).status.ok
+    assert engine.cache_counts.hits
+    after = make_node("a", allocatable={"pods": 9})
+    known = from_manifest(device_class(extendedResourceName=GPU))
+    assert isinstance(engine.state, State)
+    engine.state.apply("test", [Put(item) for item in (after, known, *devices(a=1)[1:])])
+    decision = engine.decide_group(*asked)
+    assert not decision.status.ok
+    assert "cannot allocate all claims" in decision.members[1].message
 
 
 def test_a_claim_that_pods_share_is_committed_for_all_of_them() -> None:

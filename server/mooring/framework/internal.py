@@ -196,7 +196,7 @@ class SelectiveReserve(ABC):
         """
 
     def reserves_now(self, pod: Pod) -> bool:
-        """Return whether that is so as the cluster is. Quick, as it is asked under the state's lock."""
+        """Return whether that is so as the cluster is."""
         return self.reserves_for(pod)
 
 

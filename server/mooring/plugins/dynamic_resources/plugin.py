@@ -147,7 +147,7 @@ class DynamicResources(
         self._asks = ExtendedAsks()
 
     def signature(self, pod: Pod) -> Hashable | None:
-        return None if self.reserves_now(pod) else ()
+        return None if self.reserves_now(pod) else may_ask_for_devices(pod)
 
     def depends_on(self, pod: Pod) -> Part:
         return Part.OBJECTS | Part.OTHER_NODES if self.reserves_for(pod) else Part.NONE

@@ -152,8 +152,6 @@ class CachedBatch:
         pod, template = stretch.kinds[bisect_right(stretch.ends, len(self.choices))]
 
         def assume(_: None) -> None:
-            if stretch.profile.reserves_now(pod):
-                raise NotCachedError(Bypass.RESERVE)
             self._assume(stretch, template, names, uids)
 
         with Held(template.cached):

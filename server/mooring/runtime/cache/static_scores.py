@@ -11,7 +11,14 @@ import numpy.typing as npt
 
 from mooring.framework import Bools, CycleState, Int32s, Int64s, NodeView, Part, Plugin, Pod, ScorePlugin
 from mooring.framework.columns import Scalar
-from mooring.framework.internal import AffinityReader, ImageReader, ObjectReader, StatelessReserve, parts_of
+from mooring.framework.internal import (
+    AffinityReader,
+    ClaimReader,
+    ImageReader,
+    ObjectReader,
+    StatelessReserve,
+    parts_of,
+)
 from mooring.framework.normalize import Normalizer
 from mooring.framework.object_table import ObjectTable
 from mooring.framework.objects import Object
@@ -200,7 +207,7 @@ def find_static_scores(
     """Ask the plugins of ``profile`` about all nodes, except the dynamic ones.
 
     Raises:
-        NotCachedError: PreEnqueue or PreFilter rejects the pod, or may do so next time.
+        NotCachedError: PreEnqueue or PreFilter rejects the pod, or may do so next time; or it has claims now.
     """
     rows = cluster.snapshot.nodes.rows()
     evaluation = begin(profile, cluster, pod, rows)
@@ -253,7 +260,10 @@ def _images(profile: Profile, cluster: ClusterState, pod: Pod) -> Callable[[], H
 
 def _allowed(evaluation: Evaluation, roles: _Roles, calls: PluginCalls) -> Bools:
     """bool[N]: the candidates that PreFilter leaves; raises as ``find_static_scores``."""
-    profile = evaluation.profile
+    profile, pod = evaluation.profile, evaluation.pod
+    if any(isinstance(plugin, ClaimReader) and plugin.reads_claims_of(pod) for plugin in profile.evaluating):
+        # It was signed before a class came that stands for what it asks for.
+        raise NotCachedError(Bypass.UNSIGNED)
     allowed = run_pre_filter(evaluation, calls) if enqueued(evaluation, calls) else None
     if allowed is None or not len(evaluation.rows):
         raise NotCachedError(Bypass.PRE_FILTER)
