@@ -219,3 +219,25 @@ def test_what_changes_during_a_search_is_searched_again(monkeypatch: pytest.Monk
     monkeypatch.setattr(what_if, "NO_PODS", Part.NONE)
     crowded.ask("high")
     crowded.ask("high")
+
+
+def test_two_searches_for_like_pods_at_the_same_time_are_both_right(monkeypatch: pytest.MonkeyPatch) -> None:
+    crowded, first, on_nodes = Crowded(), iter([True]), VictimSearch.on_nodes
+    searched: list[str] = []
+
+    def asking(self: VictimSearch, names: Sequence[str]) -> list[Candidate | Status]:
+        if next(first, False):
+            crowded.ask("high")
+        else:
+            searched.extend(names)
+        return on_nodes(self, names)
+
+    crowded.ask("high")
+    crowded.pod(0, NODES[1], 1, STARTS[2], "1", False)
+    monkeypatch.setattr(VictimSearch, "on_nodes", asking)
+    monkeypatch.setattr(what_if, "NO_PODS", Part.NONE)
+    crowded.ask("high")
+    assert set(searched) == set(NODES)
+    searched.clear()
+    crowded.found(crowded.engine, "high", "later")
+    assert searched == []

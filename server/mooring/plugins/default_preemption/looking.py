@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from mooring.framework import Int32s
+from mooring.framework import Int32s, Int64s
 from mooring.framework.errors import PluginFailureError
 from mooring.framework.preemption import NodeSums
 from mooring.plugins.default_preemption.by_sums import SumsSearch
@@ -40,8 +40,9 @@ class Looking:
         self._known = known
         self._pods = pods
 
-    def until(self, order: Int32s, wanted: int, enough: int) -> Int32s:
-        """int32[L]: what is found on the first L rows of ``order``, after which the search ends.
+    def until(self, order: Int32s, wanted: int, enough: int) -> tuple[Int32s, Int32s]:
+        """int32[L], int32[C]: the first rows of ``order``, after which the search ends, and the candidates
+        among them, in row order.
 
         That is with ``wanted`` candidates, or with ``enough`` of both kinds.
         """
@@ -50,18 +51,14 @@ class Looking:
             codes = self._known.codes(order[:ahead])
             unknown = np.flatnonzero(codes == UNKNOWN)
             told = codes[: unknown[0]] if len(unknown) else codes
-            candidates = np.minimum(np.cumsum(told == CANDIDATE), wanted)
-            count = candidates + np.minimum(np.cumsum(told == VIOLATING), wanted)
-            ends = np.flatnonzero((count >= enough) | ((candidates > 0) & (count >= wanted)))
-            if len(ends):
-                return told[: ends[0] + 1]
+            found, end = _candidates(told, wanted, enough)
+            if end is not None or len(told) == len(order):
+                return order[:end], np.sort(order[found])
             if len(unknown):
                 size = self._next_size(size, min(wanted, enough))
                 # Those that changed on the other nodes are searched with them: later pods begin there.
                 every = np.flatnonzero(self._known.codes(order) == UNKNOWN) if size > 1 else unknown
                 self._look(order[every[:size]])
-            elif ahead == len(order):
-                return told
             else:
                 ahead = min(2 * ahead, len(order))
 
@@ -101,3 +98,19 @@ class Looking:
             self._known.put_found(rows, *SumsSearch(sums, rows, search, lower).run(), lower.mixed)
         except PluginFailureError:
             self._one_by_one(rows)
+
+
+def _candidates(told: Int32s, wanted: int, enough: int) -> tuple[Int64s, int | None]:
+    """int64[C]: where candidates are in ``told`` (int32[L]), at most ``wanted`` of each kind, up to where the
+    search ends; and after how many nodes that is, None = not yet.
+    """
+    harmless, violating = (np.flatnonzero(told == kind)[:wanted] for kind in (CANDIDATE, VIOLATING))
+    found = np.sort(np.concatenate((harmless, violating)))
+    ends = []
+    if len(found) >= enough:
+        ends.append(int(found[enough - 1]))
+    if len(found) >= wanted and len(harmless):
+        ends.append(max(int(found[wanted - 1]), int(harmless[0])))
+    if not ends:
+        return found, None
+    return found[found <= min(ends)], min(ends) + 1

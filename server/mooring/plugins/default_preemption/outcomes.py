@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -33,7 +34,7 @@ _NEVER = -1
 
 @dataclass(slots=True)
 class Columns:
-    """Outcomes by row. Not changed once other searches may read them.
+    """Outcomes by row. Those of one search at a time.
 
     Attributes:
         versions: int64[capacity], the version of the row that was looked at.
@@ -51,18 +52,16 @@ class Columns:
     statuses: list[Status] = field(default_factory=list)
     bytes: int = 0
 
-    def copy(self, capacity: int) -> Columns:
-        """Return a copy with room for ``capacity`` rows, at least as many as before."""
-        versions = np.full(capacity, _NEVER, np.int64)
-        versions[: len(self.versions)] = self.versions
-        return Columns(
-            versions,
-            grown(self.codes, capacity),
-            grown(self.candidates, capacity),
-            grown(self.costs, capacity),
-            self.statuses.copy(),
-            self.bytes + _ROW_BYTES * (capacity - len(self.versions)),
-        )
+    def make_room(self, capacity: int) -> None:
+        """Have room for ``capacity`` rows at least."""
+        before = len(self.versions)
+        if before < capacity:
+            self.versions = grown(self.versions, capacity)
+            self.versions[before:] = _NEVER
+            self.codes = grown(self.codes, capacity)
+            self.candidates = grown(self.candidates, capacity)
+            self.costs = grown(self.costs, capacity)
+            self.bytes += _ROW_BYTES * (capacity - before)
 
 
 class Outcomes:
@@ -76,20 +75,33 @@ class Outcomes:
         self._known: dict[LikePods, Columns] = {}
         self._bytes = 0
 
-    def of(self, nodes: RejectedNodes) -> KnownOutcomes:
-        """Return those for the pod of ``nodes``; none where an outcome may change by itself."""
-        return KnownOutcomes(self._known.get(nodes.as_of.like) if nodes.lasting else None, nodes)
+    @contextmanager
+    def of(self, nodes: RejectedNodes) -> Iterator[KnownOutcomes]:
+        """Give a search those for the pod of ``nodes``, and keep what it adds; none where an outcome may
+        change by itself.
 
-    def keep(self, nodes: RejectedNodes, found: Columns) -> None:
-        """Keep what a search found, where it stays as it is."""
+        A search at the same time for a pod like it begins with none.
+        """
         if not nodes.lasting:
+            yield KnownOutcomes(Columns(), nodes)
             return
-        key = nodes.as_of.like
-        before = self._known.get(key)
-        self._bytes += found.bytes - (before.bytes if before is not None else 0)
-        if self._bytes > _MAX_BYTES:
+        known = KnownOutcomes(self._taken(nodes.as_of.like), nodes)
+        try:
+            yield known
+        finally:
+            self._keep(nodes.as_of.like, known.lasting())
+
+    def _taken(self, key: LikePods) -> Columns:
+        columns = self._known.pop(key, None) or Columns()
+        self._bytes -= columns.bytes
+        return columns
+
+    def _keep(self, key: LikePods, found: Columns) -> None:
+        self._taken(key)
+        if self._bytes + found.bytes > _MAX_BYTES:
             self._known.clear()
             self._bytes = 0
+        self._bytes += found.bytes
         self._known[key] = found
 
 
@@ -97,18 +109,16 @@ class KnownOutcomes:
     """The outcomes for one pod. For one search, before which it is made.
 
     Args:
-        known: Those of earlier searches.
+        columns: Those of earlier searches.
         nodes: The nodes of this one.
     """
 
-    def __init__(self, known: Columns | None, nodes: RejectedNodes) -> None:
+    def __init__(self, columns: Columns, nodes: RejectedNodes) -> None:
         self._versions = nodes.as_of.versions
-        self._columns = known or Columns()
+        self._columns = columns
         self._snapshot = nodes.snapshot
         self._passing: list[int] = []
-        self.grew = False
-        if len(self._columns.versions) < len(self._versions):
-            self._grow()
+        columns.make_room(len(self._versions))
 
     def codes(self, rows: Int32s) -> Int32s:
         """int32[K]: what is known of the nodes on ``rows`` (int32[K])."""
@@ -136,7 +146,7 @@ class KnownOutcomes:
         """As ``put``; ``costs`` (float64[6, K]) are those of candidates, and what was found of the rows
         ``passing`` (bool[K]) may be different later.
         """
-        columns = self._grow()
+        columns = self._columns
         numbers = {status: number for number, status in enumerate(columns.statuses, REJECTED)}
         for at, (row, outcome) in enumerate(zip(rows.tolist(), outcomes, strict=True)):
             if isinstance(outcome, Status):
@@ -154,7 +164,7 @@ class KnownOutcomes:
 
     def put(self, rows: Sequence[int], outcomes: Sequence[Outcome]) -> None:
         """Take in what the search found on ``rows``."""
-        columns = self._grow()
+        columns = self._columns
         numbers = {status: number for number, status in enumerate(columns.statuses, REJECTED)}
         for row, outcome in zip(rows, outcomes, strict=True):
             if isinstance(outcome, Status):
@@ -172,13 +182,6 @@ class KnownOutcomes:
     def lasting(self) -> Columns:
         """Return all that stays true later. The search is over then."""
         self._columns.versions[self._passing] = _NEVER
-        return self._columns
-
-    def _grow(self) -> Columns:
-        """Return the columns to write to: a copy, as other searches may read those of earlier ones."""
-        if not self.grew:
-            self._columns = self._columns.copy(max(len(self._versions), len(self._columns.versions)))
-            self.grew = True
         return self._columns
 
     def _stays(self, row: int, outcome: Outcome) -> bool:

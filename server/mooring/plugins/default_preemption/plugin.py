@@ -40,7 +40,7 @@ from mooring.plugins.default_preemption.groups import preempt_for_group, preempt
 from mooring.plugins.default_preemption.hints import events
 from mooring.plugins.default_preemption.importance import Float64s, cheapest, costs_of
 from mooring.plugins.default_preemption.looking import Looking
-from mooring.plugins.default_preemption.outcomes import CANDIDATE, VIOLATING, Outcomes
+from mooring.plugins.default_preemption.outcomes import Outcomes
 from mooring.plugins.default_preemption.row_pods import PodsByRow
 from mooring.plugins.default_preemption.victims import (
     AGES_ONCE_SINCE,
@@ -193,17 +193,12 @@ class DefaultPreemption(
         if not len(rows) or not has_lower_pods(search.pod, nodes):
             return Found([], costs_of(()), Counter({NO_VICTIMS: len(rows)} if len(rows) else ()))
         wanted = self._wanted(len(rows))
-        known = self._outcomes.of(nodes)
         begin = nodes.start % len(rows)
         order = np.concatenate((rows[begin:], rows[:begin]))
-        codes = Looking(search, known, self._pods).until(order, wanted, enough)
-        looked_at = order[: len(codes)]
-        best = np.sort(np.concatenate([looked_at[codes == code][:wanted] for code in (CANDIDATE, VIOLATING)]))
-        rejections = Counter[Status]() if len(best) else known.rejections(looked_at)
-        found = Found(known.candidates(best), known.costs(best), rejections)
-        if known.grew:
-            self._outcomes.keep(nodes, known.lasting())
-        return found
+        with self._outcomes.of(nodes) as known:
+            looked_at, best = Looking(search, known, self._pods).until(order, wanted, enough)
+            rejections = Counter[Status]() if len(best) else known.rejections(looked_at)
+            return Found(known.candidates(best), known.costs(best), rejections)
 
     def _wanted(self, count: int) -> int:
         """How many candidates of ``count`` nodes are enough."""

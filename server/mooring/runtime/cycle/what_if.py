@@ -170,8 +170,10 @@ def pods_to_try(evaluation: Evaluation) -> TriedPods:
 
 def _steady(evaluation: Evaluation) -> frozenset[str]:
     """Return the filters that a node passes for good once it passed them, whatever pods request there."""
-    pod, filters = evaluation.pod, evaluation.profile.filter
-    return frozenset(each.name for each in filters if Part.RESOURCES not in parts_of(each.plugin, pod))
+    asked = (each for each in evaluation.profile.filter if each.name not in evaluation.skipped)
+    return frozenset(
+        each.name for each in asked if Part.RESOURCES not in parts_of(each.plugin, evaluation.pod)
+    )
 
 
 @contextmanager
