@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from mooring.cluster.kinds import Change, Put, Remove
 from mooring.cluster.state import State
-from mooring.framework import Code, CycleState, Int64s, NodeView, Pod, PodChange, Status
+from mooring.framework import Code, CycleState, Int32s, NodeView, Pod, PodChange, Status
 from mooring.framework.internal import REJECTED
 from mooring.plugins.inter_pod_affinity.plugin import InterPodAffinity
 from mooring.plugins.pod_topology_spread.plugin import PodTopologySpread
@@ -113,8 +113,8 @@ def answers(plugin: Any, state: CycleState, pod: Pod, nodes: NodeView) -> list[o
 
 
 def totals_by_points(
-    plugin: Any, state: CycleState, pod: Pod, nodes: NodeView, before: Int64s, weight: int
-) -> Int64s:
+    plugin: Any, state: CycleState, pod: Pod, nodes: NodeView, before: Int32s, weight: int
+) -> Int32s:
     """What Filter rejects, and Score adds for the nodes that are left."""
     totals = before.copy()
     if plugin.pre_filter(state, pod, nodes).code is not Code.SKIP:
@@ -128,10 +128,13 @@ def totals_by_points(
     return totals
 
 
-def totals_in_one_step(plugin: Any, state: CycleState, before: Int64s, weight: int) -> Int64s:
+def totals_in_one_step(plugin: Any, state: CycleState, before: Int32s, weight: int) -> Int32s:
     totals = before.copy()
-    plugin.reject(state, totals)
-    plugin.add(state, weight, totals)
+    filtering, scoring = plugin.filter_counts_in(state), plugin.score_counts_in(state)
+    if filtering is not None:
+        filtering.reject_in(totals)
+    if scoring is not None:
+        scoring.add_to(totals, weight)
     return totals
 
 
@@ -181,7 +184,7 @@ def test_one_step_says_what_the_points_say(
     nodes = NodeView(cluster.snapshot, cluster.snapshot.nodes.rows())
     state = CycleState()
     answers(plugin, state, pod, nodes)
-    before = np.full(cluster.snapshot.nodes.capacity, REJECTED, np.int64)
+    before = np.full(cluster.snapshot.nodes.capacity, REJECTED, np.int32)
     with compiled_loops() if compiled else loops_as_written():
         for _ in range(3):
             version = cluster.version

@@ -322,7 +322,7 @@ def test_totals_by_domain_are_those_of_numpy(
     ids = numbers.integers(0, domains, rows + 3, np.int32, endpoint=True)
     counts = numbers.integers(0, most, domains + 1, endpoint=True)
     counts[0] = 0
-    before = np.where(numbers.random(rows) < 0.3, REJECTED, numbers.integers(0, 100, rows))
+    before = np.where(numbers.random(rows) < 0.3, REJECTED, numbers.integers(0, 100, rows)).astype(np.int32)
     ignored = numbers.integers(0, 9, rows + 3) == 0
     least, crowded = int(numbers.integers(0, most, endpoint=True)), numbers.random(rows) * most
 

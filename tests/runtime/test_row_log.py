@@ -80,3 +80,48 @@ def test_rows_that_were_read_stay_as_they_were(monkeypatch: pytest.MonkeyPatch) 
             read += [(rows, rows.tolist())] if rows is not None else []
     assert read
     assert all(rows.tolist() == then for rows, then in read)
+
+
+def moved(state: State, version: int, until: int) -> list[tuple[int, str, int]]:
+    """The pods that came and left, as the state's log has them."""
+    log = state.changes_since(version)
+    assert log is not None
+    return [
+        (row, record.kind.labels["app"], amount)
+        for row, record, amount in log[: until - version]
+        if record is not None and amount and row != UNPLACED
+    ]
+
+
+def noted(log: RowLog, version: int, until: int) -> list[tuple[int, str, int]] | None:
+    found = log.pods_since(version, until)
+    if found is None:
+        return None
+    return [
+        (row, found.kind(number).labels["app"], amount)
+        for number in found.numbers
+        for row, amount in found.of_kind(number)
+    ]
+
+
+@pytest.mark.parametrize("each", [1, 3], ids=lambda each: f"read-after-{each}")
+def test_pods_that_came_and_left_are_told_by_kind(each: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(row_log, "_LENGTH", 16)
+    monkeypatch.setattr(row_log, "_KINDS", 30)
+    state = State()
+    state.replace("test", [make_node(name) for name in NODES])
+    log, known, forgotten = RowLog(state), 0, 0
+    for number in range(60):
+        app = str(number % 7 * (number % 3))
+        pod = make_pod(f"p{number % 9}", labels={"app": app}, node=NODES[number % 5] if number % 4 else "")
+        state.apply("test", [Put(pod), Put(make_node("n1", metadata={"resourceVersion": str(number)}))])
+        if number % each:
+            continue
+        for version in range(state.version - 12, state.version):
+            found = noted(log, version, state.version - 1)
+            if found is None:
+                forgotten += 1
+            else:
+                known += 1
+                assert sorted(found) == sorted(moved(state, version, state.version - 1))
+    assert known > forgotten > 0

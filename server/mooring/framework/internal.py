@@ -158,25 +158,6 @@ class NodeRater(ABC):
         """
 
 
-class StateRater(CacheablePlugin):
-    """Says in one step of all rows what its points say, from what they wrote to the CycleState.
-
-    The plugin has these points as well, and they say the same. It is for answers that each decision changes:
-    once PreFilter and PreScore ran, ``update`` alone changes the CycleState, and neither rejects the pod.
-
-    Totals are int64[N], by row; ``REJECTED`` for rows that are not feasible, which they stay. A plugin of
-    which the CycleState has nothing does nothing.
-    """
-
-    @abstractmethod
-    def reject(self, state: CycleState, totals: Int64s) -> None:
-        """Set the totals of the nodes that Filter rejects to ``REJECTED``."""
-
-    @abstractmethod
-    def add(self, state: CycleState, weight: int, totals: Int64s) -> None:
-        """Add ``weight`` times the normalised score to the totals of the feasible nodes, at least one."""
-
-
 def add_scores(scores: Int64s, rejected: Bools, weight: int, totals: Int32s) -> None:
     """Do what a ``NodeRating`` does with ``scores`` (int64[K]), and with the ``rejected`` nodes (bool[K])."""
     rejected |= totals == REJECTED

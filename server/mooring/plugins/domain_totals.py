@@ -1,6 +1,6 @@
 """Totals of all rows from what the domains of a topology have: one pass over the rows for each step.
 
-Totals are int64[N], by row, and ``REJECTED`` for rows that can't be selected, which they stay. Columns by row
+Totals are int32[N], by row, and ``REJECTED`` for rows that can't be selected, which they stay. Columns by row
 may be longer than the totals.
 """
 
@@ -23,7 +23,7 @@ _MOST = 2**63 - 1
 def limit(
     ids: Int32s,
     counts: Int64s,
-    totals: Int64s,
+    totals: Int32s,
     *,
     least: int = 0,
     most: int = MAX_EXACT,
@@ -48,7 +48,7 @@ def limit(
     totals[~fits.take(ids[: len(totals)])] = REJECTED
 
 
-def add_between(ids: Int32s, worth: Int64s, weight: int, totals: Int64s) -> None:
+def add_between(ids: Int32s, worth: Int64s, weight: int, totals: Int32s) -> None:
     """Add ``weight`` times what ``Normalizer.BY_MIN_MAX`` makes of the ``worth`` (int64[D]) of domains."""
     compiled = _add_between.for_rows(len(totals))
     if compiled is not None:
@@ -72,7 +72,7 @@ def add_crowding(ids: Int32s, counts: Int64s, factor: float, offset: float, crow
     crowding += by_domain.take(ids[: len(crowding)])
 
 
-def add_emptier(crowding: Floats, ignored: Bools, weight: int, totals: Int64s) -> None:
+def add_emptier(crowding: Floats, ignored: Bools, weight: int, totals: Int32s) -> None:
     """Add ``weight`` times 0..100, most for the rows with the least ``crowding`` (float64[N]), as
     PodTopologySpread does.
 
@@ -85,7 +85,7 @@ def add_emptier(crowding: Floats, ignored: Bools, weight: int, totals: Int64s) -
     totals[rows] += weight * emptier(half_up(crowding[rows]))
 
 
-def count(totals: Int64s, ignored: Bools) -> int:
+def count(totals: Int32s, ignored: Bools) -> int:
     """Return how many rows are neither rejected nor ``ignored`` (bool[N])."""
     compiled = _count.for_rows(len(totals))
     if compiled is not None:
@@ -93,7 +93,7 @@ def count(totals: Int64s, ignored: Bools) -> int:
     return int(np.count_nonzero(_counted(totals, ignored)))
 
 
-def distinct(ids: Int32s, size: int, totals: Int64s, ignored: Bools) -> int:
+def distinct(ids: Int32s, size: int, totals: Int32s, ignored: Bools) -> int:
     """Return in how many domains, of ``size``, the rows are that ``count`` counts; in none is one more."""
     compiled = _distinct.for_rows(len(totals))
     if compiled is not None:
@@ -114,21 +114,21 @@ def emptier(penalties: Int64s) -> Int64s:
     return MAX_NODE_SCORE * (highest + int(penalties.min()) - penalties) // highest
 
 
-def _counted(totals: Int64s, ignored: Bools) -> Bools:
+def _counted(totals: Int32s, ignored: Bools) -> Bools:
     counted: Bools = (totals != REJECTED) & ~ignored[: len(totals)]
     return counted
 
 
-@loop("int32[::1], int64[::1], int64, int64, boolean, int64[::1]")
-def _limit(ids: Int32s, counts: Int64s, least: int, most: int, outside: bool, totals: Int64s) -> None:
+@loop("int32[::1], int64[::1], int64, int64, boolean, int32[::1]")
+def _limit(ids: Int32s, counts: Int64s, least: int, most: int, outside: bool, totals: Int32s) -> None:
     for row in range(len(totals)):
         count = counts[ids[row]]
         fits = outside if ids[row] == ABSENT else (least <= count) & (count <= most)
         totals[row] = totals[row] if fits else REJECTED
 
 
-@loop("int32[::1], int64[::1], int64, int64[::1]")
-def _add_between(ids: Int32s, worth: Int64s, weight: int, totals: Int64s) -> None:
+@loop("int32[::1], int64[::1], int64, int32[::1]")
+def _add_between(ids: Int32s, worth: Int64s, weight: int, totals: Int32s) -> None:
     lowest, highest = _MOST, -_MOST
     for row in range(len(totals)):
         value, left = worth[ids[row]], totals[row] != REJECTED
@@ -148,8 +148,8 @@ def _add_crowding(ids: Int32s, counts: Int64s, factor: float, offset: float, cro
         crowding[row] += counts[ids[row]] * factor + offset if ids[row] != ABSENT else 0.0
 
 
-@loop("float64[::1], boolean[::1], int64, int64[::1]")
-def _add_emptier(crowding: Floats, ignored: Bools, weight: int, totals: Int64s) -> bool:
+@loop("float64[::1], boolean[::1], int64, int32[::1]")
+def _add_emptier(crowding: Floats, ignored: Bools, weight: int, totals: Int32s) -> bool:
     """Return False when a number is too large; then nothing is done."""
     # The least and the most of whole numbers are found in half the time.
     lowest, highest = _MOST, 0
@@ -168,16 +168,16 @@ def _add_emptier(crowding: Floats, ignored: Bools, weight: int, totals: Int64s) 
     return True
 
 
-@loop("int64[::1], boolean[::1]")
-def _count(totals: Int64s, ignored: Bools) -> int:
+@loop("int32[::1], boolean[::1]")
+def _count(totals: Int32s, ignored: Bools) -> int:
     found = 0
     for row in range(len(totals)):
         found += totals[row] != REJECTED and not ignored[row]
     return found
 
 
-@loop("int32[::1], int64[::1], boolean[::1], boolean[::1]")
-def _distinct(ids: Int32s, totals: Int64s, ignored: Bools, seen: Bools) -> int:
+@loop("int32[::1], int32[::1], boolean[::1], boolean[::1]")
+def _distinct(ids: Int32s, totals: Int32s, ignored: Bools, seen: Bools) -> int:
     found = 0
     for row in range(len(totals)):
         if totals[row] != REJECTED and not ignored[row] and not seen[ids[row]]:

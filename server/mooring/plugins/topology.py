@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -30,12 +30,8 @@ from mooring.framework import (
 )
 from mooring.framework.columns import ABSENT, Scalar
 from mooring.framework.interface import ArgsT
-from mooring.framework.internal import SignedByShape, StateRater
+from mooring.framework.internal import SignedByShape
 from mooring.framework.pod_table import AffinityClass, PodKind
-from mooring.framework.remembering import ByIdentity
-
-_MAX_KINDS = 256
-"""The kinds of pods for which it is cached what they add."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,11 +180,6 @@ class DomainCounts:
         if inside.any():
             np.add.at(self[key].counts, domains[inside], weight * amounts[inside])
 
-    def move(self, key: str, row: int, amount: int) -> None:
-        """Count ``amount`` on the row, if it is in a domain of ``key``."""
-        if self._topologies[key].ids.item(row) != ABSENT:
-            self[key].move(row, amount)
-
     def __getitem__(self, key: str) -> DomainCount:
         """Return the count of ``key``, which is iterated over from now on."""
         if key not in self._by_key:
@@ -205,11 +196,6 @@ Move = Callable[[int, int], None]
 class PodCounts(ABC):
     """Counts in the CycleState that are updated while pods come and go."""
 
-    _adds_of: ByIdentity[PodKind, Sequence[tuple[Move, int]]] = field(init=False, repr=False, compare=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "_adds_of", ByIdentity(self._adds, _MAX_KINDS))
-
     def update(self, changes: Sequence[PodChange]) -> None:
         """Count the pods that came, and those that left no longer."""
         # Most pods add nothing, and there are few kinds among many changes: each is asked about once.
@@ -218,14 +204,13 @@ class PodCounts(ABC):
             kind = record.kind
             adds = adding.get(id(kind))
             if adds is None:
-                adds = adding[id(kind)] = self._adds_of(kind)
-            if adds:
-                for move, each in adds:
-                    move(row, each * amount)
+                adds = adding[id(kind)] = self.adds(kind)
+            for move, each in adds:
+                move(row, each * amount)
 
     @abstractmethod
-    def _adds(self, kind: PodKind) -> Sequence[tuple[Move, int]]:
-        """Return what one pod of ``kind`` adds: to which counts, and how much. Called once for each kind."""
+    def adds(self, kind: PodKind) -> Sequence[tuple[Move, int]]:
+        """Return what one pod of ``kind`` adds: to which counts, and how much."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,8 +218,10 @@ class ScoreCounts(PodCounts):
     """The same, by which nodes are scored."""
 
     @abstractmethod
-    def add_to(self, totals: Int64s, weight: int) -> None:
-        """As ``StateRater.add``."""
+    def add_to(self, totals: Int32s, weight: int) -> None:
+        """Add ``weight`` times the normalised score to the ``totals`` (int32[N], by row) of the feasible
+        nodes, at least one; the others have ``REJECTED``.
+        """
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,16 +229,20 @@ class FilterCounts(PodCounts):
     """The same, by which nodes are filtered, and which a what-if evaluation may change too."""
 
     @abstractmethod
-    def reject_in(self, totals: Int64s) -> None:
-        """As ``StateRater.reject``."""
+    def reject_in(self, totals: Int32s) -> None:
+        """Set the ``totals`` (int32[N], by row) of the nodes that Filter rejects to ``REJECTED``."""
 
     @abstractmethod
     def add(self, other: Pod, node: NodeInfo, amount: int) -> None:
         """``amount`` pods like ``other`` came to ``node``."""
 
 
-class PodCountingPlugin(PreFilterPlugin[ArgsT], SignedByShape, StateRater):
+class PodCountingPlugin(PreFilterPlugin[ArgsT], SignedByShape):
     """Base of InterPodAffinity and PodTopologySpread, which count pods in the CycleState.
+
+    What they wrote there says in one step of all rows what Filter and Score say. It is for answers that each
+    decision changes: once PreFilter and PreScore ran, pods that come and go change the counts alone, and
+    neither point rejects the pod.
 
     Attributes:
         filter_counts: What PreFilter writes for Filter, under its class as the key.
@@ -261,22 +252,19 @@ class PodCountingPlugin(PreFilterPlugin[ArgsT], SignedByShape, StateRater):
     filter_counts: ClassVar[type[FilterCounts]]
     score_counts: ClassVar[type[ScoreCounts]]
 
+    def filter_counts_in(self, state: CycleState) -> FilterCounts | None:
+        """Return what PreFilter wrote."""
+        return state.get(self.filter_counts, self.filter_counts)
+
+    def score_counts_in(self, state: CycleState) -> ScoreCounts | None:
+        """Return what PreScore wrote."""
+        return state.get(self.score_counts, self.score_counts)
+
     def update(self, state: CycleState, pod: Pod, changes: Sequence[PodChange]) -> bool:
-        for kind in (self.filter_counts, self.score_counts):
-            counts: PodCounts | None = state.get(kind, kind)
+        for counts in (self.filter_counts_in(state), self.score_counts_in(state)):
             if counts is not None:
                 counts.update(changes)
         return True
-
-    def reject(self, state: CycleState, totals: Int64s) -> None:
-        counts = state.get(self.filter_counts, self.filter_counts)
-        if counts is not None:
-            counts.reject_in(totals)
-
-    def add(self, state: CycleState, weight: int, totals: Int64s) -> None:
-        counts = state.get(self.score_counts, self.score_counts)
-        if counts is not None:
-            counts.add_to(totals, weight)
 
     def add_pod(self, state: CycleState, pod: Pod, other: Pod, node: NodeInfo) -> Status:
         """Count ``other`` on ``node``."""

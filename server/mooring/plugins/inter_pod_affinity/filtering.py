@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 
 import numpy as np
 
@@ -15,7 +14,6 @@ from mooring.framework import (
     SUCCESS,
     Bools,
     Int32s,
-    Int64s,
     NodeInfo,
     NodeView,
     Pod,
@@ -92,7 +90,7 @@ class AffinityCounts(FilterCounts):
         for move, each in self._moves(other, affinity_terms(other)):
             move(row, amount * each)
 
-    def _adds(self, kind: PodKind) -> Sequence[tuple[Move, int]]:
+    def adds(self, kind: PodKind) -> Sequence[tuple[Move, int]]:
         return tuple(self._moves(kind.template, kind.terms))
 
     def _moves(self, other: Pod, terms: AffinityTerms) -> Iterator[tuple[Move, int]]:
@@ -100,13 +98,13 @@ class AffinityCounts(FilterCounts):
         meta, theirs = self.pod.metadata, other.metadata
         for term in timely(terms.required_anti):
             if term.matches(meta.namespace, meta.labels, self.labels):
-                yield partial(self.opposed.move, term.topology_key), 1
+                yield self.opposed[term.topology_key].move, 1
         if all(term.matches(theirs.namespace, theirs.labels) for term in self.near):
             for own in timely(self.near):
-                yield partial(self.wanted.move, own.topology_key), 1
+                yield self.wanted[own.topology_key].move, 1
         for own in timely(self.apart):
             if own.matches(theirs.namespace, theirs.labels):
-                yield partial(self.unwanted.move, own.topology_key), 1
+                yield self.unwanted[own.topology_key].move, 1
 
     def verdicts(self, nodes: NodeView) -> Verdicts:
         """Return what the terms say of ``nodes``."""
@@ -119,7 +117,7 @@ class AffinityCounts(FilterCounts):
             codes[~self._near_wanted(nodes)] = _NEAR
         return Verdicts(codes, _STATUSES)
 
-    def reject_in(self, totals: Int64s) -> None:
+    def reject_in(self, totals: Int32s) -> None:
         for key in timely(dict.fromkeys((*self.opposed.keys(), *self.unwanted.keys()))):
             ids, others = self.topologies[key].ids, self.opposed[key].counts + self.unwanted[key].counts
             limit(ids, others, totals, most=0)

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 
-from mooring.framework import Int64s, NodeView, Pod, Snapshot
+from mooring.framework import Int32s, Int64s, NodeView, Pod, Snapshot
 from mooring.framework.deadline import timely
 from mooring.framework.pod_affinity import AffinityTerm, AffinityTerms
 from mooring.framework.pod_table import PodKind
@@ -48,7 +47,7 @@ class Worth(ScoreCounts):
             scores += count.at(nodes)
         return scores
 
-    def add_to(self, totals: Int64s, weight: int) -> None:
+    def add_to(self, totals: Int32s, weight: int) -> None:
         counts = tuple(self.domains)
         if len(counts) == 1:
             [only] = counts
@@ -68,12 +67,12 @@ class Worth(ScoreCounts):
             if term.matches(meta.namespace, meta.labels, self.labels):
                 yield term, weight
 
-    def _adds(self, kind: PodKind) -> Sequence[tuple[Move, int]]:
+    def adds(self, kind: PodKind) -> Sequence[tuple[Move, int]]:
         namespace, labels = kind.namespace, kind.labels
         own = [each for each in self.own if each.matches(namespace, labels)]
         wishes = [(term.topology_key, weight) for term, weight in self.wishes_of(kind.terms)]
         return [
-            (partial(self.domains.move, key), weight)
+            (self.domains[key].move, weight)
             for key, weight in (*((each.topology_key, each.weight) for each in own), *wishes)
         ]
 

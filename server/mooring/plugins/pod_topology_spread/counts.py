@@ -30,7 +30,7 @@ class ConstraintCounts(PodCounts):
     constraints: tuple[CountedConstraint, ...]
     namespace: str
 
-    def _adds(self, kind: PodKind) -> Sequence[tuple[Move, int]]:
+    def adds(self, kind: PodKind) -> Sequence[tuple[Move, int]]:
         key, labels = kind.class_key, kind.labels
         return [
             (each.pods.move, 1) for each in self.constraints if each.rule.counts(self.namespace, key, labels)

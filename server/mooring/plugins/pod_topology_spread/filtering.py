@@ -106,7 +106,7 @@ class HardCounts(ConstraintCounts, FilterCounts):
             most = np.maximum(most, constraint.pods.topology.spread(by_domain, nodes))
         return most
 
-    def reject_in(self, totals: Int64s) -> None:
+    def reject_in(self, totals: Int32s) -> None:
         for constraint in timely(self.constraints):
             pods = constraint.pods
             limit(pods.topology.ids, pods.counts, totals, most=constraint.most(), outside=False)

@@ -43,7 +43,7 @@ class SoftConstraint:
         """Add to ``crowding`` (float64[N]) the pods of each row's domain, weighted by ``size`` domains."""
         add_crowding(self.ids, self.pods.counts, math.log(size + 2), self.rule.max_skew - 1, crowding)
 
-    def size(self, totals: Int64s, ignored: Bools, counted: int) -> int:
+    def size(self, totals: Int32s, ignored: Bools, counted: int) -> int:
         """Return in how many domains the rows are that count; there are ``counted`` of them.
 
         Nodes that share a host name count separately, as in ``domain_totals.count``.
@@ -73,17 +73,17 @@ class SoftCounts(ConstraintCounts, ScoreCounts):
 
     def score(self, nodes: NodeView) -> ScoreNotes:
         """Return the state for scoring the feasible ``nodes``."""
-        totals = np.full(len(self.ignored), REJECTED, np.int64)
+        totals = np.full(len(self.ignored), REJECTED, np.int32)
         totals[nodes.at] = 0
         crowding = nodes.take(self._crowding(totals))
         ignored = nodes.take(self.ignored)
         return ScoreNotes(half_up(crowding), ignored if ignored.any() else None)
 
-    def add_to(self, totals: Int64s, weight: int) -> None:
+    def add_to(self, totals: Int32s, weight: int) -> None:
         add_emptier(self._crowding(totals), self.ignored, weight, totals)
 
-    def _crowding(self, totals: Int64s) -> Floats:
-        """float64[N]: how crowded it is where each row is; feasible rows, see ``StateRater``, count."""
+    def _crowding(self, totals: Int32s) -> Floats:
+        """float64[N]: how crowded it is where each row is; those that are not ``REJECTED`` count."""
         counted, crowding = count(totals, self.ignored), np.zeros(len(totals), np.float64)
         for constraint in timely(self.constraints):
             constraint.crowd(constraint.size(totals, self.ignored, counted), crowding)

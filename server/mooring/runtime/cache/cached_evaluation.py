@@ -253,7 +253,9 @@ class CachedEvaluation:
         self.static = static = self._find_static(calls, moved.version)
         whole = static.open.rows is static.rows
         self.nodes = static.open if whole else NodeView(self.cluster.snapshot, static.rows)
-        self._dynamic = DynamicScores(self.cluster, self.pod, static) if static.has_dynamic else None
+        self._dynamic = None
+        if static.has_dynamic:
+            self._dynamic = DynamicScores(self.cluster, self.pod, static, self._tracker)
         self._kept.begin(static, calls, whole=self._dynamic is None)
         self.rejections = Rejections(len(static.base))
         self.version = moved.version

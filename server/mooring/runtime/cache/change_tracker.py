@@ -16,7 +16,7 @@ from mooring.framework.pod_table import UNPLACED, PodKind
 from mooring.framework.resources import PodUsage
 from mooring.framework.state import ClusterState, RowChange
 from mooring.runtime.cache.outcome import Bypass, NotCachedError
-from mooring.runtime.cache.row_log import RowLog
+from mooring.runtime.cache.row_log import MovedPods, RowLog
 
 _RESOURCE_IDS_PER_ROW, _MIN_RESOURCE_IDS = 4, 1 << 12
 """At this many distinct resource states the ids start over, and with them the resource scores."""
@@ -109,6 +109,15 @@ class ChangeTracker:
         lock.
         """
         return self._log.since(version)
+
+    def pods_since(self, version: int, until: int) -> MovedPods | None:
+        """As in ``RowLog``."""
+        with self._state.lock:
+            return self._log.pods_since(version, until)
+
+    def objects_moved_since(self, version: int) -> bool:
+        """Return whether anything but nodes and pods changed after ``version``."""
+        return self._moved[Part.OBJECTS] > version
 
     def read(self, version: int) -> Changes:
         """Read what was logged since the last time, and say what changed after ``version``."""

@@ -38,23 +38,13 @@ class CycleStates:
         Raises:
             PluginFailureError: A plugin failed.
         """
-        state, self._state = self.updated(version, calls), None
-        return CycleState() if state is None else state
-
-    def updated(self, version: int, calls: PluginCalls) -> CycleState | None:
-        """As ``at``, for who changes nothing in it, so that it is kept; None when it has to be written.
-
-        Raises:
-            PluginFailureError: A plugin failed.
-        """
         state, self._state = self._state, None
         changes = self._pods_since(version) if state is not None else None
         if state is None or changes is None:
-            return None
+            return CycleState()
         for plugin in self._plugins if changes else ():
             if not calls.call(plugin.name, "PreFilter.update", plugin.update, state, self._pod, changes):
-                return None
-        self._state, self._version = state, version
+                return CycleState()
         return state
 
     def keep(self, state: CycleState, version: int) -> None:

@@ -2,81 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-
-import msgspec
 import numpy as np
 
-from mooring.framework import Bools, CycleState, Int32s, Int64s, NodeView, Pod
-from mooring.framework.internal import StateRater
+from mooring.framework import Bools, Int32s, NodeView, Pod
 from mooring.framework.state import ClusterState
+from mooring.runtime.cache.change_tracker import ChangeTracker
 from mooring.runtime.cache.cycle_states import CycleStates
+from mooring.runtime.cache.kept_counts import KeptCounts
 from mooring.runtime.cache.outcome import Bypass, NotCachedError
 from mooring.runtime.cache.ranking import OUT
 from mooring.runtime.cache.selected import Selected, best_of_rows
 from mooring.runtime.cache.static_scores import StaticScores
 from mooring.runtime.cycle.evaluation import begin
 from mooring.runtime.cycle.filter import passed
-from mooring.runtime.cycle.plugin_calls import PluginCalls
+from mooring.runtime.cycle.plugin_calls import Calls, PluginCalls
 from mooring.runtime.cycle.pre_filter import run_pre_filter
 from mooring.runtime.cycle.sampling import search
 from mooring.runtime.cycle.score import run_pre_score, run_score, weigh
-from mooring.runtime.profiles.profile import Profile
-
-
-class _Rater(msgspec.Struct, frozen=True):
-    """A plugin that rates all rows in one step, with its name and weight."""
-
-    name: str
-    plugin: StateRater
-    weight: int
-
-
-class _Raters(msgspec.Struct, frozen=True):
-    """The plugins of a profile that filter and those that score, when all can rate in one step."""
-
-    filtering: Sequence[_Rater]
-    scoring: Sequence[_Rater]
-
-    @classmethod
-    def of(cls, profile: Profile) -> _Raters | None:
-        """Those of ``profile``; None when one can't, or isn't enabled where it finds out what to say."""
-        points = (profile.pre_filter, profile.filter), (profile.pre_score, profile.score)
-        steps: list[list[_Rater]] = []
-        for before, point in points:
-            raters = [
-                _Rater(enabled.name, enabled.plugin, enabled.weight)
-                for enabled in point
-                if isinstance(enabled.plugin, StateRater)
-            ]
-            if {rater.name for rater in raters} != {enabled.name for enabled in (*before, *point)}:
-                return None
-            steps.append(raters)
-        return cls(*steps)
 
 
 class DynamicScores:
     """The scores of the plugins that depend on where pods are, computed for each decision.
 
-    The plugins' points are called at first, and then, if each plugin is a ``StateRater``, their one step, as
-    long as what the points wrote can be updated.
+    The plugins' points are called at first. Where all that they do is to count pods, the counts follow
+    from then on, and say of all rows what the points would say.
 
     Args:
         cluster: The state.
         pod: The pod.
         static: The static scores, and which plugins have to be called again.
+        tracker: What changed.
     """
 
-    def __init__(self, cluster: ClusterState, pod: Pod, static: StaticScores) -> None:
+    def __init__(self, cluster: ClusterState, pod: Pod, static: StaticScores, tracker: ChangeTracker) -> None:
         self._cluster = cluster
         self._pod = pod
         self._static = static
+        self._tracker = tracker
         self._view = NodeView(cluster.snapshot, static.rows)
         self._cycle_states = CycleStates(cluster, pod, static.dynamic.evaluating)
         # What was written for the static scores need not be found out again.
         self._cycle_states.keep(static.cycle_state.clone(), static.version)
-        self._raters = _Raters.of(static.dynamic)
-        self._noted = False
+        self._counts: KeptCounts | None = None
         self._version = -1
         self._evaluated = 0
         self._totals: Int32s = np.zeros(0, np.int32)
@@ -86,7 +53,7 @@ class DynamicScores:
         """The bytes of its arrays; what plugins wrote isn't known."""
         return self._totals.nbytes
 
-    def update(self, version: int, totals: Int32s, calls: Callable[[], PluginCalls], start: int) -> None:
+    def update(self, version: int, totals: Int32s, calls: Calls, start: int) -> None:
         """Ask about the rows that have ``totals`` (int32[capacity]) from all other plugins.
 
         When not all nodes are evaluated, the search begins at ``start``.
@@ -97,49 +64,42 @@ class DynamicScores:
         """
         static = self._static
         if not (version == self._version and static.timeless and static.order is None):
-            self._rate(version, totals.astype(np.int64), calls(), start)
+            self._rate(version, totals.copy(), calls, start)
 
-    def among(
-        self, version: int, totals: Int32s, calls: Callable[[], PluginCalls], passing: Bools
-    ) -> tuple[Int32s, Int32s]:
+    def among(self, version: int, totals: Int32s, calls: Calls, passing: Bools) -> tuple[Int32s, Int32s]:
         """As ``update``, of the rows in ``passing`` (bool[capacity]) alone, as if there were no others.
 
         Returns:
             int32[F] twice: the feasible rows, and their totals.
         """
-        some = totals.astype(np.int64)
+        some = totals.copy()
         some[~passing[: len(some)]] = OUT
-        self._rate(version, some, calls(), 0)
+        self._rate(version, some, calls, 0)
         self._version = -1
         rows = np.flatnonzero(self._totals != OUT).astype(np.int32)
         return rows, self._totals[rows]
 
-    def _rate(self, version: int, totals: Int64s, use: PluginCalls, start: int) -> None:
-        """Take in what the plugins say of the rows that have ``totals`` (int64[capacity])."""
+    def _rate(self, version: int, totals: Int32s, calls: Calls, start: int) -> None:
+        """Take in what the plugins say of the rows that have ``totals`` (int32[capacity])."""
         self._version = -1
-        state = self._cycle_states.updated(version, use) if self._noted else None
-        if self._raters is not None and state is not None:
-            self._ask_raters(self._raters, state, totals, use, start)
+        counts = self._counts
+        if counts is not None and counts.follow(version, self._tracker):
+            self._rate_by(counts, totals, start)
         else:
-            self._call_points(version, totals, use, start)
-        self._totals, self._version = totals.astype(np.int32), version
+            self._call_points(version, totals, calls(), start)
+        self._totals, self._version = totals, version
 
-    def _ask_raters(
-        self, raters: _Raters, state: CycleState, totals: Int64s, use: PluginCalls, start: int
-    ) -> None:
-        with use.point("Score"):
-            for rater in raters.filtering:
-                use.call(rater.name, "Filter", rater.plugin.reject, state, totals)
-            self._search(totals, start)
-            if self._static.scaled:
-                rows = np.flatnonzero(totals != OUT).astype(np.int32)
-                totals[rows] += self._static.scaled_scores(rows)
-            for rater in raters.scoring:
-                use.call(rater.name, "Score", rater.plugin.add, state, rater.weight, totals)
+    def _rate_by(self, counts: KeptCounts, totals: Int32s, start: int) -> None:
+        counts.reject_in(totals)
+        self._search(totals, start)
+        if self._static.scaled:
+            rows = np.flatnonzero(totals != OUT).astype(np.int32)
+            totals[rows] += self._static.scaled_scores(rows)
+        counts.add_to(totals)
 
-    def _call_points(self, version: int, totals: Int64s, use: PluginCalls, start: int) -> None:
+    def _call_points(self, version: int, totals: Int32s, use: PluginCalls, start: int) -> None:
         static, view = self._static, self._view
-        self._noted = False
+        self._counts = None
         evaluation = begin(static.dynamic, self._cluster, self._pod, view.rows, view)
         evaluation.state = self._cycle_states.at(version, use)
         allowed = run_pre_filter(evaluation, use)
@@ -154,10 +114,11 @@ class DynamicScores:
             raw = run_score(evaluation, view, run_pre_score(evaluation, view, use), use)
             totals[view.at] += weigh(evaluation, raw, len(view), use).totals
             totals[view.at] += static.scaled_scores(view.at)
-        self._cycle_states.keep(evaluation.state, version)
-        self._noted = len(rows) > 0
+            self._counts = KeptCounts.of(static.dynamic, self._cluster, self._pod, evaluation.state, version)
+        if self._counts is None:
+            self._cycle_states.keep(evaluation.state, version)
 
-    def _search(self, totals: Int64s, start: int) -> None:
+    def _search(self, totals: Int32s, start: int) -> None:
         """Reject the rows that the search, which begins at ``start``, leaves out."""
         static = self._static
         self._evaluated = static.evaluated

@@ -1,13 +1,15 @@
-"""The rows that changed, as a column: what a reader that is many changes behind looks at in one step."""
+"""The rows that changed, and the pods that came and left, as columns: what a reader that is many changes
+behind looks at in few steps.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from mooring.framework import Int32s
-from mooring.framework.pod_table import UNPLACED
+from mooring.framework.pod_table import UNPLACED, PodKind
 from mooring.framework.state import ClusterState, RowChange
 
 _LENGTH = 1 << 14
@@ -15,8 +17,39 @@ _LENGTH = 1 << 14
 a reader that is further behind starts over."""
 
 
+_KINDS = 1 << 12
+"""Once there were so many kinds of pods, their numbers begin anew."""
+
+
+class MovedPods:
+    """Pods that came and left.
+
+    Attributes:
+        numbers: Those of their kinds.
+    """
+
+    def __init__(self, rows: Int32s, pods: Int32s, kinds: Sequence[PodKind]) -> None:
+        self._rows: list[int] = rows.tolist()
+        self._pods: list[int] = pods.tolist()
+        self._kinds = kinds
+        self.numbers = set(map(abs, self._pods)) - {0}
+
+    def kind(self, number: int) -> PodKind:
+        """Return the kind with this number."""
+        return self._kinds[number - 1]
+
+    def of_kind(self, number: int) -> Iterator[tuple[int, int]]:
+        """Yield the row of each pod of a kind, and 1 if it came there, -1 if it left."""
+        # Few are of one kind; lists are searched faster than looped over.
+        for pod, amount in ((number, 1), (-number, -1)):
+            at = -1
+            for _ in range(self._pods.count(pod)):
+                at = self._pods.index(pod, at + 1)
+                yield self._rows[at], amount
+
+
 class RowLog:
-    """The row of each change of the state, in their order. The caller holds the state's lock.
+    """What each change of the state was about, in their order. The caller holds the state's lock.
 
     Attributes:
         version: The version of the state up to which it was written.
@@ -25,6 +58,7 @@ class RowLog:
     def __init__(self, state: ClusterState) -> None:
         self._state = state
         self._forget()
+        self._begin_kinds(state.version)
         self.version = state.version
 
     def since(self, version: int) -> Int32s | None:
@@ -33,11 +67,24 @@ class RowLog:
 
         ``UNPLACED`` stands for a change of no row, or of nothing that a row offers or has taken from it.
         """
+        at = self._at(version)
+        return None if at is None else self._rows[at : self._end]
+
+    def pods_since(self, version: int, until: int) -> MovedPods | None:
+        """Return the pods that came to rows and left them after ``version``, up to ``until``; None as
+        ``since``.
+        """
+        at = self._at(version)
+        if at is None or version < self._kinds_since:
+            return None
+        changes = slice(at, at + until - version)
+        return MovedPods(self._rows[changes], self._pods[changes], self._kinds)
+
+    def _at(self, version: int) -> int | None:
+        """Return where the changes after ``version`` begin; None when they are forgotten."""
         self._write()
         count = self.version - version
-        if not 0 <= count <= min(self._end, _LENGTH):
-            return None
-        return self._rows[self._end - count : self._end]
+        return self._end - count if 0 <= count <= min(self._end, _LENGTH) else None
 
     def extend_from(self, version: int, changes: Sequence[RowChange]) -> None:
         """Write ``changes``, all after ``version``, unless they don't follow on what was written."""
@@ -45,9 +92,16 @@ class RowLog:
             self._extend(changes)
 
     def _forget(self) -> None:
-        # What readers hold of the rows stays as it is.
+        # What readers hold of the columns stays as it is.
         self._rows: Int32s = np.zeros(2 * _LENGTH, np.int32)
+        self._pods: Int32s = np.zeros(2 * _LENGTH, np.int32)
         self._end = 0
+
+    def _begin_kinds(self, version: int) -> None:
+        """Begin to number kinds, with the change after ``version``."""
+        self._kinds_since = version
+        self._kinds: list[PodKind] = []
+        self._numbers: dict[int, int] = {}
 
     def _write(self) -> None:
         now = self._state.version
@@ -61,16 +115,31 @@ class RowLog:
             self._extend(changes)
 
     def _extend(self, changes: Sequence[RowChange]) -> None:
+        if len(self._kinds) >= _KINDS:
+            self._begin_kinds(self.version)
         self.version += len(changes)
         if len(changes) > _LENGTH:
             self._forget()
             return
         if self._end + len(changes) > len(self._rows):
-            latest = self._rows[self._end - _LENGTH : self._end]
+            latest = slice(self._end - _LENGTH, self._end)
+            latest_rows, latest_pods = self._rows[latest], self._pods[latest]
             self._forget()
-            self._rows[:_LENGTH], self._end = latest, _LENGTH
-        rows = self._rows.data
+            self._rows[:_LENGTH], self._pods[:_LENGTH], self._end = latest_rows, latest_pods, _LENGTH
+        rows, pods, numbers = self._rows.data, self._pods.data, self._numbers
         for at, (row, record, amount) in enumerate(changes, self._end):
             # A node that says that it is well, or a pod that is confirmed, takes no more room than before.
             rows[at] = row if (record is None) != bool(amount) else UNPLACED
+            if record is None or row == UNPLACED or not amount:
+                pods[at] = 0
+            else:
+                number = numbers.get(id(record.kind)) or self._number(record.kind)
+                pods[at] = number * amount
         self._end += len(changes)
+
+    def _number(self, kind: PodKind) -> int:
+        """Return the number of a kind that is new, from 1 on."""
+        # It is kept, so that its identity isn't given to another one meanwhile.
+        self._kinds.append(kind)
+        number = self._numbers[id(kind)] = len(self._kinds)
+        return number

@@ -1,0 +1,115 @@
+"""What the plugins that count pods wrote about the pods of one evaluation, kept while pods come and go."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from mooring.framework import CycleState, Int32s, Pod
+from mooring.framework.pod_table import PodKind
+from mooring.framework.remembering import ByIdentity
+from mooring.framework.state import ClusterState
+from mooring.plugins.topology import FilterCounts, Move, PodCountingPlugin, ScoreCounts
+from mooring.runtime.cache.change_tracker import ChangeTracker
+from mooring.runtime.cache.static_scores import ObjectsRead
+from mooring.runtime.profiles.profile import Enabled, Profile
+
+MAX_CHANGES, MAX_KINDS = 1 << 11, 128
+"""With more changes, or pods of more kinds among them, counting anew is faster."""
+
+_KNOWN_KINDS = 256
+"""The kinds of pods for which it is kept what they add."""
+
+
+class KeptCounts:
+    """The counts by which nodes are filtered and scored. For one thread at a time.
+
+    Args:
+        filtering: By what nodes are rejected.
+        scoring: By what they are scored, with the plugins' weights.
+        objects: The objects that were read for them; None when they may be any.
+        version: The version of the state that they are true for. While they are used, no node object changes.
+    """
+
+    def __init__(
+        self,
+        filtering: Sequence[FilterCounts],
+        scoring: Sequence[tuple[ScoreCounts, int]],
+        objects: ObjectsRead | None,
+        version: int,
+    ) -> None:
+        self._filtering = filtering
+        self._scoring = scoring
+        self._objects = objects
+        self._version = version
+        self._adds_of = ByIdentity(self._adds, _KNOWN_KINDS)
+
+    @classmethod
+    def of(
+        cls, profile: Profile, cluster: ClusterState, pod: Pod, state: CycleState, version: int
+    ) -> KeptCounts | None:
+        """Return what the plugins of ``profile`` wrote to ``state`` about ``pod``.
+
+        None when one does more than count pods, or isn't enabled where its counts are read; or when the
+        cluster no longer has the ``version`` that they are true for.
+        """
+        filters = _counting((*profile.pre_filter, *profile.filter), profile.filter)
+        scorers = _counting((*profile.pre_score, *profile.score), profile.score)
+        if filters is None or scorers is None:
+            return None
+        filtering = (plugin.filter_counts_in(state) for plugin, _ in filters)
+        scoring = ((plugin.score_counts_in(state), weight) for plugin, weight in scorers)
+        rejecting = [counts for counts in filtering if counts is not None]
+        adding = [(counts, weight) for counts, weight in scoring if counts is not None]
+        objects = ObjectsRead.of(profile.evaluating, pod, cluster.snapshot.objects, {})
+        with cluster.lock:
+            if cluster.version != version:
+                return None
+            return cls(rejecting, adding, objects and objects.now(), version)
+
+    def follow(self, version: int, tracker: ChangeTracker) -> bool:
+        """Take in the pods that came and left up to ``version``; return whether that could be done."""
+        before, self._version = self._version, -1
+        if before < 0 or version - before > MAX_CHANGES or self._objects_changed(before, tracker):
+            return False
+        moved = tracker.pods_since(before, version)
+        if moved is None or len(moved.numbers) > MAX_KINDS:
+            return False
+        for number in moved.numbers:
+            adds = self._adds_of(moved.kind(number))
+            if adds:
+                for row, amount in moved.of_kind(number):
+                    for move, each in adds:
+                        move(row, each * amount)
+        self._version = version
+        return True
+
+    def reject_in(self, totals: Int32s) -> None:
+        """As each of ``FilterCounts``."""
+        for counts in self._filtering:
+            counts.reject_in(totals)
+
+    def add_to(self, totals: Int32s) -> None:
+        """As each of ``ScoreCounts``."""
+        for counts, weight in self._scoring:
+            counts.add_to(totals, weight)
+
+    def _objects_changed(self, version: int, tracker: ChangeTracker) -> bool:
+        return tracker.objects_moved_since(version) and not (self._objects and self._objects.unchanged())
+
+    def _adds(self, kind: PodKind) -> Sequence[tuple[Move, int]]:
+        """Return what one pod of ``kind`` adds, to any of them."""
+        every = (*self._filtering, *(counts for counts, _ in self._scoring))
+        return [each for counts in every for each in counts.adds(kind)]
+
+
+def _counting(
+    enabled: Sequence[Enabled[Any]], there: Sequence[Enabled[Any]]
+) -> list[tuple[PodCountingPlugin[Any], int]] | None:
+    """Return the plugins that are enabled ``there``, with their weights; None when one that is ``enabled``
+    there or before does more than count pods, or isn't among them.
+    """
+    counting = {
+        each.name: (each.plugin, each.weight) for each in there if isinstance(each.plugin, PodCountingPlugin)
+    }
+    return list(counting.values()) if counting.keys() == {each.name for each in enabled} else None
