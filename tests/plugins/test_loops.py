@@ -320,8 +320,9 @@ def test_totals_by_domain_are_those_of_numpy(
 ) -> None:
     numbers, rows = np.random.default_rng(seed), FEWEST_NODES
     ids = numbers.integers(0, domains, rows + 3, np.int32, endpoint=True)
-    counts = numbers.integers(0, most, domains + 1, endpoint=True)
-    counts[0] = 0
+    worth = numbers.integers(0, most, domains + 1, endpoint=True)
+    worth[0] = 0
+    counts = np.minimum(worth, 2**31 - 1).astype(np.int32)
     before = np.where(numbers.random(rows) < 0.3, REJECTED, numbers.integers(0, 100, rows)).astype(np.int32)
     ignored = numbers.integers(0, 9, rows + 3) == 0
     least, crowded = int(numbers.integers(0, most, endpoint=True)), numbers.random(rows) * most
@@ -329,7 +330,7 @@ def test_totals_by_domain_are_those_of_numpy(
     def answers() -> list[Any]:
         limited, between, emptier = before.copy(), before.copy(), before.copy()
         domain_totals.limit(ids, counts, limited, least=least, most=most // 2 + least, outside=outside)
-        domain_totals.add_between(ids, counts - most // 2, weight, between)
+        domain_totals.add_between(ids, worth - most // 2, weight, between)
         crowding = crowded.copy()
         domain_totals.add_crowding(ids, counts, factor, 2.0, crowding)
         domain_totals.add_emptier(crowding, ignored, weight, emptier)

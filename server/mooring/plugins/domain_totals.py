@@ -22,7 +22,7 @@ _MOST = 2**63 - 1
 
 def limit(
     ids: Int32s,
-    counts: Int64s,
+    counts: Int32s | Int64s,
     totals: Int32s,
     *,
     least: int = 0,
@@ -33,7 +33,7 @@ def limit(
 
     Args:
         ids: int32[N], the domain of each row.
-        counts: int64[D], what each domain has.
+        counts: int32[D], what each domain has.
         totals: Those of the rows.
         least: The least.
         most: The most.
@@ -48,7 +48,7 @@ def limit(
     totals[~fits.take(ids[: len(totals)])] = REJECTED
 
 
-def add_between(ids: Int32s, worth: Int64s, weight: int, totals: Int32s) -> None:
+def add_between(ids: Int32s, worth: Int32s | Int64s, weight: int, totals: Int32s) -> None:
     """Add ``weight`` times what ``Normalizer.BY_MIN_MAX`` makes of the ``worth`` (int64[D]) of domains."""
     compiled = _add_between.for_rows(len(totals))
     if compiled is not None:
@@ -58,7 +58,9 @@ def add_between(ids: Int32s, worth: Int64s, weight: int, totals: Int32s) -> None
     totals[left] += weight * Normalizer.BY_MIN_MAX.apply(worth.take(ids[: len(totals)][left]))
 
 
-def add_crowding(ids: Int32s, counts: Int64s, factor: float, offset: float, crowding: Floats) -> None:
+def add_crowding(
+    ids: Int32s, counts: Int32s | Int64s, factor: float, offset: float, crowding: Floats
+) -> None:
     """Add ``factor`` times what each row's domain has, plus ``offset``, to its ``crowding`` (float64[N]).
 
     Rows in no domain get nothing.
@@ -119,8 +121,8 @@ def _counted(totals: Int32s, ignored: Bools) -> Bools:
     return counted
 
 
-@loop("int32[::1], int64[::1], int64, int64, boolean, int32[::1]")
-def _limit(ids: Int32s, counts: Int64s, least: int, most: int, outside: bool, totals: Int32s) -> None:
+@loop("int32[::1], int32[::1], int64, int64, boolean, int32[::1]")
+def _limit(ids: Int32s, counts: Int32s, least: int, most: int, outside: bool, totals: Int32s) -> None:
     for row in range(len(totals)):
         count = counts[ids[row]]
         fits = outside if ids[row] == ABSENT else (least <= count) & (count <= most)
@@ -142,8 +144,8 @@ def _add_between(ids: Int32s, worth: Int64s, weight: int, totals: Int32s) -> Non
         totals[row] += weight * np.int64(share) if totals[row] != REJECTED else 0
 
 
-@loop("int32[::1], int64[::1], float64, float64, float64[::1]")
-def _add_crowding(ids: Int32s, counts: Int64s, factor: float, offset: float, crowding: Floats) -> None:
+@loop("int32[::1], int32[::1], float64, float64, float64[::1]")
+def _add_crowding(ids: Int32s, counts: Int32s, factor: float, offset: float, crowding: Floats) -> None:
     for row in range(len(crowding)):
         crowding[row] += counts[ids[row]] * factor + offset if ids[row] != ABSENT else 0.0
 

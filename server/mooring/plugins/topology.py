@@ -101,12 +101,12 @@ class DomainCount:
 
     Attributes:
         topology: The domains.
-        counts: int64[size]; 0 at ``ABSENT``.
+        counts: int[size]; 0 at ``ABSENT``. Pods fit into 32 bits, sums of weights need 64.
         counting: bool[capacity], the rows that count; None = all.
     """
 
     topology: Topology
-    counts: Int64s
+    counts: Int32s | Int64s
     counting: Bools | None = None
 
     def clone(self) -> DomainCount:
@@ -121,7 +121,7 @@ class DomainCount:
 
     def at(self, nodes: NodeView) -> Int64s:
         """int64[K]: what the domain of each node has; 0 for a node without one."""
-        return self.topology.spread(self.counts, nodes)
+        return self.topology.spread(self.counts, nodes).astype(np.int64)
 
     def any_at(self, nodes: NodeView) -> Bools:
         """bool[K]: whether the domain of each node has any."""
@@ -129,12 +129,18 @@ class DomainCount:
 
 
 class DomainCounts:
-    """How much there is in each domain of some topology keys."""
+    """How much there is in each domain of some topology keys.
 
-    __slots__ = ("_by_key", "_topologies")
+    Args:
+        topologies: The domains.
+        weighted: Whether these are sums of weights, in place of pods.
+    """
 
-    def __init__(self, topologies: Topologies) -> None:
+    __slots__ = ("_by_key", "_topologies", "_weighted")
+
+    def __init__(self, topologies: Topologies, *, weighted: bool = False) -> None:
         self._topologies = topologies
+        self._weighted = weighted
         self._by_key: dict[str, DomainCount] = {}
 
     def __bool__(self) -> bool:
@@ -157,7 +163,7 @@ class DomainCounts:
 
     def clone(self) -> DomainCounts:
         """Return an independent copy."""
-        twin = DomainCounts(self._topologies)
+        twin = DomainCounts(self._topologies, weighted=self._weighted)
         twin._by_key = {key: count.clone() for key, count in self._by_key.items()}
         return twin
 
@@ -184,7 +190,8 @@ class DomainCounts:
         """Return the count of ``key``, which is iterated over from now on."""
         if key not in self._by_key:
             topology = self._topologies[key]
-            self._by_key[key] = DomainCount(topology, np.zeros(topology.size, np.int64))
+            counts: Int32s | Int64s = np.zeros(topology.size, np.int32)
+            self._by_key[key] = DomainCount(topology, counts.astype(np.int64) if self._weighted else counts)
         return self._by_key[key]
 
 

@@ -86,7 +86,7 @@ def worth_of_domains(
 ) -> Worth:
     """Return the score of each domain from the pods placed now; the arguments are as in ``Worth``."""
     topologies = Topologies(snapshot.nodes)
-    worth = Worth(pod, labels, own, hard_weight, DomainCounts(topologies))
+    worth = Worth(pod, labels, own, hard_weight, DomainCounts(topologies, weighted=True))
     for term in timely(own):
         pods = pods_by_row((term,), snapshot.pods.classes, topologies.capacity)
         worth.domains.add(term.topology_key, pods, term.weight)

@@ -24,7 +24,7 @@ def among_alike(constraint: HardConstraint, pod: Pod, nodes: NodeView, kinds: Se
     counted = CountedPods(
         rule.topology_key == HOSTNAME,
         np.array(adds, np.int64),
-        pods.counts.take(domains),
+        pods.counts.take(domains).astype(np.int64),
         eligible.take(nodes.rows) & (domains != ABSENT),
     )
     there = eligible.copy()
@@ -44,7 +44,7 @@ def _others(constraint: HardConstraint, own: Int32s, there: Bools) -> OtherDomai
 
     ``own`` (int32[G]) are the groups' domains.
     """
-    topology, counts = constraint.pods.topology, constraint.pods.counts
+    topology, counts = constraint.pods.topology, constraint.pods.counts.astype(np.int64)
     known = np.bincount(topology.ids[there], minlength=topology.size) > 0
     known[ABSENT] = False
     domains = np.flatnonzero(known)

@@ -59,7 +59,7 @@ class SpreadView:
         namespace = self._pod.metadata.namespace
         pods = constraint.by_row(namespace, self._classes, self.topologies.capacity)
         sums = topology.sums(pods if counting is None else np.where(counting, pods, 0))
-        return DomainCount(topology, sums, counting)
+        return DomainCount(topology, sums.astype(np.int32), counting)
 
     @cached_property
     def nodes_there(self) -> Bools:

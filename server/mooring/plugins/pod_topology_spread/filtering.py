@@ -101,7 +101,7 @@ class HardCounts(ConstraintCounts, FilterCounts):
         """int64[K]: how many pods that count have to leave a node's domain at least, for the pod to come."""
         most = np.zeros(len(nodes), np.int64)
         for constraint in timely(self.constraints):
-            by_domain = constraint.pods.counts - constraint.most()
+            by_domain = constraint.pods.counts.astype(np.int64) - constraint.most()
             by_domain[ABSENT] = 0
             most = np.maximum(most, constraint.pods.topology.spread(by_domain, nodes))
         return most

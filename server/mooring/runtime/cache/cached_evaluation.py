@@ -139,8 +139,10 @@ class CachedEvaluation:
         selected = self.select(seed, uids[0])
         if selected is None:
             return [], 0
-        followed = self._dynamic is not None and self._kept.follow(selected.row, kind.usage)
-        return [selected], int(followed)
+        if self._dynamic is None:
+            return [selected], 0
+        self._dynamic.forget()
+        return [selected], int(self._kept.follow(selected.row, kind.usage))
 
     def placed(self, version: int, kind: PodKind) -> None:
         """All is true for ``version``, with the pods of ``select_batch`` in their places; -1 = nothing is."""

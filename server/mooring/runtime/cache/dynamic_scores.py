@@ -20,6 +20,8 @@ from mooring.runtime.cycle.pre_filter import run_pre_filter
 from mooring.runtime.cycle.sampling import search
 from mooring.runtime.cycle.score import run_pre_score, run_score, weigh
 
+_NONE: Int32s = np.zeros(0, np.int32)
+
 
 class DynamicScores:
     """The scores of the plugins that depend on where pods are, computed for each decision.
@@ -46,7 +48,7 @@ class DynamicScores:
         self._counts: KeptCounts | None = None
         self._version = -1
         self._evaluated = 0
-        self._totals: Int32s = np.zeros(0, np.int32)
+        self._totals = _NONE
 
     @property
     def nbytes(self) -> int:
@@ -128,6 +130,10 @@ class DynamicScores:
             left_out[found] = False
             totals[left_out] = OUT
             self._evaluated = len(looked_at)
+
+    def forget(self) -> None:
+        """Forget the totals, which the pod that was selected by them changes."""
+        self._version, self._totals = -1, _NONE
 
     def is_feasible(self, row: int) -> bool:
         """Return whether the node of ``row`` is feasible."""
