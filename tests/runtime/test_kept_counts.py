@@ -96,6 +96,22 @@ def test_nothing_that_is_later_than_the_version_is_counted() -> None:
     assert counts.there == {state.snapshot.nodes.index["a"]: 2}
 
 
+def test_a_pod_that_was_followed_is_not_counted_again() -> None:
+    state = cluster()
+    counts, kept, tracker = counts_of(state, reads=False)
+    row, pod = state.snapshot.nodes.index["a"], make_pod("one", labels={"app": "a"})
+    kept.move(row, 1, state.kind_of(pod))
+    assert not kept.follow(state.version, tracker)
+    counts, kept, tracker = counts_of(state, reads=False)
+    kept.move(row, 1, state.kind_of(pod))
+    state.assume(pod, "a")
+    kept.version = state.version
+    come(state, "two", node="b")
+    tracker.read(-1)
+    assert kept.follow(state.version, tracker)
+    assert counts.there == {row: 2, state.snapshot.nodes.index["b"]: 2}
+
+
 @pytest.mark.parametrize(
     ("reads", "happens", "follows"),
     [

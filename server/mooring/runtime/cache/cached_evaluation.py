@@ -142,11 +142,16 @@ class CachedEvaluation:
         if self._dynamic is None:
             return [selected], 0
         self._dynamic.forget()
-        return [selected], int(self._kept.follow(selected.row, kind.usage))
+        if not self._kept.follow(selected.row, kind.usage):
+            return [selected], 0
+        self._dynamic.follow(selected.row, kind)
+        return [selected], 1
 
     def placed(self, version: int, kind: PodKind) -> None:
         """All is true for ``version``, with the pods of ``select_batch`` in their places; -1 = nothing is."""
         self.version = version
+        if self._dynamic is not None:
+            self._dynamic.placed(version)
         self._tracker.placed(version, kind)
 
     def _sampled(self, order: Int32s, seed: int, uid: str) -> Selected:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from mooring.framework import Bools, Int32s, NodeView, Pod
+from mooring.framework.pod_table import PodKind
 from mooring.framework.state import ClusterState
 from mooring.runtime.cache.change_tracker import ChangeTracker
 from mooring.runtime.cache.cycle_states import CycleStates
@@ -134,6 +135,16 @@ class DynamicScores:
     def forget(self) -> None:
         """Forget the totals, which the pod that was selected by them changes."""
         self._version, self._totals = -1, _NONE
+
+    def follow(self, row: int, kind: PodKind) -> None:
+        """Take in that a pod of ``kind`` comes to ``row``; ``placed`` says with which version it has."""
+        if self._counts is not None:
+            self._counts.move(row, 1, kind)
+
+    def placed(self, version: int) -> None:
+        """Take it that what ``follow`` took in is all that changed up to ``version``; -1 = not even that."""
+        if self._counts is not None:
+            self._counts.version = version
 
     def is_feasible(self, row: int) -> bool:
         """Return whether the node of ``row`` is feasible."""

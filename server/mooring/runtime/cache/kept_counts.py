@@ -28,7 +28,10 @@ class KeptCounts:
         filtering: By what nodes are rejected.
         scoring: By what they are scored, with the plugins' weights.
         objects: The objects that were read for them; None when they may be any.
-        version: The version of the state that they are true for. While they are used, no node object changes.
+
+    Attributes:
+        version: The version of the state that they are true for; -1 = none. While it is used, no node object
+            changes.
     """
 
     def __init__(
@@ -41,7 +44,7 @@ class KeptCounts:
         self._filtering = filtering
         self._scoring = scoring
         self._objects = objects
-        self._version = version
+        self.version = version
         self._adds_of = ByIdentity(self._adds, _KNOWN_KINDS)
 
     @classmethod
@@ -69,20 +72,28 @@ class KeptCounts:
 
     def follow(self, version: int, tracker: ChangeTracker) -> bool:
         """Take in the pods that came and left up to ``version``; return whether that could be done."""
-        before, self._version = self._version, -1
+        before = self.version
+        if before == version:
+            return True
+        self.version = -1
         if before < 0 or version - before > MAX_CHANGES or self._objects_changed(before, tracker):
             return False
         moved = tracker.pods_since(before, version)
         if moved is None or len(moved.numbers) > MAX_KINDS:
             return False
         for number in moved.numbers:
-            adds = self._adds_of(moved.kind(number))
-            if adds:
+            kind = moved.kind(number)
+            if self._adds_of(kind):
                 for row, amount in moved.of_kind(number):
-                    for move, each in adds:
-                        move(row, each * amount)
-        self._version = version
+                    self.move(row, amount, kind)
+        self.version = version
         return True
+
+    def move(self, row: int, amount: int, kind: PodKind) -> None:
+        """Take in that ``amount`` pods of ``kind`` came to ``row``; ``version`` has to be set then."""
+        self.version = -1
+        for move, each in self._adds_of(kind):
+            move(row, each * amount)
 
     def reject_in(self, totals: Int32s) -> None:
         """As each of ``FilterCounts``."""
