@@ -139,13 +139,15 @@ class Branch:
         """Put ``rows`` where they belong now; whether one became feasible, or no longer is."""
         crossed = False
         values, known, ranking = self.values, len(self.values), self.ranking
+        # Each access to an array's data makes a new view.
+        ids, totals = resource_ids.data, ranking.totals.data
         for row in rows:
-            resource_id = resource_ids.data[row]
+            resource_id = ids[row]
             value = values[resource_id] if resource_id < known else UNKNOWN
             if value == UNKNOWN:
                 self.unknown.append(resource_id)
                 value = OUT
-            base, before = self._base_of[row], ranking.totals.data[row]
+            base, before = self._base_of[row], totals[row]
             total = OUT if OUT in (value, base) else base + value
             if total != before:
                 self.feasible += (total != OUT) - (before != OUT)
