@@ -6,7 +6,6 @@ Mirrors ``plugins/dynamicresources/dynamicresources.go``.
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import replace
 
 import numpy as np
 
@@ -52,8 +51,7 @@ from mooring.framework.upstream import Upstream
 from mooring.framework.view import one_node
 from mooring.plugins.dynamic_resources.args import DynamicResourcesArgs
 from mooring.plugins.dynamic_resources.cel import EvaluationError
-from mooring.plugins.dynamic_resources.claims.deallocating import GROUP_DONE, deallocation_for, group_release
-from mooring.plugins.dynamic_resources.claims.extended_claim import assumed_for, deletion_of
+from mooring.plugins.dynamic_resources.claims.extended_claim import assumed_for
 from mooring.plugins.dynamic_resources.claims.pod_claims import (
     ClaimError,
     claims_of,
@@ -78,10 +76,9 @@ from mooring.plugins.dynamic_resources.hints import events
 from mooring.plugins.dynamic_resources.known_devices import KnownDevices
 from mooring.plugins.dynamic_resources.note import ClaimsNote
 from mooring.plugins.dynamic_resources.pools.capacity import CapacityError
-from mooring.plugins.dynamic_resources.pools.ledger import (
-    CounterBoard,
-)
+from mooring.plugins.dynamic_resources.pools.ledger import CounterBoard
 from mooring.plugins.dynamic_resources.pools.reach import NodeSelectorError, Reach, parsed
+from mooring.plugins.dynamic_resources.remedies import nothing_to_do, remedies_for_group, remedy_for
 from mooring.plugins.dynamic_resources.requests import ClaimToAllocate
 from mooring.plugins.dynamic_resources.rules import Rules
 from mooring.plugins.dynamic_resources.search.allocator import AllocationError
@@ -102,9 +99,6 @@ _ALTERNATIVES_SCORED_SINCE = KubeVersion(1, 36)
 """Without alternatives there is nothing to score; before, devices score whether these are on or off."""
 
 _PLACEMENTS_GATE = "TopologyAwareWorkloadScheduling"
-
-_SILENT_SINCE = KubeVersion(1, 37)
-"""Since this release PostFilter says nothing where it has nothing to do."""
 
 _PARTLY_ALLOCATED_SCORED_SINCE = KubeVersion(1, 36)
 """Before, Score fails for a pod of which some claims are allocated and others are not."""
@@ -306,52 +300,25 @@ class DynamicResources(
         if note is None:
             return Status.error("not found")
         if not note.claims and note.extended is None:
-            return self._nothing_to_do("no new claims to deallocate")
-        remedy = self._remedy(note, pod)
+            return nothing_to_do("no new claims to deallocate", self._rules)
+        remedy = remedy_for(note, pod)
         if remedy is None:
-            return self._nothing_to_do("still not schedulable")
+            return nothing_to_do("still not schedulable", self._rules)
         state.write(Remedy, remedy)
         return Status.unschedulable(remedy.proposal)
 
     def post_filter_group(
         self, state: CycleState, group: PodGroupInfo, what_if: GroupWhatIf
     ) -> GroupPreemption:
-        """Propose for each pod what ``post_filter`` would, and to free the claims of the group itself.
-
-        As in kube-scheduler it is an error that this plugin has seen none of the pods, because another one
-        was in the way of all, or nothing was tried at all.
-        """
+        """Propose for each pod what ``post_filter`` would, and to free the claims of the group itself."""
         constraints = group.group.spec.scheduling_constraints
         if constraints is not None and self.handle.gates.enabled(_PLACEMENTS_GATE):
             return GroupPreemption(Status.unschedulable())
-        notes = {
-            pod.metadata.uid: ClaimsNote() if noted is None else noted.get(self.name, ClaimsNote)
+        notes = [
+            (pod, ClaimsNote() if noted is None else noted.get(self.name, ClaimsNote))
             for pod, noted in what_if.noted
-        }
-        seen = [(pod, note) for pod in group.pods if (note := notes.get(pod.metadata.uid)) is not None]
-        if not seen:
-            return GroupPreemption(Status.error("not found"))
-        found = [self._remedy(note, pod) for pod, note in seen]
-        # Pods that share a claim propose the same.
-        remedies = {remedy.proposal: remedy for remedy in found if remedy is not None}
-        if self._rules.group_claims and None in found:
-            unavailable = [claim for _, note in seen for claim in note.unavailable_claims()]
-            snapshot = what_if.snapshot
-            release = (
-                None if group.scheduled(snapshot) else group_release(group, unavailable, snapshot.objects)
-            )
-            if release is not None:
-                remedies |= {remedy.proposal: remedy for remedy in release.remedies}
-                return replace(release, remedies=tuple(remedies.values()))
-        return GroupPreemption(Status.unschedulable(GROUP_DONE), remedies=tuple(remedies.values()))
-
-    @staticmethod
-    def _remedy(note: ClaimsNote, pod: Pod) -> Remedy | None:
-        remedy = deallocation_for(note.unavailable_claims(), pod)
-        return deletion_of(note.made) if remedy is None and note.made is not None else remedy
-
-    def _nothing_to_do(self, reason: str) -> Status:
-        return Status.unschedulable(reason) if self._rules.version < _SILENT_SINCE else Status.unschedulable()
+        ]
+        return remedies_for_group(group, notes, what_if.snapshot, frees_own=self._rules.group_claims)
 
     def score_nodes(self, state: CycleState, pod: Pod, nodes: NodeView) -> Int64s:
         # There is none where scores alone were asked for and another plugin's PreFilter rejected the pod.
