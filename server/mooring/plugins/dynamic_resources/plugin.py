@@ -258,7 +258,7 @@ class DynamicResources(
             for row, name, status in zip(rows, unknown.names, statuses, strict=True)
         ]
         if all(noted):
-            self._devices.searched.keep(known, unknown.rows)
+            self._devices.searched.keep(known, unknown.at)
             return {}
         known.codes[unknown.rows] = UNKNOWN
         return dict(zip(rows, statuses, strict=True))

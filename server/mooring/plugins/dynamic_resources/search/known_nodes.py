@@ -92,9 +92,9 @@ class SearchedNodes:
             codes, scores = known.codes.copy(), known.scores.copy()
             return KnownNodes(key, self._change, codes, scores, {}, earlier)
 
-    def keep(self, found: KnownNodes, rows: Int32s) -> None:
-        """Keep what was ``found`` on ``rows`` (int32[K]) beyond what ``of`` gave, unless that has become void
-        meanwhile.
+    def keep(self, found: KnownNodes, rows: Int32s | slice) -> None:
+        """Keep what was ``found`` on ``rows`` (int32[K], or a slice) beyond what ``of`` gave, unless that has
+        become void meanwhile.
         """
         with self._lock:
             if found.change != self._change:
