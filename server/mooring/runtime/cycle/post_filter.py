@@ -77,7 +77,7 @@ class EvaluatedNodes:
 
     def resolvable(self) -> Int32s:
         helps = np.array([status.code is Code.UNSCHEDULABLE for status in self._evaluation.statuses])
-        return np.sort(self.rows[helps[self._evaluation.codes]])
+        return np.sort(self.rows[helps.take(self._evaluation.codes)])
 
     def what_if(self, node_names: Sequence[str]) -> AbstractContextManager[NodesWhatIf]:
         if len(node_names) > 1 and not self.independent:
