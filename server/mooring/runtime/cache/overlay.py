@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from copy import copy
 from functools import partial
 
 import numpy as np
@@ -18,7 +17,7 @@ from mooring.runtime.cache.consistency import Held, check_labels, check_rules_de
 from mooring.runtime.cache.evaluation_cache import EvaluationCache, Template
 from mooring.runtime.cache.few_nodes import CHECKED, MAX_FEW, FewNodes
 from mooring.runtime.cache.outcome import Bypass, NotCachedError
-from mooring.runtime.cache.ranking import OUT, Ranking
+from mooring.runtime.cache.ranking import OUT, Ranking, shallow_copy
 from mooring.runtime.cache.resource_scores import UNKNOWN
 from mooring.runtime.cache.static_scores import StaticScores
 from mooring.runtime.cycle.choice import ChoiceColumns
@@ -64,7 +63,7 @@ class Branch:
 
     def twin(self) -> Branch:
         """Return an independent copy of a branch that nothing was taken in by."""
-        other = copy(self)
+        other = shallow_copy(self)
         other.detach()
         return other
 
