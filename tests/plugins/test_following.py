@@ -165,9 +165,10 @@ def test_notes_that_follow_say_what_new_ones_say(kind: Any, specs: Any, data: st
     state = CycleState()
     answers(plugin, state, pod, nodes)
     for _ in range(3):
-        version = cluster.version
+        version, twin, before = cluster.version, state.clone(), answers(plugin, CycleState(), pod, nodes)
         cluster.apply("pods", data.draw(changes(specs)))
         assert plugin.update(state, pod, moves(cluster, version))
+        assert answers(plugin, twin, pod, nodes) == before
         assert answers(plugin, state, pod, nodes) == answers(plugin, CycleState(), pod, nodes)
 
 

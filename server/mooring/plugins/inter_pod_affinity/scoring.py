@@ -6,7 +6,7 @@ Mirrors ``plugins/interpodaffinity/scoring.go``.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -39,6 +39,10 @@ class Worth(ScoreCounts):
     own: Sequence[OwnTerm]
     hard_weight: int
     domains: DomainCounts
+
+    def clone(self) -> Worth:
+        """Return a copy whose sums may change."""
+        return replace(self, domains=self.domains.clone())
 
     def scores(self, nodes: NodeView) -> Int64s:
         """int64[K]: the raw scores."""

@@ -6,7 +6,7 @@ Mirrors ``plugins/podtopologyspread/scoring.go``.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -70,6 +70,11 @@ class SoftCounts(ConstraintCounts, ScoreCounts):
     constraints: tuple[SoftConstraint, ...]
     namespace: str
     ignored: Bools
+
+    def clone(self) -> SoftCounts:
+        """Return a copy whose counts may change."""
+        copies = (replace(constraint, pods=constraint.pods.clone()) for constraint in self.constraints)
+        return replace(self, constraints=tuple(copies))
 
     def score(self, nodes: NodeView) -> ScoreNotes:
         """Return the state for scoring the feasible ``nodes``."""
