@@ -61,6 +61,14 @@ def test_of_kinds_with_labels_of_their_own_few_are_found_again() -> None:
     assert sum(one is other for one, other in zip(living, again, strict=True)) <= pod_kinds._LATELY
 
 
+def test_kinds_in_use_are_found_again_whatever_else_there_is() -> None:
+    """However their hashes are: two that met in one place were made anew by turns."""
+    kinds = PodKinds(NEWEST_RULES)
+    pods = [pod(app=f"app-{number}") for number in range(pod_kinds._LATELY // 2)]
+    first, second = [[kinds.of(each) for each in pods] for _ in range(2)]
+    assert all(one is other for one, other in zip(first, second, strict=True))
+
+
 def test_pods_of_a_template_are_of_one_kind() -> None:
     assert KINDS.of(pod()) is KINDS.of(pod("other", placed=True))
     assert KINDS.of(pod()) != KINDS.of(pod(app="db"))

@@ -24,7 +24,8 @@ _SPARE_PARTS = 1 << 8
 """How many unused parts may be kept on top of twice those in use."""
 
 _LATELY = 1 << 12
-"""How many kinds are found again at most: those of pods with labels of their own have no equal."""
+"""At this many kinds that are found again all are forgotten: those of pods with labels of their own have no
+equal, and fill it once in so many."""
 
 _encode = msgspec.json.Encoder().encode
 
@@ -39,8 +40,7 @@ class PodKinds:
         self.rules = rules
         self._bases: WeakValueDictionary[int, PodBase] = WeakValueDictionary()
         self._parts: dict[Hashable, Hashable] = {}
-        self._lately: list[ref[PodKind] | None] = [None] * _LATELY
-        """Each in the place that its hash gives."""
+        self._lately: dict[tuple[int, ClassKey], ref[PodKind]] = {}
 
     def of(self, pod: Pod) -> PodKind:
         """Return the kind of ``pod``.
@@ -101,13 +101,16 @@ class PodKinds:
         return base
 
     def _kind(self, base: PodBase, key: ClassKey) -> PodKind:
-        """Return the one kind of both, unless another took its place meanwhile."""
-        at = (hash(key) ^ id(base)) % _LATELY
-        seen = self._lately[at]
+        """Return the one kind of both, unless it was forgotten meanwhile."""
+        both = id(base), key
+        seen = self._lately.get(both)
         kind = seen() if seen is not None else None
-        if kind is None or kind.base is not base or kind.class_key != key:
+        # Another base may have come to where one was.
+        if kind is None or kind.base is not base:
+            if len(self._lately) >= _LATELY:
+                self._lately.clear()
             kind = PodKind(base, key)
-            self._lately[at] = ref(kind)
+            self._lately[both] = ref(kind)
         return kind
 
     def _forget_parts(self) -> None:
