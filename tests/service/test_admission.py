@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import grpc
@@ -191,15 +192,15 @@ def test_calls_of_a_client_that_hang_end_nothing_else(
 
 
 def test_the_question_of_another_client_waits_for_few_of_those_before_it() -> None:
-    event = threading.Event()
-    order: list[str] = []
+    ends = threading.Semaphore(0)
+    begun: list[str] = []
 
     class Noting(FilterPlugin[None]):
         name = "Noting"
 
         def filter(self, state: CycleState, pod: Pod, node: NodeInfo) -> Status:
-            event.wait(LONG)
-            order.append(pod.metadata.name)
+            begun.append(pod.metadata.name)
+            ends.acquire(timeout=LONG)
             return SUCCESS
 
     theirs_first = [f"p{at}" for at in range(16)]
@@ -217,16 +218,22 @@ def test_the_question_of_another_client_waits_for_few_of_those_before_it() -> No
             """How many jobs of each client wait for a slot, whoever waits longest first."""
             return [len(jobs) for jobs in tuple(queued.values())]
 
+        def has_begun(count: int) -> bool:
+            return len(begun) > count
+
         try:
             calls = [callers.submit(ask, theirs, name) for name in theirs_first]
             until(lambda: waiting() == [len(theirs_first) - w.slots._count])
             calls.append(callers.submit(ask, ours, "ours"))
             until(lambda: waiting() == [len(theirs_first) - w.slots._count, 1])
+            for count in range(w.slots._count, len(calls)):
+                ends.release()
+                until(partial(has_begun, count))
         finally:
-            event.set()
+            ends.release(len(pods))
         for call in calls:
             call.result()
-    assert order.index("ours") < len(theirs_first) / 2, order
+    assert begun.index("ours") < len(theirs_first) / 2, begun
 
 
 @contextmanager
