@@ -20,7 +20,7 @@ from tests.histories.objects import (
     status_of_node,
     taints_of_node,
 )
-from tests.histories.pods import APPS, Kind, kind_of_pod, pod_of
+from tests.histories.pods import APPS, Kind, kind_of_pod, pod_of, sized
 
 LEAVING = {"deletionTimestamp": "2026-01-01T00:00:00Z"}
 
@@ -31,7 +31,7 @@ class Scene:
 
     Attributes:
         nodes: The names that nodes may have.
-        kinds: The kinds of pods.
+        kinds: The kinds of pods; some differ from another in their requests alone.
         asked: Those of which a node is asked for, a few, so that pods are alike.
         devices: Whether there are device classes, devices and claims for them.
     """
@@ -46,8 +46,12 @@ class Scene:
         """Mostly of few nodes, as each is asked about one by one."""
         sizes = [range(3, 9), range(9, 30), range(101, 151)]
         count = min(dice.choice(dice.choices(sizes, (60, 36, 4))[0]), most_nodes)
-        kinds = tuple(kind_of_pod(dice) for _ in range(8))
-        return cls(tuple(f"n{at}" for at in range(count)), kinds, kinds[: dice.randint(2, 4)])
+        kinds = list[Kind]()
+        while len(kinds) < 8:
+            others = kinds and dice.random() < 0.3
+            kinds.append({**dice.choice(kinds), "requests": sized(dice)} if others else kind_of_pod(dice))
+        names = tuple(f"n{at}" for at in range(count))
+        return cls(names, tuple(kinds), tuple(kinds[: dice.randint(2, 4)]))
 
 
 class Cluster:

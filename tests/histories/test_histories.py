@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from mooring.framework import Int32s, Part
+from mooring.plugins.inter_pod_affinity.scoring import Worth
+from mooring.plugins.pod_topology_spread.scoring import SoftCounts
 from mooring.runtime.cache.change_tracker import ChangeTracker
 from mooring.runtime.cache.kept_totals import KeptTotals
 from mooring.runtime.cycle.plugin_calls import Calls
@@ -19,7 +21,13 @@ from tests.histories.forms import FORMS
 from tests.histories.rounds import Form, play, shrunk
 
 Patch = pytest.MonkeyPatch
-STEPS = {"process": range(20), "grpc": range(10), "sessions": range(40), "threads": range(2)}
+STEPS = {
+    "process": range(20),
+    "compiled": range(20),
+    "grpc": range(10),
+    "sessions": range(40),
+    "threads": range(2),
+}
 
 
 @pytest.mark.parametrize("seed", [1, 2])
@@ -53,15 +61,22 @@ def nodes_never_move(patch: Patch) -> None:
     )
 
 
+def counts_are_shared(patch: Patch) -> None:
+    """Cycles that share what was asked about a pod follow one copy of its counts."""
+    patch.setattr(SoftCounts, "clone", lambda counts: counts)
+    patch.setattr(Worth, "clone", lambda counts: counts)
+
+
 Bug = Callable[[Patch], None]
 
 
 @pytest.mark.parametrize(
     ("bug", "form", "seed", "steps"),
     [
-        pytest.param(feasible_nodes_are_counted, "process", 115, range(24), id="feasible-process"),
-        pytest.param(feasible_nodes_are_counted, "grpc", 62, (2, 3, 5, 6), id="feasible-grpc"),
-        pytest.param(nodes_never_move, "process", 2, (3, 5), id="nodes-process"),
+        pytest.param(feasible_nodes_are_counted, "process", 11, (1, 12, 13), id="feasible-process"),
+        pytest.param(feasible_nodes_are_counted, "grpc", 2, range(11, 35), id="feasible-grpc"),
+        pytest.param(nodes_never_move, "process", 2, (0, 2, 3, 5, 12), id="nodes-process"),
+        pytest.param(counts_are_shared, "process", 54, (29, 30, 31, 32, 34, 41, 42, 44), id="counts-process"),
     ],
 )
 def test_a_bug_that_is_put_back_is_found(
@@ -80,7 +95,7 @@ def test_threads_find_it_too(monkeypatch: Patch) -> None:
 
 def test_a_mismatch_is_shrunk_and_can_be_played_again(monkeypatch: Patch) -> None:
     nodes_never_move(monkeypatch)
-    played = play(FORMS["process"], 1)
+    played = play(FORMS["process"], 2)
     fewer = shrunk(FORMS["process"], played, patience=2.0)
     assert "MismatchError" in fewer.mismatch
     assert len(fewer.steps) < len(played.steps)

@@ -35,6 +35,9 @@ class ByApp(FilterCounts):
     def adds(self, kind: PodKind) -> list[tuple[Move, int]]:
         return [(self.move, 2)] if kind.labels.get("app") == self.app else []
 
+    def clone(self) -> ByApp:
+        raise AssertionError("nobody asks")
+
     def move(self, row: int, amount: int) -> None:
         self.there[row] = self.there.get(row, 0) + amount
 

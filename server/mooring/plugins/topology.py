@@ -219,6 +219,10 @@ class PodCounts(ABC):
     def adds(self, kind: PodKind) -> Sequence[tuple[Move, int]]:
         """Return what one pod of ``kind`` adds: to which counts, and how much."""
 
+    @abstractmethod
+    def clone(self) -> PodCounts:
+        """Return a copy that is updated by itself, for a cycle of its own."""
+
 
 @dataclass(frozen=True, slots=True)
 class ScoreCounts(PodCounts):
