@@ -8,13 +8,17 @@ import re
 import signal
 import socket
 import subprocess
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import pytest
 
+from mooring.cli.run import _await_ready
 from tests.cli.commands import BIN, Started, environment, fetch, program
 
 PORTS = {
@@ -75,6 +79,27 @@ def test_ready_then_ended_in_order(number: signal.Signals, tmp_path: Path) -> No
         assert run.process.wait(60) == 0
         assert [name for name, pid in parts.items() if alive(pid)] == []
         assert "Traceback" not in run.log.read_text()
+
+
+def test_a_first_decision_waits_until_the_adapter_reaches_the_server() -> None:
+    """It listens before it does; a decision asked for meanwhile would be an error."""
+    answers = [HTTPStatus.SERVICE_UNAVAILABLE, HTTPStatus.SERVICE_UNAVAILABLE, HTTPStatus.OK]
+
+    class Adapter(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(answers.pop(0))
+            self.end_headers()
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with HTTPServer(("127.0.0.1", 0), Adapter) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        _await_ready(f"http://127.0.0.1:{server.server_port}", threading.Event())
+        server.shutdown()
+        thread.join()
+    assert answers == []
 
 
 def test_a_process_that_dies_ends_the_other_one(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import argparse
 import signal
 import sys
 import threading
+import time
 import urllib.request
 from contextlib import ExitStack
 from typing import Any
@@ -25,6 +26,9 @@ FIRST_POD = "default/web-3"
 """The pending pod of the sample cluster that the first decision is about."""
 
 REQUEST_SECONDS = 10.0
+
+REACH_SECONDS = 60.0
+"""How long the adapter has to reach the server: on a busy machine a connection takes seconds."""
 
 
 def add(commands: Commands) -> None:
@@ -55,6 +59,7 @@ def run(args: argparse.Namespace, _options: tuple[Option, ...]) -> int:
             adapter = start(running, "mooring-extender", _adapter_command(args, address), stop)
             url = adapter.ready_line.split()[-1]
             page = start(running, "mooring-web", _page_command(args, address), stop)
+            _await_ready(url, stop)
             _show_first_decision(address, url)
         except InterruptedStartError:
             return EXIT_OK
@@ -88,6 +93,25 @@ def _page_command(args: argparse.Namespace, server: str) -> list[str]:
 
 def _word(switch: bool) -> str:
     return str(switch).lower()
+
+
+def _await_ready(url: str, stop: threading.Event) -> None:
+    """Wait until the adapter, which listens already, reaches the server.
+
+    Raises:
+        CallError: It takes too long.
+        InterruptedStartError: ``stop`` was set meanwhile.
+    """
+    deadline = time.monotonic() + REACH_SECONDS
+    while not stop.is_set():
+        try:
+            with urllib.request.urlopen(f"{url}/readyz", timeout=REQUEST_SECONDS):  # noqa: S310 - our own
+                return
+        except OSError as error:
+            if time.monotonic() > deadline:
+                raise remote.CallError(f"{url}/readyz: {error}") from None
+        stop.wait(WATCH_SECONDS)
+    raise InterruptedStartError
 
 
 def _show_first_decision(address: str, url: str) -> None:
