@@ -203,7 +203,10 @@ def test_a_standby_takes_over(control_plane: ControlPlane, api: Api, tmp_path: P
         assert leader.wait_end() == 1
         make_pods(api, ["after"])
         api.wait_bound("after")
-        assert len(re.findall("Successfully bound pod", other.output())) == 2
+        # It is told of its binding when the pod is bound already.
+        wait_until(
+            lambda: len(re.findall("Successfully bound pod", other.output())) == 2, "two bindings to be told"
+        )
         leader.start()
 
 

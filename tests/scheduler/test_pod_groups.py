@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
+from mooring.cluster.state import State
 from mooring.framework import (
     ClusterApi,
     GroupPreemption,
     GroupWhatIf,
+    ObjectReference,
     Pod,
     PodGroupInfo,
     PodGroupPostFilterPlugin,
@@ -32,13 +35,14 @@ from mooring.framework.objects import (
     PodGroupSpec,
     TopologyConstraint,
 )
-from mooring.scheduler.group_status import changed_conditions, condition_of
+from mooring.scheduler.group_status import GroupStatusWriter, changed_conditions, condition_of
 from mooring.scheduler.messages import CONDITION_LIMIT
 from mooring.telemetry.metrics import Metrics
 from mooring.telemetry.scheduler_metrics import SchedulerMetrics
 from mooring.testing import make_node, make_pod
 
-from .world import World
+from .fakes import FakeClock
+from .world import FakeCluster, World
 
 GATES = {"GenericWorkload": True}
 LEAVING = "2026-01-01T00:00:00Z"
@@ -531,6 +535,27 @@ class TestConditions:
     def test_changed(self, known: list[Any], status: Status, changed: list[Any] | None) -> None:
         group = {"metadata": {"generation": 1}, "status": {"conditions": known}}
         assert changed_conditions(group, condition_of(status), 1_800_000_000.0) == changed
+
+    def test_those_that_wait_are_written_before_the_end(self) -> None:
+        """Nobody else would: groups that are bound are not tried again."""
+        goes_on = threading.Event()
+
+        class Slow(FakeCluster):
+            def read(self, target: ObjectReference) -> dict[str, Any] | None:
+                goes_on.wait(60)
+                return super().read(target)
+
+        cluster = Slow(State())
+        groups = [gang(2, name) for name in ("a", "b", "c")]
+        cluster.put(*groups)
+        writer = GroupStatusWriter(cluster, FakeClock())
+        for group in groups:
+            writer.attempted(group, Status())
+        stopping = threading.Thread(target=writer.stop, args=(60.0,))
+        stopping.start()
+        goes_on.set()
+        stopping.join()
+        assert [cluster.groups[name].status.conditions[0].status for name in "abc"] == ["True"] * 3
 
 
 def test_metrics() -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
 
@@ -53,8 +54,13 @@ class GroupStatusWriter:
         self._clock = clock
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="group-status")
 
-    def stop(self) -> None:
-        """Write what is under way; drop the rest."""
+    def stop(self, timeout: float) -> None:
+        """Write what waits, for at most ``timeout`` seconds; drop the rest.
+
+        Nobody else would ever write it: a group that is bound is not tried again.
+        """
+        with suppress(TimeoutError):
+            self._writer.submit(lambda: None).result(timeout)
         self._writer.shutdown(wait=True, cancel_futures=True)
 
     def attempted(self, group: PodGroup, status: Status) -> None:

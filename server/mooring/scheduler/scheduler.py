@@ -44,8 +44,8 @@ STANDBY_SECONDS = 0.1
 LONGEST_DECISION_SECONDS = 60.0
 """When a decision lasts longer, only a restart helps: its plugin doesn't look at the clock."""
 
-LAST_EVENTS_SECONDS = 2.0
-"""Seconds that the last Events may take to be written."""
+LAST_CONDITIONS_SECONDS, LAST_EVENTS_SECONDS = 2.0, 2.0
+"""Seconds that the last conditions of groups, and the last Events, may take to be written."""
 
 
 class Wake:
@@ -116,7 +116,7 @@ class Scheduler:
         self._binders.finish()
         self._parts.preemptions.stop()
         self._parts.failures.statuses.stop()
-        self._parts.group_statuses.stop()
+        self._parts.group_statuses.stop(LAST_CONDITIONS_SECONDS)
         self._parts.recorder.stop(LAST_EVENTS_SECONDS)
 
     def is_deciding(self) -> bool:
