@@ -261,10 +261,11 @@ def _put_totals(
 @loop("(int64[:, ::1], int64[::1])")
 def _with_amounts(asked: Int64s, amounts: Int64s) -> Int64s:
     """int64[., .]: ``asked`` (int64[., .]) with what is requested in the last column, if it has positions."""
+    if not len(amounts):
+        return asked
     found = asked.copy()
-    if len(amounts):
-        for at in range(len(found)):
-            found[at, -1] = amounts[found[at, -1]]
+    for at in range(len(found)):
+        found[at, -1] = amounts[found[at, -1]]
     return found
 
 
