@@ -35,7 +35,7 @@ START = 1_790_000_000 * SECOND
 RECORDED = EngineOptions(kube_version="")
 
 Event = tuple[float, Node | Pod | DeviceClass | str]
-"""After so many seconds: a node, a pod or a class of devices comes, or the pod of that name goes."""
+"""Seconds from the start, and what comes then: a node, a pod, a device class; or which pod goes, by name."""
 
 
 def write(directory: Path, *events: Event) -> Path:

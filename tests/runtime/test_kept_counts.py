@@ -36,16 +36,16 @@ class ByApp(FilterCounts):
         return [(self.move, 2)] if kind.labels.get("app") == self.app else []
 
     def clone(self) -> ByApp:
-        raise AssertionError("nobody asks")
+        raise AssertionError("not part of these tests")
 
     def move(self, row: int, amount: int) -> None:
         self.there[row] = self.there.get(row, 0) + amount
 
     def reject_in(self, totals: Int32s) -> None:
-        raise AssertionError("nobody asks")
+        raise AssertionError("not part of these tests")
 
     def add(self, other: Pod, node: NodeInfo, amount: int) -> None:
-        raise AssertionError("nobody asks")
+        raise AssertionError("not part of these tests")
 
 
 def cluster() -> State:

@@ -34,7 +34,7 @@ _LITTLE = 1e-10
 """More than rounding makes of a score, and so little that few scores are as near to a whole number."""
 
 _MAX_NAMES = 1 << 6
-"""So many combinations of resources are remembered."""
+"""How many combinations of resource names are remembered at most."""
 
 _NO_AMOUNTS: Int64s = np.zeros(0, np.int64)
 

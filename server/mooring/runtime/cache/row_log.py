@@ -18,7 +18,7 @@ a reader that is further behind starts over."""
 
 
 _KINDS = 1 << 12
-"""Once there were so many kinds of pods, their numbers begin anew."""
+"""With this many kinds of pods, numbering starts over."""
 
 
 class MovedPods:
