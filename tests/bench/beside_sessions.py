@@ -2,29 +2,44 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 import multiprocessing
 import re
 import threading
 import time
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from functools import partial
-from multiprocessing.sharedctypes import Synchronized
 from multiprocessing.synchronize import Event
+from typing import TYPE_CHECKING, TypeVar
 
 import grpc
+import grpc.aio
 
-from mooring.client import Client, Pods
 from mooring.client.errors import may_be_sent_again
+from mooring.v1.scheduling_service_pb2 import COMMIT_MODE_RESERVE
 from mooring.v1.scheduling_service_pb2_grpc import SchedulingServiceStub
-from tests.bench.cluster import pending_json
+from mooring.v1.simulation_service_pb2 import (
+    CloseSessionRequest,
+    MarkSessionRequest,
+    OpenSessionRequest,
+    RevertSessionRequest,
+)
+from mooring.v1.simulation_service_pb2_grpc import SimulationServiceStub
 from tests.bench.processes import start_server
 from tests.bench.remote import IN_FLIGHT, schedule_request
 from tests.bench.workload import Repeat, Sample, Size, Workload
 from tests.process import until
+
+if TYPE_CHECKING:
+    from mooring.v1.scheduling_service_pb2_grpc import SchedulingServiceAsyncStub
+    from mooring.v1.simulation_service_pb2_grpc import SimulationServiceAsyncStub
+
+Request = TypeVar("Request")
+Answer = TypeVar("Answer")
 
 SESSIONS = 100
 TURNS = 4
@@ -54,7 +69,7 @@ def workloads(size: Size) -> list[Workload]:
 def _prepare(size: Size, running: ExitStack) -> Repeat:
     addresses = start_server(running, size.nodes)
     context = multiprocessing.get_context("spawn")
-    busy, end, at_work = context.Event(), context.Event(), context.Value("i")
+    busy, end, at_work = context.Event(), context.Event(), context.Event()
     clients = context.Process(target=_be_clients, args=(addresses["grpc"], busy, end, at_work), daemon=True)
     clients.start()
     running.callback(clients.join)
@@ -85,7 +100,7 @@ def _prepare(size: Size, running: ExitStack) -> Repeat:
             busy.set()
             beside[:] = map(sum, zip(beside, measured(), strict=True))
             busy.clear()
-            until(lambda: not at_work.value)
+            until(lambda: not at_work.is_set())
         return {
             "% of calls/s": 100 * beside[0] / alone[0],
             "% of calls per processor second": 100 * beside[1] / alone[1],
@@ -125,35 +140,45 @@ def _processor_seconds(address: str) -> float:
     return float(found[1])
 
 
-def _be_clients(address: str, busy: Event, end: Event, at_work: Synchronized[int]) -> None:
-    """Place pods in a session each and take them back, while ``busy`` is set; ``at_work`` counts who does."""
+def _be_clients(address: str, busy: Event, end: Event, at_work: Event) -> None:
+    """Place pods in a session each and take them back, while ``busy`` is set; ``at_work`` tells that some do.
 
-    def place(number: int, channel: grpc.Channel) -> None:
-        pods = [Pods(pending_json(number), uids=[f"session-{number}"])]
-        with Client(channel, timeout=60).session() as session:
-            while busy.is_set() and not end.is_set():
-                with session.trying():
-                    session.place(pods)
+    A thread for each would wake five times a second while its call waits, on the server's processors.
+    """
+    while busy.wait() and not end.is_set():
+        at_work.set()
+        asyncio.run(_place_together(address, busy))
+        at_work.clear()
 
-    def be_client(number: int) -> None:
-        with grpc.insecure_channel(address) as channel:
-            while not end.is_set():
-                busy.wait()
-                with at_work.get_lock():
-                    at_work.value += 1
-                try:
-                    place(number, channel)
-                except grpc.RpcError as error:
-                    # The server takes all of them for one client, which may not have as many calls at once.
-                    if not may_be_sent_again(error, idempotent=True):
-                        raise
-                    time.sleep(PAUSE_SECONDS)
-                finally:
-                    with at_work.get_lock():
-                        at_work.value -= 1
 
-    threads = [threading.Thread(target=be_client, args=(number,)) for number in range(SESSIONS)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+async def _place_together(address: str, busy: Event) -> None:
+    async with grpc.aio.insecure_channel(address) as channel:
+        scheduling, simulation = SchedulingServiceStub(channel), SimulationServiceStub(channel)
+        await asyncio.gather(*(_place(number, scheduling, simulation, busy) for number in range(SESSIONS)))
+
+
+async def _place(
+    number: int, scheduling: SchedulingServiceAsyncStub, simulation: SimulationServiceAsyncStub, busy: Event
+) -> None:
+    """Place a pod in a session and take it back, again and again."""
+    opened = await _answered(simulation.OpenSession, OpenSessionRequest())
+    session = opened.session.id
+    request = schedule_request(1, number, prefix="session")
+    request.session, request.commit_mode = session, COMMIT_MODE_RESERVE
+    while busy.is_set():
+        marked = await _answered(simulation.MarkSession, MarkSessionRequest(session=session))
+        await _answered(scheduling.Schedule, request)
+        revert = RevertSessionRequest(session=session, mark=marked.mark)
+        await _answered(simulation.RevertSession, revert)
+    await _answered(simulation.CloseSession, CloseSessionRequest(session=session))
+
+
+async def _answered(call: Callable[[Request], Awaitable[Answer]], request: Request) -> Answer:
+    """Call until the server has room: all of them are one client to it, which may not have as many calls."""
+    while True:
+        try:
+            return await call(request)
+        except grpc.RpcError as error:
+            if not may_be_sent_again(error, idempotent=True):
+                raise
+        await asyncio.sleep(PAUSE_SECONDS)
