@@ -26,10 +26,24 @@ def loops_as_written() -> Iterator[None]:
 
 @contextmanager
 def compiled_loops() -> Iterator[None]:
-    """Compile each loop when it is first asked for, also for few rows; without numba the test is skipped."""
+    """Compile each loop when it is first asked for, also for few rows; without numba the test is skipped.
+
+    Each has to be called with the types that it was compiled for: numba takes others as well, by compiling it
+    anew for them while the decision waits.
+    """
     pytest.importorskip("numba", reason="the extra fast isn't installed")
-    with _answering(lambda loop, count, _of=0: loop.compile() if count else None):
+    signatures: dict[Any, int] = {}
+
+    def compiled(loop: Loop[Any], count: int, _of: int = 0) -> Any:
+        if not count:
+            return None
+        found: Any = loop.compile()
+        signatures.setdefault(found, len(found.signatures))
+        return found
+
+    with _answering(compiled):
         yield
+    assert signatures == {found: len(found.signatures) for found in signatures}
 
 
 @contextmanager

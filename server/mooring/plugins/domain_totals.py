@@ -67,7 +67,8 @@ def add_crowding(
     """
     compiled = _add_crowding.for_rows(len(crowding))
     if compiled is not None:
-        compiled(ids, counts, factor, offset, crowding)
+        # With a whole number numba would compile it anew, for numbers like that, while the decision waits.
+        compiled(ids, counts, factor, float(offset), crowding)
         return
     by_domain = counts * factor + offset
     by_domain[ABSENT] = 0.0
