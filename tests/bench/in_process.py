@@ -18,7 +18,7 @@ from mooring.cluster.state import State
 from mooring.config import default
 from mooring.framework.objects import Pod
 from mooring.framework.quantity import Quantity
-from mooring.plugins.loops import wait_for_compiler
+from mooring.plugins.loops import compile_ahead
 from mooring.runtime.assembly import build_engine
 from mooring.runtime.cycle.candidates import ALL_NODES
 from mooring.runtime.cycle.choice import Choice
@@ -139,7 +139,7 @@ def _prepare(variant: Variant, way: Way, nodes: int, decisions: int, _running: E
     pods = (pending_pod(number, variant.requests(number)) for number in itertools.count())
     decide = way.decide(engine, variant.templates)
     decide(list(itertools.islice(pods, min(WARM_UP * max(variant.templates, 1), decisions))))
-    wait_for_compiler()
+    compile_ahead(nodes)
     return lambda: _repeat(engine, decide, pods, decisions)
 
 

@@ -11,7 +11,7 @@ from mooring.cluster.kinds import Put
 from mooring.cluster.state import State
 from mooring.config import from_document
 from mooring.framework.objects import Pod
-from mooring.plugins.loops import wait_for_compiler
+from mooring.plugins.loops import compile_ahead
 from mooring.runtime.assembly import build_engine
 from mooring.runtime.commit.binding_cycle import BindingCycle
 from mooring.runtime.commit.committer import Committer
@@ -93,7 +93,7 @@ class Cluster:
 def _prepare(size: Size, family: Family, _running: ExitStack) -> Repeat:
     cluster = Cluster(family, _nodes(size, family))
     cluster.decide(cluster.next_pods(WARM_UP))
-    wait_for_compiler()
+    compile_ahead(size.nodes)
     return lambda: _repeat(cluster, size.family_decisions)
 
 

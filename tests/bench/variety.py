@@ -19,7 +19,7 @@ from mooring.cluster.kinds import Change, Put, Remove
 from mooring.cluster.state import State
 from mooring.config import default
 from mooring.framework.objects import Pod
-from mooring.plugins.loops import wait_for_compiler
+from mooring.plugins.loops import compile_ahead
 from mooring.runtime.assembly import build_engine
 from mooring.runtime.cycle.candidates import ALL_NODES
 from mooring.runtime.cycle.cycle import CycleOptions
@@ -236,7 +236,7 @@ def _on_a_node(pod: Manifest, at: int) -> Manifest:
 def _prepare(size: Size, mix: Mix, _running: ExitStack) -> Repeat:
     placing = Placing(mix, size.nodes, size.running)
     placing.decide(WARM_UP, size.seconds)
-    wait_for_compiler()
+    compile_ahead(size.nodes)
 
     def repeat() -> Sample:
         return {METRIC: placing.decide(size.decisions, size.seconds)}

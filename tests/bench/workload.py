@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import statistics
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -101,6 +102,8 @@ class Figure:
 def measure(workload: Workload, repeats: int, advance: Callable[[], None]) -> list[Figure]:
     """Prepare ``workload`` once and repeat it; ``advance`` is called after each repeat."""
     samples: list[Sample] = []
+    # What the workload before left is not collected in a decision of this one.
+    gc.collect()
     with ExitStack() as running:
         repeat = workload.prepare(running)
         for _ in range(repeats):

@@ -232,3 +232,15 @@ def test_an_engine_over_a_fork_goes_with_its_last_user() -> None:
         assert gone() is None
     finally:
         gc.enable()
+
+
+def test_a_state_goes_with_the_engine_over_it() -> None:
+    """Plugins hold the state, so no cache that outlives the engine may hold plugins."""
+    engine = engine_of(state_of("a"), fit=True)
+    for name in ("first", "second", "third"):
+        engine.place(make_pod(name), engine.profile(), ALL_NODES)
+    assert engine.cache_counts.hits
+    [plugin] = {weakref.ref(enabled.plugin) for enabled in engine.profile().filter}
+    del engine
+    gc.collect()
+    assert plugin() is None

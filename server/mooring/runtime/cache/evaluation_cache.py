@@ -17,6 +17,7 @@ from mooring.runtime.cache.cached_evaluation import CachedEvaluation
 from mooring.runtime.cache.change_tracker import ChangeTracker
 from mooring.runtime.cache.outcome import Bypass, CacheCounts, NotCachedError
 from mooring.runtime.cache.pod_signature import Apart, Signature, Signer
+from mooring.runtime.cache.profile_parts import Halves
 from mooring.runtime.cache.resource_scores import ResourceScores
 from mooring.runtime.cache.second_use import SecondUseCache
 from mooring.runtime.cache.static_scores import StaticScores, find_static_scores
@@ -94,6 +95,7 @@ class EvaluationCache:
         )
         self._static: SecondUseCache[StaticScores] = SecondUseCache(_MAX_STATIC_BYTES)
         self._signer = Signer()
+        self._halves = Halves()
         self.counts = CacheCounts()
 
     def drop(self) -> None:
@@ -207,7 +209,7 @@ class EvaluationCache:
         def static(calls: Calls, version: int) -> StaticScores:
             known = self._static.get(key)
             if known is None or not known.is_true(tracker, version):
-                known = find_static_scores(signature.others, cluster, pod, version, calls())
+                known = find_static_scores(signature.others, cluster, pod, version, calls(), self._halves)
                 known.pod_bytes = pod_bytes
                 self._static.put(key, known)
             return known

@@ -25,9 +25,9 @@ from mooring.framework.internal import (
 from mooring.framework.memory import share_of_memory
 from mooring.framework.named_node import named_node
 from mooring.framework.selected_labels import selected_labels
+from mooring.runtime.cache.profile_parts import narrowed
 from mooring.runtime.cache.resource_scores import ResourcePlugins, may_read_resources_alone
 from mooring.runtime.cache.second_use import SecondUseCache
-from mooring.runtime.cache.static_scores import narrowed
 from mooring.runtime.cycle.plugin_calls import plugin_failure
 from mooring.runtime.profiles.profile import Profile
 from mooring.runtime.profiles.tracebacks import TRACEBACKS

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Hashable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -28,6 +28,7 @@ from mooring.framework.remembering import MAX_PODS, ByIdentity
 from mooring.framework.state import ClusterState
 from mooring.runtime.cache.change_tracker import ChangeTracker
 from mooring.runtime.cache.outcome import Bypass, NotCachedError
+from mooring.runtime.cache.profile_parts import Halves
 from mooring.runtime.cache.ranking import OUT
 from mooring.runtime.cycle.cycle import enqueued
 from mooring.runtime.cycle.evaluation import Evaluation, begin
@@ -40,10 +41,6 @@ from mooring.runtime.profiles.profile import Enabled, Profile
 
 DYNAMIC = Part.RESOURCES | Part.PODS | Part.FEASIBLE | Part.OUTSIDE
 """What every decision changes, or time alone: plugins that read it are dynamic."""
-
-
-_MAX_PROFILES = 1 << 6
-"""Profiles, and parts of profiles, of which something is remembered."""
 
 _COMMITTING = tuple(point.base for point in POINTS.values() if point.commits)
 
@@ -191,18 +188,8 @@ class StaticScores:
         return sum(scaled.weight * scaled.normalizer.apply(scaled.raw[feasible]) for scaled in self.scaled)
 
 
-def narrowed(profile: Profile, takes: Callable[[Plugin[Any]], bool]) -> Profile:
-    """``profile`` with only those of the plugins that evaluate a pod that ``takes`` says yes to."""
-    narrower: dict[str, Any] = {
-        point.attribute: tuple(enabled for enabled in profile.at(name) if takes(enabled.plugin))
-        for name, point in POINTS.items()
-        if point.evaluates
-    }
-    return replace(profile, **narrower)
-
-
 def find_static_scores(
-    profile: Profile, cluster: ClusterState, pod: Pod, version: int, calls: PluginCalls
+    profile: Profile, cluster: ClusterState, pod: Pod, version: int, calls: PluginCalls, halves: Halves
 ) -> StaticScores:
     """Ask the plugins of ``profile`` about all nodes, except the dynamic ones.
 
@@ -211,7 +198,7 @@ def find_static_scores(
     """
     rows = cluster.snapshot.nodes.rows()
     evaluation = begin(profile, cluster, pod, rows)
-    roles, images = _Roles(pod), _images(profile, cluster, pod)
+    roles, images = _Roles(pod, halves), _images(profile, cluster, pod)
     images_version = None if images is None else images()
     objects = cluster.snapshot.objects
     versions = {kind: objects.version(kind) for kind in tuple(objects.kinds)}
@@ -284,17 +271,12 @@ def _order(evaluation: Evaluation, allowed: Bools) -> Int32s:
     return rows
 
 
-_halves: ByIdentity[Profile, dict[frozenset[int], tuple[Profile, Profile]]] = ByIdentity(
-    lambda _: {}, most=_MAX_PROFILES
-)
-"""By the dynamic plugins of a profile its static and its dynamic half: pods of other labels have the same."""
-
-
 class _Roles:
     """Tells static plugins from dynamic ones."""
 
-    def __init__(self, pod: Pod) -> None:
+    def __init__(self, pod: Pod, halves: Halves) -> None:
         self._pod = pod
+        self._halves = halves
         self._dynamic: set[int] = set()
         self.parts = Part.NODES_BUT_IMAGES
         self.timeless = True
@@ -335,12 +317,7 @@ class _Roles:
 
     def halves(self, profile: Profile) -> tuple[Profile, Profile]:
         """Return the profile with the static plugins alone, and with the dynamic ones alone."""
-        known, dynamic = _halves(profile), frozenset(self._dynamic)
-        halves = known.get(dynamic)
-        if halves is None:
-            halves = narrowed(profile, self.is_static), narrowed(profile, self.is_dynamic)
-            known[dynamic] = halves
-        return halves
+        return self._halves.of(profile, frozenset(self._dynamic))
 
     def is_dynamic(self, plugin: Plugin[Any]) -> bool:
         return id(plugin) in self._dynamic
