@@ -13,9 +13,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mooring.cluster.kinds import Put
+from mooring.cluster.state import State
 from mooring.framework import CycleState, Int64s, NodeTable, NodeView, PodTable, Snapshot
 from mooring.framework.internal import REJECTED
-from mooring.framework.resources import plain_usage
+from mooring.framework.objects.devices import DeviceClass, DeviceClassSpec
+from mooring.framework.resources import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, plain_usage
 from mooring.plugins import domain_totals, loops, resource_totals
 from mooring.plugins.leading_rows import Leaders
 from mooring.plugins.loops import FEWEST_CALLS, FEWEST_NODES, compile_ahead, loop, wait_for_compiler
@@ -36,14 +39,18 @@ pytest.importorskip("numba", reason="the extra fast isn't installed")
 
 SIZES = st.sampled_from((10, 4000, 2**40, 2**55, 2**62))
 
+GPU = "example.com/gpu"
+"""What only some nodes have."""
+
 
 def nodes(seed: int, cpu: int, memory: int, *, lacking: bool, step: int = 1) -> NodeView:
     """Each ``step``-th of nodes of any sizes, more or less full, some of them overcommitted."""
     numbers = np.random.default_rng(seed)
-    sizes = np.array([[cpu], [memory], [cpu], [110]])
-    shape = (4, FEWEST_NODES)
+    sizes = np.array([[cpu], [memory], [cpu], [110], [8]])
+    shape = (5, FEWEST_NODES)
     allocatable = numbers.integers(0 if lacking else 1, sizes, shape, endpoint=True)
     requested = numbers.integers(0, sizes, shape)
+    allocatable[4] *= numbers.integers(0, 1, FEWEST_NODES, endpoint=True)
     table = table_of(allocatable, requested, requested[:2] + 1)
     return NodeView(Snapshot(table, PodTable()), np.arange(0, FEWEST_NODES, step, dtype=np.int32))
 
@@ -51,6 +58,7 @@ def nodes(seed: int, cpu: int, memory: int, *, lacking: bool, step: int = 1) -> 
 def table_of(allocatable: Int64s, requested: Int64s, non_zero: Int64s) -> NodeTable:
     """A table with these columns."""
     return NodeTable(
+        resource_index={name: at for at, name in enumerate((CPU, MEMORY, EPHEMERAL_STORAGE, PODS, GPU))},
         alive=np.ones(allocatable.shape[1], np.bool_),
         allocatable=allocatable,
         requested=requested,
@@ -65,14 +73,15 @@ def table_of(allocatable: Int64s, requested: Int64s, non_zero: Int64s) -> NodeTa
     SIZES,
     st.integers(0, 5000),
     st.integers(0, 2**50),
+    st.integers(0, 8),
     st.booleans(),
     st.sampled_from((1, 7, FEWEST_NODES)),
 )
 def test_answers_are_those_of_numpy(
-    seed: int, cpu: int, memory: int, asked_cpu: int, asked_memory: int, lacking: bool, step: int
+    seed: int, cpu: int, memory: int, asked_cpu: int, asked_memory: int, gpus: int, lacking: bool, step: int
 ) -> None:
     view = nodes(seed, cpu, memory, lacking=lacking, step=step)
-    pod = make_pod(requests={"cpu": f"{asked_cpu}m", "memory": asked_memory})
+    pod = make_pod(requests={"cpu": f"{asked_cpu}m", "memory": asked_memory, GPU: gpus})
     before = np.random.default_rng(seed).integers(REJECTED, 100, len(view), np.int32)
     plugins: tuple[Any, ...] = (make(NodeResourcesFit), make(NodeResourcesBalancedAllocation))
 
@@ -98,14 +107,15 @@ def test_answers_are_those_of_numpy(
     st.integers(0, 2**32),
     SIZES,
     st.integers(1, 5000),
+    st.integers(0, 8),
     st.booleans(),
     st.sampled_from((1, 7)),
 )
 def test_one_pass_over_rows_puts_what_the_plugins_add(
-    seed: int, cpu: int, asked: int, lacking: bool, step: int
+    seed: int, cpu: int, asked: int, gpus: int, lacking: bool, step: int
 ) -> None:
     view = nodes(seed, cpu, 2**40, lacking=lacking, step=step)
-    pod = make_pod(requests={"cpu": f"{asked}m", "memory": asked * 2**20})
+    pod = make_pod(requests={"cpu": f"{asked}m", "memory": asked * 2**20, GPU: gpus})
     rated = [make(NodeResourcesFit).rating(pod), make(NodeResourcesBalancedAllocation).rating(pod)]
     base, before = np.random.default_rng(seed).integers(REJECTED, 100, (2, FEWEST_NODES), np.int32)
     added = base.take(view.rows)
@@ -117,7 +127,7 @@ def test_one_pass_over_rows_puts_what_the_plugins_add(
     assert together is not None
     totals = before.copy()
     with compiled_loops():
-        put = together.put(view.table, view.at, base, totals)
+        put = together.put(view.snapshot, view.at, base, totals)
     if put is None:
         np.testing.assert_array_equal(totals, before)
     else:
@@ -127,6 +137,30 @@ def test_one_pass_over_rows_puts_what_the_plugins_add(
         top = totals.max()
         assert leaders == Leaders(top, (totals == top).sum(), (totals != REJECTED).sum())
     assert (put is not None) or lacking or cpu > 2**50
+
+
+@pytest.mark.parametrize(
+    ("resource", "devices", "can"),
+    [
+        pytest.param(GPU, False, True, id="some nodes have it"),
+        pytest.param(GPU, True, False, id="devices may stand for it"),
+        pytest.param("example.com/tpu", False, False, id="no node ever had it"),
+    ],
+)
+def test_a_pass_needs_columns_that_tell_who_has_what_is_requested(
+    resource: str, devices: bool, can: bool
+) -> None:
+    view, state = nodes(0, 1000, 2**40, lacking=False), State()
+    if devices:
+        state.apply("test", [Put(DeviceClass(spec=DeviceClassSpec(extended_resource_name=resource)))])
+    snapshot = Snapshot(view.table, view.snapshot.pods, state.snapshot.objects)
+    pod = make_pod(requests={"cpu": "1m", "memory": "1Mi", resource: 1})
+    ratings = make(NodeResourcesFit).rating(pod), make(NodeResourcesBalancedAllocation).rating(pod)
+    together = TotalsRating.of([(rating, 1) for rating in ratings])
+    assert together is not None
+    base, totals = np.zeros((2, FEWEST_NODES), np.int32)
+    with compiled_loops():
+        assert (together.put(snapshot, view.at, base, totals) is not None) == can
 
 
 def test_a_negative_row_is_no_row() -> None:
@@ -139,11 +173,11 @@ def test_a_negative_row_is_no_row() -> None:
     some, none = np.array([-1, 3, -1, 5], np.int32), np.array([-1], np.int32)
     totals, expected = np.full((2, FEWEST_NODES), 1000, np.int32)
     with compiled_loops():
-        together.put(view.table, some, base, totals)
-        together.put(view.table, some[some >= 0], base, expected)
+        together.put(view.snapshot, some, base, totals)
+        together.put(view.snapshot, some[some >= 0], base, expected)
         assert totals.min() < 1000
         np.testing.assert_array_equal(totals, expected)
-        assert together.put(view.table, none, base, totals) is not None
+        assert together.put(view.snapshot, none, base, totals) is not None
         np.testing.assert_array_equal(totals, expected)
 
 
@@ -228,6 +262,7 @@ REQUESTS = st.fixed_dictionaries(
         "memory": st.sampled_from((0, 1, "1Gi", "9Ei")),
         "ephemeral-storage": st.sampled_from(("0", "1Gi")),
         "nobody-counts-this": st.just(7),
+        GPU: st.sampled_from((0, 3)),
     },
 )
 
@@ -252,13 +287,16 @@ def test_what_a_pod_asks_for_by_position_is_what_it_asks_for(
         assert told(by_position) == told(alone)
 
 
+SNAPSHOT = nodes(0, 1, 1, lacking=False).snapshot
+
+
 def told(rating: TotalsRating) -> list[Any]:
     """What the compiled pass is told of a pod, with its amounts in their places."""
     return [
         resource_totals._with_amounts(each, rating._amounts).tolist()
         if isinstance(each, np.ndarray)
         else each
-        for asked in rating._asked
+        for asked in rating.asked_in(SNAPSHOT)
         for each in asked
     ]
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from mooring.framework import Int32s, Int64s, NodeTable
+from mooring.framework import Int32s, Int64s, Snapshot
 from mooring.framework.internal import REJECTED, NodeRating
 from mooring.framework.resources import PodUsage
 from mooring.plugins.leading_rows import Leaders, find_leaders
@@ -55,32 +55,37 @@ class TotalsRating:
     """What both say of one pod.
 
     Args:
-        asked: What ``add_free_shares`` takes and the weight of its scores, and the same of
-            ``add_improvements``.
-        amounts: int64[A], of which ``asked`` has positions in place of what is requested; empty if it hasn't.
+        ratings: The one by ``add_free_shares`` with its weight, and the one by ``add_improvements``.
+        amounts: int64[A], of which ``ratings`` have positions in place of what is requested; empty if they
+            haven't.
     """
 
-    def __init__(self, asked: Sequence[tuple[Int64s | int, ...]], amounts: Int64s = _NO_AMOUNTS) -> None:
-        self._asked = asked
+    def __init__(self, ratings: Sequence[tuple[ResourceRating, int]], amounts: Int64s = _NO_AMOUNTS) -> None:
+        self._ratings = ratings
         self._amounts = amounts
 
     @classmethod
     def of(cls, ratings: Sequence[tuple[NodeRating, int]]) -> TotalsRating | None:
         """Return what does the same as ``ratings``, each with its weight; None where one pass can't."""
-        asked: list[tuple[Int64s | int, ...]] = []
-        loops: list[object] = []
+        found: list[tuple[ResourceRating, int]] = []
         for rating, weight in ratings:
             if not isinstance(rating, ResourceRating) or rating.asked is None:
                 return None
-            asked.append((*rating.asked, weight))
-            loops.append(rating.loop)
-        return cls(asked) if loops == _LOOPS else None
+            found.append((rating, weight))
+        return cls(found) if [rating.loop for rating, _ in found] == _LOOPS else None
 
     def with_amounts(self, amounts: Int64s) -> TotalsRating:
         """Return the same for a pod with other ``amounts`` (int64[A])."""
-        return TotalsRating(self._asked, amounts)
+        return TotalsRating(self._ratings, amounts)
 
-    def put(self, table: NodeTable, at: Int32s | slice, base: Int32s, totals: Int32s) -> Put | None:
+    def asked_in(self, snapshot: Snapshot) -> list[tuple[Int64s | int, ...]]:
+        """Return what the loops take of the pod, each with the weight of its scores; as many as can rate
+        nodes of this state.
+        """
+        found = [(rating.asked_in(snapshot), weight) for rating, weight in self._ratings]
+        return [(*asked, weight) for asked, weight in found if asked is not None]
+
+    def put(self, snapshot: Snapshot, at: Int32s | slice, base: Int32s, totals: Int32s) -> Put | None:
         """Give the rows ``at`` the totals that they have by their ``base`` and these scores.
 
         Both are int32[capacity], and ``REJECTED`` where a node is rejected. A negative row is none.
@@ -89,12 +94,14 @@ class TotalsRating:
             None when that can't be done now; then nothing is.
         """
         count, places = places_of(at)
+        table = snapshot.nodes
         put = _put_and_lead.for_rows(count, len(table.alive))
-        if put is None:
+        asked = [] if put is None else self.asked_in(snapshot)
+        if put is None or len(asked) != len(_LOOPS):
             return None
         columns = table.allocatable, table.requested, table.non_zero_requested
         both = base, totals
-        done, crossed, top, ties, feasible = put(columns, places, count, *self._asked, self._amounts, both)
+        done, crossed, top, ties, feasible = put(columns, places, count, *asked, self._amounts, both)
         return (crossed, Leaders(top, ties, feasible)) if done else None
 
 

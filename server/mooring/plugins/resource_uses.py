@@ -7,13 +7,13 @@ NodeResourcesBalancedAllocation share.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 import msgspec
 import numpy as np
 
-from mooring.framework import Bools, Int32s, Int64s, NodeView, Pod
+from mooring.framework import Bools, Int32s, Int64s, NodeTable, NodeView, Pod, Snapshot
 from mooring.framework.deadline import timely
 from mooring.framework.internal import NodeRater, NodeRating
 from mooring.framework.node_table import CPU_ROW, EPHEMERAL_STORAGE_ROW, MEMORY_ROW, PODS_ROW
@@ -87,13 +87,16 @@ class ResourceRating(msgspec.Struct, frozen=True):
         loop: The pass. It takes ``COLUMNS_AND_PLACES``, ``asked``, the weight and the totals, and returns
             False when a node lacks one of the resources, or an amount is too large; then nothing is done.
         asked: int64[., .] each, what it has to know of the pod, with what it requests in the last column;
-            None when other resources count than those that each node has.
+            None when other resources are scored than those that each node has.
         plain: The same with numpy.
+        scalars: Gives int64[., 2], more rows of the last of ``asked``, by the columns of a state; None when
+            those don't tell who has what is requested.
     """
 
     loop: Loop[bool]
     asked: tuple[Int64s, ...] | None
     plain: NodeRating
+    scalars: Callable[[Snapshot], Int64s | None] | None = None
 
     def __call__(self, nodes: NodeView, weight: int, totals: Int32s) -> None:
         """Add the scores of ``nodes``, as a ``NodeRating`` does."""
@@ -103,7 +106,17 @@ class ResourceRating(msgspec.Struct, frozen=True):
     def compiled(self, nodes: NodeView, weight: int, totals: Int32s) -> bool:
         """Do the same in one pass; return whether that could be, and otherwise do nothing."""
         add = None if self.asked is None else self.loop.over(nodes)
-        return add is not None and add(*columns_and_places(nodes), *(self.asked or ()), weight, totals)
+        asked = None if add is None else self.asked_in(nodes.snapshot)
+        if add is None or asked is None:
+            return False
+        return add(*columns_and_places(nodes), *asked, weight, totals)
+
+    def asked_in(self, snapshot: Snapshot) -> tuple[Int64s, ...] | None:
+        """Return ``asked`` with ``scalars``; None when one pass can't rate nodes of this state."""
+        if self.asked is None or self.scalars is None:
+            return self.asked
+        more = self.scalars(snapshot)
+        return None if more is None else (*self.asked[:-1], np.concatenate((self.asked[-1], more)))
 
 
 class UsageRater(NodeRater):
@@ -189,6 +202,13 @@ def columns_and_places(nodes: NodeView) -> tuple[Columns, Places]:
     """Return what a ``Loop`` needs to know of ``nodes``."""
     table = nodes.table
     return (table.allocatable, table.requested, table.non_zero_requested), places_of(nodes.at)[1]
+
+
+def rows_of(requests: Requests, table: NodeTable) -> Int64s | None:
+    """int64[., 2]: where the columns have each resource, and the request; None when they lack one."""
+    rows = [(table.resource_index.get(name, -1), request) for name, request in requests]
+    known = min(len(table.allocatable), len(table.requested))
+    return np.array(rows, np.int64) if all(0 <= row < known for row, _ in rows) else None
 
 
 def places_of(at: Int32s | slice) -> tuple[int, Places]:

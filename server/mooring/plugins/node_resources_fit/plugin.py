@@ -25,6 +25,7 @@ from mooring.framework import (
     PreFilterPlugin,
     PreScorePlugin,
     ScorePlugin,
+    Snapshot,
     Status,
     Verdicts,
 )
@@ -56,11 +57,13 @@ from mooring.plugins.node_resources_fit.scoring import (
     scorer_of,
 )
 from mooring.plugins.resource_uses import (
+    FIXED_ROWS,
     Requests,
     ResourceRating,
     UsageRater,
     amounts_of,
     listed_requests,
+    rows_of,
 )
 
 _UNRESOLVABLE_SINCE = KubeVersion(1, 34)
@@ -167,8 +170,13 @@ class NodeResourcesFit(
             by_devices = self._devices.of(checked, nodes.snapshot.objects)
             add_scores(self._scorer(requests, nodes), lacking(checked, nodes, by_devices), weight, totals)
 
+        def find(snapshot: Snapshot) -> Int64s | None:
+            known = not self._devices.of(scalars, snapshot.objects)
+            return rows_of(scalars, snapshot.nodes) if known else None
+
         asked = asked_shares(self.args.scoring_strategy, requests, checked)
-        return ResourceRating(add_free_shares, asked, rate)
+        scalars = tuple([(name, request) for name, request in checked if name not in FIXED_ROWS])
+        return ResourceRating(add_free_shares, asked, rate, find if scalars else None)
 
     def _requests_to_check(self, pod: Pod) -> Requests:
         """Return the requests to check; a pod without a node counts as if it were not being resized."""

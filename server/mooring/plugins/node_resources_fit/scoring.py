@@ -57,7 +57,8 @@ def asked_shares(
 ) -> tuple[Int64s, Int64s] | None:
     """Return what ``add_free_shares`` takes of a pod: what it requests, and what of it nodes must have.
 
-    None where that loop doesn't score so, or other resources count than those that each node has.
+    Of the latter only resources that each node has. None where that loop doesn't score so, or others are
+    scored.
     """
     if strategy.type is not ScoringStrategyType.LEAST_ALLOCATED:
         return None
@@ -67,9 +68,9 @@ def asked_shares(
             (rows[name], NON_ZERO_ROWS.get(name, -1), resources[position].weight, request)
             for position, name, request in counted_requests(scored)
         ]
-        lacking = [(rows[name], request) for name, request in checked]
     except KeyError:
         return None
+    lacking = [(rows[name], request) for name, request in checked if name in rows]
     return np.array(parts, np.int64).reshape(-1, 4), np.array(lacking, np.int64).reshape(-1, 2)
 
 

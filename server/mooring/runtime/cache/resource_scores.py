@@ -261,7 +261,7 @@ class ResourceScores:
         A negative row is none. It also says who leads.
         """
         rating = self._totals_rating
-        return None if rating is None else rating.put(self._cluster.snapshot.nodes, at, base, totals)
+        return None if rating is None else rating.put(self._cluster.snapshot, at, base, totals)
 
     def _rate_by(self) -> Sequence[tuple[Rater, NodeRating]]:
         """Find out once what plugins have to know of the pod."""
