@@ -126,7 +126,7 @@ def content(state: State) -> dict[str, Any]:
             "unschedulable": bool(table.unschedulable[row]),
             "taints": table.taint_sets[table.taint_set[row]],
             "labels": {key: (column := table.label(key)).values[column.ids[row]] for key in LABEL_KEYS},
-            "pods": set(pod_table.by_row.get(row, ())),
+            "pods": set(pod_table.classes.uids_on(row)),
         }
 
     return {
@@ -166,7 +166,7 @@ def content(state: State) -> dict[str, Any]:
         "classes": {
             key: {name_of[row]: n for row, n in counts.items()} for key, counts in classes(pod_table).items()
         },
-        "rows": sorted(name_of[row] for row in pod_table.by_row),
+        "rows": sorted(name_of[row] for row in pod_table.classes.places),
         "with_storage": {name_of[row]: set(uids) for row, uids in pod_table.with_storage.items()},
         "affinities": {
             key: (a.key, a.terms, {name_of[row]: n for row, n in checked_counts(a).items()})

@@ -107,7 +107,9 @@ def test_a_pod_of_another_class_keeps_its_place_among_those_of_its_node(now: Pod
     state.apply("test", [Put(now)])
     pods = state.snapshot.pods
     assert list(pods.on_row(0)) == [now, other]
-    assert pods.classes.numbers.keys() == {pods.records[uid].kind.class_key for uid in pods.by_row[0]}
+    assert pods.classes.numbers.keys() == {
+        pods.records[uid].kind.class_key for uid in pods.classes.uids_on(0)
+    }
     assert sorted(classes(pods).values(), key=str) == [{0: 1}, {0: 1}]
     assert [amount for _, _, amount in state.changes_since(version) or ()] == [-1, 1]
 

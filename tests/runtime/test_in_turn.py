@@ -106,7 +106,7 @@ def written(history: History, since: int) -> object:
         nodes.non_zero_requested.tolist(),
         nodes.ports,
         pods.records,
-        pods.by_row,
+        {row: pods.classes.uids_on(row) for row in pods.classes.places},
         pods.priorities,
         classes(pods),
         {

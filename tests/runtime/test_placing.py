@@ -102,7 +102,7 @@ def committer_of(binder: Binder, *plugins: type[Plugin[Any]]) -> tuple[Committer
 
 def taken(state: State) -> int:
     """How many pods the node has, assumed ones included."""
-    return len(state.snapshot.pods.by_row.get(0, ()))
+    return len(state.snapshot.pods.classes.uids_on(0))
 
 
 def test_the_points_run_in_the_frameworks_order() -> None:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from struct import calcsize
+from sys import byteorder
 
 from mooring.cluster.shared_values import SharedValues
 from mooring.framework.columns import LabelColumn, LabelColumns, grown
-from mooring.framework.pod_classes import NO_CLASS, TERMINATING, ClassKey, PodClasses, label_of_class
+from mooring.framework.pod_classes import NO_CLASS, PLACE, TERMINATING, ClassKey, PodClasses, label_of_class
 
 _FIRST_ROOM = 16
 
-_PLACE = 4
-"""How many bytes a place's number takes."""
+_PLACE_BYTES = calcsize(PLACE)
 
 _STALE = 2
 """A column is rebuilt once it has this many times more distinct values than rows: most of its values are of
@@ -31,10 +32,6 @@ class ClassWriter:
         self._sizes = [0]
         """How many pods each number has."""
         self._free_numbers: list[int] = []
-        self._places: dict[int, bytes] = {}
-        """By row the places of its pods in the order in which they came; as bytes, since an int takes 40."""
-        self._used_places = 0
-        """The first place that was never used."""
         self._free_places: list[int] = []
         """Used places that are free again."""
 
@@ -49,63 +46,68 @@ class ClassWriter:
                     terminating=old.terminating.copy(),
                     label_columns=LabelColumns(old.label_columns),
                     placed=old.placed.copy(),
+                    uids=old.uids.copy(),
+                    places=old.places.copy(),
                 )
             )
             twin._columns = self._columns.fork(twin.classes.label_columns)
         twin._sizes = self._sizes.copy()
         twin._free_numbers = self._free_numbers.copy()
-        twin._places = self._places.copy()
-        twin._used_places = self._used_places
         twin._free_places = self._free_places.copy()
         return twin
 
-    def place_pod(self, key: ClassKey, row: int) -> None:
+    def place_pod(self, key: ClassKey, row: int, uid: str) -> None:
         """Count a pod of the class on ``row``."""
         number = self._number(key)
         self._sizes[number] += 1
-        place = self._free_places.pop() if self._free_places else self._unused_places(1)
-        placed, places = self.classes.placed, self._places
+        place = self._free_places.pop() if self._free_places else self._add_places(1)
+        placed, places = self.classes.placed, self.classes.places
         placed[1, place] = row
         placed[0, place] = number
-        places[row] = places.get(row, b"") + place.to_bytes(_PLACE, "little")
+        self.classes.uids[place] = uid
+        places[row] = places.get(row, b"") + place.to_bytes(_PLACE_BYTES, byteorder)
 
-    def place_pods(self, key: ClassKey, rows: Sequence[int]) -> None:
+    def place_pods(self, key: ClassKey, rows: Sequence[int], uids: Sequence[str]) -> None:
         """Count one pod on each of ``rows``; a row may occur more than once."""
         number = self._number(key)
         self._sizes[number] += len(rows)
-        free, places = self._free_places, self._places
+        free = self._free_places
         new = [free.pop() for _ in range(min(len(rows), len(free)))]
-        first = self._unused_places(len(rows) - len(new))
-        new += range(first, self._used_places)
-        placed = self.classes.placed
+        first = self._add_places(len(rows) - len(new))
+        new += range(first, len(self.classes.uids))
+        placed, places, known = self.classes.placed, self.classes.places, self.classes.uids
         placed[1, new] = rows
         placed[0, new] = number
-        for row, place in zip(rows, new, strict=True):
-            places[row] = places.get(row, b"") + place.to_bytes(_PLACE, "little")
+        for place, row, uid in zip(new, rows, uids, strict=True):
+            known[place] = uid
+            places[row] = places.get(row, b"") + place.to_bytes(_PLACE_BYTES, byteorder)
 
-    def remove_pod(self, key: ClassKey, row: int, index: int) -> None:
-        """Drop the pod of the class that is at ``index`` among those on ``row``."""
-        places, at = self._places[row], index * _PLACE
-        place = self._place(row, index)
-        self.classes.placed[0, place] = NO_CLASS
+    def remove_pod(self, key: ClassKey, row: int, uid: str) -> None:
+        """Drop a pod of the class from ``row``."""
+        classes, (index, place) = self.classes, self._find(row, uid)
+        classes.placed[0, place] = NO_CLASS
+        classes.uids[place] = ""
         self._free_places.append(place)
-        left = places[:at] + places[at + _PLACE :]
+        there, at = classes.places[row], index * _PLACE_BYTES
+        left = there[:at] + there[at + _PLACE_BYTES :]
         if left:
-            self._places[row] = left
+            classes.places[row] = left
         else:
-            del self._places[row]
+            del classes.places[row]
         self._discount(key)
 
-    def relabel_pod(self, old: ClassKey, new: ClassKey, row: int, index: int) -> None:
-        """Count the pod of class ``old`` at ``index`` among those on ``row`` as one of ``new``."""
+    def relabel_pod(self, old: ClassKey, new: ClassKey, row: int, uid: str) -> None:
+        """Count a pod of class ``old`` on ``row`` as one of ``new``."""
         number = self._number(new)
         self._sizes[number] += 1
-        self.classes.placed[0, self._place(row, index)] = number
+        _, place = self._find(row, uid)
+        self.classes.placed[0, place] = number
         self._discount(old)
 
-    def _place(self, row: int, index: int) -> int:
-        at = index * _PLACE
-        return int.from_bytes(self._places[row][at : at + _PLACE], "little")
+    def _find(self, row: int, uid: str) -> tuple[int, int]:
+        """Return which of the pods on ``row`` has the UID, and its place."""
+        index = self.classes.uids_on(row).index(uid)
+        return index, self.classes.places_on(row)[index]
 
     def _discount(self, key: ClassKey) -> None:
         """Count one pod less of the class."""
@@ -164,11 +166,11 @@ class ClassWriter:
         assert column is not None  # noqa: S101  # for the type checker
         return column
 
-    def _unused_places(self, count: int) -> int:
-        """Use ``count`` more places, and return the first of them."""
-        first = self._used_places
-        self._used_places = used = first + count
-        room = self.classes.placed.shape[1]
+    def _add_places(self, count: int) -> int:
+        """Add so many places, and return the first of them."""
+        first, room = len(self.classes.uids), self.classes.placed.shape[1]
+        self.classes.uids += [""] * count
+        used = first + count
         if used > room:
             self.classes.placed = grown(self.classes.placed, max(_FIRST_ROOM, 2 * room, used))
         return first

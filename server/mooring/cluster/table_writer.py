@@ -73,7 +73,6 @@ class TableWriter:
         old, classes = self.pods, self._classes.fork()
         pods = PodTable(
             old.records.copy(),
-            old.by_row.copy(),
             old.with_storage.copy(),
             old.claim_users.copy(),
             old.ephemeral_users.copy(),
@@ -122,7 +121,7 @@ class TableWriter:
         row = self.nodes.table.index[name]
         if self.journal is not None:
             self.journal.add(NodeEntry(row, self.nodes.table.nodes[row], None), len(self.changes))
-        for uid in tuple(self.pods.by_row.get(row, ())):
+        for uid in self.pods.classes.uids_on(row):
             record = self.pods.records[uid]
             self._detach(record)
             unplaced = msgspec.structs.replace(record, row=UNPLACED)
@@ -166,14 +165,11 @@ class TableWriter:
             self._put_new(records)
         else:
             self._put_known(records)
-        by_row = self.pods.by_row
-        for record in records:
-            by_row[record.row] = (*by_row.get(record.row, ()), record.uid)
-        rows = [record.row for record in records]
+        uids, rows = [record.uid for record in records], [record.row for record in records]
         self.nodes.add_usage_to_rows(rows, kind.usage)
         priorities, priority = self.pods.priorities, kind.base.template.spec.priority or 0
         priorities[priority] = priorities.get(priority, 0) + len(rows)
-        self._classes.place_pods(kind.class_key, rows)
+        self._classes.place_pods(kind.class_key, rows, uids)
 
     def _put_new(self, records: Sequence[PodRecord]) -> None:
         """Write the records of pods that are not there yet, but nothing of their rows."""
@@ -279,13 +275,11 @@ class TableWriter:
                 add_to(self._nominated, pod.status.nominated_node_name, uid)
             return
         self.nodes.add_usage(row, base.usage)
-        by_row, priorities = self.pods.by_row, self.pods.priorities
-        by_row[row] = (*by_row.get(row, ()), uid)
-        priority = spec.priority or 0
+        priorities, priority = self.pods.priorities, spec.priority or 0
         priorities[priority] = priorities.get(priority, 0) + 1
         if base.has_storage:
             self._volumes.attach_volumes(record)
-        self._classes.place_pod(kind.class_key, row)
+        self._classes.place_pod(kind.class_key, row, uid)
         if base.affinity_key is not None:
             self._attach_affinity(base.affinity_key, record)
 
@@ -303,7 +297,7 @@ class TableWriter:
                 discard_from(self._nominated, pod.status.nominated_node_name, uid)
             return
         self.nodes.subtract_usage(row, base.usage)
-        self._classes.remove_pod(kind.class_key, row, self._leave(row, uid))
+        self._classes.remove_pod(kind.class_key, row, uid)
         priorities = self.pods.priorities
         priorities[pod.priority] -= 1
         if not priorities[pod.priority]:
@@ -315,27 +309,16 @@ class TableWriter:
 
     def _relabel(self, old: PodRecord, new: PodRecord) -> None:
         """Count a pod of another class as one that left and came, in the place that it has."""
-        row, kind = new.row, new.kind
+        row = new.row
         self.changes += ((row, old, -1), (row, new, 1))
         if row != UNPLACED:
-            index = self.pods.by_row[row].index(new.uid)
-            self._classes.relabel_pod(old.kind.class_key, kind.class_key, row, index)
+            self._classes.relabel_pod(old.kind.class_key, new.kind.class_key, row, new.uid)
 
     def _count(self, record: PodRecord, amount: int) -> None:
         if record.assumed:
             self.pods.assumed_count += amount
         elif not record.node_name:
             self.pods.pending_count += amount
-
-    def _leave(self, row: int, uid: str) -> int:
-        """Return the pod isn't on the row any more; return which of the pods there it was."""
-        there = self.pods.by_row[row]
-        index = there.index(uid)
-        if len(there) > 1:
-            self.pods.by_row[row] = (*there[:index], *there[index + 1 :])
-        else:
-            del self.pods.by_row[row]
-        return index
 
     def _attach_affinity(self, key: AffinityKey, record: PodRecord) -> None:
         affinity = self._affinities.writable(key)

@@ -7,9 +7,10 @@ Mirrors what ``countPodsMatchSelector`` (``plugins/podtopologyspread/common.go``
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
+from typing import Final
 
 import numpy as np
 
@@ -30,10 +31,13 @@ _LABELS = 2
 NO_CLASS = 0
 """The number that no class has."""
 
+PLACE: Final = "i"
+"""The format of a place's number among the bytes of ``PodClasses.places``."""
+
 
 @dataclass(slots=True)
 class PodClasses:
-    """The classes of placed pods, and the row of each pod.
+    """The classes of placed pods, and where each pod is.
 
     A class is all pods that no selector can distinguish: same namespace, same labels, all being deleted or
     none. Pods with a label of their own are a class each, which is why nothing here looks at classes one by
@@ -51,6 +55,9 @@ class PodClasses:
         label_columns: For each label key that a selector has used, its values by number.
         placed: int32[2, P]: for each place of a pod the number of its class, ``NO_CLASS`` when it is free,
             and the row.
+        uids: The UID of the pod in each place that was ever used, "" when it is free.
+        places: By row the places of its pods, in the order in which they came; as the bytes of int32s, since
+            an int takes 40.
     """
 
     lock: threading.RLock = field(default_factory=threading.RLock)
@@ -59,6 +66,16 @@ class PodClasses:
     terminating: Bools = field(default_factory=lambda: np.zeros(1, np.bool_))
     label_columns: LabelColumns = field(default_factory=LabelColumns)
     placed: Int32s = field(default_factory=lambda: np.zeros((2, 0), np.int32))
+    uids: list[str] = field(default_factory=list)
+    places: dict[int, bytes] = field(default_factory=dict)
+
+    def places_on(self, row: int) -> Sequence[int]:
+        """Return the places of the pods on a row, in the order in which they came."""
+        return memoryview(self.places.get(row, b"")).cast(PLACE)
+
+    def uids_on(self, row: int) -> list[str]:
+        """Return the UIDs of the pods on a row, in the order in which they came."""
+        return list(map(self.uids.__getitem__, self.places_on(row)))
 
     def by_row(
         self,

@@ -277,12 +277,11 @@ class PodTable:
 
     Attributes:
         records: By UID.
-        by_row: UIDs of the pods on each node row, in the order in which they came.
-        with_storage: The same for the pods that have a claim or a disk.
+        with_storage: UIDs of the pods with a claim or a disk on each node row, in the order of their coming.
         claim_users: UIDs of the placed pods that name each claim, by its namespace and name.
         ephemeral_users: The same for the claims that are made for ephemeral volumes.
         priorities: How many placed pods have each priority.
-        classes: The placed pods as selectors see them.
+        classes: The placed pods as selectors see them, and where each is.
         affinities: The distinct sets of pod affinity and anti-affinity terms of placed pods.
         selected_keys: The label keys that the terms of placed pods, services and controllers name; now and
             then also some that none names any more. Another set when it changes.
@@ -293,7 +292,6 @@ class PodTable:
     """
 
     records: dict[str, PodRecord] = field(default_factory=dict)
-    by_row: dict[int, tuple[str, ...]] = field(default_factory=dict)
     with_storage: dict[int, dict[str, None]] = field(default_factory=dict)
     claim_users: dict[tuple[str, str], dict[str, None]] = field(default_factory=dict)
     ephemeral_users: dict[tuple[str, str], dict[str, None]] = field(default_factory=dict)
@@ -320,7 +318,7 @@ class PodTable:
 
     def records_on(self, row: int) -> Iterator[PodRecord]:
         """Yield the records of the pods on a node, which is cheaper than the pods."""
-        return self._records(self.by_row.get(row, ()))
+        return self._records(self.classes.uids_on(row))
 
     def with_storage_on(self, row: int) -> Iterator[Pod]:
         """Return the pods on a node that have a claim or a disk, in the order in which they came.

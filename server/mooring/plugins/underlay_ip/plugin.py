@@ -159,8 +159,7 @@ class UnderlayIP(
 
     def _used_on(self, pods: PodTable, row: int) -> int:
         """How many pods on a row use an IP."""
-        records = map(pods.get, pods.by_row.get(row, ()))
-        return sum(record is not None and self._counts(record.kind) for record in records)
+        return sum(self._counts(record.kind) for record in pods.records_on(row))
 
     def _after_pod(self, pod: Pod, old: Pod, new: Pod | None) -> QueueingHint:
         """Queue when a pod on a node is gone, or lost its label: it may leave an IP."""
