@@ -55,8 +55,8 @@ def soft_taints(pod: Pod, node: NodeInfo) -> int:
 
 
 def ports(pod: Pod, node: NodeInfo) -> Status:
-    taken = [port for other in node.pods for port in host_ports(other)]
-    for mine in host_ports(pod):
+    taken = [port for other in node.pods for port in host_ports(other.spec)]
+    for mine in host_ports(pod.spec):
         for theirs in taken:
             same = (mine.protocol, mine.port) == (theirs.protocol, theirs.port)
             if same and (mine.host_ip == theirs.host_ip or "0.0.0.0" in (mine.host_ip, theirs.host_ip)):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from mooring.framework.objects import Pod
+from mooring.framework.objects import PodSpec
 
 ANY_ADDRESS = "0.0.0.0"  # noqa: S104 - the API's way to say "every address of the node"
 """The host IP that stands for all addresses of a node."""
@@ -19,12 +19,17 @@ class HostPort:
     host_ip: str
 
 
-def host_ports(pod: Pod) -> tuple[HostPort, ...]:
+def host_ports(spec: PodSpec) -> tuple[HostPort, ...]:
     """Return the host ports of containers and sidecars (``GetHostPorts`` in pkg/scheduler/util/utils.go)."""
-    sidecars = (c for c in pod.spec.init_containers if c.restart_policy == "Always")
+    containers = spec.containers
+    if spec.init_containers:
+        sidecars = [container for container in spec.init_containers if container.restart_policy == "Always"]
+        containers = (*sidecars, *containers)
     return tuple(
-        HostPort(port.protocol or "TCP", port.host_port, port.host_ip or ANY_ADDRESS)
-        for container in (*sidecars, *pod.spec.containers)
-        for port in container.ports
-        if port.host_port > 0
+        [
+            HostPort(port.protocol or "TCP", port.host_port, port.host_ip or ANY_ADDRESS)
+            for container in containers
+            for port in container.ports
+            if port.host_port > 0
+        ]
     )

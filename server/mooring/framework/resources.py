@@ -195,7 +195,7 @@ def _usage(pod: Pod, rules: ResourceRules) -> PodUsage:
     requests, missing = pod_amounts(pod, rules), DEFAULT_AMOUNTS
     if rules.pod_level and _has_pod_level_requests(pod.spec.resources):
         missing = {name: nanos for name, nanos in missing.items() if name not in requests}
-    return _counted(requests, pod_amounts(pod, rules, missing) if missing else requests, host_ports(pod))
+    return _counted(requests, pod_amounts(pod, rules, missing) if missing else requests, host_ports(pod.spec))
 
 
 def _counted(
@@ -204,8 +204,11 @@ def _counted(
     """Return the usage of a pod with these amounts (billionths), without the defaults and with them."""
     counted = counted_amounts(requests)
     counted.pop(PODS, None)
-    cpu, memory = non_zero.get(CPU, 0), non_zero.get(MEMORY, 0)
-    return PodUsage(tuple(counted.items()), millis(cpu), units(memory), ports)
+    if non_zero is requests:
+        cpu, memory = counted.get(CPU, 0), counted.get(MEMORY, 0)
+    else:
+        cpu, memory = millis(non_zero.get(CPU, 0)), units(non_zero.get(MEMORY, 0))
+    return PodUsage(tuple(counted.items()), cpu, memory, ports)
 
 
 def pod_amounts(pod: Pod, rules: ResourceRules, missing: Amounts | None = None) -> Mapping[str, int]:
@@ -262,24 +265,26 @@ def _summed(spec: PodSpec) -> Amounts:
     return _sum(Pod(spec=spec), NEWEST_RULES, {})
 
 
-def _summed_with_defaults(spec: PodSpec) -> Amounts:
+def _with_defaults(spec: PodSpec, requests: Amounts) -> Amounts:
+    """Return ``requests``, the sum, with the defaults of containers that say nothing."""
     missing = DEFAULT_AMOUNTS.keys()
     for containers in (spec.containers, spec.init_containers):
         for container in timely(containers):
             if not missing <= container.resources.requests.keys():
                 return _sum(Pod(spec=spec), NEWEST_RULES, DEFAULT_AMOUNTS)
-    return _plain_amounts(spec)
+    return requests
+
+
+def _usage_by_spec(spec: PodSpec) -> PodUsage:
+    requests = _summed(spec)
+    return _counted(requests, _with_defaults(spec, requests), host_ports(spec))
 
 
 _plain_amounts = ByIdentity(_summed, most=MAX_AT_ONCE)
-_plain_amounts_with_defaults = ByIdentity(_summed_with_defaults, most=MAX_AT_ONCE)
-_plain_usage: ByIdentity[PodSpec, PodUsage] = ByIdentity(
-    lambda spec: _counted(
-        _plain_amounts(spec), _plain_amounts_with_defaults(spec), host_ports(Pod(spec=spec))
-    ),
-    MAX_PODS,
-    MAX_POD_BYTES,
+_plain_amounts_with_defaults: ByIdentity[PodSpec, Amounts] = ByIdentity(
+    lambda spec: _with_defaults(spec, _plain_amounts(spec)), most=MAX_AT_ONCE
 )
+_plain_usage = ByIdentity(_usage_by_spec, MAX_PODS, MAX_POD_BYTES)
 
 
 def _most_of_stages(pod: Pod, rules: ResourceRules, missing: Amounts) -> Amounts:

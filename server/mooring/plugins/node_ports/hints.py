@@ -10,7 +10,8 @@ from mooring.framework.host_ports import ANY_ADDRESS, HostPort, host_ports
 def _after_deletion(pod: Pod, old: Pod, new: None) -> QueueingHint:
     held_a_node = bool(old.spec.node_name or old.status.nominated_node_name)
     return QueueingHint.when(
-        held_a_node and any(_collide(one, two) for one in host_ports(pod) for two in host_ports(old))
+        held_a_node
+        and any(_collide(one, two) for one in host_ports(pod.spec) for two in host_ports(old.spec))
     )
 
 

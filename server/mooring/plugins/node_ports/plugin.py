@@ -48,10 +48,10 @@ class NodePorts(PreFilterPlugin[None], FilterPlugin[None], SignedByShape):
     upstream = Upstream()
 
     def signature(self, pod: Pod) -> Hashable:
-        return host_ports(pod)
+        return host_ports(pod.spec)
 
     def depends_on(self, pod: Pod) -> Part:
-        return Part.PODS if host_ports(pod) else Part.NONE
+        return Part.PODS if host_ports(pod.spec) else Part.NONE
 
     def update(self, state: CycleState, pod: Pod, changes: Sequence[PodChange]) -> bool:
         # What PreFilter wrote is of the pod itself.
@@ -61,7 +61,7 @@ class NodePorts(PreFilterPlugin[None], FilterPlugin[None], SignedByShape):
         return events(self.handle.kube_version)
 
     def pre_filter(self, state: CycleState, pod: Pod, nodes: NodeView) -> Status:
-        wanted = host_ports(pod)
+        wanted = host_ports(pod.spec)
         if not wanted:
             return Status.skip()
         state.write(_PRE_FILTER, _Note(wanted))
@@ -70,13 +70,13 @@ class NodePorts(PreFilterPlugin[None], FilterPlugin[None], SignedByShape):
     def add_pod(self, state: CycleState, pod: Pod, other: Pod, node: NodeInfo) -> Status:
         """Its ports are taken again."""
         note = state.read(_PRE_FILTER, _Note)
-        state.write(_PRE_FILTER, replace(note, given_back=note.given_back.difference(host_ports(other))))
+        state.write(_PRE_FILTER, replace(note, given_back=note.given_back.difference(host_ports(other.spec))))
         return SUCCESS
 
     def remove_pod(self, state: CycleState, pod: Pod, other: Pod, node: NodeInfo) -> Status:
         """Its ports are free, even those that a second pod of the node has: kube-scheduler doesn't count."""
         note = state.read(_PRE_FILTER, _Note)
-        state.write(_PRE_FILTER, replace(note, given_back=note.given_back.union(host_ports(other))))
+        state.write(_PRE_FILTER, replace(note, given_back=note.given_back.union(host_ports(other.spec))))
         return SUCCESS
 
     def filter_nodes(self, state: CycleState, pod: Pod, nodes: NodeView) -> Verdicts:
