@@ -11,6 +11,8 @@ from mooring.framework.columns import LabelColumn, LabelColumns, grown
 from mooring.framework.pod_classes import NO_CLASS, PLACE, TERMINATING, ClassKey, PodClasses, label_of_class
 
 _FIRST_ROOM = 16
+_MORE_PLACES = 1 << 8
+"""So many places are added at once."""
 
 _PLACE_BYTES = calcsize(PLACE)
 
@@ -33,7 +35,8 @@ class ClassWriter:
         """How many pods each number has."""
         self._free_numbers: list[int] = []
         self._free_places: list[int] = []
-        """Used places that are free again."""
+        """Places that no pod has."""
+        self._view()
 
     def fork(self) -> ClassWriter:
         """Return an independent writer of a copy."""
@@ -60,10 +63,11 @@ class ClassWriter:
         """Count a pod of the class on ``row``."""
         number = self._number(key)
         self._sizes[number] += 1
-        place = self._free_places.pop() if self._free_places else self._add_places(1)
-        placed, places = self.classes.placed, self.classes.places
-        placed[1, place] = row
-        placed[0, place] = number
+        if not self._free_places:
+            self._add_places(1)
+        place, places = self._free_places.pop(), self.classes.places
+        self._row_view[place] = row
+        self._number_view[place] = number
         self.classes.uids[place] = uid
         places[row] = places.get(row, b"") + place.to_bytes(_PLACE_BYTES, byteorder)
 
@@ -72,9 +76,8 @@ class ClassWriter:
         number = self._number(key)
         self._sizes[number] += len(rows)
         free = self._free_places
-        new = [free.pop() for _ in range(min(len(rows), len(free)))]
-        first = self._add_places(len(rows) - len(new))
-        new += range(first, len(self.classes.uids))
+        self._add_places(len(rows) - len(free))
+        new = [free.pop() for _ in rows]
         placed, places, known = self.classes.placed, self.classes.places, self.classes.uids
         placed[1, new] = rows
         placed[0, new] = number
@@ -85,7 +88,7 @@ class ClassWriter:
     def remove_pod(self, key: ClassKey, row: int, uid: str) -> None:
         """Drop a pod of the class from ``row``."""
         classes, (index, place) = self.classes, self._find(row, uid)
-        classes.placed[0, place] = NO_CLASS
+        self._number_view[place] = NO_CLASS
         classes.uids[place] = ""
         self._free_places.append(place)
         there, at = classes.places[row], index * _PLACE_BYTES
@@ -101,7 +104,7 @@ class ClassWriter:
         number = self._number(new)
         self._sizes[number] += 1
         _, place = self._find(row, uid)
-        self.classes.placed[0, place] = number
+        self._number_view[place] = number
         self._discount(old)
 
     def _find(self, row: int, uid: str) -> tuple[int, int]:
@@ -166,11 +169,19 @@ class ClassWriter:
         assert column is not None  # noqa: S101  # for the type checker
         return column
 
-    def _add_places(self, count: int) -> int:
-        """Add so many places, and return the first of them."""
+    def _add_places(self, count: int) -> None:
+        """Add so many places at least, if any."""
+        if count <= 0:
+            return
         first, room = len(self.classes.uids), self.classes.placed.shape[1]
-        self.classes.uids += [""] * count
-        used = first + count
+        used = first + max(count, _MORE_PLACES)
+        self.classes.uids += [""] * (used - first)
         if used > room:
-            self.classes.placed = grown(self.classes.placed, max(_FIRST_ROOM, 2 * room, used))
-        return first
+            self.classes.placed = grown(self.classes.placed, max(2 * room, used))
+            self._view()
+        self._free_places += range(used - 1, first - 1, -1)
+
+    def _view(self) -> None:
+        """Look at both columns of places through memory views, which take a Python int faster than arrays."""
+        numbers, rows = self.classes.placed
+        self._number_view, self._row_view = numbers.data, rows.data

@@ -69,13 +69,13 @@ class NodeWriter:
         twin._images = self._images.fork(twin.table)
         return twin
 
-    def publish_names(self) -> None:
-        """Readers may hold the names from now on, which stay as they are: the next change makes a copy."""
-        self._names_are_read = True
+    def publish(self, changes: Iterable[RowChange]) -> None:
+        """Give the rows of ``changes``, all of which is written, new versions.
 
-    def publish_rows(self, changes: Iterable[RowChange]) -> None:
-        """Give the rows of ``changes``, all of which is written, new versions."""
-        versions, index = self.table.row_version.data, self.table.index
+        Readers may hold the names from now on, which stay as they are: the next change makes a copy.
+        """
+        self._names_are_read = True
+        versions, index = self._row_versions, self.table.index
         for row, record, amount in changes:
             if row != UNPLACED:
                 changed = UNPLACED if record is None and amount else row
@@ -161,12 +161,8 @@ class NodeWriter:
         self._count(row, usage, -1)
 
     def _count(self, row: int, usage: PodUsage, sign: int) -> None:
-        at = self.table.resource_index
-        for name, _ in usage.requests:
-            if name not in at:
-                self._resource_row(name)
-        requested, (non_zero_cpu, non_zero_memory) = self._requested, self._non_zero_requested
-        requested[PODS_ROW][row] += sign
+        at, (non_zero_cpu, non_zero_memory) = self.table.resource_index, self._non_zero_requested
+        self._requested[PODS_ROW][row] += sign
         cpu = non_zero_cpu[row] + sign * usage.non_zero_cpu
         memory = non_zero_memory[row] + sign * usage.non_zero_memory
         # A view rejects what is beyond int64, and what was written before that is written again.
@@ -175,7 +171,9 @@ class NodeWriter:
         except ValueError:
             non_zero_cpu[row], non_zero_memory[row] = wrapped(cpu), wrapped(memory)
         for name, amount in usage.requests:
-            column = requested[at[name]]
+            if name not in at:
+                self._resource_row(name)
+            column = self._requested[at[name]]
             total = column[row] + sign * amount
             try:
                 column[row] = total
@@ -185,12 +183,13 @@ class NodeWriter:
             self._count_ports(row, usage, sign)
 
     def _view(self) -> None:
-        """Look at the columns of what is taken through memory views, one for each resource.
+        """Look at the columns that each decision writes through memory views, one for each resource.
 
-        One takes a Python int several times as fast as an array does, and ``_count`` runs once per decision.
+        One takes a Python int several times as fast as an array does.
         """
         self._requested = [column.data for column in self.table.requested]
         self._non_zero_requested = [column.data for column in self.table.non_zero_requested]
+        self._row_versions = self.table.row_version.data
 
     def _next_epoch(self, row: int) -> None:
         self.table.epoch += 1
@@ -225,13 +224,13 @@ class NodeWriter:
         table.allocatable = grown(table.allocatable, capacity)
         table.requested = grown(table.requested, capacity)
         table.non_zero_requested = grown(table.non_zero_requested, capacity)
-        self._view()
         table.unschedulable = grown(table.unschedulable, capacity)
         table.taint_set = grown(table.taint_set, capacity)
         table.image_set = grown(table.image_set, capacity)
         table.volumes_version = grown(table.volumes_version, capacity)
         table.storage_version = grown(table.storage_version, capacity)
         table.row_version = grown(table.row_version, capacity)
+        self._view()
         for column in table.label_columns.values():
             column.grow(capacity)
         table.alive = grown(table.alive, capacity)

@@ -357,15 +357,14 @@ class State:
         self._writer.remove_pod(uid)
 
     def _publish(self) -> None:
-        changes = self._writer.changes
+        writer, changes = self._writer, self._writer.changes
         if changes:
             self._log.extend(changes)
-            self._writer.nodes.publish_rows(changes)
+            writer.nodes.publish(changes)
             self.version += len(changes)
             changes.clear()
-            if self._writer.journal is not None:
-                self._writer.journal.version = self.version
-            self._writer.nodes.publish_names()
+            if writer.journal is not None:
+                writer.journal.version = self.version
 
 
 def _key(identity: str) -> ObjectKey:

@@ -55,7 +55,7 @@ class PodClasses:
         label_columns: For each label key that a selector has used, its values by number.
         placed: int32[2, P]: for each place of a pod the number of its class, ``NO_CLASS`` when it is free,
             and the row.
-        uids: The UID of the pod in each place that was ever used, "" when it is free.
+        uids: The UID of the pod in each place, "" when it is free.
         places: By row the places of its pods, in the order in which they came; as the bytes of int32s, since
             an int takes 40.
     """

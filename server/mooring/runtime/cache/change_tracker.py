@@ -209,21 +209,22 @@ class ChangeTracker:
         images_alone = table.version_but_images == self._version_but_images
         self._version_but_images = table.version_but_images
         for version, (row, record, amount) in enumerate(changes, self.version + 1):
-            if record is None and amount:
+            if record is not None:
+                if row == UNPLACED or not amount:
+                    continue
+                base = record.kind.base
+                if base.affinity_key is not None:
+                    self._note_affinity(version, record.kind)
+                unnumbered[row] = base.usage if amount > 0 and row not in unnumbered else None
+            elif amount:
                 continue
-            if record is None and row == UNPLACED:
+            elif row == UNPLACED:
                 self._move(Part.OBJECTS, version)
-            elif record is None:
+            else:
                 self._move(Part.IMAGES, version)
                 if not images_alone:
                     self._move(Part.NODES_BUT_IMAGES, version)
-            elif row == UNPLACED or not amount:
-                continue
-            elif record.kind.affinity_key is not None:
-                self._note_affinity(version, record.kind)
-            if row != UNPLACED:
-                once = record is not None and amount > 0 and row not in unnumbered
-                unnumbered[row] = record.kind.usage if once and record is not None else None
+                unnumbered[row] = None
         self.version += len(changes)
 
     def _note_affinity(self, version: int, kind: PodKind) -> None:

@@ -95,6 +95,7 @@ class RowLog:
         # What readers hold of the columns stays as it is.
         self._rows: Int32s = np.zeros(2 * _LENGTH, np.int32)
         self._pods: Int32s = np.zeros(2 * _LENGTH, np.int32)
+        self._views = self._rows.data, self._pods.data
         self._end = 0
 
     def _begin_kinds(self, version: int) -> None:
@@ -126,15 +127,16 @@ class RowLog:
             latest_rows, latest_pods = self._rows[latest], self._pods[latest]
             self._forget()
             self._rows[:_LENGTH], self._pods[:_LENGTH], self._end = latest_rows, latest_pods, _LENGTH
-        rows, pods, numbers = self._rows.data, self._pods.data, self._numbers
+        (rows, pods), numbers = self._views, self._numbers
         for at, (row, record, amount) in enumerate(changes, self._end):
             # A node that says that it is well, or a pod that is confirmed, takes no more room than before.
-            rows[at] = row if (record is None) != bool(amount) else UNPLACED
-            if record is None or row == UNPLACED or not amount:
-                pods[at] = 0
+            if record is None:
+                rows[at], pods[at] = UNPLACED if amount else row, 0
+            elif row == UNPLACED or not amount:
+                rows[at], pods[at] = UNPLACED, 0
             else:
                 number = numbers.get(id(record.kind)) or self._number(record.kind)
-                pods[at] = number * amount
+                rows[at], pods[at] = row, number * amount
         self._end += len(changes)
 
     def _number(self, kind: PodKind) -> int:
