@@ -313,7 +313,7 @@ def answer_to(
         said = plugin.filter_nodes(state, pod, view)
     except (PluginFailureError, TimedOutError) as failure:
         return Status.error(str(failure)), []
-    found = state.read(plugin.name, ClaimsNote).found
+    found = state.read(plugin.name, ClaimsNote).found.of_claims
     names = [[(choice.name, candidate.id.device) for choice, candidate in claim] for claim in found]
     return said.statuses[said.codes[0]], names
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from itertools import chain
 
 import msgspec
@@ -208,23 +207,29 @@ class TableWriter:
 
     def put_object(self, item: TabledObject) -> None:
         """Add or replace an object that is neither node nor pod."""
-        with self._following(type(item), (item.metadata.namespace, item.metadata.name)):
-            self.objects.put_object(item)
+        kind, key = type(item), (item.metadata.namespace, item.metadata.name)
+        before = self.objects.find_object(kind, key)
+        self.objects.put_object(item)
+        self._follow(kind, key, before)
 
     def assume_object(self, item: TabledObject) -> None:
         """Show an object as it was decided to be."""
-        with self._following(type(item), (item.metadata.namespace, item.metadata.name)):
-            self.objects.assume_object(item)
+        kind, key = type(item), (item.metadata.namespace, item.metadata.name)
+        before = self.objects.find_object(kind, key)
+        self.objects.assume_object(item)
+        self._follow(kind, key, before)
 
     def forget_object(self, kind: type[Object], key: ObjectKey) -> None:
         """Show it as it was delivered."""
-        with self._following(kind, key):
-            self.objects.forget_object(kind, key)
+        before = self.objects.find_object(kind, key)
+        self.objects.forget_object(kind, key)
+        self._follow(kind, key, before)
 
     def remove_object(self, kind: type[Object], key: ObjectKey) -> None:
         """Remove an object that is neither node nor pod."""
-        with self._following(kind, key):
-            self.objects.remove_object(kind, key)
+        before = self.objects.find_object(kind, key)
+        self.objects.remove_object(kind, key)
+        self._follow(kind, key, before)
 
     def write_entry(self, entry: Entry) -> None:
         """Write what ``entry`` says is there now; the tables are as it says they were before.
@@ -247,19 +252,17 @@ class TableWriter:
         else:
             self.put_object(entry.new)
 
-    @contextmanager
-    def _following(self, kind: type[Object], key: ObjectKey) -> Iterator[None]:
-        """Follow what becomes of the object during the block."""
-        before = self.objects.find_object(kind, key)
-        yield
+    def _follow(self, kind: type[Object], key: ObjectKey, before: TabledObject | None) -> None:
+        """Follow what became of the object, which was as ``before``."""
         after = self.objects.find_object(kind, key)
-        if after is not before:
-            if self.journal is not None:
-                self.journal.add(ObjectEntry(kind, key, before, after), len(self.changes))
-            self._volumes.index_object(before, after)
-            if after is not None:
-                self._select(keys_of_object(after))
-            self.changes.append((UNPLACED, None, int(_is_status(before, after))))
+        if after is before:
+            return
+        if self.journal is not None:
+            self.journal.add(ObjectEntry(kind, key, before, after), len(self.changes))
+        self._volumes.index_object(before, after)
+        if after is not None:
+            self._select(keys_of_object(after))
+        self.changes.append((UNPLACED, None, int(_is_status(before, after))))
 
     def _attach(self, record: PodRecord) -> None:
         uid, row, kind = record.uid, record.row, record.kind

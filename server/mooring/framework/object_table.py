@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 from typing import TypeVar
@@ -89,6 +89,11 @@ class ObjectTable:
         """
         objects = self.kinds.get(kind)
         return objects.version if objects is not None else 0
+
+    def versions(self, kinds: Iterable[type[Object]]) -> tuple[int, ...]:
+        """Return ``version`` of each of ``kinds``."""
+        known = self.kinds
+        return tuple([known[kind].version if kind in known else 0 for kind in kinds])
 
     def changes_since(self, kind: type[Object], version: int) -> Sequence[ObjectKey] | None:
         """Return which objects of ``kind`` changed after ``version``, in turn; None when that is forgotten.

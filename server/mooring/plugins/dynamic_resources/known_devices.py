@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
+from typing import NamedTuple
 
 from mooring.framework import Handle, Pod, Snapshot
 from mooring.framework.object_table import ObjectTable
@@ -13,7 +14,17 @@ from mooring.plugins.dynamic_resources.pools.gathering import NodePools
 from mooring.plugins.dynamic_resources.pools.inventory import Inventory, take_stock, with_taints
 from mooring.plugins.dynamic_resources.pools.ledger import Allocated, HeldDevices, allocated_by
 from mooring.plugins.dynamic_resources.rules import Rules
+from mooring.plugins.dynamic_resources.search.first_free import FirstFree
 from mooring.plugins.dynamic_resources.search.known_nodes import KnownNodes, SearchedNodes
+
+_DEPENDED_ON = (ResourceClaim, ResourceSlice, DeviceClass, DeviceTaintRule, PodGroup)
+
+
+class Announced(NamedTuple):
+    """The devices that drivers announce: by pool, and those of each node that suit plain requests."""
+
+    pools: NodePools
+    first_free: FirstFree
 
 
 class KnownDevices:
@@ -28,20 +39,20 @@ class KnownDevices:
         self._handle = handle
         self._rules = rules
         # Rebuilt when the kind's version moves; each is replaced in one step, so threads may share them.
-        self._pools: tuple[tuple[int, int], NodePools] = ((-1, -1), NodePools(Inventory(), rules))
+        self._announced: tuple[tuple[int, ...], Announced] = ((), _announced(Inventory(), rules))
         self._allocated: tuple[int, Allocated] = (-1, Allocated())
         self._held = HeldDevices(rules)
 
-    def pools(self, objects: ObjectTable) -> NodePools:
+    def announced(self, objects: ObjectTable) -> Announced:
         """Return the devices that drivers announce, with the taints of rules."""
-        version = objects.version(ResourceSlice), objects.version(DeviceTaintRule)
-        known, pools = self._pools
+        version = objects.versions((ResourceSlice, DeviceTaintRule))
+        known, announced = self._announced
         if known != version:
             rules = objects.all(DeviceTaintRule) if self._rules.taint_rules else ()
             inventory = take_stock(with_taints(objects.all(ResourceSlice), rules), self._rules)
-            pools = NodePools(inventory, self._rules)
-            self._pools = version, pools
-        return pools
+            announced = _announced(inventory, self._rules)
+            self._announced = version, announced
+        return announced
 
     def allocated(self, objects: ObjectTable) -> Allocated:
         """Return what claims hold. Of the live state it changes in place, as the state does."""
@@ -66,9 +77,7 @@ class KnownDevices:
     @staticmethod
     def state_of(snapshot: Snapshot) -> Hashable:
         """Return a value that stays equal while nothing changes that claims without devices depend on."""
-        version = snapshot.objects.version
-        kinds = (ResourceClaim, ResourceSlice, DeviceClass, DeviceTaintRule, PodGroup)
-        return (snapshot.nodes.version_but_images, *[version(kind) for kind in kinds])
+        return snapshot.nodes.version_but_images, snapshot.objects.versions(_DEPENDED_ON)
 
     def controlled_by(self, pod: Pod, objects: ObjectTable) -> Iterable[ResourceClaim]:
         """Return claims of the pod's namespace, at least those that it controls, in the order of arrival."""
@@ -82,8 +91,13 @@ class KnownDevices:
 
     def _followed(self, live: Snapshot) -> HeldDevices:
         """Return what claims of the live state hold; what is known of nodes where that changed is void."""
-        inventory = self.pools(live.objects).inventory
+        inventory = self.announced(live.objects).pools.inventory
         with self._handle.assumptions.lock:
             devices = self._held.follow(live.objects)
             self.searched.follow(live.nodes, inventory, devices)
         return self._held
+
+
+def _announced(inventory: Inventory, rules: Rules) -> Announced:
+    pools = NodePools(inventory, rules)
+    return Announced(pools, FirstFree(pools, rules))

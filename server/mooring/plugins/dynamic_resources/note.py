@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
-from copy import copy
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 
-from mooring.framework import NodeView, ObjectTable, Status, hashable
+from mooring.framework import ObjectTable, Status, hashable
 from mooring.framework.deadline import timely
 from mooring.framework.objects import DeviceClass
 from mooring.framework.objects.claims import (
@@ -22,14 +21,15 @@ from mooring.plugins.dynamic_resources.pools.gathering import NodePools
 from mooring.plugins.dynamic_resources.pools.inventory import CandidateDevice
 from mooring.plugins.dynamic_resources.pools.ledger import CounterBoard, Ledger
 from mooring.plugins.dynamic_resources.pools.reach import Reach
-from mooring.plugins.dynamic_resources.requests import ClaimToAllocate, DeviceChoice
+from mooring.plugins.dynamic_resources.requests import ClaimToAllocate
 from mooring.plugins.dynamic_resources.rules import POOLS_APART_SINCE, Rules
 from mooring.plugins.dynamic_resources.search.allocator import DeviceSearch, InvalidPoolsError
+from mooring.plugins.dynamic_resources.search.first_free import FirstFree, Selected
 from mooring.plugins.dynamic_resources.search.known_nodes import (
-    FOUND,
     INVALID_POOLS,
     NOT_ALL,
-    Devices,
+    NOTHING_FOUND,
+    FoundDevices,
     KnownNodes,
 )
 
@@ -48,13 +48,12 @@ class ClaimsNote:
         users: Who is to stand in the status of each; None = somebody stands there for the pod.
         stuck: Indices of allocated claims whose devices don't become ready.
         to_allocate: Those without devices.
-        pools: The devices that there are.
+        pools: The devices that there are,
+        first_free: and those that suit plain requests.
         board: What is left of counters.
         unavailable: Indices of allocated claims that some node can't use.
-        scores: By node, the score of the devices that were found.
-        found: Per claim to allocate, what was found on the node that was looked at last.
-        devices: The same by node.
-        asked: What devices must provide there in place of extended resources.
+        found: What was found on the node that was looked at last.
+        by_node: The same by node.
         extended: The extended resources that devices may stand for; None = the pod asks for none.
         made: The claim that an earlier decision made for these; its devices may no longer be right.
         known: What earlier searches for claims like these found on nodes; None = nothing that can be used.
@@ -67,12 +66,11 @@ class ClaimsNote:
     stuck: frozenset[int] = frozenset()
     to_allocate: tuple[ClaimToAllocate, ...] = ()
     pools: NodePools | None = None
+    first_free: FirstFree | None = None
     board: CounterBoard | None = None
     unavailable: set[int] = field(default_factory=set)
-    scores: dict[str, int] = field(default_factory=dict)
-    found: list[list[tuple[DeviceChoice, CandidateDevice]]] = field(default_factory=list)
-    devices: dict[str, Devices] = field(default_factory=dict)
-    asked: DevicesAsked | None = None
+    found: FoundDevices = NOTHING_FOUND
+    by_node: dict[str, FoundDevices] = field(default_factory=dict)
     extended: ExtendedResources | None = None
     made: ResourceClaim | None = None
     known: KnownNodes | None = None
@@ -80,8 +78,9 @@ class ClaimsNote:
 
     def clone(self) -> ClaimsNote:
         """Return a copy for a what-if evaluation."""
-        twin = copy(self)
-        twin.unavailable, twin.scores = set(self.unavailable), dict(self.scores)
+        twin = ClaimsNote.__new__(ClaimsNote)
+        twin.__dict__.update(self.__dict__)
+        twin.unavailable, twin.by_node = set(self.unavailable), dict(self.by_node)
         return twin
 
     def like(self, objects: ObjectTable) -> Hashable | None:
@@ -104,13 +103,10 @@ class ClaimsNote:
 
     def recall(self, row: int, as_of: Hashable) -> bool:
         """Take what Filter found on the node of ``row``, if that is known and still true ``as_of`` now."""
-        known = self.known
-        if known is None or as_of != self.as_of or known.codes.item(row) != FOUND:
+        found = self.known.found_on(row) if self.known is not None and as_of == self.as_of else None
+        if found is None:
             return False
-        devices = known.devices.get(row) or known.earlier.get(row)
-        if devices is None:
-            return False
-        self.found = [list(found) for found in devices]
+        self.found = found
         return True
 
     def unusable(self, reach: Reach, position: int) -> set[int]:
@@ -130,17 +126,14 @@ class ClaimsNote:
         """Return the allocated claims that some node can't use."""
         return [self.claims[index] for index in sorted(self.unavailable)]
 
-    def extended_on(self, reach: Reach, position: int) -> Sequence[ClaimToAllocate] | Status:
-        """Return the claim for what devices must provide on the node; or why it can't take the pod."""
+    def extended_on(self, reach: Reach, position: int) -> DevicesAsked | Status | None:
+        """Return what devices must provide on the node, None = nothing; or why it can't take the pod."""
         if self.extended is None:
-            return ()
+            return None
         if self.made is not None:
             return MADE_BEFORE
         asked = self.extended.lacking_on(reach.nodes, position)
-        if isinstance(asked, Status):
-            return asked
-        self.asked = asked
-        return (asked.claim,) if asked.requests else ()
+        return asked if isinstance(asked, Status) or asked.requests else None
 
     def allocate(
         self,
@@ -148,57 +141,56 @@ class ClaimsNote:
         position: int,
         node_name: str,
         check_time: Callable[[], None],
-        extended: Sequence[ClaimToAllocate],
+        asked: DevicesAsked | None,
     ) -> Status | None:
-        """Look for devices on the node and keep its score; None when they were found.
+        """Look for devices on the node, and for those that are ``asked`` for there; None when all were found.
 
         Raises:
             AllocationError: Something is wrong with a claim.
             EvaluationError: A selector failed on a device.
             SelectorError: A node selector can't be used.
         """
-        if self.board is None or self.pools is None:
+        if self.board is None or self.pools is None or self.first_free is None:
             return None
 
         def reaches(candidate: CandidateDevice) -> bool:
             device = candidate.device
             return reach.matches(position, device.node_name, device.all_nodes, device.node_selector)
 
-        pools = self.pools.reached(reach, position, node_name)
-        ledger = Ledger(self.board.allocated, self.board, self.rules)
-        claims = (*self.to_allocate, *extended)
-        search = DeviceSearch(pools, claims, ledger, reaches, check_time, self.rules)
-        try:
-            found = search.run()
-        except InvalidPoolsError:
-            return INVALID_POOLS
+        claims = self.to_allocate if asked is None else (*self.to_allocate, asked.claim)
+        taken = self.board.allocated
+        found = self.first_free.find(claims, reach, position, node_name, taken, check_time)
+        if found is None:
+            pools = self.pools.reached(reach, position, node_name)
+            ledger = Ledger(taken, self.board, self.rules)
+            search = DeviceSearch(pools, claims, ledger, reaches, check_time, self.rules)
+            try:
+                found = search.selected if search.run() else ()
+            except InvalidPoolsError:
+                return INVALID_POOLS
         if not found:
             return NOT_ALL
-        self.found = search.selected
-        self.devices[node_name] = search.selected
-        self.scores[node_name] = self._score(
-            [{choice.name for choice, _ in selected} for selected in search.selected]
-        )
+        self.found = self.by_node[node_name] = FoundDevices(found, asked, self._score(found))
         return None
 
-    def reserved(self, node: NodeView) -> ReservedClaims:
-        """Return the claims with the devices that were found on the one node of the view."""
-        (name,) = node.names
-        allocations = [allocation_of(found, name, self.rules) for found in self.found]
+    def reserved(self, node_name: str) -> ReservedClaims:
+        """Return the claims with the devices that were found on the node, which was looked at last."""
+        asked = self.found.asked
+        allocations = [allocation_of(found, node_name, self.rules) for found in self.found.of_claims]
         new = iter(allocations)
         uses = [
             ClaimUse(claim, user, _still_to_write(claim) if claim.status.allocation else next(new))
             # What is assumed for extended resources is nobody's but this pod's, and comes last.
             for claim, user in zip(self.claims, self.users, strict=False)
         ]
-        if self.asked is None or next(new, None) is None:
+        if asked is None:
             return ReservedClaims(uses)
-        return ReservedClaims(uses, ExtendedClaim(self.asked.requests, self.asked.mappings, allocations[-1]))
+        return ReservedClaims(uses, ExtendedClaim(asked.requests, asked.mappings, allocations[-1]))
 
-    def _score(self, found: list[set[str]]) -> int:
+    def _score(self, found: Selected) -> int:
         """Early alternatives count more; of allocated claims, what they have counts."""
         score = 0
-        selected = iter(found)
+        selected = iter([{choice.name for choice, _ in devices} for devices in found])
         for claim in self.claims:
             allocation = claim.status.allocation
             names = (

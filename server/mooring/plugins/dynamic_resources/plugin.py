@@ -83,7 +83,13 @@ from mooring.plugins.dynamic_resources.requests import ClaimToAllocate
 from mooring.plugins.dynamic_resources.rules import Rules
 from mooring.plugins.dynamic_resources.search.allocator import AllocationError
 from mooring.plugins.dynamic_resources.search.deadline import TimedOutError, deadline
-from mooring.plugins.dynamic_resources.search.known_nodes import FOUND, STATUSES, UNKNOWN, KnownNodes
+from mooring.plugins.dynamic_resources.search.known_nodes import (
+    FOUND,
+    NOTHING_FOUND,
+    STATUSES,
+    UNKNOWN,
+    KnownNodes,
+)
 from mooring.plugins.dynamic_resources.support import unsupported_claims, unsupported_setting
 
 REASON_UNAVAILABLE = Status.unresolvable("resourceclaim not available on the node")
@@ -214,7 +220,7 @@ class DynamicResources(
         note.stuck = frozenset(stuck)
         note.to_allocate = tuple(to_allocate)
         if to_allocate or note.extended is not None:
-            note.pools = self._devices.pools(objects)
+            note.pools, note.first_free = self._devices.announced(objects)
             note.board = CounterBoard(self._devices.allocated(objects), self._rules)
             note.known = self._devices.nodes(objects, note.like(objects))
         return PreFilterResult()
@@ -254,7 +260,7 @@ class DynamicResources(
         statuses = self._verdicts(note, unknown)
         rows = unknown.rows.tolist()
         noted = [
-            known.put(row, status, note.scores.get(name, 0), note.devices.get(name, ()))
+            known.put(row, status, note.by_node.get(name, NOTHING_FOUND))
             for row, name, status in zip(rows, unknown.names, statuses, strict=True)
         ]
         if all(noted):
@@ -276,15 +282,15 @@ class DynamicResources(
         return statuses + [SUCCESS] * (len(nodes) - len(statuses))
 
     def _verdict(self, note: ClaimsNote, reach: Reach, position: int, name: str) -> Status:
-        extended = note.extended_on(reach, position)
-        if isinstance(extended, Status):
-            return extended
-        if not note.claims and not extended:
+        asked = note.extended_on(reach, position)
+        if isinstance(asked, Status):
+            return asked
+        if not note.claims and asked is None:
             return SUCCESS
         unavailable = note.unusable(reach, position)
         check_time = deadline(self.args.filter_timeout, self.handle.clock)
         try:
-            rejected = note.allocate(reach, position, name, check_time, extended)
+            rejected = note.allocate(reach, position, name, check_time, asked)
         except TimedOutError as error:
             if self._rules.version >= _TIMEOUT_FAILS_SINCE:
                 raise
@@ -334,9 +340,9 @@ class DynamicResources(
             return note.known.scores[nodes.rows]
         reach = Reach(nodes)
         for position, name in enumerate(timely(nodes.names)):
-            if name not in note.scores:
+            if name not in note.by_node:
                 self._verdict(note, reach, position, name)
-            scores[position] = note.scores.get(name, 0)
+            scores[position] = note.by_node.get(name, NOTHING_FOUND).score
         return scores
 
     def reserves_for(self, pod: Pod) -> bool:
@@ -352,10 +358,10 @@ class DynamicResources(
         if not self.reserves_for(pod):
             return SUCCESS
         with self.handle.assumptions.lock:
-            view = one_node(self.handle.snapshot(), node_name)
-            note = self._found_before(state, view)
+            snapshot = self.handle.snapshot()
+            note = self._found_before(state, snapshot, node_name)
             if note is None:
-                notes = CycleState()
+                view, notes = one_node(snapshot, node_name), CycleState()
                 prepared = self.pre_filter(notes, pod, view)
                 if isinstance(prepared, Status):
                     return SUCCESS if prepared.code is Code.SKIP else prepared
@@ -363,17 +369,17 @@ class DynamicResources(
                 [status] = self._verdicts(note, view) or [REASON_UNAVAILABLE]
                 if not status.ok:
                     return status
-            reserved = note.reserved(view)
+            reserved = note.reserved(node_name)
             assume(reserved, pod, self.handle)
         state.write(_RESERVED, reserved)
         return SUCCESS
 
-    def _found_before(self, state: CycleState, node: NodeView) -> ClaimsNote | None:
-        """Return the notes with what Filter found on the one node; None where that has to be found anew."""
-        note = state.get(self.name, ClaimsNote)
-        if note is None or not len(node) or isinstance(note.extended_on(Reach(node), 0), Status):
+    def _found_before(self, state: CycleState, snapshot: Snapshot, node_name: str) -> ClaimsNote | None:
+        """Return the notes with what Filter found on the node; None where that has to be found anew."""
+        note, row = state.get(self.name, ClaimsNote), snapshot.nodes.index.get(node_name)
+        if note is None or row is None:
             return None
-        return note if note.recall(int(node.rows[0]), self._devices.state_of(node.snapshot)) else None
+        return note if note.recall(row, self._devices.state_of(snapshot)) else None
 
     def unreserve(self, state: CycleState, pod: Pod, node_name: str) -> None:
         reserved = state.get(_RESERVED, ReservedClaims)

@@ -101,8 +101,11 @@ class BindingCycle:
         """Run Reserve for a pod that was just assumed; nothing is left of it unless that succeeds."""
         commit = reservation.commit
         self.reservations.add_reservation(reservation)
-        with self._released_on_error(reservation):
+        try:
             status = commit.reserve(self.engine.calls(commit.profile, progress))
+        except BaseException:
+            self.release_reservation(reservation)
+            raise
         if not status.ok:
             self.release_reservation(reservation)
         return status

@@ -9,15 +9,16 @@ from __future__ import annotations
 import threading
 from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 import numpy as np
 
 from mooring.framework import SUCCESS, Int32s, Int64s, Status
 from mooring.framework.node_table import NodeTable
 from mooring.framework.objects import Node
-from mooring.plugins.dynamic_resources.extended_resources.claim import CANNOT_FIT
-from mooring.plugins.dynamic_resources.pools.inventory import CandidateDevice, DeviceID, Inventory
-from mooring.plugins.dynamic_resources.requests import DeviceChoice
+from mooring.plugins.dynamic_resources.extended_resources.claim import CANNOT_FIT, DevicesAsked
+from mooring.plugins.dynamic_resources.pools.inventory import DeviceID, Inventory
+from mooring.plugins.dynamic_resources.search.first_free import Selected
 
 NOT_ALL = Status.unresolvable("cannot allocate all claims")
 INVALID_POOLS = Status.unresolvable("invalid resource pools were encountered")
@@ -28,8 +29,24 @@ STATUSES = (SUCCESS, NOT_ALL, INVALID_POOLS, CANNOT_FIT)
 
 _CODES = {status: code for code, status in enumerate(STATUSES)}
 
-Devices = Sequence[Sequence[tuple[DeviceChoice, CandidateDevice]]]
-"""The devices of some claims, each with the choice that it was found for."""
+
+class FoundDevices(NamedTuple):
+    """What a search found on one node.
+
+    Attributes:
+        of_claims: Those of each claim to allocate.
+        asked: What devices must provide there in place of extended resources, the last of these claims; None
+            = nothing is asked for by such.
+        score: What the devices add to the node's score.
+    """
+
+    of_claims: Selected = ()
+    asked: DevicesAsked | None = None
+    score: int = 0
+
+
+NOTHING_FOUND = FoundDevices()
+"""What is found where no device is needed."""
 
 _MAX_FOUND = 1 << 15
 """The nodes on which devices are remembered; beyond that all are forgotten."""
@@ -38,7 +55,7 @@ _MAX_ENTRIES = 1 << 21
 """Of so many nodes in all something is known; beyond that what was found least recently is forgotten."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class KnownNodes:
     """What is known of each node for claims of one kind: a copy for one decision.
 
@@ -55,17 +72,23 @@ class KnownNodes:
     change: int
     codes: Int32s
     scores: Int64s
-    devices: dict[int, Devices] = field(default_factory=dict)
-    earlier: Mapping[int, Devices] = field(default_factory=dict)
+    devices: dict[int, FoundDevices] = field(default_factory=dict)
+    earlier: Mapping[int, FoundDevices] = field(default_factory=dict)
 
-    def put(self, row: int, status: Status, score: int, devices: Devices) -> bool:
+    def put(self, row: int, status: Status, found: FoundDevices) -> bool:
         """Note what a search on the node of ``row`` found; return whether that is one of ``STATUSES``."""
-        code = _CODES.get(status, UNKNOWN)
-        self.scores[row] = score if code == FOUND else 0
+        code = FOUND if status is SUCCESS else _CODES.get(status, UNKNOWN)
+        self.scores[row] = found.score if code == FOUND else 0
         if code == FOUND:
-            self.devices[row] = devices
+            self.devices[row] = found
         self.codes[row] = code
         return code != UNKNOWN
+
+    def found_on(self, row: int) -> FoundDevices | None:
+        """Return the devices that were found on the node of ``row``; None where that is not known."""
+        if self.codes.item(row) != FOUND:
+            return None
+        return self.devices.get(row) or self.earlier.get(row)
 
 
 class SearchedNodes:
@@ -74,7 +97,7 @@ class SearchedNodes:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._known: dict[Hashable, KnownNodes] = {}
-        self._devices: dict[Hashable, dict[int, Devices]] = {}
+        self._devices: dict[Hashable, dict[int, FoundDevices]] = {}
         self._devices_count = 0
         self._change = 0
         self._inventory: Inventory | None = None
@@ -123,14 +146,19 @@ class SearchedNodes:
                 self._forget_devices()
                 self._change += 1
                 return
-            rows = self._other_nodes(table) + _rows_of(devices, inventory, table.index, table.capacity)
+            rows = self._other_nodes(table)
+            if devices:
+                rows += _rows_of(devices, inventory, table.index, table.capacity)
             if rows or devices:
                 self._change += 1
-            for known in self._known.values() if rows else ():
-                known.codes[rows] = UNKNOWN
-            for there in self._devices.values() if rows else ():
-                for row in rows:
-                    there.pop(row, None)
+                self._forget(rows)
+
+    def _forget(self, rows: Sequence[int]) -> None:
+        for known in self._known.values():
+            known.codes[rows] = UNKNOWN
+        for there in self._devices.values():
+            for row in rows:
+                there.pop(row, None)
 
     def _keep_devices(self, found: KnownNodes) -> None:
         self._devices_count += len(found.devices)
