@@ -22,6 +22,9 @@ Index = dict[str, tuple[ObjectKey, ...]]
 """Objects by a name that they have in them. The tuples are short, and new ones come with each change."""
 
 
+_INDEXED = (CSINode, PersistentVolume, PersistentVolumeClaim, StorageClass, VolumeAttachment)
+"""The kinds by which rows are marked."""
+
 Put = Callable[[SharedValues[Any, dict[str, None]], Any, str], None]
 
 
@@ -76,6 +79,8 @@ class VolumeWriter:
 
     def index_object(self, old: TabledObject | None, new: TabledObject | None) -> None:
         """Index ``new``, which has replaced ``old`` in the object table; None = nothing."""
+        if not isinstance(old or new, _INDEXED):
+            return
         for index, name, key in self._entries(old):
             _discard(index, name, key)
         for index, name, key in self._entries(new):

@@ -92,8 +92,12 @@ class ObjectTable:
 
     def versions(self, kinds: Iterable[type[Object]]) -> tuple[int, ...]:
         """Return ``version`` of each of ``kinds``."""
-        known = self.kinds
-        return tuple([known[kind].version if kind in known else 0 for kind in kinds])
+        known, found = self.kinds, []
+        # A comprehension would be a call of its own.
+        for kind in kinds:
+            objects = known.get(kind)
+            found.append(objects.version if objects is not None else 0)
+        return tuple(found)
 
     def changes_since(self, kind: type[Object], version: int) -> Sequence[ObjectKey] | None:
         """Return which objects of ``kind`` changed after ``version``, in turn; None when that is forgotten.

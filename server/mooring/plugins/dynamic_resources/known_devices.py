@@ -42,6 +42,7 @@ class KnownDevices:
         self._announced: tuple[tuple[int, ...], Announced] = ((), _announced(Inventory(), rules))
         self._allocated: tuple[int, Allocated] = (-1, Allocated())
         self._held = HeldDevices(rules)
+        self._held_as_of: Hashable = None
 
     def announced(self, objects: ObjectTable) -> Announced:
         """Return the devices that drivers announce, with the taints of rules."""
@@ -54,11 +55,13 @@ class KnownDevices:
             self._announced = version, announced
         return announced
 
-    def allocated(self, objects: ObjectTable) -> Allocated:
-        """Return what claims hold. Of the live state it changes in place, as the state does."""
+    def allocated(self, objects: ObjectTable, as_of: Hashable) -> Allocated:
+        """Return what claims hold, no older than ``as_of``. Of the live state it changes in place, as that
+        does.
+        """
         live = self._handle.snapshot()
         if objects is live.objects:
-            return self._followed(live).allocated
+            return self._followed(live, as_of).allocated
         version = objects.version(ResourceClaim)
         known, allocated = self._allocated
         if known != version:
@@ -79,22 +82,28 @@ class KnownDevices:
         """Return a value that stays equal while nothing changes that claims without devices depend on."""
         return snapshot.nodes.version_but_images, snapshot.objects.versions(_DEPENDED_ON)
 
-    def controlled_by(self, pod: Pod, objects: ObjectTable) -> Iterable[ResourceClaim]:
-        """Return claims of the pod's namespace, at least those that it controls, in the order of arrival."""
+    def controlled_by(self, pod: Pod, objects: ObjectTable, as_of: Hashable) -> Iterable[ResourceClaim]:
+        """Return claims of the pod's namespace, at least those that it controls, in the order of arrival.
+
+        They are true as those of ``allocated``.
+        """
         live, namespace = self._handle.snapshot(), pod.metadata.namespace
         if objects is not live.objects:
             return objects.in_namespace(ResourceClaim, namespace)
         with self._handle.assumptions.lock:
-            names = self._followed(live).controlled_by(namespace, pod.metadata.uid)
-            found = [objects.get(ResourceClaim, name, namespace) for name in names]
-        return [claim for claim in found if claim is not None]
+            names = self._followed(live, as_of).controlled_by(namespace, pod.metadata.uid)
+            found = [objects.get(ResourceClaim, name, namespace) for name in names] if names else ()
+        return [claim for claim in found if claim is not None] if found else ()
 
-    def _followed(self, live: Snapshot) -> HeldDevices:
+    def _followed(self, live: Snapshot, as_of: Hashable) -> HeldDevices:
         """Return what claims of the live state hold; what is known of nodes where that changed is void."""
-        inventory = self.announced(live.objects).pools.inventory
-        with self._handle.assumptions.lock:
-            devices = self._held.follow(live.objects)
-            self.searched.follow(live.nodes, inventory, devices)
+        if as_of != self._held_as_of:
+            with self._handle.assumptions.lock:
+                now = self.state_of(live)
+                inventory = self.announced(live.objects).pools.inventory
+                devices = self._held.follow(live.objects)
+                self.searched.follow(live.nodes, inventory, devices)
+                self._held_as_of = now
         return self._held
 
 

@@ -90,7 +90,7 @@ from mooring.plugins.dynamic_resources.search.known_nodes import (
     UNKNOWN,
     KnownNodes,
 )
-from mooring.plugins.dynamic_resources.support import unsupported_claims, unsupported_setting
+from mooring.plugins.dynamic_resources.support import not_supported, unsupported_claims, unsupported_setting
 
 REASON_UNAVAILABLE = Status.unresolvable("resourceclaim not available on the node")
 _RESERVED = "ReserveDynamicResources"
@@ -177,15 +177,16 @@ class DynamicResources(
         note.extended = self._extended(pod, objects)
         held = None
         if note.extended is not None:
-            made = self._devices.controlled_by(pod, objects)
-            note.made, held = made_before(pod, made), assumed_for(pod, objects)
+            note.made = made_before(pod, self._devices.controlled_by(pod, objects, note.as_of))
+            held = assumed_for(pod, objects)
         if not pod.spec.resource_claims and note.extended is None:
             return Status.skip()
         if self._unsupported is not None:
-            return _not_supported(self._unsupported)
+            return not_supported(self._unsupported)
         try:
-            note.claims = tuple(claims_of(pod, objects, self._rules))
-            note.users = tuple(users_of(pod, note.claims, objects, self._rules))
+            if pod.spec.resource_claims or pod.group is not None:
+                note.claims = tuple(claims_of(pod, objects, self._rules))
+                note.users = tuple(users_of(pod, note.claims, objects, self._rules))
             if held is not None:
                 note.claims, note.extended = (*note.claims, held), None
             if not note.claims and note.extended is None:
@@ -212,7 +213,7 @@ class DynamicResources(
                 parsed(claim.status.allocation.node_selector, "status.allocation.nodeSelector")
         rejection = unsupported_claims(to_allocate, note.extended)
         if rejection is not None:
-            return _not_supported(rejection)
+            return not_supported(rejection)
         now, timeout = self.handle.clock.now(), self.args.binding_timeout
         stuck = [
             i for i, claim in enumerate(note.claims) if timeout is not None and is_stuck(claim, now, timeout)
@@ -221,7 +222,7 @@ class DynamicResources(
         note.to_allocate = tuple(to_allocate)
         if to_allocate or note.extended is not None:
             note.pools, note.first_free = self._devices.announced(objects)
-            note.board = CounterBoard(self._devices.allocated(objects), self._rules)
+            note.board = CounterBoard(self._devices.allocated(objects, note.as_of), self._rules)
             note.known = self._devices.nodes(objects, note.like(objects))
         return PreFilterResult()
 
@@ -246,6 +247,7 @@ class DynamicResources(
         if self._searched(note, known, nodes):
             return None
         rejected: Int32s = nodes.rows[known.codes[nodes.at] != FOUND]
+        known.drop_columns()
         return rejected
 
     def _searched(self, note: ClaimsNote, known: KnownNodes, nodes: NodeView) -> dict[int, Status]:
@@ -273,7 +275,7 @@ class DynamicResources(
         """Search each of ``nodes`` up to the first where that fails; those after it are said to pass."""
         reach = Reach(nodes)
         statuses: list[Status] = []
-        for position, name in enumerate(timely(nodes.names)):
+        for position, name in enumerate(timely(reach.names)):
             try:
                 statuses.append(self._verdict(note, reach, position, name))
             except _FAILURES as failure:
@@ -287,7 +289,7 @@ class DynamicResources(
             return asked
         if not note.claims and asked is None:
             return SUCCESS
-        unavailable = note.unusable(reach, position)
+        unavailable = note.unusable(reach, position) if note.claims else set()
         check_time = deadline(self.args.filter_timeout, self.handle.clock)
         try:
             rejected = note.allocate(reach, position, name, check_time, asked)
@@ -339,7 +341,7 @@ class DynamicResources(
         if note.known is not None and (note.known.codes[nodes.rows] != UNKNOWN).all():
             return note.known.scores[nodes.rows]
         reach = Reach(nodes)
-        for position, name in enumerate(timely(nodes.names)):
+        for position, name in enumerate(timely(reach.names)):
             if name not in note.by_node:
                 self._verdict(note, reach, position, name)
             scores[position] = note.by_node.get(name, NOTHING_FOUND).score
@@ -377,9 +379,8 @@ class DynamicResources(
     def _found_before(self, state: CycleState, snapshot: Snapshot, node_name: str) -> ClaimsNote | None:
         """Return the notes with what Filter found on the node; None where that has to be found anew."""
         note, row = state.get(self.name, ClaimsNote), snapshot.nodes.index.get(node_name)
-        if note is None or row is None:
-            return None
-        return note if note.recall(row, self._devices.state_of(snapshot)) else None
+        known = note is not None and row is not None and note.recall(row, self._devices.state_of(snapshot))
+        return note if known else None
 
     def unreserve(self, state: CycleState, pod: Pod, node_name: str) -> None:
         reserved = state.get(_RESERVED, ReservedClaims)
@@ -395,7 +396,3 @@ class DynamicResources(
         """Write the claims and wait for their devices."""
         reserved = state.read(_RESERVED, ReservedClaims)
         return bind(reserved, pod, self.handle, self.args.binding_timeout, Caller.of(state))
-
-
-def _not_supported(what: str) -> Status:
-    return Status.unresolvable(f"plugin DynamicResources does not support {what} yet")

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from mooring.framework import Handle, KubeVersion
+from mooring.framework import Handle, KubeVersion, Status
+from mooring.framework.remembering import ByIdentity
 from mooring.plugins.dynamic_resources.cel import UnsupportedExpressionError, compile_selector
-from mooring.plugins.dynamic_resources.extended_resources.claim import ExtendedResources
+from mooring.plugins.dynamic_resources.extended_resources.claim import DevicesAsked, ExtendedResources
 from mooring.plugins.dynamic_resources.requests import ClaimToAllocate
 from mooring.plugins.dynamic_resources.search.allocator import MAX_DEVICES
 
 MAX_DEPTH = 600
 """The greatest depth of the search in calls; Python's limit is 1,000, some of which others need."""
+
+_MAX_KINDS = 1 << 8
+"""The kinds of extended resources of which it is remembered whether they can be decided."""
 
 _ALLOCATION_SINCE = KubeVersion(1, 34)
 
@@ -33,6 +37,11 @@ _PROVEN_SINCE = {
 """The release in which each of these gates became beta; before, it is off by default."""
 
 
+def not_supported(what: str) -> Status:
+    """Return what is said of pods that need ``what``."""
+    return Status.unresolvable(f"plugin DynamicResources does not support {what} yet")
+
+
 def unsupported_setting(handle: Handle) -> str | None:
     """Return the release or feature gate under which allocation is not proven; None when there is none."""
     if handle.kube_version < _ALLOCATION_SINCE:
@@ -46,10 +55,16 @@ def unsupported_setting(handle: Handle) -> str | None:
 
 def unsupported_claims(claims: Sequence[ClaimToAllocate], extended: ExtendedResources | None) -> str | None:
     """Return what about the claims can't be decided; None when they can be allocated."""
-    whole = () if extended is None else (extended.devices_for(tuple(extended.classes)).claim,)
-    if sum(map(_depth, (*claims, *whole))) > MAX_DEPTH:
+    if extended is None:
+        return _unsupported(claims)
+    whole = extended.devices_for(tuple(extended.classes))
+    return _unsupported((*claims, whole.claim)) if claims else _unsupported_alone(whole)
+
+
+def _unsupported(claims: Sequence[ClaimToAllocate]) -> str | None:
+    if sum(map(_depth, claims)) > MAX_DEPTH:
         return f"claims of one pod that need a search more than {MAX_DEPTH} calls deep"
-    for request in (request for claim in (*claims, *whole) for request in claim.requests):
+    for request in (request for claim in claims for request in claim.requests):
         for choice in request.choices:
             for text in choice.expressions:
                 try:
@@ -57,6 +72,11 @@ def unsupported_claims(claims: Sequence[ClaimToAllocate], extended: ExtendedReso
                 except UnsupportedExpressionError as error:
                     return f"the selector {text!r} of request {choice.name} ({error})"
     return None
+
+
+_unsupported_alone: ByIdentity[DevicesAsked, str | None] = ByIdentity(
+    lambda asked: _unsupported((asked.claim,)), most=_MAX_KINDS
+)
 
 
 def _depth(claim: ClaimToAllocate) -> int:

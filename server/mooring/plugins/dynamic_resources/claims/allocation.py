@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -38,7 +39,7 @@ Document = Mapping[str, Any]
 
 def allocation_of(found: Found, node_name: str, rules: Rules) -> AllocationResult:
     """Return the allocation of one claim on the node."""
-    results = tuple(_result(choice, candidate, rules) for choice, candidate in found)
+    results = tuple([_result(choice, candidate, rules) for choice, candidate in found])
     selector = _node_selector([candidate for _, candidate in found], node_name)
     return AllocationResult(DeviceAllocationResult(results), selector)
 
@@ -75,14 +76,19 @@ def _node_selector(candidates: Sequence[CandidateDevice], node_name: str) -> Nod
         spec = candidate.slice.spec
         where = candidate.device if spec.per_device_node_selection else spec
         if where.node_name is not None or candidate.device.binds_to_node:
-            this = NodeSelectorRequirement("metadata.name", "In", (node_name,))
-            return NodeSelector((NodeSelectorTerm(match_fields=(this,)),))
+            return _selector_of(node_name)
         for term in where.node_selector.node_selector_terms if where.node_selector is not None else ():
             fields += [each for each in term.match_fields if each not in fields]
             expressions += [each for each in term.match_expressions if each not in expressions]
     if not fields and not expressions:
         return None
     return NodeSelector((NodeSelectorTerm(tuple(expressions), tuple(fields)),))
+
+
+@lru_cache(maxsize=1 << 12)
+def _selector_of(node_name: str) -> NodeSelector:
+    this = NodeSelectorRequirement("metadata.name", "In", (node_name,))
+    return NodeSelector((NodeSelectorTerm(match_fields=(this,)),))
 
 
 def allocation_document(

@@ -75,11 +75,12 @@ class ExtendedResources:
         if node is None:
             raise NodesChangedError
         offered = node.status.allocatable
-        if any(name not in offered for name in timely(self.others)):
+        if self.others and any(name not in offered for name in timely(self.others)):
             return CANNOT_FIT
-        return self.devices_for(
-            tuple([name for name in timely(self.classes) if not parse_quantity(offered.get(name, 0))])
-        )
+        lacking = [
+            name for name in timely(self.classes) if name not in offered or not parse_quantity(offered[name])
+        ]
+        return self.devices_for(tuple(lacking))
 
     def devices_for(self, names: tuple[str, ...]) -> DevicesAsked:
         """Return what devices must provide that stand for all these resources."""

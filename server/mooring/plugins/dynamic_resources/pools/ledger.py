@@ -102,16 +102,17 @@ class HeldDevices:
                 continue
             for device, _ in before:
                 self._claims.get(device, {}).pop(key, None)
+                changed.add(device)
             for device, _ in now:
                 self._claims.setdefault(device, {})[key] = None
-            changed.update(device for device, _ in (*before, *now))
+                changed.add(device)
         for device in changed:
             self._hold_again(device)
         return changed
 
     def _note_owner(self, key: ObjectKey, claim: ResourceClaim | None) -> None:
         owners = claim.metadata.owner_references if claim is not None else ()
-        now = next((owner.uid for owner in owners if owner.controller), "")
+        now = next((owner.uid for owner in owners if owner.controller), "") if owners else ""
         before, (namespace, name) = self._owners.pop(key, ""), key
         if before and before != now:
             of_owner = self._of_owner[namespace, before]
@@ -143,8 +144,13 @@ def _held_by(claim: ResourceClaim) -> Holding:
     allocation = claim.status.allocation
     if allocation is None:
         return ()
-    held = (result for result in allocation.devices.results if not result.admin_access)
-    return tuple([(DeviceID(result.driver, result.pool, result.device), result) for result in held])
+    return tuple(
+        [
+            (DeviceID(result.driver, result.pool, result.device), result)
+            for result in allocation.devices.results
+            if not result.admin_access
+        ]
+    )
 
 
 def _hold(held: Allocated, device: DeviceID, result: DeviceRequestAllocationResult, rules: Rules) -> None:

@@ -27,11 +27,15 @@ class Reach:
     """Answers for the nodes of one view; each selector is matched once for all of them.
 
     Mirrors ``NodeMatches`` in ``structured/internal``.
+
+    Attributes:
+        nodes: The nodes.
+        names: Their names.
     """
 
     def __init__(self, nodes: NodeView) -> None:
         self.nodes = nodes
-        self._names = nodes.names
+        self.names = nodes.names
         self._masks: dict[int, tuple[NodeSelector, Bools]] = {}
 
     def selected(self, selector: NodeSelector, position: int) -> bool:
@@ -55,7 +59,7 @@ class Reach:
             SelectorError: The selector can't be used.
         """
         if node_name:
-            return self._names[position] == node_name
+            return self.names[position] == node_name
         if all_nodes:
             return True
         return selector is not None and self.selected(selector, position)

@@ -86,10 +86,10 @@ class FirstFree:
     def _first(
         self, suited: _Suited, choice: DeviceChoice, taken: set[DeviceID], check_time: Callable[[], None]
     ) -> Sequence[CandidateDevice]:
-        check_time()
         looked_at, known = suited.known
         free = [candidate for candidate in known if candidate.id not in taken]
         if len(free) < choice.count and looked_at < len(suited.candidates):
+            check_time()
             known = [*known]
             while len(free) < choice.count and looked_at < len(suited.candidates):
                 candidate = suited.candidates[looked_at]
@@ -107,11 +107,12 @@ class FirstFree:
         device, rules = candidate.device, self._rules
         if device.binding_conditions and not rules.readiness:
             return False
-        if not all(candidate.traits.fulfil(text, check_time) for text in choice.expressions):
-            return False
+        for text in choice.expressions:
+            if not candidate.traits.fulfil(text, check_time):
+                return False
         if rules.shares and device.capacity and not candidate.traits.have_room:
             return False
-        return not (rules.taints and is_kept_away(device, choice))
+        return not (rules.taints and device.taints and is_kept_away(device, choice))
 
 
 def _plain_choice(claims: Sequence[ClaimToAllocate]) -> DeviceChoice | None:

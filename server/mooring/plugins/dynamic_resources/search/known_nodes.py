@@ -48,6 +48,8 @@ class FoundDevices(NamedTuple):
 NOTHING_FOUND = FoundDevices()
 """What is found where no device is needed."""
 
+_NO_CODES, _NO_SCORES = np.zeros(0, np.int32), np.zeros(0, np.int64)
+
 _MAX_FOUND = 1 << 15
 """The nodes on which devices are remembered; beyond that all are forgotten."""
 
@@ -86,9 +88,11 @@ class KnownNodes:
 
     def found_on(self, row: int) -> FoundDevices | None:
         """Return the devices that were found on the node of ``row``; None where that is not known."""
-        if self.codes.item(row) != FOUND:
-            return None
         return self.devices.get(row) or self.earlier.get(row)
+
+    def drop_columns(self) -> None:
+        """Keep the devices alone, for as long as the pod that was decided has its place."""
+        self.codes, self.scores = _NO_CODES, _NO_SCORES
 
 
 class SearchedNodes:
