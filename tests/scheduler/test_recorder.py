@@ -16,7 +16,6 @@ from mooring.framework.errors import NotFoundError, PermissionDeniedError, Unava
 from mooring.scheduler.recorder import (
     BACKLOG,
     HOLD_SECONDS,
-    LONGEST_SECONDS,
     SERIES_SECONDS,
     WRITERS,
     EventNote,
@@ -169,39 +168,6 @@ def test_events_wait_while_bindings_are_under_way(
     until(lambda: sink.created)
     recorder.stop(30)
     assert sink.created[0]["eventTime"] == "2023-11-14T22:13:20.500000Z", "when it happened"
-
-
-@pytest.mark.parametrize(
-    ("waited", "written"),
-    [
-        pytest.param(HOLD_SECONDS, 0, id="bindings come in between"),
-        pytest.param(LONGEST_SECONDS, 3, id="but not for long"),
-    ],
-)
-def test_late_events_leave_room_for_bindings(
-    recorder: EventRecorder,
-    sink: Sink,
-    clock: FakeClock,
-    monkeypatch: pytest.MonkeyPatch,
-    waited: float,
-    written: int,
-) -> None:
-    monkeypatch.setattr("mooring.scheduler.recorder.PAUSE_SECONDS", 3600.0)
-    looked = threading.Event()
-
-    def bindings_under_way() -> bool:
-        looked.set()
-        return True
-
-    for number in range(3):
-        recorder.record_event(failed(name=f"web-{number}"))
-    clock.advance(waited)
-    recorder.start(bindings_under_way)
-    assert looked.wait(30)
-    until(lambda: len(sink.created) >= written)
-    assert len(sink.created) == written
-    recorder.stop(30)
-    assert len(sink.created) == 3
 
 
 def test_a_long_note_is_cut(recorder: EventRecorder, sink: Sink) -> None:

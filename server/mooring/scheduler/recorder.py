@@ -34,19 +34,12 @@ WRITERS = 4
 """Threads that write them at most: a second one helps from a quarter of the backlog on, and so forth.
 Until then one is enough, and bindings, for which pods wait, have processor and API server to themselves."""
 
-HOLD_SECONDS = 5.0
-"""How long an Event waits for bindings: an Event costs the API server as much as a binding, and pods wait for
-the latter."""
-
-LONGEST_SECONDS = 15.0
-"""When it is written at once, whatever is under way."""
+HOLD_SECONDS = 15.0
+"""How long an Event waits for bindings at most: an Event costs the API server as much as a binding, and pods
+wait for the latter."""
 
 LOOK_SECONDS = 0.05
 """Between two looks whether bindings are still under way."""
-
-PAUSE_SECONDS = 0.01
-"""Before an Event that has waited, while bindings are under way: written one after the other they would keep
-half of an API server busy."""
 
 NAMESPACE_ENDS = "NamespaceTerminating"
 """Why the API server rejects a new Event in a namespace that is being deleted: those who would read it are
@@ -161,9 +154,8 @@ class EventRecorder:
 
     def _write_in_time(self, note: EventNote, at: float) -> None:
         """Write what happened ``at`` once no binding is under way, or it has waited for long enough."""
-        while self._bindings_under_way() and (waited := self.clock.now() - at) < LONGEST_SECONDS:
-            in_turn = waited >= HOLD_SECONDS
-            if self._stopping.wait(PAUSE_SECONDS if in_turn else LOOK_SECONDS) or in_turn:
+        while self._bindings_under_way() and self.clock.now() - at < HOLD_SECONDS:
+            if self._stopping.wait(LOOK_SECONDS):
                 break
         self._write_or_tell(note, at)
 
