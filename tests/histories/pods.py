@@ -69,6 +69,13 @@ def _requiring(dice: Random) -> Manifest:
     return {"affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}}}
 
 
+def _naming(dice: Random) -> Manifest:
+    """The one node that it may go to, as for a pod of a DaemonSet."""
+    field = {"key": "metadata.name", "operator": "In", "values": [f"n{dice.randrange(4)}"]}
+    terms = {"nodeSelectorTerms": [{"matchFields": [field]}]}
+    return {"affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}}}
+
+
 def _selecting(dice: Random) -> Manifest:
     return {"nodeSelector": dice.choice(({"disk": "ssd"}, {ZONE: "z2"}))}
 
@@ -156,6 +163,7 @@ def _gated(dice: Random) -> Manifest:
 TRAITS: dict[Callable[[Random], Manifest], float] = {
     _preferring: 10,
     _requiring: 2,
+    _naming: 1,
     _selecting: 1,
     _tolerating: 5,
     _with_port: 2,

@@ -30,7 +30,7 @@ STEPS = {
 }
 
 
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", [1, 3])
 @pytest.mark.parametrize("form", FORMS.values(), ids=lambda form: form.id)
 def test_a_short_history(form: Form, seed: int) -> None:
     played = play(form, seed, STEPS[form.id])
@@ -73,7 +73,7 @@ Bug = Callable[[Patch], None]
 @pytest.mark.parametrize(
     ("bug", "form", "seed", "steps"),
     [
-        pytest.param(feasible_nodes_are_counted, "process", 11, (1, 12, 13), id="feasible-process"),
+        pytest.param(feasible_nodes_are_counted, "process", 23, (15, 16, 17, 19), id="feasible-process"),
         pytest.param(feasible_nodes_are_counted, "grpc", 2, range(11, 35), id="feasible-grpc"),
         pytest.param(nodes_never_move, "process", 2, (0, 2, 3, 5, 12), id="nodes-process"),
         pytest.param(counts_are_shared, "process", 54, (29, 30, 31, 32, 34, 41, 42, 44), id="counts-process"),

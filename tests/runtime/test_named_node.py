@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -10,12 +11,14 @@ from hypothesis import strategies as st
 
 from mooring.framework.named_node import named_node, without_named_node
 from mooring.runtime.cache.cached_evaluation import CachedEvaluation
+from mooring.runtime.cache.change_tracker import Changes, ChangeTracker
 from mooring.runtime.cycle import sampling
 from mooring.runtime.cycle.candidates import ALL_NODES
 from mooring.testing import make_pod
 from mooring.testing.builders import Manifest
 
 from .test_cached_equals_full import EMPTY_DOCUMENT, HOST, NODES, ZONE, Step
+from .test_claim_scores import MANY, ClaimHistory, claiming
 from .test_selected_labels import NODE_STEPS, Labelled
 
 HARD_DEFAULTS: Manifest = {
@@ -118,6 +121,33 @@ def test_they_share_an_evaluation_with_pods_that_name_none(monkeypatch: pytest.M
         assert history.engine.place(pod, profile, ALL_NODES).node_name == name
     history.engine.place(make_pod("any", metadata={"uid": "any"}), profile, ALL_NODES)
     assert len(made) == 1
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        pytest.param(lambda at: requiring(named(NODES[at % len(NODES)])), id="names a node"),
+        pytest.param(lambda _: claiming("v0"), id="has a claim"),
+        pytest.param(lambda _: {}, id="is plain"),
+    ],
+)
+def test_a_pod_that_is_assumed_is_taken_in_at_once(
+    spec: Callable[[int], Manifest], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    history = ClaimHistory().run([*MANY, ("volume", "v0", None), ("claim", "v0", True)])
+    profile, read, steps = history.engine.profile(), ChangeTracker.read, []
+
+    def reading(self: ChangeTracker, version: int) -> Changes:
+        steps.append(version)
+        return read(self, version)
+
+    monkeypatch.setattr(ChangeTracker, "read", reading)
+
+    for at in range(3 * len(NODES)):
+        pod = make_pod("p", spec=spec(at), requests={"cpu": "1m"}, metadata={"uid": f"u{at}"})
+        assert history.engine.place(pod, profile, ALL_NODES).node_name
+    # It is read for amounts of which nothing was known yet, and as long as nothing is ranked.
+    assert len(steps) < 2 * len(NODES)
 
 
 def test_a_hard_constraint_counts_on_the_named_node_alone() -> None:

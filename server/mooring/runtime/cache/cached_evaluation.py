@@ -139,16 +139,28 @@ class CachedEvaluation:
         selected = self.select(seed, uids[0])
         if selected is None:
             return [], 0
-        if self._dynamic is None:
-            return [selected], 0
-        self._dynamic.forget()
-        if not self._kept.follow(selected.row, kind.usage):
-            return [selected], 0
-        self._dynamic.follow(selected.row, kind)
-        return [selected], 1
+        return [selected], int(self._dynamic is not None and self.follow(selected.row, kind))
+
+    def follow(self, row: int, kind: PodKind) -> bool:
+        """Take in that a pod of ``kind``, which was just selected, comes to ``row``; return whether it could
+        be.
+
+        As with ``select_batch``, ``placed`` has to be told. The caller holds the state's lock.
+        """
+        dynamic = self._dynamic
+        if dynamic is not None:
+            dynamic.forget()
+        elif kind.affinity_key is not None:
+            # What is static may depend on its terms.
+            return False
+        if not self._kept.follow(row, kind.usage):
+            return False
+        if dynamic is not None:
+            dynamic.follow(row, kind)
+        return True
 
     def placed(self, version: int, kind: PodKind) -> None:
-        """All is true for ``version``, with the pods of ``select_batch`` in their places; -1 = nothing is."""
+        """All is true for ``version``, with the pods that were taken in in their places; -1 = nothing is."""
         self.version = version
         if self._dynamic is not None:
             self._dynamic.placed(version)

@@ -126,20 +126,23 @@ class CachedDecisions:
         self, pod: Pod, template: Template, claims: ClaimScores | None, seed: int
     ) -> Selected | None:
         """Select a node for a pod, which counts there from now on. The caller holds both locks."""
-        cached, cluster, uid = template.cached, self._cluster, pod.metadata.uid
+        cached, cluster, uid, kind = template.cached, self._cluster, pod.metadata.uid, template.kind
         record = cluster.snapshot.pods.records.get(uid)
-        if template.node or claims is not None or (record is not None and record.node_name):
-            # In the last case it stays there, or can't be assumed.
-            selected, taken_in = self._selected(pod, template, claims, seed), 0
+        if record is not None and record.node_name:
+            # It stays there, or can't be assumed.
+            selected, taken_in = self._selected(pod, template, claims, seed), False
+        elif template.node or claims is not None:
+            selected = self._selected(pod, template, claims, seed)
+            taken_in = selected is not None and cached.follow(selected.row, kind)
         else:
-            nodes, taken_in = cached.select_batch(seed, (uid,), template.kind)
-            selected = nodes[0] if nodes else None
+            nodes, count = cached.select_batch(seed, (uid,), kind)
+            selected, taken_in = nodes[0] if nodes else None, count > 0
         if selected is not None:
             try:
-                cluster.assume(pod, cluster.snapshot.nodes.names[selected.row], template.kind)
+                cluster.assume(pod, cluster.snapshot.nodes.names[selected.row], kind)
             except BaseException:
-                cached.placed(-1, template.kind)
+                cached.placed(-1, kind)
                 raise
             if taken_in:
-                cached.placed(cluster.version, template.kind)
+                cached.placed(cluster.version, kind)
         return selected

@@ -82,8 +82,9 @@ class KeptTotals:
         count = len(rows) - len(self.values) // _ROWS_TO_ONE
         few = count <= _FEW_BESIDE_A_PASS
         # Row by row, resource states get their scores, which ``follow`` needs. The pass finds the leaders,
-        # which a ranking has already, and which mean nothing where dynamic scores are added.
-        at_once = not (few and (self.is_ranked or not self._whole))
+        # which a ranking has already, and which mean nothing where dynamic scores are added or none is asked
+        # for.
+        at_once = not few or (self._whole and not self.is_ranked and self._selections > 0)
         if at_once and self._put_at_once(rows if self._worth_gathering(rows) else self._static.open.at):
             self._selections = self._selections if few else 0
             return
@@ -127,17 +128,21 @@ class KeptTotals:
         return self._ranking is not None
 
     def follow(self, row: int, usage: PodUsage) -> bool:
-        """Take in that a pod which takes ``usage`` comes to ``row``, while nothing is ranked; return whether
-        its new resource score is known, and so it was.
+        """Take in that a pod which takes ``usage`` comes to ``row``; return whether its new resource score is
+        known, and so it was.
         """
         resource_ids, values = self._tracker.resource_ids.data, self._resources.values.data
         resource_id = self._tracker.next_ids(usage).get(resource_ids[row])
-        if resource_id is None or resource_id >= len(values) or values[resource_id] == UNKNOWN:
+        if resource_id is None or resource_id >= len(values):
             return False
-        value, resource_ids[row] = values[resource_id], resource_id
+        value = values[resource_id]
+        if value == UNKNOWN or (value == OUT and self._scales):
+            return False
+        resource_ids[row] = resource_id
         if value == OUT:
             self.feasible -= 1
-        self.values.data[row] = OUT if value == OUT else self.base.data[row] + value
+        put = self.values.data.__setitem__ if self._ranking is None else self._ranking.put
+        put(row, OUT if value == OUT else self.base.data[row] + value)
         self._leaders = None
         return True
 

@@ -99,7 +99,8 @@ class _Plugins(msgspec.Struct, frozen=True):
     Attributes:
         by_selectors: Whether none of them looks at a label that no selector names.
         claim_readers: Those that may read claims, by name; none when others may, too.
-        naming: Those to which it may matter that a pod names a node; None when none sees to it.
+        naming: Those to which it may matter that a pod names a node; None when it may to any, or none sees
+            to it.
         signers: All of them, for pods that may have claims,
         without_claims: and for pods without, to all of which those that read claims say the same.
         by_resources: Those that may read resources alone.
@@ -261,16 +262,22 @@ def _plugins(profile: Profile) -> _Plugins:
     plugins = profile.evaluating
     by_selectors = [plugin for plugin in plugins if isinstance(plugin, SignedBySelectors)]
     readers = tuple((plugin.name, plugin) for plugin in plugins if isinstance(plugin, ClaimReader))
+    naming = tuple(filter(_minds_named_node, by_selectors))
     filters = [[enabled.plugin for enabled in at] for at in (profile.pre_filter, profile.filter)]
     named = all(any(isinstance(plugin, NamedNodeFilter) for plugin in at) for at in filters)
     return _Plugins(
         by_selectors=len(by_selectors) == len(plugins),
         claim_readers=readers if len(by_selectors) == len(plugins) else (),
-        naming=tuple(by_selectors) if named and len(by_selectors) == len(plugins) else None,
+        naming=naming if named and len(by_selectors) == len(plugins) else None,
         signers=_Signers.of(plugins, claims=True),
         without_claims=_Signers.of(plugins, claims=False),
         by_resources=frozenset(filter(may_read_resources_alone, plugins)),
     )
+
+
+def _minds_named_node(plugin: SignedBySelectors) -> bool:
+    """Return whether it matters to ``plugin`` that some pods name a node."""
+    return type(plugin).leaves_named_node is not SignedBySelectors.leaves_named_node
 
 
 def _signs_shapes(plugin: Plugin[Any]) -> bool:
