@@ -122,7 +122,7 @@ class State:
         with self.lock:
             known = list(map(self.snapshot.pods.records.get, uids))
             self._delivered.update(zip(uids, known, strict=True))
-            node_names = [self.snapshot.nodes.names[row] for row in rows]
+            node_names = map(self.snapshot.nodes.names.__getitem__, rows)
             records = PodRecord.assumed_of(pod, kind, names, uids, rows, node_names, known)
             self._writer.put_alike(kind, records)
             self._publish()

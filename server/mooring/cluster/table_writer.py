@@ -179,8 +179,7 @@ class TableWriter:
             )
         self.pods.records.update(zip(uids, records, strict=True))
         self.changes += [(record.row, record, 1) for record in records]
-        for record in records:
-            self._count(record, 1)
+        self.pods.assumed_count += sum([record.assumed for record in records])
 
     def _put_known(self, records: Sequence[PodRecord]) -> None:
         """As ``_put_new``, where some are there without a node."""

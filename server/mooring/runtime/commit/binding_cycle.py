@@ -392,7 +392,10 @@ def _counted(
 ) -> Iterator[tuple[Profile, int]]:
     """Yield the profiles of pods, each given by its template's index, and how many pods have each."""
     profiles = {profile.key: profile for _, profile in templates}
-    for key, count in Counter(templates[index][1].key for index in indices).items():
+    counts = Counter[str]()
+    for index, count in Counter(indices).items():
+        counts[templates[index][1].key] += count
+    for key, count in counts.items():
         yield profiles[key], count
 
 
