@@ -54,10 +54,12 @@ def cheapest(costs: Float64s, now: float) -> Int64s:
     ``cost_of`` has them.
     """
     best: Int64s = np.arange(costs.shape[1])
-    for price in costs[:4] if len(best) else ():
-        prices = price[best]
-        best = best[prices == prices.min()]
-    earliest, waiting = costs[4, best], costs[5, best] > 0
+    for number in range(4) if len(best) else ():
+        least = costs[number] == costs[number].min()
+        # Mostly all cost the same, and picking out all of them takes longer than finding that out.
+        if not least.all():
+            best, costs = best[least], costs[:, least]
+    earliest, waiting = costs[4], costs[5] > 0
     starts = np.where(waiting, np.minimum(earliest, now), earliest)
     latest: Int64s = best[starts == starts.max(initial=-np.inf)]
     return latest

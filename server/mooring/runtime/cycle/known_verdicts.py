@@ -58,7 +58,7 @@ class KnownVerdicts:
         rows = evaluation.rows
         versions = as_of.versions.take(rows, mode="clip")
         known = self._known.get(key)
-        if known is None or known.skipped != evaluation.skipped or not np.array_equal(known.rows, rows):
+        if known is None or known.skipped != evaluation.skipped or not _same(known.rows, rows):
             return Recalled(self, key, versions, np.arange(len(rows), dtype=np.int32))
         changed = known.versions != versions
         evaluation.filters_read, evaluation.statuses = known.read, list(known.statuses)
@@ -100,6 +100,10 @@ class Recalled:
         self.known.put(
             self.key, EarlierVerdicts(skipped, read, evaluation.rows, self.versions, codes, statuses)
         )
+
+
+def _same(some: Int32s, others: Int32s) -> bool:
+    return some is others or np.array_equal(some, others)
 
 
 def _takes_notes(evaluation: Evaluation) -> bool:

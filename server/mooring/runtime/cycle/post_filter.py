@@ -77,7 +77,8 @@ class EvaluatedNodes:
 
     def resolvable(self) -> Int32s:
         helps = np.array([status.code is Code.UNSCHEDULABLE for status in self._evaluation.statuses])
-        return np.sort(self.rows[helps.take(self._evaluation.codes)])
+        rows = self.rows[helps.take(self._evaluation.codes)]
+        return rows if (rows[1:] > rows[:-1]).all() else np.sort(rows)
 
     def what_if(self, node_names: Sequence[str]) -> AbstractContextManager[NodesWhatIf]:
         if len(node_names) > 1 and not self.independent:
