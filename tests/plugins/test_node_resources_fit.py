@@ -6,6 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mooring.cluster.kinds import Put, Remove
+from mooring.cluster.state import State
 from mooring.framework import (
     Code,
     CycleState,
@@ -18,7 +20,8 @@ from mooring.framework import (
 )
 from mooring.framework.internal import AssignedEverywhere, PlacementColumns
 from mooring.framework.normalize import percentage
-from mooring.framework.objects import PodGroup
+from mooring.framework.objects import DeviceClass, ObjectMeta, PodGroup
+from mooring.framework.objects.devices import DeviceClassSpec
 from mooring.plugins.node_resources_fit import filtering
 from mooring.plugins.node_resources_fit.args import (
     NodeResourcesFitArgs,
@@ -294,3 +297,20 @@ def test_placements_score_the_same_one_by_one_by_columns_and_compiled(seed: int,
     with compiled_loops():
         assert plugin.score_placements(state, group, together).tolist() == one_by_one
         assert plugin.score_placements(state, group, list(together)).tolist() == one_by_one
+
+
+def test_devices_count_from_when_their_class_is_there() -> None:
+    state, fit = State(), make(NodeResourcesFit)
+    class_ = DeviceClass(ObjectMeta(name="tpu"), DeviceClassSpec(extended_resource_name="example.com/tpu"))
+    pod = make_pod(requests={"example.com/tpu": 1})
+    state.apply("test", [Put(make_node("a", allocatable={"pods": 3}))])
+
+    def verdict() -> Status:
+        return verdicts(fit, pod, NodeView(state.snapshot, state.snapshot.nodes.rows()))["a"]
+
+    changes: tuple[Put | Remove, ...] = Put(class_), Remove("DeviceClass", "", "tpu")
+    said = [verdict()]
+    for change in changes:
+        state.apply("test", [change])
+        said.append(verdict())
+    assert said == [never("Insufficient example.com/tpu"), Status(), never("Insufficient example.com/tpu")]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from mooring.framework import Handle, KubeVersion, NodeView
 from mooring.framework.deadline import timely
 from mooring.framework.object_table import ObjectTable
+from mooring.framework.objects import DeviceClass
 from mooring.framework.resources import is_scalar_resource
 from mooring.plugins.dynamic_resources.extended_resources.classes import GATE, classes_by_resource
 from mooring.plugins.dynamic_resources.extended_resources.totals import NodesWithDevices, device_totals
@@ -24,11 +25,12 @@ class DevicesInstead:
     def __init__(self, handle: Handle) -> None:
         self._enabled = handle.kube_version >= _DELEGATION_SINCE and handle.gates.enabled(GATE)
         self._rules = Rules.of(handle.gates)
+        self._known: tuple[int, dict[str, DeviceClass]] = 0, {}
 
     def of(self, requests: Requests, objects: ObjectTable) -> frozenset[str]:
         """Those of ``requests``."""
         names = {name for name, amount in timely(requests) if amount and is_scalar_resource(name)}
-        return frozenset(names & classes_by_resource(objects).keys() if names and self._enabled else ())
+        return frozenset(names & self._classes(objects).keys() if names and self._enabled else ())
 
     def concern(self, requests: Requests) -> bool:
         """Return whether devices of some class could stand for one of ``requests``."""
@@ -40,6 +42,16 @@ class DevicesInstead:
         names = [name for name in self.of(requests, objects) if not nodes.allocatable(name).all()]
         if not names:
             return nodes
-        classes = classes_by_resource(objects)
+        classes = self._classes(objects)
         totals = {name: device_totals(classes[name], nodes, self._rules) for name in names}
         return NodesWithDevices(nodes.snapshot, nodes.rows, totals)
+
+    def _classes(self, objects: ObjectTable) -> dict[str, DeviceClass]:
+        """Return ``classes_by_resource``, found anew once there are other classes."""
+        version = objects.version(DeviceClass)
+        known, classes = self._known
+        if version != known:
+            classes = classes_by_resource(objects)
+            if objects.version(DeviceClass) == version:
+                self._known = version, classes
+        return classes
