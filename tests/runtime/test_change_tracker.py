@@ -1,8 +1,9 @@
-"""Resource-state ids: two rows have one exactly where they have the same resources, however they are read."""
+"""What changed: ids tell resource states apart, and what is told of a pod is what the change log says."""
 
 from __future__ import annotations
 
 from random import Random
+from typing import Any
 
 import pytest
 
@@ -11,6 +12,16 @@ from mooring.runtime.cache.change_tracker import ChangeTracker
 from mooring.testing import make_node, make_pod
 
 NODES = ("a", "b")
+
+APART = {
+    "affinity": {
+        "podAntiAffinity": {
+            "requiredDuringSchedulingIgnoredDuringExecution": [
+                {"labelSelector": {"matchLabels": {"app": "a"}}, "topologyKey": "kubernetes.io/hostname"}
+            ]
+        }
+    }
+}
 
 
 def resources_of(state: State, row: int) -> bytes:
@@ -40,3 +51,49 @@ def test_ids_tell_resource_states_apart_also_when_they_are_looked_at_behind_the_
                     known = ids_of.setdefault(resources_of(state, row), tracker.resource_ids[row])
                     assert tracker.resource_ids[row] == known
     assert len(set(ids_of.values())) == len(ids_of)
+
+
+def said_since(tracker: ChangeTracker, version: int, now: int) -> tuple[object, ...]:
+    """Return what a tracker says of rows, pods and parts that changed after ``version``, up to ``now``."""
+    rows = tracker.read(version).rows
+    pods = tracker.pods_since(version, now)
+    assert rows is not None
+    assert pods is not None
+    moved = [(pods.kind(number).class_key, *move) for number in pods.numbers for move in pods.of_kind(number)]
+    terms = tracker.terms_moved_since(version, lambda _: True)
+    return rows.tolist(), sorted(moved), tracker.moved_since(version), terms, tracker.version
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_tracker_that_is_told_of_pods_says_what_one_does_that_reads_the_log(seed: int) -> None:
+    dice, state = Random(seed), State()
+    state.replace("test", [make_node(name, allocatable={"cpu": "900"}) for name in NODES])
+    told, reading, same = ChangeTracker(state), ChangeTracker(state), dict[int, int]()
+    versions = [reading.read(-1).version]
+    told.read(-1)
+    for number in range(200):
+        spec: dict[str, Any] = dice.choice(({}, {}, APART))
+        labels = {"app": dice.choice("ab")}
+        pod = make_pod(
+            "p", requests={"cpu": "1"}, spec=spec, metadata={"uid": f"u{number}", "labels": labels}
+        )
+        match dice.choice(("told", "told", "told", "unheard", "gone", "node", "look", "compare")):
+            case "told" | "unheard" as how:
+                kind, row = state.kind_of(pod), dice.randrange(len(NODES))
+                with state.lock:
+                    state.assume(pod, NODES[row], kind)
+                    if how == "told":
+                        told.came(row, kind, state.version)
+            case "gone":
+                state.forget(f"u{dice.randrange(number + 1)}")
+            case "node":
+                state.replace("test", [make_node(name, allocatable={"cpu": "900"}) for name in NODES])
+            case "look":
+                assert len(told.resource_ids) == len(NODES)
+            case "compare":
+                since = dice.choice(versions[-3:])
+                assert said_since(told, since, state.version) == said_since(reading, since, state.version)
+                for id_told, id_read in zip(told.resource_ids, reading.resource_ids, strict=True):
+                    assert same.setdefault(id_told, id_read) == id_read
+                versions.append(state.version)
+    assert len(set(same.values())) == len(same) > 1

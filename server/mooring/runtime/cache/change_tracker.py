@@ -122,11 +122,12 @@ class ChangeTracker:
     def read(self, version: int) -> Changes:
         """Read what was logged since the last time, and say what changed after ``version``."""
         with self._state.lock:
-            changes = self._state.changes_since(self.version)
+            behind = self.version != self._state.version
+            changes = self._state.changes_since(self.version) if behind else ()
             most = _RESOURCE_IDS_PER_ROW * len(self._resource_ids)
             if changes is None or len(self._known) > max(_MIN_RESOURCE_IDS, most):
                 self._begin()
-            else:
+            elif changes:
                 if version >= 0:
                     self._log.extend_from(self.version, changes)
                 self._read(changes)
@@ -140,6 +141,20 @@ class ChangeTracker:
         """
         if version >= 0 and kind.affinity_key is not None:
             self._note_affinity(version, kind)
+        self.version = version
+
+    def came(self, row: int, kind: PodKind, version: int) -> None:
+        """Take in that a pod of ``kind`` came to ``row`` with ``version``, so that the change log need not be
+        read for it, if everything before is taken in.
+
+        The caller holds the state's lock.
+        """
+        if self.version != version - 1:
+            return
+        self._log.add_pod(row, kind, version)
+        if kind.affinity_key is not None:
+            self._note_affinity(version, kind)
+        self._unnumbered[row] = None if row in self._unnumbered else kind.usage
         self.version = version
 
     def forget(self) -> None:

@@ -145,4 +145,6 @@ class CachedDecisions:
                 raise
             if taken_in:
                 cached.placed(cluster.version, kind)
+            elif cluster.version == cached.version + 1:
+                self._cache.tracker.came(selected.row, kind, cluster.version)
         return selected

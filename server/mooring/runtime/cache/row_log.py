@@ -55,6 +55,8 @@ class RowLog:
         version: The version of the state up to which it was written.
     """
 
+    _end: int
+
     def __init__(self, state: ClusterState) -> None:
         self._state = state
         self._forget()
@@ -90,6 +92,14 @@ class RowLog:
         """Write ``changes``, all after ``version``, unless they don't follow on what was written."""
         if version == self.version:
             self._extend(changes)
+
+    def add_pod(self, row: int, kind: PodKind, version: int) -> None:
+        """Write that a pod of ``kind`` came to ``row`` with ``version``, if that is next and has room."""
+        (rows, pods), end = self._views, self._end
+        if self.version == version - 1 and end < len(rows) and len(self._kinds) < _KINDS:
+            rows[end], pods[end] = row, self._numbers.get(id(kind)) or self._number(kind)
+            self._end = end + 1
+            self.version = version
 
     def _forget(self) -> None:
         # What readers hold of the columns stays as it is.
