@@ -7,10 +7,12 @@ import tracemalloc
 from typing import Any
 
 import msgspec
+import numpy as np
 import pytest
 
 from mooring.cluster.state import State
 from mooring.config import default
+from mooring.framework import Int32s
 from mooring.runtime.assembly import build_engine
 from mooring.runtime.cache import evaluation_cache
 from mooring.runtime.cache.second_use import SecondUseCache
@@ -150,6 +152,32 @@ def test_what_pods_leave_behind_does_not_grow_with_the_nodes(times: int) -> None
         tracemalloc.stop()
     per_pod = min(left) / pods
     assert (per_pod < 10 * count) == (times == 1), f"{per_pod / count:.1f} bytes for each node and pod"
+
+
+@pytest.mark.parametrize(
+    ("spec", "shares"),
+    [
+        pytest.param({"nodeSelector": {"w": "1"}}, True, id="the same nodes"),
+        pytest.param({"nodeSelector": {"w": "0"}}, False, id="other nodes, as many"),
+        pytest.param({}, False, id="all nodes"),
+    ],
+)
+def test_pods_of_which_nodes_say_the_same_share_a_column(spec: dict[str, Any], shares: bool) -> None:
+    registry, state = new_in_tree_registry(), State()
+    engine = build_engine(default(registry.catalog()), registry, state, NoBinder())
+    state.replace("test", [make_node(f"n{at}", labels={"w": str(at % 3)}) for at in range(30)])
+
+    def column(app: str, spec: dict[str, Any]) -> Int32s:
+        apart = {"labelSelector": {"matchLabels": {"app": app}}, "topologyKey": "kubernetes.io/hostname"}
+        rule = {"requiredDuringSchedulingIgnoredDuringExecution": [apart]}
+        affinity = {"affinity": {"podAntiAffinity": rule}}
+        pod = make_pod(app, labels={"app": app}, spec={**affinity, **spec})
+        for _ in range(2):
+            engine.decide(pod, engine.profile(), ALL_NODES)
+        return engine._cache.find(pod, engine.profile()).cached.static.base
+
+    first, second = column("a", {"nodeSelector": {"w": "1"}}), column("b", spec)
+    assert (first is second) == np.array_equal(first, second) == shares
 
 
 def large(number: int) -> dict[str, Any]:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from weakref import WeakValueDictionary
 
 import msgspec
+import numpy as np
 from msgspec.structs import replace
 
-from mooring.framework import MAX_NODE_SCORE, Pod
+from mooring.framework import MAX_NODE_SCORE, Int32s, Pod
 from mooring.framework.internal import may_have_claims, without_claims
 from mooring.framework.memory import share_of_memory
 from mooring.framework.named_node import named_node, without_named_node
@@ -94,6 +96,7 @@ class EvaluationCache:
             _MAX_EVALUATION_BYTES, self._forget_templates
         )
         self._static: SecondUseCache[StaticScores] = SecondUseCache(_MAX_STATIC_BYTES)
+        self._bases: WeakValueDictionary[int, Int32s] = WeakValueDictionary()
         self._signer = Signer()
         self._halves = Halves()
         self.counts = CacheCounts()
@@ -211,6 +214,7 @@ class EvaluationCache:
             if known is None or not known.is_true(tracker, version):
                 known = find_static_scores(signature.others, cluster, pod, version, calls(), self._halves)
                 known.pod_bytes = pod_bytes
+                known.base = self._shared(known.base)
                 self._static.put(key, known)
             return known
 
@@ -218,6 +222,11 @@ class EvaluationCache:
             signature.resources, cluster, pod, tracker, reads_objects=signature.reads_objects
         )
         return CachedEvaluation(cluster, tracker, pod, static, resources, pod_bytes)
+
+    def _shared(self, base: Int32s) -> Int32s:
+        """Return the column that others have, if theirs is equal: of most pods nodes say the same."""
+        shared = self._bases.setdefault(hash(base.tobytes()), base)
+        return shared if np.array_equal(shared, base) else base
 
 
 def _is_plain(pod: Pod) -> bool:
