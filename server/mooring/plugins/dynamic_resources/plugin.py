@@ -373,6 +373,8 @@ class DynamicResources(
                     return status
             reserved = note.reserved(node_name)
             assume(reserved, pod, self.handle)
+        # The notes have done their part, and a pod keeps its state for as long as it keeps its place.
+        state.delete(self.name)
         state.write(_RESERVED, reserved)
         return SUCCESS
 
