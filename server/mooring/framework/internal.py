@@ -367,8 +367,8 @@ def without_claims(pod: Pod) -> Pod:
 def asked_by(pod: Pod) -> tuple[object, ...]:
     """Return what ``shape_of`` leaves out of ``pod``, for ``hashable``."""
     spec = pod.spec
-    asked = [[container.resources for container in some] for some in (spec.containers, spec.init_containers)]
-    return asked, spec.overhead, spec.resources
+    before = [container.resources for container in spec.init_containers] if spec.init_containers else ()
+    return [container.resources for container in spec.containers], before, spec.overhead, spec.resources
 
 
 def _least(containers: tuple[Container, ...]) -> tuple[Container, ...]:

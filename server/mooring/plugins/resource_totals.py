@@ -47,6 +47,9 @@ Balance = tuple[Int64s, int]
 """What the loops of the two plugins take of a pod, each with the weight of its scores."""
 
 
+_Asked = list[tuple[Int64s | int, ...]]
+"""What the loops take of a pod, each with the weight of its scores."""
+
 Put = tuple[bool, Leaders]
 """What became of totals: whether a row is feasible that was not, or the other way round; and who leads."""
 
@@ -56,12 +59,19 @@ class TotalsRating:
 
     Args:
         ratings: The one by ``add_free_shares`` with its weight, and the one by ``add_improvements``.
+        asked: What the loops take of the pod, where that is the same in all states.
         amounts: int64[A], of which ``ratings`` have positions in place of what is requested; empty if they
             haven't.
     """
 
-    def __init__(self, ratings: Sequence[tuple[ResourceRating, int]], amounts: Int64s = _NO_AMOUNTS) -> None:
+    def __init__(
+        self,
+        ratings: Sequence[tuple[ResourceRating, int]],
+        asked: _Asked | None,
+        amounts: Int64s = _NO_AMOUNTS,
+    ) -> None:
         self._ratings = ratings
+        self._asked = asked
         self._amounts = amounts
 
     @classmethod
@@ -72,16 +82,21 @@ class TotalsRating:
             if not isinstance(rating, ResourceRating) or rating.asked is None:
                 return None
             found.append((rating, weight))
-        return cls(found) if [rating.loop for rating, _ in found] == _LOOPS else None
+        if [rating.loop for rating, _ in found] != _LOOPS:
+            return None
+        same = all(rating.scalars is None for rating, _ in found)
+        return cls(found, [(*(rating.asked or ()), weight) for rating, weight in found] if same else None)
 
     def with_amounts(self, amounts: Int64s) -> TotalsRating:
         """Return the same for a pod with other ``amounts`` (int64[A])."""
-        return TotalsRating(self._ratings, amounts)
+        return TotalsRating(self._ratings, self._asked, amounts)
 
-    def asked_in(self, snapshot: Snapshot) -> list[tuple[Int64s | int, ...]]:
+    def asked_in(self, snapshot: Snapshot) -> _Asked:
         """Return what the loops take of the pod, each with the weight of its scores; as many as can rate
         nodes of this state.
         """
+        if self._asked is not None:
+            return self._asked
         found = [(rating.asked_in(snapshot), weight) for rating, weight in self._ratings]
         return [(*asked, weight) for asked, weight in found if asked is not None]
 
@@ -96,8 +111,10 @@ class TotalsRating:
         count, places = places_of(at)
         table = snapshot.nodes
         put = _put_and_lead.for_rows(count, len(table.alive))
-        asked = [] if put is None else self.asked_in(snapshot)
-        if put is None or len(asked) != len(_LOOPS):
+        if put is None:
+            return None
+        asked = self.asked_in(snapshot)
+        if len(asked) != len(_LOOPS):
             return None
         columns = table.allocatable, table.requested, table.non_zero_requested
         both = base, totals

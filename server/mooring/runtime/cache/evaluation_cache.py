@@ -184,8 +184,10 @@ class EvaluationCache:
             raise NotCachedError(Bypass.LARGE_POD)
         if profile.weight_sum * MAX_NODE_SCORE > _MAX_TOTAL:
             raise NotCachedError(Bypass.LARGE_WEIGHTS)
-        own = {"name": "", "uid": "", "resource_version": "", "creation_timestamp": None}
-        bare = replace(pod, metadata=replace(pod.metadata, labels=labels, **own))
+        meta = replace(
+            pod.metadata, name="", uid="", labels=labels, resource_version="", creation_timestamp=None
+        )
+        bare = replace(pod, metadata=meta)
         signature = self._signer.sign(bare, profile, claims=not plain)
         if signature is None:
             raise NotCachedError(Bypass.EXTENDER if profile.extenders_for(pod) else Bypass.UNSIGNED)
