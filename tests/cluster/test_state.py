@@ -1,3 +1,5 @@
+from typing import Any
+
 import pytest
 
 from mooring.cluster.kinds import Put, Remove
@@ -6,8 +8,11 @@ from mooring.framework.errors import FailedPreconditionError, InvalidArgumentErr
 from mooring.framework.node_table import CPU_ROW, PODS_ROW
 from mooring.framework.objects import Pod
 from mooring.framework.pod_table import UNPLACED
+from mooring.framework.state import IMAGES_ALONE, UNREAD
 from mooring.testing.builders import make_node, make_pod
 from tests.cluster.histories import classes
+
+IMAGES = [{"names": ["app:1"], "sizeBytes": 5}]
 
 
 def cpu_on(state: State, node: str) -> int:
@@ -180,11 +185,21 @@ def test_a_full_load_of_one_kind_leaves_the_others() -> None:
     assert set(state.snapshot.nodes.index) == {"a"}
 
 
-def test_a_heartbeat_of_a_node_is_told_from_a_change() -> None:
+@pytest.mark.parametrize(
+    ("fields", "change", "row_is_new"),
+    [
+        pytest.param({}, UNREAD, False, id="heartbeat"),
+        pytest.param({"status": {"images": IMAGES}}, IMAGES_ALONE, True, id="images"),
+        pytest.param({"status": {"images": IMAGES}, "labels": {"x": "y"}}, 0, True, id="images-and-labels"),
+        pytest.param({"spec": {"unschedulable": True}}, 0, True, id="cordoned"),
+    ],
+)
+def test_what_changed_of_a_node_is_told(fields: dict[str, Any], change: int, row_is_new: bool) -> None:
     state = loaded(make_node("n", metadata={"resourceVersion": "1"}))
-    before = state.version
-    state.apply("test", [Put(make_node("n", metadata={"resourceVersion": "2"}))])
-    assert state.changes_since(before) == [(0, None, 1)]
+    before, row_version = state.version, int(state.snapshot.nodes.row_version[0])
+    state.apply("test", [Put(make_node("n", metadata={"resourceVersion": "2"}, **fields))])
+    assert state.changes_since(before) == [(0, None, change)]
+    assert (state.snapshot.nodes.row_version[0] != row_version) == row_is_new
 
 
 def test_a_log_that_is_too_short_says_so() -> None:

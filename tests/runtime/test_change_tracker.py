@@ -32,14 +32,28 @@ def resources_of(state: State, row: int) -> bytes:
 @pytest.mark.parametrize("seed", range(20))
 def test_ids_tell_resource_states_apart_also_when_they_are_looked_at_behind_the_state(seed: int) -> None:
     dice, state = Random(seed), State()
-    state.replace("test", [make_node(name, allocatable={"cpu": "900"}) for name in NODES])
+    state.replace("test", [make_node(name, allocatable={"cpu": "900", "pods": "900"}) for name in NODES])
     tracker, ids_of = ChangeTracker(state), dict[bytes, int]()
     tracker.read(-1)
-    for number in range(200):
-        match dice.choice(("place", "place", "look", "read", "compare")):
+    followed = 0
+    for number in range(400):
+        match dice.choice(("place", "place", "follow", "look", "read", "compare")):
             case "place":
                 pod = make_pod("p", requests={"cpu": "1"}, metadata={"uid": f"u{number}"})
                 state.assume(pod, dice.choice(NODES))
+            case "follow":
+                # As an evaluation does with the pod that it has just placed.
+                tracker.read(state.version)
+                pod = make_pod("p", requests={"cpu": "1"}, metadata={"uid": f"u{number}"})
+                node, kind = dice.choice(NODES), state.kind_of(pod)
+                row = state.snapshot.nodes.index[node]
+                after = tracker.row_after(row, kind.usage)
+                state.assume(pod, node, kind)
+                if after is not None:
+                    assert ids_of.setdefault(resources_of(state, row), after) == after
+                    tracker.put_row(row, after)
+                    tracker.placed(state.version, kind)
+                    followed += 1
             case "look":
                 # As an evaluation does that read a moment ago: by now the table may have more.
                 assert len(tracker.resource_ids) >= len(NODES)
@@ -51,6 +65,7 @@ def test_ids_tell_resource_states_apart_also_when_they_are_looked_at_behind_the_
                     known = ids_of.setdefault(resources_of(state, row), tracker.resource_ids[row])
                     assert tracker.resource_ids[row] == known
     assert len(set(ids_of.values())) == len(ids_of)
+    assert followed
 
 
 def said_since(tracker: ChangeTracker, version: int, now: int) -> tuple[object, ...]:
@@ -59,9 +74,13 @@ def said_since(tracker: ChangeTracker, version: int, now: int) -> tuple[object, 
     pods = tracker.pods_since(version, now)
     assert rows is not None
     assert pods is not None
-    moved = [(pods.kind(number).class_key, *move) for number in pods.numbers for move in pods.of_kind(number)]
+    moved = [
+        (pods.kinds[abs(number) - 1].class_key, row, number > 0)
+        for row, number in zip(pods.rows.tolist(), pods.pods.tolist(), strict=True)
+        if number
+    ]
     terms = tracker.terms_moved_since(version, lambda _: True)
-    return rows.tolist(), sorted(moved), tracker.moved_since(version), terms, tracker.version
+    return rows.tolist(), moved, tracker.moved_since(version), terms, tracker.version
 
 
 @pytest.mark.parametrize("seed", range(20))

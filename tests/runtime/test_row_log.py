@@ -63,8 +63,10 @@ def test_what_changes_nothing_of_a_row_is_no_row() -> None:
     state.assume(make_pod("p"), NODES[0])
     state.apply("test", [Put(running), Put(make_node("n1", metadata={"resourceVersion": "2"}))])
     state.apply("test", [Put(make_node("n2", allocatable={"cpu": "1"}))])
+    images = [{"names": ["app:1"], "sizeBytes": 5}]
+    state.apply("test", [Put(make_node("n3", status={"images": images}))])
     [first, third] = rows_of(state, (0, 2))
-    assert changed(log, version) == [first, UNPLACED, UNPLACED, third]
+    assert changed(log, version) == [first, UNPLACED, UNPLACED, third, UNPLACED]
 
 
 def test_rows_that_were_read_stay_as_they_were(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -98,9 +100,9 @@ def noted(log: RowLog, version: int, until: int) -> list[tuple[int, str, int]] |
     if found is None:
         return None
     return [
-        (row, found.kind(number).labels["app"], amount)
-        for number in found.numbers
-        for row, amount in found.of_kind(number)
+        (row, found.kinds[abs(number) - 1].labels["app"], 1 if number > 0 else -1)
+        for row, number in zip(found.rows.tolist(), found.pods.tolist(), strict=True)
+        if number
     ]
 
 
@@ -123,5 +125,5 @@ def test_pods_that_came_and_left_are_told_by_kind(each: int, monkeypatch: pytest
                 forgotten += 1
             else:
                 known += 1
-                assert sorted(found) == sorted(moved(state, version, state.version - 1))
+                assert found == moved(state, version, state.version - 1)
     assert known > forgotten > 0

@@ -16,7 +16,7 @@ from mooring.framework.object_table import next_version
 from mooring.framework.objects import Node, Taint
 from mooring.framework.pod_table import UNPLACED
 from mooring.framework.resources import PodUsage
-from mooring.framework.state import RowChange
+from mooring.framework.state import IMAGES_ALONE, UNREAD, RowChange
 
 _SMALLEST_CAPACITY = 16
 
@@ -78,7 +78,7 @@ class NodeWriter:
         versions, index = self._row_versions, self.table.index
         for row, record, amount in changes:
             if row != UNPLACED:
-                changed = UNPLACED if record is None and amount else row
+                changed = UNPLACED if record is None and amount == UNREAD else row
             elif record is not None:
                 changed = index.get(record.kind.base.template.status.nominated_node_name, UNPLACED)
             else:
@@ -92,10 +92,13 @@ class NodeWriter:
         if needed > self.table.capacity:
             self._grow(needed)
 
-    def put_node(self, node: Node, amounts: dict[str, int], new_row: int | None = None) -> int:
-        """Write ``node``, which offers ``amounts``, to its name's row or a free one; return the row.
+    def put_node(self, node: Node, amounts: dict[str, int], new_row: int | None = None) -> tuple[int, int]:
+        """Write ``node``, which offers ``amounts``, to its name's row or a free one.
 
         ``new_row`` is the free one to take; None = the lowest.
+
+        Returns:
+            The row, and what ``RowChange`` has of a node that changed so.
         """
         table = self.table
         name = node.metadata.name
@@ -109,18 +112,22 @@ class NodeWriter:
         for key, column in table.label_columns.items():
             column.put(row, node.metadata.labels.get(key))
         old = table.nodes[row]
-        self._images.put_images(row, old.status.images if old else (), node.status.images)
-        if old is not None and old.status.images != node.status.images:
-            self._images.mark_changed(old.status.images, node.status.images)
+        images = old.status.images if old else ()
+        self._images.put_images(row, images, node.status.images)
+        change = UNREAD
+        if old is not None and images != node.status.images:
+            self._images.mark_changed(images, node.status.images)
+            change = IMAGES_ALONE
         if old is None or not _same_but_images(old, node):
             table.version_but_images = next_version()
+            change = 0
         table.nodes[row] = node
         if not known:
             self._own_names()[row] = name
             table.index[name] = row
             table.alive[row] = True
             self._next_epoch(row)
-        return row
+        return row, change
 
     def remove_node(self, row: int) -> None:
         """Frees ``row``, which no pod takes anything from any more."""

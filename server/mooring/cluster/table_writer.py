@@ -27,7 +27,7 @@ from mooring.framework.pod_table import (
 )
 from mooring.framework.resources import allocatable
 from mooring.framework.selected_labels import SELECTING, keys_of_object, keys_of_terms
-from mooring.framework.state import RowChange
+from mooring.framework.state import UNREAD, RowChange
 from mooring.framework.view import Snapshot
 
 _FIRST_KEYS = 1 << 8
@@ -101,11 +101,10 @@ class TableWriter:
         """
         known = self.nodes.table.index.get(node.metadata.name)
         old = None if known is None else self.nodes.table.nodes[known]
-        heartbeat = known is not None and _is_heartbeat(old, node)
-        row = self.nodes.put_node(node, amounts, row)
+        row, change = self.nodes.put_node(node, amounts, row)
         if self.journal is not None:
             self.journal.add(NodeEntry(row, old, node), len(self.changes))
-        self.changes.append((row, None, int(heartbeat)))
+        self.changes.append((row, None, change))
         if known is None:
             self._volumes.mark_rows((row,))
         waiting = self._waiting.values.get(node.metadata.name, {})
@@ -261,7 +260,7 @@ class TableWriter:
         self._volumes.index_object(before, after)
         if after is not None:
             self._select(keys_of_object(after))
-        self.changes.append((UNPLACED, None, int(_is_status(before, after))))
+        self.changes.append((UNPLACED, None, UNREAD if _is_status(before, after) else 0))
 
     def _attach(self, record: PodRecord) -> None:
         uid, row, kind = record.uid, record.row, record.kind
@@ -360,14 +359,6 @@ def _is_status(old: TabledObject | None, new: TabledObject | None) -> bool:
     return new == msgspec.structs.replace(
         old, metadata=msgspec.structs.replace(old.metadata, resource_version=version)
     )
-
-
-def _is_heartbeat(old: Node | None, new: Node) -> bool:
-    """Return whether the resource version alone is new; a large cluster has thousands of these per second."""
-    if old is None:
-        return False
-    metadata = msgspec.structs.replace(old.metadata, resource_version=new.metadata.resource_version)
-    return msgspec.structs.replace(old, metadata=metadata) == new
 
 
 def _same_place(old: PodRecord, new: PodRecord) -> bool:

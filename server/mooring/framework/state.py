@@ -13,8 +13,11 @@ from mooring.framework.view import Snapshot
 
 RowChange = tuple[int, PodRecord | None, int]
 """One change: the row, ``UNPLACED`` when it touches none; the pod that came (1), left (-1) or only changed
-otherwise (0); without a pod the row's node changed, or, on no row, some other object (0; 1 = a node, a
-service or a controller of pods, in its resource version alone)."""
+otherwise (0); without a pod the row's node changed, or, on no row, some other object (0; ``UNREAD`` = a node,
+a service or a controller of pods, in its resource version alone; ``IMAGES_ALONE`` = a node, in that and its
+images)."""
+
+UNREAD, IMAGES_ALONE = 1, 2
 
 
 class ClusterState(Protocol):

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Callable, Sequence
-from operator import itemgetter
+from itertools import takewhile
 
 import msgspec
 import numpy as np
 
 from mooring.framework import Int32s, Int64s, NodeTable, Part
 from mooring.framework.node_table import PODS_ROW
-from mooring.framework.pod_affinity import AffinityTerms
+from mooring.framework.pod_affinity import AffinityKey, AffinityTerms
 from mooring.framework.pod_table import UNPLACED, PodKind
 from mooring.framework.resources import PodUsage
-from mooring.framework.state import ClusterState, RowChange
+from mooring.framework.state import IMAGES_ALONE, ClusterState, RowChange
 from mooring.runtime.cache.outcome import Bypass, NotCachedError
 from mooring.runtime.cache.row_log import MovedPods, RowLog
 
@@ -22,11 +21,12 @@ _RESOURCE_IDS_PER_ROW, _MIN_RESOURCE_IDS = 4, 1 << 12
 """At this many distinct resource states the ids start over, and with them the resource scores."""
 
 _MAX_AFFINITIES = 1 << 10
-"""Changes of pods with terms about others that are remembered."""
+"""Terms about other pods of which it is remembered when a pod that has them came or left last."""
+
+MOVING = (Part.NODES_BUT_IMAGES, Part.IMAGES, Part.OBJECTS, Part.AFFINITIES)
+"""The parts of which it is known when they changed last."""
 
 _MAX_NEXT_IDS, _MAX_USAGES = 1 << 20, 1 << 12
-
-_version_of = itemgetter(0)
 
 
 class Changes(msgspec.Struct, frozen=True):
@@ -67,9 +67,9 @@ class ChangeTracker:
         self._next_ids_count = 0
         self._usage: PodUsage | None = None
         self._after_usage: dict[int, int] = {}
-        self._moved = {Part.NODES_BUT_IMAGES: 0, Part.IMAGES: 0, Part.OBJECTS: 0, Part.AFFINITIES: 0}
-        self._version_but_images = 0
-        self._affinities: list[tuple[int, PodKind]] = []
+        self._moved = dict.fromkeys(MOVING, 0)
+        # In the order of the versions.
+        self._affinities: dict[AffinityKey | None, tuple[int, PodKind]] = {}
         self._affinities_since = 0
         self.version = -1
         self.generation = 0
@@ -96,13 +96,12 @@ class ChangeTracker:
 
     def terms_moved_since(self, version: int, concerned: Callable[[AffinityTerms], bool]) -> bool:
         """Return whether a pod came after ``version`` with terms of which ``concerned`` says yes, or left."""
-        noted = self._affinities
-        later = noted[bisect_right(noted, version, key=_version_of) :]
-        kinds = {kind.affinity_key: kind for _, kind in later}
-        if version < self._affinities_since:
-            # Some is gone from the list.
-            return True
-        return any(concerned(kind.terms) for kind in kinds.values())
+        with self._state.lock:
+            if version < self._affinities_since:
+                # Some is forgotten.
+                return True
+            later = list(takewhile(lambda noted: noted[0] > version, reversed(self._affinities.values())))
+        return any(concerned(kind.terms) for _, kind in later)
 
     def rows_since(self, version: int) -> Int32s | None:
         """Return the rows of the changes after ``version``, as in ``RowLog``. The caller holds the state's
@@ -170,6 +169,19 @@ class ChangeTracker:
             self._usage, self._after_usage = usage, self._next_ids.setdefault(usage, {})
         return self._after_usage
 
+    def row_after(self, row: int, usage: PodUsage) -> int | None:
+        """Return the id that ``row`` has once a pod takes ``usage``; None when it is not known.
+
+        The caller holds the state's lock, and has read all that changed.
+        """
+        if row in self._unnumbered:
+            self._set_id_after(row, self._unnumbered.pop(row))
+        return self.next_ids(usage).get(self._resource_ids.data[row])
+
+    def put_row(self, row: int, resource_id: int) -> None:
+        """Give ``row``, which has its id, the one that ``row_after`` gave."""
+        self._resource_ids.data[row] = resource_id
+
     def after(self, resource_id: int, usage: PodUsage) -> int:
         """Return the id that rows with ``resource_id`` have once a pod takes ``usage``.
 
@@ -220,9 +232,7 @@ class ChangeTracker:
         return resource_id
 
     def _read(self, changes: Sequence[RowChange]) -> None:
-        table, unnumbered = self._state.snapshot.nodes, self._unnumbered
-        images_alone = table.version_but_images == self._version_but_images
-        self._version_but_images = table.version_but_images
+        unnumbered = self._unnumbered
         for version, (row, record, amount) in enumerate(changes, self.version + 1):
             if record is not None:
                 if row == UNPLACED or not amount:
@@ -232,21 +242,23 @@ class ChangeTracker:
                     self._note_affinity(version, record.kind)
                 unnumbered[row] = base.usage if amount > 0 and row not in unnumbered else None
             elif amount:
+                if amount == IMAGES_ALONE:
+                    self._move(Part.IMAGES, version)
                 continue
             elif row == UNPLACED:
                 self._move(Part.OBJECTS, version)
             else:
                 self._move(Part.IMAGES, version)
-                if not images_alone:
-                    self._move(Part.NODES_BUT_IMAGES, version)
+                self._move(Part.NODES_BUT_IMAGES, version)
                 unnumbered[row] = None
         self.version += len(changes)
 
     def _note_affinity(self, version: int, kind: PodKind) -> None:
-        if len(self._affinities) >= 2 * _MAX_AFFINITIES:
-            self._affinities_since = self._affinities[-_MAX_AFFINITIES - 1][0]
-            self._affinities = self._affinities[-_MAX_AFFINITIES:]
-        self._affinities.append((version, kind))
+        noted, key = self._affinities, kind.affinity_key
+        noted.pop(key, None)
+        noted[key] = version, kind
+        if len(noted) > _MAX_AFFINITIES:
+            self._affinities_since, _ = noted.pop(next(iter(noted)))
         self._move(Part.AFFINITIES, version)
 
     def _move(self, part: Part, version: int) -> None:
@@ -258,9 +270,8 @@ class ChangeTracker:
         version = self._state.version
         table = self._state.snapshot.nodes
         resources = np.concatenate((table.allocatable, table.requested, table.non_zero_requested))
-        self._version_but_images = table.version_but_images
         self._affinities_since = version
-        self._affinities = []
+        self._affinities = {}
         for part in self._moved:
             self._move(part, version)
         self.generation += 1
@@ -284,15 +295,15 @@ class ChangeTracker:
             # that is in the id already would count again.
             self._unnumbered = dict.fromkeys(self._unnumbered)
         for row, usage in self._unnumbered.items():
-            if usage is not None:
-                self._set_id_after(row, usage)
-            else:
-                self._set_id(row)
+            self._set_id_after(row, usage)
         if self._state.version == self.version:
             self._unnumbered.clear()
 
-    def _set_id_after(self, row: int, usage: PodUsage) -> None:
-        """Give ``row`` its id; nothing else is new of it than a pod that takes ``usage``."""
+    def _set_id_after(self, row: int, usage: PodUsage | None) -> None:
+        """Give ``row`` its id; unless ``usage`` is None, a pod that takes it is all that is new there."""
+        if usage is None:
+            self._set_id(row)
+            return
         resource_ids, next_ids = self._resource_ids.data, self.next_ids(usage)
         before = resource_ids[row]
         after = next_ids.get(before)

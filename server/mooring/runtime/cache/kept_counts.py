@@ -5,20 +5,27 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from mooring.framework import CycleState, Int32s, Pod
+import numpy as np
+
+from mooring.framework import CycleState, Int32s, Int64s, Pod
+from mooring.framework.columns import grown
 from mooring.framework.pod_table import PodKind
 from mooring.framework.remembering import ByIdentity
 from mooring.framework.state import ClusterState
 from mooring.plugins.topology import FilterCounts, Move, PodCountingPlugin, ScoreCounts
 from mooring.runtime.cache.change_tracker import ChangeTracker
+from mooring.runtime.cache.row_log import MovedPods
 from mooring.runtime.cache.static_scores import ObjectsRead
 from mooring.runtime.profiles.profile import Enabled, Profile
 
 MAX_CHANGES, MAX_KINDS = 1 << 11, 128
-"""With more changes, or pods of more kinds among them, counting anew is faster."""
+"""With more changes, or pods of more kinds among them that are new, counting anew is faster."""
 
 _KNOWN_KINDS = 256
 """The kinds of pods for which it is kept what they add."""
+
+_UNKNOWN, _NOTHING, _SOMETHING = range(3)
+"""Whether a kind adds anything."""
 
 
 class KeptCounts:
@@ -46,6 +53,8 @@ class KeptCounts:
         self._objects = objects
         self.version = version
         self._adds_of = ByIdentity(self._adds, _KNOWN_KINDS)
+        self._kinds: Sequence[PodKind] = ()
+        self._adding = np.zeros(0, np.int8)
 
     @classmethod
     def of(
@@ -79,15 +88,32 @@ class KeptCounts:
         if before < 0 or version - before > MAX_CHANGES or self._objects_changed(before, tracker):
             return False
         moved = tracker.pods_since(before, version)
-        if moved is None or len(moved.numbers) > MAX_KINDS:
+        if moved is None:
             return False
-        for number in moved.numbers:
-            kind = moved.kind(number)
-            if self._adds_of(kind):
-                for row, amount in moved.of_kind(number):
-                    self.move(row, amount, kind)
+        found = self._that_add(moved)
+        if found is None:
+            return False
+        for at in found.tolist():
+            number = moved.pods.item(at)
+            self.move(moved.rows.item(at), 1 if number > 0 else -1, moved.kinds[abs(number) - 1])
         self.version = version
         return True
+
+    def _that_add(self, moved: MovedPods) -> Int64s | None:
+        """Return where in ``moved`` pods are that add something; None when too many kinds are new."""
+        numbers = np.abs(moved.pods)
+        if moved.kinds is not self._kinds:
+            self._kinds, self._adding = moved.kinds, np.zeros(0, np.int8)
+        if len(moved.kinds) >= len(self._adding):
+            self._adding = grown(self._adding, 2 * len(moved.kinds) + 1)
+            self._adding[0] = _NOTHING
+        adding = self._adding.take(numbers)
+        unknown = set(numbers[adding == _UNKNOWN].tolist())
+        if len(unknown) > MAX_KINDS:
+            return None
+        for number in unknown:
+            self._adding[number] = _SOMETHING if self._adds_of(moved.kinds[number - 1]) else _NOTHING
+        return np.flatnonzero((self._adding.take(numbers) if unknown else adding) == _SOMETHING)
 
     def move(self, row: int, amount: int, kind: PodKind) -> None:
         """Take in that ``amount`` pods of ``kind`` came to ``row``; ``version`` has to be set then."""

@@ -4,7 +4,8 @@ behind looks at in few steps.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -21,31 +22,18 @@ _KINDS = 1 << 12
 """With this many kinds of pods, numbering starts over."""
 
 
-class MovedPods:
-    """Pods that came and left.
+class MovedPods(NamedTuple):
+    """What changed, in its order.
 
     Attributes:
-        numbers: Those of their kinds.
+        rows: int32[C], the row of each change.
+        pods: int32[C], the number of the kind of which a pod came, negative where it left; 0 = neither.
+        kinds: The kinds, number 1 first; later ones come to the same list.
     """
 
-    def __init__(self, rows: Int32s, pods: Int32s, kinds: Sequence[PodKind]) -> None:
-        self._rows: list[int] = rows.tolist()
-        self._pods: list[int] = pods.tolist()
-        self._kinds = kinds
-        self.numbers = set(map(abs, self._pods)) - {0}
-
-    def kind(self, number: int) -> PodKind:
-        """Return the kind with this number."""
-        return self._kinds[number - 1]
-
-    def of_kind(self, number: int) -> Iterator[tuple[int, int]]:
-        """Yield the row of each pod of a kind, and 1 if it came there, -1 if it left."""
-        # Few are of one kind; lists are searched faster than looped over.
-        for pod, amount in ((number, 1), (-number, -1)):
-            at = -1
-            for _ in range(self._pods.count(pod)):
-                at = self._pods.index(pod, at + 1)
-                yield self._rows[at], amount
+    rows: Int32s
+    pods: Int32s
+    kinds: Sequence[PodKind]
 
 
 class RowLog:

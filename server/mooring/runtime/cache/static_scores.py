@@ -26,7 +26,7 @@ from mooring.framework.pod_affinity import AffinityTerms
 from mooring.framework.points import POINTS
 from mooring.framework.remembering import MAX_PODS, ByIdentity
 from mooring.framework.state import ClusterState
-from mooring.runtime.cache.change_tracker import ChangeTracker
+from mooring.runtime.cache.change_tracker import MOVING, ChangeTracker
 from mooring.runtime.cache.outcome import Bypass, NotCachedError
 from mooring.runtime.cache.profile_parts import Halves
 from mooring.runtime.cache.ranking import OUT
@@ -104,7 +104,7 @@ class StaticScores:
 
     Attributes:
         version: The version of the state from which on it is true,
-        parts: until one of these parts changes.
+        parts: until one of these parts changes, of those that ``ChangeTracker`` tells apart.
         images: What the version of the pod's images is now; None when a plugin reads others as well.
         images_version: What it was before the plugins were asked.
         objects: The objects that they read; None when they may read any.
@@ -128,7 +128,7 @@ class StaticScores:
     """
 
     version: int
-    parts: Part
+    parts: tuple[Part, ...]
     rows: Int32s
     open: NodeView
     base: Int32s
@@ -217,7 +217,7 @@ def find_static_scores(
     wanted = nodes_to_find(profile.percentage_of_nodes_to_score, evaluated, profile.compares_nodes)
     return StaticScores(
         version=version,
-        parts=roles.parts,
+        parts=tuple(part for part in MOVING if part in roles.parts),
         rows=rows,
         open=view,
         base=base,

@@ -24,7 +24,7 @@ from mooring.framework.errors import (
     UnavailableError,
     node_not_found,
 )
-from mooring.framework.state import ClusterState
+from mooring.framework.state import UNREAD, ClusterState
 from mooring.framework.view import NodesChangedError
 from mooring.runtime.cycle.candidates import Candidates
 from mooring.runtime.cycle.choice import Choice, choice_of, no_choice
@@ -154,7 +154,9 @@ class FullCycle:
         state = self._state
         with state.lock:
             changes = state.changes_since(version)
-            if changes is None or not all(record is None and amount for _, record, amount in changes):
+            if changes is None or not all(
+                record is None and amount == UNREAD for _, record, amount in changes
+            ):
                 return False
             state.assume(pod, node_name)
             return True
