@@ -170,7 +170,8 @@ class ClaimsNote:
                 return INVALID_POOLS
         if not found:
             return NOT_ALL
-        self.found = self.by_node[node_name] = FoundDevices(found, asked, self._score(found))
+        score = self._score(found) if self.claims else 0
+        self.found = self.by_node[node_name] = FoundDevices(found, asked, score)
         return None
 
     def reserved(self, node_name: str) -> ReservedClaims:

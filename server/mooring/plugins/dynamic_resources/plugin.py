@@ -231,7 +231,7 @@ class DynamicResources(
         if not note.claims and note.extended is None:
             return Verdicts.passed(len(nodes))
         if note.known is None:
-            return Verdicts.of(self._verdicts(note, nodes))
+            return Verdicts.of(self._verdicts(note, Reach(nodes)))
         known, rows = note.known, nodes.rows
         said = self._searched(note, known, nodes)
         if not said:
@@ -259,11 +259,11 @@ class DynamicResources(
         unknown = nodes.subset(nodes.rows[known.codes[nodes.at] == UNKNOWN])
         if not len(unknown):
             return {}
-        statuses = self._verdicts(note, unknown)
-        rows = unknown.rows.tolist()
+        reach, rows = Reach(unknown), unknown.rows.tolist()
+        statuses = self._verdicts(note, reach)
         noted = [
             known.put(row, status, note.by_node.get(name, NOTHING_FOUND))
-            for row, name, status in zip(rows, unknown.names, statuses, strict=True)
+            for row, name, status in zip(rows, reach.names, statuses, strict=True)
         ]
         if all(noted):
             self._devices.searched.keep(known, unknown.at)
@@ -271,9 +271,8 @@ class DynamicResources(
         known.codes[unknown.rows] = UNKNOWN
         return dict(zip(rows, statuses, strict=True))
 
-    def _verdicts(self, note: ClaimsNote, nodes: NodeView) -> list[Status]:
-        """Search each of ``nodes`` up to the first where that fails; those after it are said to pass."""
-        reach = Reach(nodes)
+    def _verdicts(self, note: ClaimsNote, reach: Reach) -> list[Status]:
+        """Search each of the nodes up to the first where that fails; those after it are said to pass."""
         statuses: list[Status] = []
         for position, name in enumerate(timely(reach.names)):
             try:
@@ -281,7 +280,7 @@ class DynamicResources(
             except _FAILURES as failure:
                 statuses.append(Status.error(f"node {name}: {failure}"))
                 break
-        return statuses + [SUCCESS] * (len(nodes) - len(statuses))
+        return statuses + [SUCCESS] * (len(reach.names) - len(statuses))
 
     def _verdict(self, note: ClaimsNote, reach: Reach, position: int, name: str) -> Status:
         asked = note.extended_on(reach, position)
@@ -368,7 +367,7 @@ class DynamicResources(
                 if isinstance(prepared, Status):
                     return SUCCESS if prepared.code is Code.SKIP else prepared
                 note = notes.read(self.name, ClaimsNote)
-                [status] = self._verdicts(note, view) or [REASON_UNAVAILABLE]
+                [status] = self._verdicts(note, Reach(view)) or [REASON_UNAVAILABLE]
                 if not status.ok:
                     return status
             reserved = note.reserved(node_name)

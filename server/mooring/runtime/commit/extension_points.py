@@ -53,7 +53,8 @@ class Commit:
 
     Attributes:
         profile: Whose plugins are called.
-        written: What the plugins of the scheduling cycle wrote; other pods may have the same.
+        written: What the plugins of the scheduling cycle wrote; other pods may have the same until
+            ``cycle_state`` is read.
         pod: The pod.
         node_name: The node, on which the pod is assumed already.
     """
@@ -68,16 +69,17 @@ class Commit:
     def cycle_state(self) -> CycleState:
         """What the plugins of the scheduling cycle wrote, for those of the binding cycle: the pod's own.
 
-        Each value is copied when it is first looked at: for most pods no plugin looks at any.
+        Each value is copied when it is first looked at: for most pods no plugin looks at any. What nobody
+        needs any more and deletes there is gone, since the rest is no longer kept beside it.
         """
         if self._own is None:
-            self._own = self.written.cloned_when_read()
+            self._own = self.written = self.written.cloned_when_read()
         return self._own
 
     @property
     def pods_to_activate(self) -> Sequence[Pod]:
         """The pods that plugins want to be tried again."""
-        noted = (self._own or self.written).get(PodsToActivate, PodsToActivate)
+        noted = self.written.get(PodsToActivate, PodsToActivate)
         return () if noted is None else noted.pods
 
     def reserve(self, calls: PluginCalls) -> Status:
