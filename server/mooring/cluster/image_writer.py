@@ -11,8 +11,8 @@ from collections.abc import Iterable
 from mooring.cluster.shared_values import SharedValues
 from mooring.framework.columns import grown
 from mooring.framework.node_table import NO_IMAGES, ImageUse, NodeTable
-from mooring.framework.object_table import next_version
 from mooring.framework.objects import ContainerImage
+from mooring.framework.recent_changes import next_version
 
 Images = tuple[ContainerImage, ...]
 

@@ -12,9 +12,9 @@ from mooring.cluster.image_writer import ImageWriter
 from mooring.cluster.shared_values import SharedValues
 from mooring.framework.columns import LabelColumns, grown, wrapped
 from mooring.framework.node_table import PODS_ROW, NodeTable
-from mooring.framework.object_table import next_version
 from mooring.framework.objects import Node, Taint
 from mooring.framework.pod_table import UNPLACED
+from mooring.framework.recent_changes import next_version
 from mooring.framework.resources import PodUsage
 from mooring.framework.state import IMAGES_ALONE, UNREAD, RowChange
 
@@ -54,6 +54,7 @@ class NodeWriter:
                 taint_sets=old.taint_sets.copy(),
                 volumes_version=old.volumes_version.copy(),
                 storage_version=old.storage_version.copy(),
+                volume_changes=old.volume_changes.copy(),
                 row_version=old.row_version.copy(),
                 ports=old.ports.copy(),
                 image_set=old.image_set.copy(),

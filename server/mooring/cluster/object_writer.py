@@ -63,7 +63,7 @@ class ObjectWriter:
             objects = KindObjects()
             self._kinds.put(kind, objects)
         objects.by_key[key] = item
-        objects.changed(key)
+        objects.changes.add(key)
 
     def remove_object(self, kind: type[Object], key: ObjectKey) -> None:
         """Remove an object that is there, and what is assumed of it."""
@@ -72,7 +72,7 @@ class ObjectWriter:
         if objects is None:
             raise KeyError(key)
         del objects.by_key[key]
-        objects.changed(key)
+        objects.changes.add(key)
 
     def find_object(self, kind: type[Object], key: ObjectKey) -> TabledObject | None:
         """Return the object with this key, or None."""

@@ -7,7 +7,7 @@ from typing import Any
 
 from mooring.cluster.kinds import TabledObject
 from mooring.cluster.shared_values import SharedValues, add_to, discard_from
-from mooring.framework.object_table import ObjectKey, next_version
+from mooring.framework.object_table import ObjectKey
 from mooring.framework.objects import (
     CSINode,
     PersistentVolume,
@@ -62,19 +62,21 @@ class VolumeWriter:
         self._put(record, discard_from)
 
     def _put(self, record: PodRecord, put: Put) -> None:
-        pod, uid = record.with_claims, record.uid
-        put(self._with_storage, record.row, uid)
-        for name in pod.claim_names:
-            put(self._claim_users, (pod.metadata.namespace, name), uid)
-        for name in pod.ephemeral_claim_names:
-            put(self._ephemeral_users, (pod.metadata.namespace, name), uid)
-        self._nodes.volumes_version[record.row] = next_version()
+        pod, uid, row = record.kind.base.template, record.uid, record.row
+        namespace = pod.metadata.namespace
+        put(self._with_storage, row, uid)
+        for volume in pod.spec.volumes:
+            if volume.persistent_volume_claim is not None:
+                put(self._claim_users, (namespace, volume.persistent_volume_claim.claim_name), uid)
+            if volume.ephemeral is not None:
+                put(self._ephemeral_users, (namespace, f"{record.name}-{volume.name}"), uid)
+        self._nodes.volumes_version[row] = self._nodes.volume_changes.add(row)
 
     def mark_rows(self, rows: Iterable[int]) -> None:
         """Mark that what is attached to the nodes of ``rows`` may have changed; ``UNPLACED`` is skipped."""
         for row in rows:
             if row != UNPLACED:
-                version = next_version()
+                version = self._nodes.volume_changes.add(row)
                 self._nodes.volumes_version[row] = self._nodes.storage_version[row] = version
 
     def index_object(self, old: TabledObject | None, new: TabledObject | None) -> None:

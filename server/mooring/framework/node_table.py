@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from mooring.framework.columns import Bools, Int32s, Int64s, LabelColumn, LabelColumns
-from mooring.framework.object_table import next_version
 from mooring.framework.objects import Node, Taint
+from mooring.framework.recent_changes import RecentChanges, next_version
 from mooring.framework.resources import CPU, EPHEMERAL_STORAGE, MEMORY, PODS
 
 CPU_ROW, MEMORY_ROW, EPHEMERAL_STORAGE_ROW, PODS_ROW = range(4)
@@ -70,6 +70,7 @@ class NodeTable:
             pods that have storage, their claims, the volumes and classes of those, VolumeAttachments and the
             CSINode. Equal versions mean an equal past, in forks as well.
         storage_version: int64[capacity], the same but for its pods.
+        volume_changes: The rows whose ``volumes_version`` changed last.
         row_version: int64[capacity], changes with a row's node, but not with its heartbeat, with its pods,
             and with those nominated for it. Equal versions mean an equal past, in forks as well.
         ports: For (protocol, port): for each row that uses it, how many pods use it by host IP.
@@ -103,6 +104,7 @@ class NodeTable:
     taint_sets: list[tuple[Taint, ...]] = field(default_factory=lambda: [()])
     volumes_version: Int64s = field(default_factory=lambda: np.zeros(0, np.int64))
     storage_version: Int64s = field(default_factory=lambda: np.zeros(0, np.int64))
+    volume_changes: RecentChanges[int] = field(default_factory=lambda: RecentChanges(-1))
     row_version: Int64s = field(default_factory=lambda: np.zeros(0, np.int64))
     ports: dict[tuple[str, int], dict[int, dict[str, int]]] = field(default_factory=dict)
     image_set: Int32s = field(default_factory=lambda: np.zeros(0, np.int32))

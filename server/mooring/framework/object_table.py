@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from itertools import count
 from typing import TypeVar
 
 from mooring.framework.objects import Object
+from mooring.framework.recent_changes import RecentChanges
 
 ObjectT = TypeVar("ObjectT", bound=Object)
 
 ObjectKey = tuple[str, str]
 """Namespace, "" for objects of the cluster, and name."""
-
-MAX_CHANGES = 1 << 10
-"""The changes of a kind that are remembered; up to twice as many before half of them go."""
-
-next_version: Callable[[], int] = count(1).__next__
-"""Numbers that no kind of any table has had, so that equal versions mean equal content, in forks as well."""
 
 
 @dataclass(slots=True)
@@ -28,26 +21,13 @@ class KindObjects:
 
     Attributes:
         by_key: By namespace and name, in the order in which they came.
-        version: Changes with every change of the kind.
-        changes: The last changes, each with the version that it led to. The first entry is what came before.
+        changes: The last changes.
         lists: ``ObjectTable.all`` and ``in_namespace`` (None = all), as they were at a version.
     """
 
     by_key: dict[ObjectKey, Object] = field(default_factory=dict)
-    version: int = field(default_factory=next_version)
-    changes: list[tuple[int, ObjectKey]] = field(default_factory=list)
+    changes: RecentChanges[ObjectKey] = field(default_factory=lambda: RecentChanges(("", "")))
     lists: tuple[int, dict[str | None, tuple[Object, ...]]] = field(default_factory=lambda: (0, {}))
-
-    def __post_init__(self) -> None:
-        if not self.changes:
-            self.changes = [(self.version, ("", ""))]
-
-    def changed(self, key: ObjectKey) -> None:
-        """Note that the object with ``key`` came, changed or went; for the writer."""
-        self.version = next_version()
-        self.changes.append((self.version, key))
-        if len(self.changes) > 2 * MAX_CHANGES:
-            self.changes = self.changes[-MAX_CHANGES:]
 
 
 @dataclass(slots=True)
@@ -88,7 +68,7 @@ class ObjectTable:
         Equal versions mean equal objects, also between a state and its forks, so it may key a cache.
         """
         objects = self.kinds.get(kind)
-        return objects.version if objects is not None else 0
+        return objects.changes.version if objects is not None else 0
 
     def versions(self, kinds: Iterable[type[Object]]) -> tuple[int, ...]:
         """Return ``version`` of each of ``kinds``."""
@@ -96,7 +76,7 @@ class ObjectTable:
         # A comprehension would be a call of its own.
         for kind in kinds:
             objects = known.get(kind)
-            found.append(objects.version if objects is not None else 0)
+            found.append(objects.changes.version if objects is not None else 0)
         return tuple(found)
 
     def changes_since(self, kind: type[Object], version: int) -> Sequence[ObjectKey] | None:
@@ -107,19 +87,15 @@ class ObjectTable:
         objects = self.kinds.get(kind)
         if objects is None:
             return None if version else ()
-        changes = objects.changes
-        at = bisect_left(changes, (version,))
-        if at == len(changes) or changes[at][0] != version:
-            return None
-        return [key for _, key in changes[at + 1 :]]
+        return objects.changes.since(version)
 
     def _list(self, kind: type[ObjectT], namespace: str | None) -> Sequence[ObjectT]:
         objects = self.kinds.get(kind)
         if objects is None:
             return ()
         version, lists = objects.lists
-        if version != objects.version:
-            version, lists = objects.version, _listed(objects)
+        if version != objects.changes.version:
+            version, lists = objects.changes.version, _listed(objects)
             objects.lists = version, lists
         return lists.get(namespace, ())  # type: ignore[return-value] # a kind's table holds that kind alone
 

@@ -6,8 +6,8 @@ import msgspec
 from msgspec.structs import replace
 
 from mooring.framework.columns import Int64s
-from mooring.framework.object_table import next_version
 from mooring.framework.objects import Pod
+from mooring.framework.recent_changes import next_version
 from mooring.framework.view import Snapshot
 
 LikePods = tuple[bytes, int]
@@ -32,7 +32,7 @@ class AsOf(msgspec.Struct, frozen=True):
 def as_of_now(pod: Pod, snapshot: Snapshot) -> AsOf:
     """Return what ``pod`` and the state are like."""
     versions = snapshot.nodes.row_version.copy()
-    newest = max((kind.version for kind in tuple(snapshot.objects.kinds.values())), default=0)
+    newest = max((kind.changes.version for kind in tuple(snapshot.objects.kinds.values())), default=0)
     like = replace(pod.metadata, name="", uid="", resource_version="", creation_timestamp=None)
     known = snapshot.pods.get(pod.metadata.uid)
     if known is not None and not known.node_name:

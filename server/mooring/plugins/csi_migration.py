@@ -67,7 +67,11 @@ MIGRATED_PLUGINS = "storage.alpha.kubernetes.io/migrated-plugins"
 
 def kind_of(source: object) -> InTreeKind | None:
     """Return the kind of a ``Volume`` or ``PersistentVolumeSpec``; None if it was not migrated to CSI."""
-    return next((kind for kind in KINDS if getattr(source, kind.field) is not None), None)
+    # Not next(): a generator takes twice as long, and each claim is asked about.
+    for kind in KINDS:
+        if getattr(source, kind.field) is not None:
+            return kind
+    return None
 
 
 def inline_handle(kind: InTreeKind, volume: Volume) -> str:

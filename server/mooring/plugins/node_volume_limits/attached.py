@@ -44,6 +44,33 @@ class Holding:
     pods: list[PodRecord] = field(default_factory=list)
 
 
+class DriverRoom:
+    """How many volumes more of one driver nodes can have.
+
+    Attributes:
+        by_row: int64[capacity]; ``NO_LIMIT`` where the driver has none. Written by ``put`` alone.
+        least: The least of them.
+    """
+
+    def __init__(self, capacity: int) -> None:
+        self.by_row: Int64s = np.full(capacity, NO_LIMIT, np.int64)
+        self.least = NO_LIMIT
+
+    def put(self, row: int, room: int) -> None:
+        """Write the ``room`` of ``row``."""
+        before, self.by_row[row] = self.by_row.item(row), room
+        if room <= self.least:
+            self.least = room
+        elif before == self.least:
+            self.least = int(self.by_row.min())
+
+    def grow(self, capacity: int) -> None:
+        """Make room for more rows, which have no limit."""
+        old = len(self.by_row)
+        self.by_row = grown(self.by_row, capacity)
+        self.by_row[old:] = NO_LIMIT
+
+
 class AttachedVolumes:
     """The volumes on nodes: pods that come are added, and where something else changed a row is counted anew.
 
@@ -61,31 +88,46 @@ class AttachedVolumes:
         self.failures: dict[int, Status] = {}
         self.migrated: list[frozenset[str]] = []
         self.sorts = np.zeros(0, np.int8)
+        self._version = 0
         self._versions: Int64s = np.zeros(0, np.int64)
         self._storage_versions: Int64s = np.zeros(0, np.int64)
         self._holdings: list[Holding | None] = []
         self._holders: dict[str, tuple[int, ...]] = {}
-        self._room: dict[str, Int64s] = {}
+        self._room: dict[str, DriverRoom] = {}
         self._installed: dict[str, Bools] = {}
 
     def follow(self, nodes: NodeView) -> None:
         """Bring ``nodes`` up to date."""
-        snapshot, at = nodes.snapshot, nodes.at
-        placed, with_storage = snapshot.pods.records, snapshot.pods.with_storage
-        versions, storage_versions = snapshot.nodes.volumes_version, snapshot.nodes.storage_version
-        if len(versions) > len(self._versions):
-            self._grow(len(versions))
-        for row in nodes.rows[self._versions[at] != versions[at]].tolist():
-            holding, pods = self._holdings[row], [placed[uid] for uid in with_storage.get(row, ())]
-            known = holding.pods if holding is not None else []
-            same_storage = self._storage_versions[row] == storage_versions[row]
-            if holding is None or not same_storage or pods[: len(known)] != known:
+        table = nodes.table
+        if table.capacity > len(self._versions):
+            self._grow(table.capacity)
+        changed, every = table.volume_changes.since(self._version), len(nodes) == len(table)
+        # Where rows are left out, or it ends early, nothing is known of what changed since.
+        known, self._version = changed is not None, 0
+        if changed is None:
+            changed = nodes.rows[self._versions[nodes.at] != table.volumes_version[nodes.at]].tolist()
+        for row in dict.fromkeys(changed):
+            if not known or not table.alive[row]:
+                # It may have been another copy's, whose claims lead elsewhere.
                 self._forget(row)
-                holding = self._holdings[row] = self._begun(snapshot, row)
-                known = []
-                self._storage_versions[row] = storage_versions[row]
-            self._add(snapshot.objects, row, holding, pods[len(known) :])
-            self._versions[row] = versions[row]
+            if table.alive[row]:
+                self._follow(nodes.snapshot, row)
+        if known or every:
+            self._version = table.volume_changes.version
+
+    def _follow(self, snapshot: Snapshot, row: int) -> None:
+        """Bring ``row`` up to date."""
+        placed, storage_version = snapshot.pods.records, snapshot.nodes.storage_version[row]
+        pods = [placed[uid] for uid in snapshot.pods.with_storage.get(row, ())]
+        holding = self._holdings[row]
+        known = holding.pods if holding is not None else []
+        if holding is None or self._storage_versions[row] != storage_version or pods[: len(known)] != known:
+            self._forget(row)
+            holding = self._holdings[row] = self._begun(snapshot, row)
+            known = holding.pods
+            self._storage_versions[row] = storage_version
+        self._add(snapshot.objects, row, holding, pods[len(known) :])
+        self._versions[row] = snapshot.nodes.volumes_version[row]
 
     def missing(self, driver: str, nodes: NodeView) -> Bools:
         """bool[K]: the driver is not on the node."""
@@ -99,9 +141,10 @@ class AttachedVolumes:
         for name, driver in wanted.items():
             by_driver.setdefault(driver, []).append(name)
         for driver, names in by_driver.items():
-            if driver in self._room:
+            room = self._room.get(driver)
+            if room is not None and room.least < len(names):
                 new = self._new(names, nodes.rows)
-                beyond = self._room[driver][nodes.at] < new
+                beyond = room.by_row[nodes.at] < new
                 if np.count_nonzero(beyond):
                     beyond &= new > 0
                     full = beyond if full is None else full | beyond
@@ -131,15 +174,18 @@ class AttachedVolumes:
         counts = Counter(attached.values())
         for driver, limit in limits.items():
             if driver not in self._room:
-                self._room[driver] = np.full(len(self._versions), NO_LIMIT, np.int64)
-            self._room[driver][row] = limit - counts[driver]
+                self._room[driver] = DriverRoom(len(self._versions))
+            self._room[driver].put(row, limit - counts[driver])
         return Holding(installed, frozenset(limits), attached)
 
     def _add(self, objects: ObjectTable, row: int, holding: Holding, pods: list[PodRecord]) -> None:
         """Count ``pods``, which came to ``row``."""
+        if holding.limited:
+            self._count(objects, row, holding, pods)
         holding.pods += pods
-        if not holding.limited:
-            return
+
+    def _count(self, objects: ObjectTable, row: int, holding: Holding, pods: list[PodRecord]) -> None:
+        """Count the volumes of ``pods``; once more changes nothing."""
         attachable = Attachable(objects, self.migrated[self.sorts[row]])
         try:
             for pod in pods:
@@ -148,13 +194,15 @@ class AttachedVolumes:
                         holding.volumes.add(name)
                         self._holders[name] = (*self._holders.get(name, ()), row)
                         if driver in holding.limited and name not in holding.attached:
-                            self._room[driver][row] -= 1
+                            room = self._room[driver]
+                            room.put(row, room.by_row.item(row) - 1)
         except VolumeError as failure:
             self.failures[row] = failure.status
 
     def _forget(self, row: int) -> None:
         """As if nothing were known of ``row``."""
         holding = self._holdings[row]
+        self._versions[row] = 0
         if holding is None:
             return
         for name in holding.volumes:
@@ -164,7 +212,7 @@ class AttachedVolumes:
             else:
                 del self._holders[name]
         for driver in holding.limited:
-            self._room[driver][row] = NO_LIMIT
+            self._room[driver].put(row, NO_LIMIT)
         for driver in holding.installed:
             self._installed[driver][row] = False
         self._holdings[row] = None
@@ -178,9 +226,8 @@ class AttachedVolumes:
         self._holdings.extend([None] * (capacity - old))
         for driver in self._installed:
             self._installed[driver] = grown(self._installed[driver], capacity)
-        for driver in self._room:
-            self._room[driver] = grown(self._room[driver], capacity)
-            self._room[driver][old:] = NO_LIMIT
+        for room in self._room.values():
+            room.grow(capacity)
 
 
 def _attached(objects: ObjectTable, node_name: str) -> Volumes:

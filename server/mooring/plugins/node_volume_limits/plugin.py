@@ -83,12 +83,11 @@ class NodeVolumeLimits(StoragePlugin[None]):
         if found is None:
             return None
         sources = [volume.spec.csi for volume in found.volumes if volume.spec.csi is not None]
-        named = [
-            (source.driver, source.volume_handle)
+        wanted = {
+            unique_name(source.driver, source.volume_handle): source.driver
             for source in sources
             if source.driver and source.volume_handle
-        ]
-        wanted = {unique_name(driver, handle): driver for driver, handle in named}
+        }
         with nodes.table.lock, self._lock:
             attached = self._attached
             attached.follow(nodes)

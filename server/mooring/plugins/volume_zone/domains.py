@@ -21,10 +21,10 @@ class Domain:
 
 def domains_of(volume: PersistentVolume) -> list[Domain]:
     """Return the volume's zones and regions; a label with an empty part in its list of values is left out."""
-    domains = []
+    domains, labels = [], volume.metadata.labels
     for key in ZONE_LABELS:
-        label = volume.metadata.labels.get(key)
-        values = frozenset() if label is None else frozenset(map(str.strip, label.split(ZONE_SEPARATOR)))
-        if values and "" not in values:
-            domains.append(Domain(key, values))
+        if key in labels:
+            values = frozenset(map(str.strip, labels[key].split(ZONE_SEPARATOR)))
+            if "" not in values:
+                domains.append(Domain(key, values))
     return domains
