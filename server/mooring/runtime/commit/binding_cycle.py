@@ -7,12 +7,11 @@ unknown outcome keeps its place until the pod itself was read.
 from __future__ import annotations
 
 import logging
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
 
-from mooring.framework import SUCCESS, Caller, Clock, Code, ObjectChange, Pod, Status
+from mooring.framework import SUCCESS, Caller, Clock, ObjectChange, Pod, Status
 from mooring.framework.cluster_api import ClusterApi
 from mooring.framework.errors import (
     DeadlineExceededError,
@@ -31,7 +30,6 @@ from mooring.runtime.commit.preconditions import may_be_placed, reject_leaving
 from mooring.runtime.commit.reservations import Reservation, Reservations, ReservedBatch, Stage
 from mooring.runtime.cycle.plugin_calls import PluginCalls, Progress, Unhurried
 from mooring.runtime.engine import Engine
-from mooring.runtime.profiles.profile import Profile
 from mooring.runtime.profiles.waiting_pods import PodAtPermit
 
 log = logging.getLogger(__name__)
@@ -233,24 +231,13 @@ class BindingCycle:
             self._resolver.resolve_later(reservation, RESERVED_PAUSE)
 
     def hold_batch(self, batch: ReservedBatch) -> None:
-        """Do as ``reserve`` and ``hold_reservation`` do, for pods for which no plugin reserves anything."""
-        self.pass_reserve(batch.templates, batch.indices)
+        """Do as ``hold_reservation`` does, for pods for which no plugin reserves anything."""
         self.reservations.add_batch(batch)
         records = self.engine.state.snapshot.pods.records
         gone = [uid for uid in batch.uids if (found := records.get(uid)) is None or not found.assumed]
         self._resolve_soon(batch, gone)
         if self._api is not None:
             self._resolver.resolve_later(batch, RESERVED_PAUSE)
-
-    def pass_reserve(self, templates: Sequence[tuple[Pod, Profile]], indices: Sequence[int]) -> None:
-        """Report Reserve for pods, by their templates' indices, for which no plugin reserves anything."""
-        for profile, count in _counted(templates, indices):
-            self.engine.calls(profile).pass_point("Reserve", profile.reserve, Code.SUCCESS, count)
-
-    def pass_pre_flight(self, templates: Sequence[tuple[Pod, Profile]], indices: Sequence[int]) -> None:
-        """Report PreBindPreFlight likewise for pods for which no plugin has anything to do at PreBind."""
-        for profile, count in _counted(templates, indices):
-            self.engine.calls(profile).pass_point("PreBindPreFlight", profile.pre_bind, Code.SKIP, count)
 
     def release_reservation(self, reservation: Reservation) -> None:
         """Unreserve, and take the assumption back."""
@@ -385,18 +372,6 @@ class BindingCycle:
         if reservation.stage is Stage.RESERVED:
             return False
         return self._clock.monotonic() - reservation.unknown_since >= self._settling
-
-
-def _counted(
-    templates: Sequence[tuple[Pod, Profile]], indices: Sequence[int]
-) -> Iterator[tuple[Profile, int]]:
-    """Yield the profiles of pods, each given by its template's index, and how many pods have each."""
-    profiles = {profile.key: profile for _, profile in templates}
-    counts = Counter[str]()
-    for index, count in Counter(indices).items():
-        counts[templates[index][1].key] += count
-    for key, count in counts.items():
-        yield profiles[key], count
 
 
 def pod_not_found(pod: Pod) -> NotFoundError:

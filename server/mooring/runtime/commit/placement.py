@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from mooring.framework import Pod, Status
+from mooring.framework import Code, Pod, Status
 from mooring.framework.state import ClusterState
 from mooring.runtime.commit.binding_cycle import BindingCycle
 from mooring.runtime.commit.extension_points import Commit, Committed
@@ -14,6 +15,7 @@ from mooring.runtime.commit.preconditions import may_be_placed
 from mooring.runtime.commit.reservations import Reservation, ReservedBatch
 from mooring.runtime.cycle.choice import Choice, PlacedColumns
 from mooring.runtime.cycle.plugin_calls import PluginBudget
+from mooring.runtime.engine import Engine
 from mooring.runtime.profiles.profile import Profile
 
 
@@ -66,6 +68,7 @@ def reserve_in_turn(
         if choices:
             own = indices[: len(choices)], names[: len(choices)], uids[: len(choices)]
             batch = ReservedBatch(templates, *own, choices.names, choices.sources, owner)
+            _pass_reserve(engine, templates, own[0])
             cycle.hold_batch(batch)
     finally:
         reservations.unlock_pods(locked)
@@ -101,9 +104,9 @@ def begin_placing_in_turn(
             busy = () if profile.reserves_for_pre_bind else None
             placed.append(PlacedPod(choice, Reservation(commit, busy=busy)))
         done = indices[: len(placed)]
-        cycle.pass_reserve(templates, done)
-        cycle.pass_pre_flight(
-            templates, [index for index in done if templates[index][1].reserves_for_pre_bind]
+        _pass_reserve(engine, templates, done)
+        _pass_pre_flight(
+            engine, templates, [index for index in done if templates[index][1].reserves_for_pre_bind]
         )
         reservations.add_reservations([one.reservation for one in placed if one.reservation is not None])
     finally:
@@ -140,3 +143,29 @@ def count_free(state: ClusterState, uids: Sequence[str]) -> int:
         if record is not None and (record.node_name or not may_be_placed(record.kind.base.template)):
             return at
     return len(uids)
+
+
+def _pass_reserve(engine: Engine, templates: Sequence[tuple[Pod, Profile]], indices: Sequence[int]) -> None:
+    """Report Reserve for pods, by their templates' indices, for which no plugin reserves anything."""
+    for profile, count in _counted(templates, indices):
+        engine.calls(profile).pass_point("Reserve", profile.reserve, Code.SUCCESS, count)
+
+
+def _pass_pre_flight(
+    engine: Engine, templates: Sequence[tuple[Pod, Profile]], indices: Sequence[int]
+) -> None:
+    """Report PreBindPreFlight likewise for pods for which no plugin has anything to do at PreBind."""
+    for profile, count in _counted(templates, indices):
+        engine.calls(profile).pass_point("PreBindPreFlight", profile.pre_bind, Code.SKIP, count)
+
+
+def _counted(
+    templates: Sequence[tuple[Pod, Profile]], indices: Sequence[int]
+) -> Iterator[tuple[Profile, int]]:
+    """Yield the profiles of pods, each given by its template's index, and how many pods have each."""
+    profiles = {profile.key: profile for _, profile in templates}
+    counts = Counter[str]()
+    for index, count in Counter(indices).items():
+        counts[templates[index][1].key] += count
+    for key, count in counts.items():
+        yield profiles[key], count
