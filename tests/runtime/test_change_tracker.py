@@ -47,11 +47,12 @@ def test_ids_tell_resource_states_apart_also_when_they_are_looked_at_behind_the_
                 pod = make_pod("p", requests={"cpu": "1"}, metadata={"uid": f"u{number}"})
                 node, kind = dice.choice(NODES), state.kind_of(pod)
                 row = state.snapshot.nodes.index[node]
-                after = tracker.row_after(row, kind.usage)
+                ids = tracker.ids_with(row)
+                after = tracker.next_ids(kind.usage).get(ids[row])
                 state.assume(pod, node, kind)
                 if after is not None:
                     assert ids_of.setdefault(resources_of(state, row), after) == after
-                    tracker.put_row(row, after)
+                    ids[row] = after
                     tracker.placed(state.version, kind)
                     followed += 1
             case "look":

@@ -169,18 +169,14 @@ class ChangeTracker:
             self._usage, self._after_usage = usage, self._next_ids.setdefault(usage, {})
         return self._after_usage
 
-    def row_after(self, row: int, usage: PodUsage) -> int | None:
-        """Return the id that ``row`` has once a pod takes ``usage``; None when it is not known.
+    def ids_with(self, row: int) -> memoryview:
+        """Return ``resource_ids``, of which that of ``row`` is sure to be there, to be written to.
 
         The caller holds the state's lock, and has read all that changed.
         """
         if row in self._unnumbered:
             self._set_id_after(row, self._unnumbered.pop(row))
-        return self.next_ids(usage).get(self._resource_ids.data[row])
-
-    def put_row(self, row: int, resource_id: int) -> None:
-        """Give ``row``, which has its id, the one that ``row_after`` gave."""
-        self._resource_ids.data[row] = resource_id
+        return self._resource_ids.data
 
     def after(self, resource_id: int, usage: PodUsage) -> int:
         """Return the id that rows with ``resource_id`` have once a pod takes ``usage``.

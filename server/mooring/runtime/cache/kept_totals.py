@@ -131,13 +131,14 @@ class KeptTotals:
         """Take in that a pod which takes ``usage`` comes to ``row``; return whether its new resource score is
         known, and so it was.
         """
-        resource_id, values = self._tracker.row_after(row, usage), self._resources.values.data
+        resource_ids, values = self._tracker.ids_with(row), self._resources.values.data
+        resource_id = self._tracker.next_ids(usage).get(resource_ids[row])
         if resource_id is None or resource_id >= len(values):
             return False
         value = values[resource_id]
         if value == UNKNOWN or (value == OUT and self._scales):
             return False
-        self._tracker.put_row(row, resource_id)
+        resource_ids[row] = resource_id
         if value == OUT:
             self.feasible -= 1
         put = self.values.data.__setitem__ if self._ranking is None else self._ranking.put
