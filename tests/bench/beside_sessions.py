@@ -51,6 +51,8 @@ PAUSE_SECONDS = 0.1
 SETTLE_SECONDS = 1.0
 """From the first live call on until what sessions began before has ended."""
 
+_OWN_CONNECTION = (("grpc.use_local_subchannel_pool", 1),)
+
 _CPU = re.compile(r"^\w*process_cpu_seconds_total (\S+)$", re.MULTILINE)
 
 
@@ -99,6 +101,8 @@ def _prepare(size: Size, running: ExitStack) -> Repeat:
             alone[:] = map(sum, zip(alone, measured(), strict=True))
             busy.set()
             beside[:] = map(sum, zip(beside, measured(), strict=True))
+            if not at_work.is_set():
+                raise RuntimeError("no client places pods in sessions")
             busy.clear()
             until(lambda: not at_work.is_set())
         return {
@@ -152,9 +156,12 @@ def _be_clients(address: str, busy: Event, end: Event, at_work: Event) -> None:
 
 
 async def _place_together(address: str, busy: Event) -> None:
-    async with grpc.aio.insecure_channel(address) as channel:
-        scheduling, simulation = SchedulingServiceStub(channel), SimulationServiceStub(channel)
-        await asyncio.gather(*(_place(number, scheduling, simulation, busy) for number in range(SESSIONS)))
+    await asyncio.gather(*(_be_client(number, address, busy) for number in range(SESSIONS)))
+
+
+async def _be_client(number: int, address: str, busy: Event) -> None:
+    async with grpc.aio.insecure_channel(address, options=_OWN_CONNECTION) as channel:
+        await _place(number, SchedulingServiceStub(channel), SimulationServiceStub(channel), busy)
 
 
 async def _place(
@@ -174,7 +181,7 @@ async def _place(
 
 
 async def _answered(call: Callable[[Request], Awaitable[Answer]], request: Request) -> Answer:
-    """Call until the server has room: all of them are one client to it, which may not have as many calls."""
+    """Call until the server has room: it works on fewer calls about sessions at once."""
     while True:
         try:
             return await call(request)

@@ -6,15 +6,15 @@ import threading
 import time
 from collections.abc import Callable
 
-SHARE_BESIDE_OTHERS = 0.04
+SHARE_BESIDE_OTHERS = 0.03
 """What slots that give way take of a processor while others need it: one thread at a time runs Python."""
 
 MIN_WORK_SECONDS = 0.0005
 LONGEST_REST_SECONDS = 0.25
 """Work between two rests of a call, at least, and what is rested for it at most, so that all get on."""
 
-CALL_SECONDS = 0.001
-"""What a call takes beside its work, from others too: threads are woken and leave the caches cold."""
+CALL_SECONDS = 0.006
+"""What a call takes from others beside its work, as measured: threads are woken and leave the caches cold."""
 
 
 class Ration:
