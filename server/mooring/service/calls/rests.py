@@ -13,7 +13,7 @@ MIN_WORK_SECONDS = 0.0005
 LONGEST_REST_SECONDS = 0.25
 """Work between two rests of a call, at least, and what is rested for it at most, so that all get on."""
 
-CALL_SECONDS = 0.006
+CALL_SECONDS = 0.0075
 """What a call takes from others beside its work, as measured: threads are woken and leave the caches cold."""
 
 
