@@ -163,13 +163,15 @@ def _is_left_to_chance(scenario: Manifest, answer: Manifest, oracle: Oracle, ver
 
 
 def _varies(scenario: Manifest, answer: Manifest, oracle: Oracle) -> bool:
-    """Whether the oracle doesn't always answer so: it goes through Go maps, of pools or of claims, and how
-    far a search comes within its filterTimeout is up to the machine.
+    """Whether the oracle doesn't always answer so: it goes through Go maps, of pools or of claims, how far a
+    search comes within its filterTimeout is up to the machine, as is whether it meets what is invalid.
     """
     if TIMED_OUT in answer["document"]["status"]["message"]:
         return True
-    answers_again = (oracle.ask(scenario)["document"] for _ in range(TIMES_ASKED_AGAIN))
-    return any(differences(again, answer["document"]) for again in answers_again)
+    answers_again = (oracle.ask(scenario) for _ in range(TIMES_ASKED_AGAIN))
+    return any(
+        "error" in again or differences(again["document"], answer["document"]) for again in answers_again
+    )
 
 
 def _print_shrunk(scenario: Manifest, oracle: Oracle, version: str) -> None:
