@@ -12,7 +12,7 @@ from mooring.framework.pod_classes import NO_CLASS, PLACE, TERMINATING, ClassKey
 
 _FIRST_ROOM = 16
 _MORE_PLACES = 1 << 8
-"""So many places are added at once."""
+"""How many places are added at once, at least."""
 
 _PLACE_BYTES = calcsize(PLACE)
 
@@ -170,7 +170,7 @@ class ClassWriter:
         return column
 
     def _add_places(self, count: int) -> None:
-        """Add so many places at least, if any."""
+        """Add ``count`` free places or more; none if it is not positive."""
         if count <= 0:
             return
         first, room = len(self.classes.uids), self.classes.placed.shape[1]

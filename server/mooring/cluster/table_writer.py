@@ -251,7 +251,7 @@ class TableWriter:
             self.put_object(entry.new)
 
     def _follow(self, kind: type[Object], key: ObjectKey, before: TabledObject | None) -> None:
-        """Follow what became of the object, which was as ``before``."""
+        """Take in a change of the object, whose last state was ``before``."""
         after = self.objects.find_object(kind, key)
         if after is before:
             return
