@@ -86,7 +86,7 @@ def _pool(draft: Draft, driver: str, name: str, reach: Manifest, odds: dict[str,
     for i in range(device_slices):
         devices = []
         for _ in range(draft.rng.randint(0 if faulty else 1, 6)):
-            again = faulty and made and draft.chance(0.1)
+            again = faulty and made and draft.chance(odds.get("named_twice", 0.0))
             device = _device(draft, f"d{made - 1 if again else made}", odds, counted)
             made += not again
             if "perDeviceNodeSelection" in reach:
