@@ -39,6 +39,8 @@ SAMPLE = ROOT / "server/mooring/cluster/sources/sample.yaml"
 TUTORIAL = ["rack_affinity.py", "pyproject.toml", "config.yaml", "test_rack_affinity.py"]
 CACHED = "cached_rack_affinity.py"
 MOORING = Path(sys.executable).with_name("mooring")
+UV = Path(sys.executable).with_name("uv")
+"""Not pip, which an environment need not have."""
 
 
 def plain_environment() -> dict[str, str]:
@@ -58,8 +60,8 @@ def tutorial(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("tutorial")
     for name in TUTORIAL:
         (folder / name).write_text(FILES[name])
-    pip = (sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-build-isolation")
-    done = run(*pip, "--target", folder / "installed", ".", cwd=folder)
+    install = (UV, "pip", "install", "--quiet", "--no-deps", "--no-build-isolation")
+    done = run(*install, "--python", sys.executable, "--target", folder / "installed", ".", cwd=folder)
     assert done.returncode == 0, done.stderr
     return folder
 
