@@ -11,7 +11,6 @@ from mooring.v1.nodes_pb2 import NODE_FORM_JOINED_NAMES, NodeIndices, NodeSelect
 from mooring_extender.names import Names
 
 _PACKED: Final = NodeIndices.DESCRIPTOR.fields_by_name["indices"].number << 3 | 2
-_NO_NODE: Final = -1
 
 
 class NodeTable:

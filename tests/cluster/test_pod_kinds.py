@@ -8,8 +8,8 @@ from mooring.cluster import pod_kinds
 from mooring.cluster.pod_kinds import PodKinds
 from mooring.framework.objects import Pod
 from mooring.framework.pod_affinity import AffinityTerms, affinity_terms
+from mooring.framework.pod_requests import NEWEST_RULES
 from mooring.framework.pod_table import UNPLACED, PodRecord, bare_template_of, template_of
-from mooring.framework.resources import NEWEST_RULES
 from mooring.testing.builders import make_pod
 
 KINDS = PodKinds(NEWEST_RULES)

@@ -10,7 +10,7 @@ from mooring.cluster import sharing
 from mooring.cluster.decoding import decode_node, decode_pod, from_manifest
 from mooring.cluster.pod_kinds import PodKinds
 from mooring.framework.objects import Node, ObjectMeta, Pod
-from mooring.framework.resources import NEWEST_RULES
+from mooring.framework.pod_requests import NEWEST_RULES
 from mooring.testing.builders import node_manifest, pod_manifest
 
 _IMAGES = [{"names": [f"registry.example/app:{number}"], "sizeBytes": number} for number in range(3)]

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-V1 = "kubescheduler.config.k8s.io/v1"
-
 Document = dict[str, Any]
 
 

@@ -8,14 +8,8 @@ import pytest
 
 from mooring.framework import Gates, KubeVersion
 from mooring.framework.host_ports import HostPort
-from mooring.framework.resources import (
-    ResourceError,
-    ResourceRules,
-    allocatable,
-    is_extended_resource,
-    is_scalar_resource,
-    pod_usage,
-)
+from mooring.framework.pod_requests import ResourceRules, pod_usage
+from mooring.framework.resources import ResourceError, allocatable, is_extended_resource, is_scalar_resource
 from mooring.testing import make_pod
 
 MIB = 2**20

@@ -14,7 +14,7 @@ from unittest.mock import patch
 from mooring.cluster.state import State
 from mooring.config import Configuration, from_document
 from mooring.framework import Gates, KubeVersion
-from mooring.framework.resources import ResourceRules
+from mooring.framework.pod_requests import ResourceRules
 from mooring.runtime.assembly import build_engine
 from mooring.runtime.cache import (
     batch,

@@ -20,8 +20,8 @@ from msgspec.structs import replace
 from mooring.cluster.kinds import Change
 from mooring.cluster.state import State
 from mooring.framework import Pod
+from mooring.framework.pod_requests import ResourceRules
 from mooring.framework.pod_table import PodKind
-from mooring.framework.resources import ResourceRules
 from mooring.runtime.cache.totals import Totals
 from mooring.runtime.cycle.candidates import ALL_NODES
 from mooring.runtime.cycle.choice import Choice, ChoiceColumns

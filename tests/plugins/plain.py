@@ -14,7 +14,7 @@ from fractions import Fraction
 from mooring.framework import NodeInfo, Pod, Status
 from mooring.framework.host_ports import host_ports
 from mooring.framework.objects import NodeSelectorRequirement, NodeSelectorTerm, Taint, Toleration
-from mooring.framework.resources import pod_usage
+from mooring.framework.pod_requests import pod_usage
 
 Weights = Mapping[str, int]
 

@@ -18,7 +18,8 @@ from mooring.cluster.state import State
 from mooring.framework import CycleState, Int64s, NodeTable, NodeView, PodTable, Snapshot
 from mooring.framework.internal import REJECTED
 from mooring.framework.objects.devices import DeviceClass, DeviceClassSpec
-from mooring.framework.resources import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, plain_usage
+from mooring.framework.pod_requests import plain_usage
+from mooring.framework.resources import CPU, EPHEMERAL_STORAGE, MEMORY, PODS
 from mooring.plugins import domain_totals, loops, resource_totals
 from mooring.plugins.leading_rows import Leaders
 from mooring.plugins.loops import FEWEST_CALLS, FEWEST_NODES, compile_ahead, loop, wait_for_compiler

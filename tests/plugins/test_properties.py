@@ -18,7 +18,7 @@ from mooring.framework import (
     ScorePlugin,
     Status,
 )
-from mooring.framework.resources import pod_usage
+from mooring.framework.pod_requests import pod_usage
 from mooring.plugins.image_locality.plugin import ImageLocality
 from mooring.plugins.node_affinity.plugin import REASON_CONFLICT, NodeAffinity
 from mooring.plugins.node_name.plugin import NodeName

@@ -31,6 +31,7 @@ from mooring.testing import make_node, make_pod
 from mooring.testing.builders import Manifest
 from mooring.testing.question import NoBinder
 from tests.compiled_loops import compiled_loops
+from tests.histories.comparing import facts
 
 ZONE, HOST = "topology.kubernetes.io/zone", "kubernetes.io/hostname"
 APP_A: Manifest = {"matchLabels": {"app": "a"}}
@@ -160,9 +161,9 @@ class History:
         profile = self.engine.profile()
         full = self._in_full(pod, 5, self.engine.start)
         dry = self.engine.decide(pod, profile, ALL_NODES, seed=6)
-        assert summary(dry) == summary(self._in_full(pod, 6, mix64(6, uid)))
+        assert facts(dry) == facts(self._in_full(pod, 6, mix64(6, uid)))
         choice = self.engine.place(pod, profile, ALL_NODES, seed=5)
-        assert summary(choice) == summary(full)
+        assert facts(choice) == facts(full)
         self.kept += not isinstance(choice.source, Evaluation)
         if choice.node_name is not None:
             self._assumed.append(uid)
@@ -210,18 +211,6 @@ class History:
         manifest = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "s", "namespace": "default"}}
         change = Put(from_manifest({**manifest, "spec": {"selector": {"app": "a"}}}))
         self.state.apply("test", [change if there else Remove("Service", "default", "s")])
-
-
-def summary(choice: Choice) -> tuple[object, ...]:
-    return (
-        choice.node_name,
-        choice.total,
-        choice.tie_count,
-        choice.evaluated,
-        choice.feasible,
-        choice.status,
-        choice.message,
-    )
 
 
 EMPTY_DOCUMENT = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
@@ -285,7 +274,7 @@ def test_decisions_that_ask_no_plugin_are_the_same_or_none(later: list[Step]) ->
             full = engine.decide(pod, engine.profile(), ALL_NODES, seed=5, options=CycleOptions())
             assert found is None or found == ChoiceColumns.of(full, history.state.snapshot.nodes.epoch)
             again = engine.decide(pod, engine.profile(), ALL_NODES, seed=5)
-            assert summary(again) == summary(full)
+            assert facts(again) == facts(full)
 
 
 def test_a_pod_that_has_its_node_already_counts_once_when_it_is_decided_again() -> None:

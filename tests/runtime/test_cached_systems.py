@@ -12,8 +12,9 @@ from mooring.plugins.network_traffic.plugin import NetworkTraffic
 from mooring.runtime.cycle.candidates import ALL_NODES
 from mooring.runtime.cycle.cycle import CycleOptions
 from mooring.testing import make_pod
+from tests.histories.comparing import facts
 
-from .test_cached_equals_full import EMPTY_NODES, NODES, History, Step, histories, summary
+from .test_cached_equals_full import EMPTY_NODES, NODES, History, Step, histories
 
 DOCUMENT = {
     "apiVersion": "kubescheduler.config.k8s.io/v1",
@@ -64,7 +65,7 @@ class Systems(History):
         """Decide and change nothing."""
         pod, profile = make_pod("asked", metadata={"uid": "asked"}), self.engine.profile()
         full = self.engine.decide(pod, profile, ALL_NODES, options=CycleOptions())
-        assert summary(self.engine.decide(pod, profile, ALL_NODES)) == summary(full)
+        assert facts(self.engine.decide(pod, profile, ALL_NODES)) == facts(full)
 
 
 measuring = st.tuples(

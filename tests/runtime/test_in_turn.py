@@ -19,6 +19,7 @@ from mooring.runtime.cycle.choice import Choice
 from mooring.runtime.engine import Engine
 from mooring.testing import make_pod
 from tests.cluster.histories import classes
+from tests.histories.comparing import facts
 from tests.runtime.test_cached_equals_full import (
     EMPTY_DOCUMENT,
     EMPTY_NODES,
@@ -26,7 +27,6 @@ from tests.runtime.test_cached_equals_full import (
     History,
     Step,
     histories,
-    summary,
 )
 
 SEED = 5
@@ -90,7 +90,7 @@ class Batch:
 
 
 def said(found: Sequence[Choice | str]) -> list[object]:
-    return [one if isinstance(one, str) else (summary(one), one.row, one.state_version) for one in found]
+    return [one if isinstance(one, str) else (facts(one), one.row, one.state_version) for one in found]
 
 
 def written(history: History, since: int) -> object:

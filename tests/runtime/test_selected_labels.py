@@ -19,8 +19,9 @@ from mooring.runtime.cache.cached_evaluation import CachedEvaluation
 from mooring.runtime.cycle.candidates import ALL_NODES
 from mooring.testing import make_node, make_pod
 from mooring.testing.builders import Manifest
+from tests.histories.comparing import facts
 
-from .test_cached_equals_full import HOST, NODES, SMALL, ZONE, History, Step, summary
+from .test_cached_equals_full import HOST, NODES, SMALL, ZONE, History, Step
 
 KEYS = ("app", "own", "role")
 NAMES_OWN: Manifest = {"matchExpressions": [{"key": "own", "operator": "Exists"}]}
@@ -55,8 +56,8 @@ class Labelled(History):
         pod = make_pod(
             f"p{self._count}", labels=labels, requests=SMALL, spec=spec, metadata={"uid": uid, **metadata}
         )
-        expected = summary(self._in_full(pod, 5, self.engine.start))
-        assert summary(self.engine.place(pod, self.engine.profile(), ALL_NODES, seed=5)) == expected
+        expected = facts(self._in_full(pod, 5, self.engine.start))
+        assert facts(self.engine.place(pod, self.engine.profile(), ALL_NODES, seed=5)) == expected
         self._assumed.append(uid)
 
     def select(self, number: int, labels: dict[str, str], spec: Manifest) -> None:

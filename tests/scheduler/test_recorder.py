@@ -21,11 +21,10 @@ from mooring.scheduler.recorder import (
     EventNote,
     EventRecorder,
 )
-from mooring.telemetry.scheduler_observer import Unobserved
 from mooring.testing import make_pod
 from tests.process import until
 
-from .fakes import FakeClock
+from .fakes import FakeClock, Unobserved
 from .world import FakeCluster
 
 

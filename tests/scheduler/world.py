@@ -28,10 +28,10 @@ from mooring.scheduler.assembly import Dependencies, build_scheduler
 from mooring.scheduler.queue import BackoffTimes
 from mooring.telemetry.decision_metrics import MetricsObserver
 from mooring.telemetry.metrics import Metrics
-from mooring.telemetry.scheduler_observer import SchedulerObserver, Unobserved
+from mooring.telemetry.scheduler_observer import SchedulerObserver
 from mooring.tracing.spans import Tracer
 
-from .fakes import FakeClock
+from .fakes import FakeClock, Unobserved
 
 SOURCE = "cluster"
 

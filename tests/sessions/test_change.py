@@ -11,7 +11,7 @@ from mooring.app.options import EngineOptions
 from mooring.app.sessions import LiveState
 from mooring.framework import Pod
 from mooring.framework.objects.node import HOSTNAME
-from mooring.framework.resources import pod_usage
+from mooring.framework.pod_requests import pod_usage
 from mooring.runtime.cycle.plugin_calls import Unhurried
 from mooring.sessions.change import elsewhere
 from mooring.sessions.change.labels import MissingLabels

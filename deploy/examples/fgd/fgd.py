@@ -25,7 +25,7 @@ from mooring.framework import (
     Status,
     Verdicts,
 )
-from mooring.framework.resources import pod_usage
+from mooring.framework.pod_requests import pod_usage
 
 GPUS, WHOLE = 8, 1_000
 """The most GPUs of a node; the thousandths of one."""

@@ -15,7 +15,7 @@ from mooring.cluster.binding import LocalBinder
 from mooring.cluster.state import State
 from mooring.framework import Binder, ClusterApi
 from mooring.framework.errors import InvalidArgumentError
-from mooring.framework.resources import ResourceRules
+from mooring.framework.pod_requests import ResourceRules
 from mooring.runtime.assembly import ProfileBuilder
 from mooring.runtime.cache import SELF_CHECK_EVERY
 from mooring.runtime.cycle.plugin_calls import Observer

@@ -14,7 +14,7 @@ from mooring.cluster.work_tree import WorkTree
 from mooring.config import ConfigError, Configuration
 from mooring.framework.args import FieldError
 from mooring.framework.errors import InvalidArgumentError
-from mooring.framework.resources import ResourceRules
+from mooring.framework.pod_requests import ResourceRules
 from mooring.plugins.in_tree import UPSTREAM
 from mooring.runtime.assembly import build_engine
 from mooring.runtime.engine import Engine

@@ -13,9 +13,9 @@ from mooring.cluster.shared_values import SharedValues
 from mooring.framework.columns import LabelColumns, grown, wrapped
 from mooring.framework.node_table import PODS_ROW, NodeTable
 from mooring.framework.objects import Node, Taint
+from mooring.framework.pod_requests import PodUsage
 from mooring.framework.pod_table import UNPLACED
 from mooring.framework.recent_changes import next_version
-from mooring.framework.resources import PodUsage
 from mooring.framework.state import IMAGES_ALONE, UNREAD, RowChange
 
 _SMALLEST_CAPACITY = 16

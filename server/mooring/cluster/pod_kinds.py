@@ -12,8 +12,8 @@ from mooring.cluster.sharing import same_template
 from mooring.framework.objects import Pod
 from mooring.framework.pod_affinity import AffinityKey, affinity_key
 from mooring.framework.pod_classes import ClassKey, class_key
+from mooring.framework.pod_requests import PodUsage, ResourceRules, pod_usage
 from mooring.framework.pod_table import PodBase, PodKind, bare_template_of
-from mooring.framework.resources import PodUsage, ResourceRules, pod_usage
 
 PartT = TypeVar("PartT", bound=Hashable)
 

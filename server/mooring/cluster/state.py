@@ -24,8 +24,8 @@ from mooring.framework.errors import bound_elsewhere
 from mooring.framework.node_table import NodeTable
 from mooring.framework.object_table import ObjectKey, ObjectTable
 from mooring.framework.objects import Node, Object, Pod
+from mooring.framework.pod_requests import NEWEST_RULES, ResourceRules
 from mooring.framework.pod_table import UNPLACED, PodKind, PodRecord, PodTable
-from mooring.framework.resources import NEWEST_RULES, ResourceRules
 from mooring.framework.state import RowChange
 
 

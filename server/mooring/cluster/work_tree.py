@@ -18,8 +18,8 @@ from mooring.framework.columns import Int32s, Int64s
 from mooring.framework.errors import FailedPreconditionError, InvalidArgumentError
 from mooring.framework.node_table import PODS_ROW
 from mooring.framework.objects import Node, Pod
+from mooring.framework.pod_requests import PodUsage
 from mooring.framework.pod_table import PodRecord
-from mooring.framework.resources import PodUsage
 
 
 class WorkTree(State):

@@ -12,8 +12,8 @@ from mooring.framework.columns import Int64s
 from mooring.framework.objects import ObjectMeta, Pod
 from mooring.framework.pod_affinity import AffinityKey, AffinityTerms, KnownTerms
 from mooring.framework.pod_classes import ClassKey, PodClasses, labels_of_class
+from mooring.framework.pod_requests import PodUsage
 from mooring.framework.remembering import ByIdentity
-from mooring.framework.resources import PodUsage
 
 UNPLACED = -1
 """The row of a pod that is on no known node."""

@@ -12,7 +12,7 @@ from typing import Protocol
 
 from mooring.framework.columns import Int32s, Int64s
 from mooring.framework.objects import Pod
-from mooring.framework.resources import PodUsage
+from mooring.framework.pod_requests import PodUsage
 from mooring.framework.row_versions import AsOf
 from mooring.framework.status import Status
 from mooring.framework.view import Snapshot

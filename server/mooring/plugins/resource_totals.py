@@ -8,7 +8,7 @@ import numpy as np
 
 from mooring.framework import Int32s, Int64s, Snapshot
 from mooring.framework.internal import REJECTED, NodeRating
-from mooring.framework.resources import PodUsage
+from mooring.framework.pod_requests import PodUsage
 from mooring.plugins.leading_rows import Leaders, find_leaders
 from mooring.plugins.loops import loop
 from mooring.plugins.node_resources_balanced_allocation.plugin import add_improvements

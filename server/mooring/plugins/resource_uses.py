@@ -17,18 +17,9 @@ from mooring.framework import Bools, Int32s, Int64s, NodeTable, NodeView, Pod, S
 from mooring.framework.deadline import timely
 from mooring.framework.internal import NodeRater, NodeRating
 from mooring.framework.node_table import CPU_ROW, EPHEMERAL_STORAGE_ROW, MEMORY_ROW, PODS_ROW
+from mooring.framework.pod_requests import PodUsage, ResourceRules, pod_amounts, pod_usage
 from mooring.framework.quantity import MAX_INT64, units
-from mooring.framework.resources import (
-    CPU,
-    EPHEMERAL_STORAGE,
-    MEMORY,
-    PODS,
-    PodUsage,
-    ResourceRules,
-    is_scalar_resource,
-    pod_amounts,
-    pod_usage,
-)
+from mooring.framework.resources import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, is_scalar_resource
 from mooring.plugins.loops import Loop
 
 Requests = tuple[tuple[str, int], ...]

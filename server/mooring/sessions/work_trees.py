@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 from mooring.framework import Int32s, Int64s, Node
 from mooring.framework.errors import FailedPreconditionError
-from mooring.framework.resources import PodUsage
+from mooring.framework.pod_requests import PodUsage
 from mooring.framework.state import ClusterState
 from mooring.runtime.cycle.plugin_calls import Progress
 from mooring.runtime.engine import Engine

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from mooring.framework import NodeTable, Pod
 from mooring.framework.errors import InvalidArgumentError
-from mooring.framework.resources import pod_usage
+from mooring.framework.pod_requests import pod_usage
 
 
 @dataclass(frozen=True, slots=True)

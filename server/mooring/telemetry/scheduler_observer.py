@@ -43,34 +43,3 @@ class SchedulerObserver(Protocol):
     def dropped(self) -> None:
         """Count an Event that was not written because there were too many."""
         ...
-
-
-class Unobserved:
-    """Measures nothing."""
-
-    def attempted(self, result: str, profile: str, seconds: float) -> None:
-        """Drop it."""
-
-    def scheduled(self, attempts: int, seconds: float) -> None:
-        """Drop it."""
-
-    def queued(self, queue: str, event: str, kind: str, pods: int) -> None:
-        """Drop it."""
-
-    def preempted(self, kind: str, victims: int) -> None:
-        """Drop it."""
-
-    def group_decided(self, seconds: float) -> None:
-        """Drop it."""
-
-    def group_preemption(self, result: str) -> None:
-        """Drop it."""
-
-    def group_attempted(self, result: str, profile: str, seconds: float) -> None:
-        """Drop it."""
-
-    def overran(self, plugin: str, extension_point: str) -> None:
-        """Drop it."""
-
-    def dropped(self) -> None:
-        """Drop it."""

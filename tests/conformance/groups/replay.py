@@ -32,7 +32,7 @@ from mooring.framework import (
 )
 from mooring.framework.errors import PluginFailureError
 from mooring.framework.objects import PodGroup, ResourceClaim
-from mooring.framework.resources import ResourceRules
+from mooring.framework.pod_requests import ResourceRules
 from mooring.runtime.assembly import build_engine
 from mooring.runtime.cycle.choice import Choice
 from mooring.runtime.cycle.earlier_group_cycle import LATER_CYCLE_SINCE

@@ -23,7 +23,7 @@ from mooring.framework import (
     QueueingHint,
 )
 from mooring.framework.cluster_events import POD_EVENTS_APART_SINCE
-from mooring.framework.resources import ResourceRules
+from mooring.framework.pod_requests import ResourceRules
 from mooring.runtime.assembly import build_engine
 from mooring.runtime.profiles.profile import Enabled, Profile
 from mooring.runtime.profiles.registry import Registry, new_in_tree_registry

@@ -14,7 +14,7 @@ from mooring.config import from_document
 from mooring.framework import Gates, KubeVersion, Pod
 from mooring.framework.errors import PluginFailureError
 from mooring.framework.interface import PreemptingPlugin
-from mooring.framework.resources import ResourceRules
+from mooring.framework.pod_requests import ResourceRules
 from mooring.runtime.assembly import build_engine
 from mooring.runtime.cycle.candidates import ALL_NODES
 from mooring.runtime.cycle.choice import Choice

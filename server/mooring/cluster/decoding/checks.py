@@ -11,7 +11,8 @@ from mooring.cluster.decoding.quantities import check_quantities
 from mooring.cluster.kinds import NAMESPACED, ClusterObject, default_uid
 from mooring.cluster.sharing import shared
 from mooring.framework.objects import Node, Pod
-from mooring.framework.resources import ResourceError, allocatable, pod_usage
+from mooring.framework.pod_requests import pod_usage
+from mooring.framework.resources import ResourceError, allocatable
 
 ObjectT = TypeVar("ObjectT", bound=ClusterObject)
 

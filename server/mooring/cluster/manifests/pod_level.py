@@ -12,15 +12,9 @@ from msgspec.structs import replace
 from mooring.framework.args import FieldError
 from mooring.framework.errors import InvalidArgumentError
 from mooring.framework.objects import Container, Pod, ResourceRequirements
+from mooring.framework.pod_requests import ResourceRules, pod_amounts
 from mooring.framework.quantity import NANO, Quantity
-from mooring.framework.resources import (
-    CPU,
-    MEMORY,
-    ResourceError,
-    ResourceRules,
-    parse_amounts,
-    pod_amounts,
-)
+from mooring.framework.resources import CPU, MEMORY, ResourceError, parse_amounts
 
 
 def check_limits(pod: Pod) -> None:

@@ -8,16 +8,8 @@ import numpy as np
 
 from mooring.framework import SUCCESS, Bools, Int32s, Int64s, NodeView, Pod, Status, Verdicts
 from mooring.framework.deadline import timely
-from mooring.framework.resources import (
-    CPU,
-    EPHEMERAL_STORAGE,
-    MEMORY,
-    PODS,
-    PodUsage,
-    ResourceRules,
-    is_extended_resource,
-    pod_usage,
-)
+from mooring.framework.pod_requests import PodUsage, ResourceRules, pod_usage
+from mooring.framework.resources import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, is_extended_resource
 from mooring.plugins.loops import loop
 from mooring.plugins.node_resources_fit.args import NodeResourcesFitArgs
 from mooring.plugins.resource_uses import Requests

@@ -17,14 +17,8 @@ from mooring.framework import (
 )
 from mooring.framework.cluster_events import POD_EVENTS_APART_SINCE
 from mooring.framework.objects import DeviceClass
-from mooring.framework.resources import (
-    PODS,
-    ResourceRules,
-    allocatable,
-    counted_amounts,
-    is_scalar_resource,
-    pod_amounts,
-)
+from mooring.framework.pod_requests import ResourceRules, pod_amounts
+from mooring.framework.resources import PODS, allocatable, counted_amounts, is_scalar_resource
 from mooring.plugins.dynamic_resources.extended_resources import resource_names
 
 _DEVICES_SINCE = KubeVersion(1, 35)

@@ -37,8 +37,9 @@ from mooring.framework.internal import (
     add_scores,
 )
 from mooring.framework.objects import DeviceClass, Object
+from mooring.framework.pod_requests import PodUsage, ResourceRules
 from mooring.framework.remembering import MAX_AT_ONCE, ByIdentity
-from mooring.framework.resources import PODS, PodUsage, ResourceRules
+from mooring.framework.resources import PODS
 from mooring.framework.upstream import Upstream
 from mooring.plugins.dynamic_resources.extended_resources import DEVICE_KINDS, DevicesInstead
 from mooring.plugins.node_resources_fit.args import NodeResourcesFitArgs

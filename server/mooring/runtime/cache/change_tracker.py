@@ -11,8 +11,8 @@ import numpy as np
 from mooring.framework import Int32s, Int64s, NodeTable, Part
 from mooring.framework.node_table import PODS_ROW
 from mooring.framework.pod_affinity import AffinityKey, AffinityTerms
+from mooring.framework.pod_requests import PodUsage
 from mooring.framework.pod_table import UNPLACED, PodKind
-from mooring.framework.resources import PodUsage
 from mooring.framework.state import IMAGES_ALONE, ClusterState, RowChange
 from mooring.runtime.cache.outcome import Bypass, NotCachedError
 from mooring.runtime.cache.row_log import MovedPods, RowLog

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from mooring.framework import Int32s, Int64s, NodeView
+from mooring.framework.pod_requests import PodUsage
 from mooring.framework.pod_table import UNPLACED
-from mooring.framework.resources import PodUsage
 from mooring.plugins.leading_rows import Leaders, leader_at, leaders_of
 from mooring.runtime.cache.change_tracker import ChangeTracker
 from mooring.runtime.cache.ranking import OUT, Ranking

@@ -10,7 +10,7 @@ import numpy as np
 from mooring.framework import Bools, Int32s, Int64s, NodeView, Snapshot
 from mooring.framework.alike_nodes import AtMost, CountedPods, Near, OtherDomains, Rule
 from mooring.framework.node_table import PODS_ROW
-from mooring.framework.resources import PodUsage
+from mooring.framework.pod_requests import PodUsage
 from mooring.runtime.cache.ranking import OUT
 
 

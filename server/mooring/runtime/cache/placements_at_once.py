@@ -16,7 +16,7 @@ import numpy as np
 from mooring.framework import Int32s, NodeView, Pod
 from mooring.framework.errors import PluginFailureError
 from mooring.framework.internal import PlacementColumns
-from mooring.framework.resources import PodUsage
+from mooring.framework.pod_requests import PodUsage
 from mooring.framework.state import ClusterState
 from mooring.framework.view import NodesChangedError
 from mooring.runtime.cache.consistency import Held, check_labels, check_rules_decide, template_tried

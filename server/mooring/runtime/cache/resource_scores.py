@@ -19,7 +19,7 @@ from mooring.framework import (
     ScorePlugin,
 )
 from mooring.framework.internal import NodeRater, NodeRating
-from mooring.framework.resources import plain_usage
+from mooring.framework.pod_requests import plain_usage
 from mooring.framework.state import ClusterState
 from mooring.plugins.resource_totals import Put, TotalsRating, TotalsRatings
 from mooring.plugins.resource_uses import UsageRater

@@ -10,9 +10,9 @@ import numpy as np
 from mooring.framework import Int32s, Int64s, Pod, Snapshot
 from mooring.framework.columns import wrapped
 from mooring.framework.node_table import PODS_ROW
+from mooring.framework.pod_requests import PodUsage
 from mooring.framework.pod_table import PodRecord
 from mooring.framework.remembering import ByIdentity
-from mooring.framework.resources import PodUsage
 from mooring.framework.state import ClusterState
 
 MAX_USAGES = 1 << 12

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from mooring.framework import SUCCESS, Int32s, Int64s, NodeView, Part, Pod, Snapshot, Status
 from mooring.framework.errors import PluginFailureError
 from mooring.framework.internal import parts_of
-from mooring.framework.resources import PodUsage
+from mooring.framework.pod_requests import PodUsage
 from mooring.runtime.cycle.evaluation import Evaluation, begin
 from mooring.runtime.cycle.filter import run_filters
 from mooring.runtime.cycle.filters_read import extensions, filters_read

@@ -18,9 +18,9 @@ from mooring.framework.cluster_events import (
     ObjectChange,
 )
 from mooring.framework.objects import DeviceTaintRule, Node, Pod
+from mooring.framework.pod_requests import ResourceRules, pod_amounts
 from mooring.framework.quantity import Quantity, millis, parse_quantity
 from mooring.framework.releases import NEWEST, Gates, KubeVersion
-from mooring.framework.resources import ResourceRules, pod_amounts
 
 _RESOURCES = {
     "PersistentVolume": EventResource.PERSISTENT_VOLUME,

@@ -6,8 +6,9 @@ import heapq
 import itertools
 from collections.abc import Collection, Mapping, Sequence
 
+from mooring.framework.pod_requests import PodUsage
 from mooring.framework.pod_table import PodRecord
-from mooring.framework.resources import PODS, PodUsage
+from mooring.framework.resources import PODS
 
 
 def frees(usage: PodUsage, names: Collection[str]) -> bool:

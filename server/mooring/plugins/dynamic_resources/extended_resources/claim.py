@@ -20,9 +20,10 @@ from mooring.framework.objects import (
     ResourceClaim,
 )
 from mooring.framework.objects.claims import DeviceClaim, DeviceRequest, ResourceClaimSpec
+from mooring.framework.pod_requests import ResourceRules, pod_amounts
 from mooring.framework.quantity import parse_quantity
 from mooring.framework.remembering import MAX_AT_ONCE, ByIdentity
-from mooring.framework.resources import ResourceRules, is_extended_resource, pod_amounts
+from mooring.framework.resources import is_extended_resource
 from mooring.framework.view import NodesChangedError
 from mooring.plugins.dynamic_resources.claims.extended_claim import ANNOTATION
 from mooring.plugins.dynamic_resources.extended_resources.classes import IMPLICIT, classes_by_resource
