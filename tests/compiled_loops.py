@@ -6,8 +6,11 @@ Left to that, what a test meets would depend on the tests before it, and on how 
 
 from __future__ import annotations
 
+import fcntl
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,6 +18,7 @@ import pytest
 from mooring.plugins.loops import Loop
 
 _FOR_ROWS = Loop.for_rows
+_LOCK = Path(__file__).parents[1] / ".cache" / "compiling.lock"
 
 
 @contextmanager
@@ -37,13 +41,22 @@ def compiled_loops() -> Iterator[None]:
     def compiled(loop: Loop[Any], count: int, _of: int = 0) -> Any:
         if not count:
             return None
-        found: Any = loop.compile()
+        found = _compiled(loop)
         signatures.setdefault(found, len(found.signatures))
         return found
 
     with _answering(compiled):
         yield
     assert signatures == {found: len(found.signatures) for found in signatures}
+
+
+@cache
+def _compiled(loop: Loop[Any]) -> Any:
+    """Compile it while no other process of the tests does: what one has made is on disk for the others."""
+    _LOCK.parent.mkdir(exist_ok=True)
+    with _LOCK.open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        return loop.compile()
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,9 +11,10 @@ from pathlib import Path
 import pytest
 
 from mooring.cluster.api.client import ApiServer
-from tests.cli.commands import BIN, ROOT, environment
+from tests.cli.commands import BIN, ROOT, call, environment
 
 SYSTEMS = ROOT / "deploy" / "examples" / "systems"
+OF_MOORING = re.compile(r"mooring (?P<argv>[^|]*?) ?(?P<errors>2>/dev/null|2>&1)?(?: \| (?P<filter>.*))?")
 CONSOLE = re.compile(r"^```console\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
 
@@ -30,18 +32,37 @@ def shown() -> Iterator[tuple[Path, str, str]]:
     ("folder", "command", "output"),
     [pytest.param(*case, id=f"{case[0].name}: {case[1]}") for case in shown()],
 )
-def test_the_output_shown_is_the_real_one(folder: Path, command: str, output: str) -> None:
+def test_the_output_shown_is_the_real_one(
+    folder: Path,
+    command: str,
+    output: str,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(folder)
+    of_mooring = OF_MOORING.fullmatch(command)
+    if of_mooring is None:
+        printed = shell(command)
+    else:
+        result = call(capsys, *shlex.split(of_mooring["argv"]))
+        printed = result.err + result.out if of_mooring["errors"] == "2>&1" else result.out
+        if of_mooring["filter"]:
+            printed = shell(of_mooring["filter"], printed)
+    assert [line.rstrip() for line in printed.splitlines()] == output.splitlines()
+
+
+def shell(command: str, given: str = "") -> str:
+    """What a command of the shell prints; `mooring` is a process of its own there."""
     path = {"PATH": f"{BIN}:{environment()['PATH']}"}
-    run = subprocess.run(
+    done = subprocess.run(
         ["sh", "-c", command],
-        cwd=folder,
+        input=given,
         env=environment(path),
-        capture_output=True,
+        stdout=subprocess.PIPE,
         text=True,
-        timeout=120,
         check=False,
     )
-    assert [line.rstrip() for line in run.stdout.splitlines()] == output.splitlines(), run.stderr
+    return done.stdout
 
 
 def test_every_system_has_an_example_with_commands() -> None:

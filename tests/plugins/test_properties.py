@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
@@ -122,7 +121,6 @@ def strategy_args(
     return args
 
 
-@pytest.mark.parametrize("kind", list(ScoringStrategyType), ids=lambda kind: kind.value)
 @given(
     nodes=strategies.nodes(),
     placed=strategies.placed_pods(),
@@ -131,7 +129,6 @@ def strategy_args(
     shape=SHAPES,
 )
 def test_strategies_of_node_resources_fit(
-    kind: ScoringStrategyType,
     nodes: list[Node],
     placed: list[Pod],
     pod: Pod,
@@ -139,17 +136,18 @@ def test_strategies_of_node_resources_fit(
     shape: list[tuple[int, int]],
 ) -> None:
     view = cluster(*nodes, *placed)
-
-    def plainly(info: NodeInfo) -> int:
-        if kind is ScoringStrategyType.LEAST_ALLOCATED:
-            return plain.least_allocated(pod, info, weights)
-        if kind is ScoringStrategyType.MOST_ALLOCATED:
-            return plain.most_allocated(pod, info, weights)
-        return plain.capacity_ratio(pod, info, weights, shape)
-
-    plugin = make(NodeResourcesFit, strategy_args(kind, weights, shape))
-    expected = {name: plainly(info) for name, info in infos(view).items()}
-    assert raw_scores(plugin, pod, view) == expected
+    plainly: dict[ScoringStrategyType, Callable[[NodeInfo], int]] = {
+        ScoringStrategyType.LEAST_ALLOCATED: lambda info: plain.least_allocated(pod, info, weights),
+        ScoringStrategyType.MOST_ALLOCATED: lambda info: plain.most_allocated(pod, info, weights),
+        ScoringStrategyType.REQUESTED_TO_CAPACITY_RATIO: lambda info: plain.capacity_ratio(
+            pod, info, weights, shape
+        ),
+    }
+    assert plainly.keys() == set(ScoringStrategyType)
+    alone = infos(view)
+    for kind, score in plainly.items():
+        plugin = make(NodeResourcesFit, strategy_args(kind, weights, shape))
+        assert raw_scores(plugin, pod, view) == {name: score(info) for name, info in alone.items()}, kind
 
 
 @given(
