@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import logging
 import threading
 import time
@@ -29,6 +28,7 @@ from mooring.app.signals import wait_for_signal
 from mooring.app.sources import check_read_kinds, readers_of
 from mooring.app.start_log import log_configuration
 from mooring.app.tracing import tracer_for
+from mooring.app.warm_up import warm_up
 from mooring.cluster.binding import KubernetesBinder
 from mooring.cluster.cluster_api import KubernetesApi
 from mooring.cluster.originals import Originals
@@ -37,7 +37,6 @@ from mooring.config.defaults import KUBE_SCHEDULER_LEASE
 from mooring.config.show import dump, plain
 from mooring.framework.errors import InvalidArgumentError
 from mooring.framework.handle import Unchallenged
-from mooring.plugins.loops import compile_ahead
 from mooring.runtime.commit.binding_cycle import BindingCycle
 from mooring.runtime.commit.clock import SystemClock
 from mooring.runtime.commit.committer import Committer
@@ -66,11 +65,8 @@ log = logging.getLogger("mooring.start")
 LEASE = "mooring"
 """The lease unless a flag or the configuration names one."""
 
-YOUNG_OBJECTS = 10_000
-"""How many more objects there are when the garbage collector looks for cycles; a pod leaves some fifty."""
-
 LOOK_SECONDS = 0.05
-"""Between two looks whether something that takes its time has happened."""
+"""Between two looks whether open bindings are settled."""
 
 
 def run_scheduler(
@@ -114,9 +110,8 @@ def run_scheduler(
         running.callback(parts.source.stop)
         parts.start_recording(options, metrics, running)
         log_configuration(parts.core.configuration, configured=bool(options.engine.config), scheduling=True)
-        if not _came_true(lambda: parts.source.synced, stop):
+        if not warm_up(parts.source, parts.core.state, stop):
             return True
-        _warm_up(len(parts.core.state.snapshot.nodes))
         if parts.election is not None:
             parts.election.start()
             running.callback(parts.election.stop)
@@ -338,26 +333,6 @@ def _pages(options: SchedulerOptions, parts: _SchedulerParts, metrics: Metrics) 
         return found
 
     return endpoint(options.serving, parts.connection, probes, metrics, document, options.engine.kube_version)
-
-
-def _came_true(condition: Callable[[], bool], stop: threading.Event) -> bool:
-    """Return whether the condition held before it was time to stop."""
-    while not stop.is_set():
-        if condition():
-            return True
-        stop.wait(LOOK_SECONDS)
-    return False
-
-
-def _warm_up(nodes: int) -> None:
-    """Do before the first decision what would slow down all others.
-
-    The garbage collector no longer looks at what was listed, as most of it lives as long as the process.
-    """
-    compile_ahead(nodes)
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(YOUNG_OBJECTS, *gc.get_threshold()[1:])
 
 
 def _schedule(scheduler: Scheduler, give_up: Callable[[], None]) -> None:

@@ -27,6 +27,7 @@ from mooring.app.signals import wait_for_signal
 from mooring.app.sources import api_server_of, check_read_kinds, source_of
 from mooring.app.start_log import log_configuration
 from mooring.app.tracing import tracer_for
+from mooring.app.warm_up import warm_up
 from mooring.cluster.api import ApiServer
 from mooring.cluster.binding import KubernetesBinder, LocalBinder
 from mooring.cluster.cluster_api import KubernetesApi
@@ -120,6 +121,7 @@ def serve(
         decisions.log_start()
         listeners = {"grpc": server.address, **({"extender": extender.url} if extender else {})}
         on_ready({**listeners, "health": server.health_address, "metrics": server.metrics_address})
+        decisions.begin_to_warm_up(stop)
         wait_for_signal(stop)
     return not deposed.is_set()
 
@@ -254,6 +256,13 @@ class _Decisions:
         profiles = self.core.builder.build(configuration)
         check_read_kinds(profiles.values(), self.source)
         self.core.reconfigure(configuration, profiles)
+
+    def begin_to_warm_up(self, stop: threading.Event) -> None:
+        """Warm up beside the calls: the state of a push source comes by them."""
+        work = threading.Thread(
+            target=warm_up, args=(self.source, self.core.state, stop), name="warm-up", daemon=True
+        )
+        work.start()
 
     def log_start(self) -> None:
         """Log what the answers stand on."""

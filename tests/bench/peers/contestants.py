@@ -135,7 +135,10 @@ def _adapter(running: ExitStack, plane: ControlPlane) -> tuple[str, Behind]:
 def _server(running: ExitStack, plane: ControlPlane, listen: str) -> tuple[Process, str]:
     arguments = serve_arguments(f"kubernetes:{plane.kubeconfig('mooring')}", listen)
     server = _start(running, plane, "mooring", sys.executable, "-m", "mooring", *arguments)
-    return server, server.wait_line(r"^mooring ready: (.*)$")[1]
+    ready = server.wait_line(r"^mooring ready: (.*)$")[1]
+    # Its scheduler waits for that, too, and no start is counted.
+    server.wait_line(r".* warmed up for ")
+    return server, ready
 
 
 def _address(line: str, name: str) -> str:
