@@ -72,8 +72,7 @@ class _ClientGoneError(Exception):
     """The connection was lost while the body was on its way."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Call:
+class _Call(msgspec.Struct, frozen=True):
     """One call: what came, for which profile (empty: the default one), until when (monotonic seconds).
 
     `client` is the first name in the certificate of who asks; empty without one.

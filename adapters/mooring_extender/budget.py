@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
@@ -38,24 +38,33 @@ class Budget:
     """
 
     def __init__(self, total: int) -> None:
-        self._left = total
+        self.left = total
 
-    @contextlib.contextmanager
-    def share(self) -> Iterator[Callable[[int], bool]]:
-        """Yield what says whether a body may grow to a number of bytes; all are given back at the end."""
-        taken = 0
+    def share(self) -> Share:
+        """Return what one body may take."""
+        return Share(self)
 
-        def grow_to(size: int) -> bool:
-            nonlocal taken
-            more = size - FREE_BYTES - taken
-            if more > self._left:
-                return False
-            if more > 0:
-                self._left -= more
-                taken += more
-            return True
 
-        try:
-            yield grow_to
-        finally:
-            self._left += taken
+class Share:
+    """What one body takes of a budget, until the end of the context that it manages."""
+
+    def __init__(self, budget: Budget) -> None:
+        self._budget = budget
+        self._taken = 0
+
+    def __enter__(self) -> Callable[[int], bool]:
+        """Return what says whether the body may grow to a number of bytes."""
+        return self._grow_to
+
+    def __exit__(self, *_: object) -> None:
+        """Give all back."""
+        self._budget.left += self._taken
+
+    def _grow_to(self, size: int) -> bool:
+        more = size - FREE_BYTES - self._taken
+        if more > self._budget.left:
+            return False
+        if more > 0:
+            self._budget.left -= more
+            self._taken += more
+        return True

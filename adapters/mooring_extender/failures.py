@@ -8,7 +8,6 @@ question is at fault, else 5xx: the text is for people and logs. Other 4xx are f
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Final
 
@@ -40,8 +39,7 @@ def misfit(text: str) -> CallError:
     return CallError(grpc.StatusCode.INTERNAL, f"its answer does not fit the question: {text}")
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(msgspec.Struct, frozen=True):
     """A whole HTTP answer. `failure` says why the verb failed, for metrics and logs; empty if it did not."""
 
     status: int

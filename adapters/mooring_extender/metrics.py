@@ -52,8 +52,10 @@ class Metrics:
 
     def filtered(self, resolvable: int, unresolvable: int) -> None:
         """Count the nodes that an answer of filter rejects."""
-        self._resolvable.inc(resolvable)
-        self._unresolvable.inc(unresolvable)
+        if resolvable:
+            self._resolvable.inc(resolvable)
+        if unresolvable:
+            self._unresolvable.inc(unresolvable)
 
     def render(self) -> bytes:
         """Return all metrics in Prometheus' text format."""

@@ -49,6 +49,30 @@ class _Alarm:
             self._handle = None
 
 
+class _HeadWithBody(asyncio.Transport):
+    """Where an answer that has a body is written: its head waits for it, as each write wakes the client.
+
+    It has the methods of a transport that uvicorn uses for an answer.
+    """
+
+    def __init__(self, transport: asyncio.Transport) -> None:
+        super().__init__()
+        self._transport = transport
+        self._head: bytes | bytearray | memoryview = b""
+
+    def write(self, data: bytes | bytearray | memoryview) -> None:
+        if self._head:
+            self._transport.writelines([self._head, data])
+        else:
+            self._head = data
+
+    def close(self) -> None:
+        self._transport.close()
+
+    def is_closing(self) -> bool:
+        return self._transport.is_closing()
+
+
 class GuardedProtocol(HttpToolsProtocol):
     """uvicorn's protocol, dropping a client that is too slow, sends too much, or is one too many.
 
@@ -113,13 +137,13 @@ class GuardedProtocol(HttpToolsProtocol):
         super().on_message_begin()
         self.scope["state"]["client_names"] = self._client_names
 
-    def on_header(self, name: bytes, value: bytes) -> None:
-        if self._in_head:
-            super().on_header(name, value)
-
     def on_headers_complete(self) -> None:
         super().on_headers_complete()
         self._in_head = False
+        # Trailers would come to the head's.
+        self.headers = []
+        if self.scope["method"] == "POST" and not self.expect_100_continue:
+            self.cycle.transport = _HeadWithBody(self.cycle.transport)
         if monotonic() >= self._ends_at:
             self.cycle.keep_alive = False
 

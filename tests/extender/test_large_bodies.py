@@ -100,7 +100,7 @@ def test_bodies_together_have_a_budget_beside_which_small_ones_are_read() -> Non
         app = running._app
         assert isinstance(app, ExtenderApp)
         budget = app._budget
-        until(lambda: budget._left == FREE_BYTES)
+        until(lambda: budget.left == FREE_BYTES)
         unfinished(second)
         reply = answer(second)
         assert (reply.status, reply.headers["connection"], list(reply.json)) == (503, "close", ["error"])
@@ -108,10 +108,10 @@ def test_bodies_together_have_a_budget_beside_which_small_ones_are_read() -> Non
         good.sendall(whole())
         assert answer(good).status == 200
         silent.close()
-        until(lambda: budget._left == len(LARGE))
+        until(lambda: budget.left == len(LARGE))
         good.sendall(whole(LARGE))
         assert answer(good).status == 200
-        until(lambda: budget._left == len(LARGE))
+        until(lambda: budget.left == len(LARGE))
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,10 @@
 """The HTTP listener on a real port: connections, deadlines, limits, what is not HTTP, start and stop."""
 
+import asyncio
 import http.client
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
@@ -235,6 +236,66 @@ def test_expect_100_continue(server: HttpServer) -> None:
         assert connection.recv(100) == b"HTTP/1.1 100 Continue\r\n\r\n"
         connection.sendall(question())
         assert answer(connection).status == 200
+
+
+class Written(asyncio.Transport):
+    """A connection that keeps what is written, write by write."""
+
+    def __init__(self) -> None:
+        super().__init__({"peername": ("127.0.0.1", 1), "sockname": ("127.0.0.1", 2)})
+        self.writes: list[bytes] = []
+
+    def write(self, data: bytes | bytearray | memoryview) -> None:
+        self.writes.append(bytes(data))
+
+    def writelines(self, list_of_data: Iterable[bytes | bytearray | memoryview]) -> None:
+        self.write(b"".join(list_of_data))
+
+    def close(self) -> None:
+        """Go on keeping."""
+
+    pause_reading = resume_reading = close
+
+    def is_closing(self) -> bool:
+        return False
+
+
+async def written(sent: bytes) -> list[bytes]:
+    """What a connection writes in answer to ``sent``, write by write."""
+    app = ExtenderApp(FakeClient, Options())
+    config = uvicorn.Config(app, interface="asgi3", access_log=False, proxy_headers=False)
+    config.load()
+    state = uvicorn.server.ServerState()
+    listener = protocol.GuardedProtocol(config, state, {}, asyncio.get_running_loop())
+    connection = Written()
+    listener.connection_made(connection)
+    listener.data_received(sent)
+    while state.tasks:
+        await asyncio.gather(*state.tasks)
+        await asyncio.sleep(0)
+    listener.connection_lost(None)
+    return connection.writes
+
+
+@pytest.mark.parametrize(
+    ("sent", "writes"),
+    [
+        pytest.param(whole(b"{"), [b"HTTP/1.1 400 "], id="answer"),
+        pytest.param(whole(b"{") * 2, [b"HTTP/1.1 400 "] * 2, id="two answers"),
+        pytest.param(
+            head(1, "/filter", "Expect: 100-continue") + b"{",
+            [b"HTTP/1.1 100 Continue\r\n\r\n", b"HTTP/1.1 400 ", b"{"],
+            id="what a client waits for is not held",
+        ),
+        pytest.param(
+            whole(b"{").replace(b"POST", b"HEAD"), [b"HTTP/1.1 405 "], id="a head that no body follows"
+        ),
+    ],
+)
+def test_an_answer_is_one_write(sent: bytes, writes: list[bytes]) -> None:
+    """Each is a system call, and wakes the client."""
+    found = asyncio.run(written(sent))
+    assert [one[: len(beginning)] for one, beginning in zip(found, writes, strict=True)] == writes
 
 
 def test_pipelined_requests_are_answered_in_order(server: HttpServer) -> None:

@@ -21,6 +21,8 @@ from mooring.service.wire.objects import decode_node, decode_pod, node_of
 from mooring.v1 import nodes_pb2 as pb
 
 _INDEX_BYTES = 4
+_BY_NAME = ("names", "joined_names", "inline")
+"""Selections whose nodes have names, to be looked up at once."""
 NO_NODES: Int32s = np.zeros(0, np.int32)
 
 
@@ -70,7 +72,7 @@ class Selection:
         self._names: Sequence[str] = ()
         self._found = -1, NO_NODES
         self._inline: Sequence[Node] = ()
-        if not self.everything or message.assumed_pods:
+        if self._kind in _BY_NAME or message.assumed_pods:
             self._read(decoder)
 
     def _read(self, decoder: ObjectDecoder) -> None:
