@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 import grpc
@@ -24,9 +25,11 @@ from mooring.v1.plugin_service_pb2 import ListProfilesRequest
 from mooring.v1.plugin_service_pb2_grpc import PluginServiceStub
 from mooring.v1.scheduling_service_pb2_grpc import SchedulingServiceStub
 from tests.cli.commands import fetch, scoring, serving, write_config
-from tests.process import until
+from tests.process import wait_until
 
 THREADS = 4
+LOOK_SECONDS = 0.1
+"""Between two looks at what the server says: to look more often costs it more than its decisions do."""
 POD = objects_pb2.PodSource(object=objects_pb2.KubernetesObject(json=b'{"metadata":{"name":"p","uid":"u"}}'))
 BAD = ("profiles: [", "", "kind: ConfigMap", "\0")
 """What a file may be while it is written, or after a slip of the hand."""
@@ -100,8 +103,8 @@ def reload(folder: Path, changes: int, rate: float = 0.0, pause: float = 0.0) ->
         def succeeds(value: int) -> bool:
             return f"mooring_config_reload_success {value}.0".encode() in fetch(metrics)[1]
 
-        def in_force() -> str:
-            return plugins.ListProfiles(ListProfilesRequest()).configuration_hash
+        def in_force(configuration: str) -> bool:
+            return plugins.ListProfiles(ListProfilesRequest()).configuration_hash == configuration
 
         def by(configuration: str) -> bool:
             return any(seen[-1:] == [configuration] for seen in found.seen)
@@ -109,14 +112,14 @@ def reload(folder: Path, changes: int, rate: float = 0.0, pause: float = 0.0) ->
         with deciding(SchedulingServiceStub(channel), rate, found):
             for change in range(changes):
                 file.write_text(BAD[change % len(BAD)])
-                until(lambda: succeeds(0), "the rejection")
-                assert in_force() == found.known[-1]
+                wait_until(lambda: succeeds(0), "the rejection", pause=LOOK_SECONDS)
+                assert in_force(found.known[-1])
                 found.rejected += 1
                 new = weights(folder / "new", 2 + change)
                 found.known.append(new)
                 (folder / "new").replace(file)
-                until(lambda new=new: in_force() == new, "the new configuration")  # type: ignore[misc]
-                until(lambda new=new: by(new), "a decision by it")  # type: ignore[misc]
+                wait_until(partial(in_force, new), "the new configuration", pause=LOOK_SECONDS)
+                wait_until(partial(by, new), "a decision by it", pause=LOOK_SECONDS)
                 time.sleep(pause)
     return found
 

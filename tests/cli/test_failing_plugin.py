@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import os
-import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from mooring.testing.builders import node_manifest, pod_manifest
-from tests.cli.commands import BIN, Started, call, environment, fetch, serving, write_config, write_manifests
+from tests.cli.commands import Started, call, fetch, serving, write_config, write_manifests
 
 BOOM = """
 from mooring.framework import FilterPlugin, Status
@@ -62,16 +61,8 @@ class Broken:
             "ValueError: boom",
         ]
 
-    def run(self, *argv: str) -> subprocess.CompletedProcess[str]:
-        command = [str(BIN / "mooring"), *argv]
-        return subprocess.run(
-            command, capture_output=True, text=True, check=False, env=environment(self.twins)
-        )
 
-
-@pytest.fixture(scope="module")
-def broken(tmp_path_factory: pytest.TempPathFactory) -> Broken:
-    folder = tmp_path_factory.mktemp("broken")
+def broken_in(folder: Path) -> Broken:
     (folder / "broken.py").write_text(BOOM)
     profile = {"schedulerName": "default-scheduler", "plugins": {"filter": {"enabled": [{"name": "Boom"}]}}}
     write_config(folder / "config.yaml", profile)
@@ -79,11 +70,22 @@ def broken(tmp_path_factory: pytest.TempPathFactory) -> Broken:
     return Broken(folder)
 
 
+@pytest.fixture
+def broken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Broken:
+    """In a folder of its own: a process tells of a line that raises once."""
+    monkeypatch.syspath_prepend(tmp_path)
+    # What is imported under this name goes with the test.
+    monkeypatch.setitem(sys.modules, "broken", sys)
+    del sys.modules["broken"]
+    return broken_in(tmp_path)
+
+
 @pytest.fixture(scope="module")
-def server(broken: Broken) -> Iterator[Started]:
-    flags = ("--source", f"files:{broken.manifests}", *broken.flags)
-    with serving(broken.folder, *flags, twins=broken.twins) as started:
-        yield started
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Broken, Started]]:
+    there = broken_in(tmp_path_factory.mktemp("served"))
+    flags = ("--source", f"files:{there.manifests}", *there.flags)
+    with serving(there.folder, *flags, twins=there.twins) as started:
+        yield there, started
 
 
 def frames(text: str) -> list[str]:
@@ -96,42 +98,45 @@ def frames(text: str) -> list[str]:
 
 
 @pytest.mark.parametrize("remote", [False, True], ids=["offline", "of a server"])
-def test_explain(remote: bool, broken: Broken, server: Started) -> None:
-    where = ("--server", server.address("grpc")) if remote else ("--manifests", broken.manifests)
-    flags = () if remote else broken.flags
-    shown = broken.run("explain", "web", *where, *flags)
-    assert shown.returncode == 1
-    assert f"\nfailed: {MESSAGE}\n" in shown.stdout
-    assert "unschedulable" not in shown.stdout + shown.stderr
+def test_explain(
+    remote: bool, broken: Broken, served: tuple[Broken, Started], capsys: pytest.CaptureFixture[str]
+) -> None:
+    server = ("--server", served[1].address("grpc"))
+    where = server if remote else ("--manifests", broken.manifests, *broken.flags)
+    shown = call(capsys, "explain", "web", *where)
+    assert shown.code == 1
+    assert f"\nfailed: {MESSAGE}\n" in shown.out
+    assert "unschedulable" not in shown.out + shown.err
     if not remote:
-        assert frames(shown.stderr) == broken.traceback
-    document = broken.run("explain", "web", *where, *flags, "-o", "json")
-    assert document.returncode == 1
-    said = json.loads(document.stdout)
+        assert frames(shown.err) == broken.traceback
+    answer = call(capsys, "explain", "web", *where, "-o", "json")
+    assert answer.code == 1
+    said = answer.document
     assert said["pod"] == "default/web"
     assert said["status"] == {"code": "Error", "plugin": "Boom", "reasons": [MESSAGE], "message": MESSAGE}
     assert said["selected"] is None
 
 
-def test_schedule(broken: Broken) -> None:
-    shown = broken.run("schedule", "--manifests", broken.manifests, *broken.flags)
-    assert shown.returncode == 1
-    assert shown.stdout.count(f"failed: {MESSAGE}") == len(PODS)
-    assert shown.stdout.endswith("0 of 3 pending pods placed, 3 failed\n")
-    assert "unschedulable" not in shown.stdout + shown.stderr
-    assert frames(shown.stderr) == broken.traceback
-    document = broken.run("schedule", "--manifests", broken.manifests, *broken.flags, "-o", "json")
-    assert document.returncode == 1
-    assert {(row["code"], row["message"]) for row in json.loads(document.stdout)} == {("Error", MESSAGE)}
+def test_schedule(broken: Broken, capsys: pytest.CaptureFixture[str]) -> None:
+    shown = call(capsys, "schedule", "--manifests", broken.manifests, *broken.flags)
+    assert shown.code == 1
+    assert shown.out.count(f"failed: {MESSAGE}") == len(PODS)
+    assert shown.out.endswith("0 of 3 pending pods placed, 3 failed\n")
+    assert "unschedulable" not in shown.out + shown.err
+    assert frames(shown.err) == broken.traceback
+    answer = call(capsys, "schedule", "--manifests", broken.manifests, *broken.flags, "-o", "json")
+    assert answer.code == 1
+    assert {(row["code"], row["message"]) for row in answer.document} == {("Error", MESSAGE)}
 
 
 def test_the_log_and_the_metric_of_a_server(
-    broken: Broken, server: Started, capsys: pytest.CaptureFixture[str]
+    served: tuple[Broken, Started], capsys: pytest.CaptureFixture[str]
 ) -> None:
+    there, server = served
     for _ in range(3):
         assert call(capsys, "explain", "web", "--server", server.address("grpc")).code == 1
     _, metrics = fetch(f"http://{server.address('metrics')}/metrics")
     name = 'mooring_plugin_errors_total{extension_point="Filter",plugin="Boom"}'
     (value,) = (line.split()[-1] for line in metrics.decode().splitlines() if line.startswith(name))
     assert float(value) >= 3
-    assert frames(server.log.read_text()) == broken.traceback
+    assert frames(server.log.read_text()) == there.traceback

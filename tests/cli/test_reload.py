@@ -165,7 +165,7 @@ def test_its_own_pod_is_found_by_namespace_and_host_name(
 
 def test_no_call_fails_while_the_file_of_a_server_changes(tmp_path: Path) -> None:
     """Each decision is made by the configuration of before or that of after; a bad file changes nothing."""
-    found = reload(tmp_path, changes=4, rate=400)
+    found = reload(tmp_path, changes=4, rate=200)
     assert found.failed == []
     assert in_order(found)
     assert {one for seen in found.seen for one in seen} == set(found.known)

@@ -13,12 +13,23 @@ import pytest
 from mooring.testing.builders import node_manifest
 from mooring.v1 import cluster_service_pb2 as pb
 from mooring.v1.cluster_service_pb2_grpc import ClusterServiceStub
-from tests.cli.commands import BIN, call, fetch, program, scoring, serving, write_config, write_manifests
+from tests.cli.commands import (
+    ANY_PORT,
+    BIN,
+    LISTENERS,
+    call,
+    fetch,
+    program,
+    scoring,
+    serving,
+    write_config,
+    write_manifests,
+)
 from tests.process import wait_until
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=["SIGTERM", "SIGINT"])
-def test_ready_then_drained(number: signal.Signals, tmp_path: Path) -> None:
+def test_ready_whatever_hangs_up_then_drained(number: signal.Signals, tmp_path: Path) -> None:
     with serving(tmp_path, "--extender-listen", "127.0.0.1:0") as server:
         assert re.fullmatch(
             r"mooring ready: grpc=\S+:\d+ extender=http://\S+:\d+ health=\S+:\d+ metrics=\S+:\d+",
@@ -27,6 +38,9 @@ def test_ready_then_drained(number: signal.Signals, tmp_path: Path) -> None:
         for path in ("livez", "readyz", "healthz"):
             assert fetch(f"http://{server.address('metrics')}/{path}")[0] == 200
         assert fetch(f"{server.address('extender')}/readyz")[0] == 200
+        server.process.send_signal(signal.SIGHUP)
+        wait_until(lambda: "SIGHUP changes nothing" in server.log.read_text(), "what a hangup does")
+        assert fetch(f"http://{server.address('metrics')}/readyz")[0] == 200
         server.process.send_signal(number)
         assert server.process.wait(30) == 0
         assert "draining" in server.log.read_text()
@@ -86,16 +100,6 @@ def test_what_it_says_of_itself(
     assert [part for part in unsaid if part in text] == []
 
 
-def test_a_hangup_is_told_and_changes_nothing(tmp_path: Path) -> None:
-    with serving(tmp_path) as server:
-        server.process.send_signal(signal.SIGHUP)
-        while "SIGHUP changes nothing" not in server.log.read_text():
-            assert server.process.poll() is None
-        assert fetch(f"http://{server.address('metrics')}/readyz")[0] == 200
-        server.process.terminate()
-        assert server.process.wait(30) == 0
-
-
 def test_in_a_pod_the_source_is_its_cluster(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -105,14 +109,14 @@ def test_in_a_pod_the_source_is_its_cluster(
 
 
 @pytest.mark.parametrize("name", ["listen", "health-listen", "metrics-listen", "extender-listen"])
-def test_a_taken_port(name: str, tmp_path: Path) -> None:
+def test_a_taken_port(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """That a process with such a port ends is shown for `mooring run`."""
+    others = [word for each in LISTENERS if each != name for word in (f"--{each}", ANY_PORT)]
     with socket.create_server(("127.0.0.1", 0)) as taken:
         address = f"127.0.0.1:{taken.getsockname()[1]}"
-        with serving(tmp_path, f"--{name}", address) as server:
-            assert server.ready == ""
-            assert server.process.wait(30) == 1
-            said = server.log.read_text().splitlines()
-    (complaint,) = [line for line in said if line.startswith("mooring: ")]
+        result = call(capsys, "serve", "--source", "sample", *others, f"--{name}", address)
+    assert (result.code, result.out) == (1, "")
+    (complaint,) = [line for line in result.complaints if line.startswith("mooring: ")]
     assert complaint.startswith(f"mooring: cannot listen on {address}: ")
 
 
