@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 import msgspec
@@ -88,7 +88,7 @@ def _reader(shape: inspect.Type, wire: FieldDescriptor) -> tuple[Reader, bool]:
         kind, attributes = shape.cls, _attributes_reader(shape.cls, wire.message_type)
         return lambda message: kind(**attributes(message)), False
     if wire.message_type is Time.DESCRIPTOR:
-        return _time, False
+        return time_text, False
     if wire.message_type is Quantity.DESCRIPTOR:
         return _quantity, False
     return (_text if isinstance(shape, inspect.StrType) else _same), False
@@ -122,8 +122,15 @@ def _quantity(value: Quantity) -> str:
     return _text(value.string) if value.HasField("string") else "0"
 
 
-def _time(value: Time) -> str | None:
-    """As Go's JSON has it: whole seconds, and no time at all at zero."""
-    if not value.seconds and not value.nanos:
-        return None
-    return (_EPOCH + timedelta(seconds=value.seconds)).isoformat().replace("+00:00", "Z")
+def time_text(value: Time) -> str | None:
+    """As Go's JSON has it: whole seconds, and no time at all at zero.
+
+    Raises:
+        OverflowError: It is beyond the calendar.
+    """
+    return _second(value.seconds) if value.seconds or value.nanos else None
+
+
+@lru_cache(maxsize=1 << 10)
+def _second(seconds: int) -> str:
+    return (_EPOCH + timedelta(seconds=seconds)).isoformat().replace("+00:00", "Z")

@@ -58,6 +58,82 @@ class Unknown(_message.Message):
 Global___Unknown: _TypeAlias = Unknown  # noqa: Y015
 
 @_typing.final
+class WatchEvent(_message.Message):
+    """One event of a watch."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    TYPE_FIELD_NUMBER: _builtins.int
+    OBJECT_FIELD_NUMBER: _builtins.int
+    type: _builtins.str
+    """ADDED, MODIFIED, DELETED, BOOKMARK or ERROR."""
+    @_builtins.property
+    def object(self) -> Global___RawExtension:
+        """What it is about."""
+
+    def __init__(
+        self,
+        *,
+        type: _builtins.str | None = ...,
+        object: Global___RawExtension | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["object", b"object", "type", b"type"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["object", b"object", "type", b"type"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___WatchEvent: _TypeAlias = WatchEvent  # noqa: Y015
+
+@_typing.final
+class RawExtension(_message.Message):
+    """An object as its own bytes."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    RAW_FIELD_NUMBER: _builtins.int
+    raw: _builtins.bytes
+    """The object, in the API server's envelope."""
+    def __init__(
+        self,
+        *,
+        raw: _builtins.bytes | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["raw", b"raw"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["raw", b"raw"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___RawExtension: _TypeAlias = RawExtension  # noqa: Y015
+
+@_typing.final
+class Status(_message.Message):
+    """What the API server says of a request that it rejects."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    MESSAGE_FIELD_NUMBER: _builtins.int
+    CODE_FIELD_NUMBER: _builtins.int
+    message: _builtins.str
+    """Why, as a sentence."""
+    code: _builtins.int
+    """The HTTP status."""
+    def __init__(
+        self,
+        *,
+        message: _builtins.str | None = ...,
+        code: _builtins.int | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["code", b"code", "message", b"message"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["code", b"code", "message", b"message"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Status: _TypeAlias = Status  # noqa: Y015
+
+@_typing.final
 class TypeMeta(_message.Message):
     """Kind and version of an object."""
 
