@@ -43,7 +43,7 @@ class KnownPods:
         try:
             message = pod_pb2.Pod.FromString(data)
             meta, node_name, start_time = _taken_out(message)
-        except (DecodeError, ValueError, OverflowError):
+        except (DecodeError, ValueError, TypeError, OverflowError):
             return self._decode(data)
         key = message.SerializeToString(deterministic=True)
         template = self._templates.get(key)
@@ -71,11 +71,13 @@ def _taken_out(message: pod_pb2.Pod) -> tuple[ObjectMeta, str, str | None]:
         OverflowError: A time is beyond the calendar.
     """
     meta, spec, status = message.metadata, message.spec, message.status
+    labels = meta.labels
     own = ObjectMeta(
         name=meta.name,
         uid=meta.uid,
         resource_version=meta.resource_version,
-        labels=dict(meta.labels),
+        # As dict(labels), in half the time.
+        labels={key: labels[key] for key in labels},
         creation_timestamp=time_text(meta.creation_timestamp),
     )
     taken = own, spec.node_name, time_text(status.start_time)
@@ -90,7 +92,9 @@ def _taken_out(message: pod_pb2.Pod) -> tuple[ObjectMeta, str, str | None]:
     for condition in status.conditions:
         condition.ClearField("last_transition_time")
         condition.ClearField("observed_generation")
-    for container in (*status.container_statuses, *status.init_container_statuses):
+    for container in status.container_statuses:
+        container.ClearField("state")
+    for container in status.init_container_statuses:
         container.ClearField("state")
     message.DiscardUnknownFields()
     volumes = spec.volumes

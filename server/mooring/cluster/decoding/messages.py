@@ -97,16 +97,14 @@ def _reader(shape: inspect.Type, wire: FieldDescriptor) -> tuple[Reader, bool]:
 def _map_reader(shape: inspect.Type, entry: Any) -> Reader:
     """Return how to read a map of ``entry`` messages; a value that says nothing is empty, not absent.
 
-    Messages come in the order of their keys, as in Go's JSON. A map gives them by hash, and of several that
-    are faulty a rejection names the first.
+    Values come in the order of their keys, as in Go's JSON. A map gives them by hash, and of several that
+    are faulty a rejection names the first; and equal maps are encoded alike.
     """
     wire: FieldDescriptor = entry.fields_by_name["value"]
     item, _ = _reader(shape, wire)
     if wire.message_type is Time.DESCRIPTOR:
         return lambda values: {_text(name): item(value) or "" for name, value in values.items()}
-    if wire.message_type is not None:
-        return lambda values: dict(sorted((_text(name), item(value)) for name, value in values.items()))
-    return lambda values: {_text(name): item(value) for name, value in values.items()}
+    return lambda values: dict(sorted((_text(name), item(value)) for name, value in values.items()))
 
 
 def _same(value: Any) -> Any:
