@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from mooring.app.freshness import LOOK_SECONDS, FreshLeadership, Freshness
+from mooring.app.freshness import FreshLeadership, Freshness
 from mooring.cluster.sources.sample import SampleSource
 from mooring.cluster.state import State
 from mooring.framework.handle import Unchallenged
@@ -18,9 +18,11 @@ class SilentSource(SampleSource):
     """A cluster that was heard of at some moment, and then no more."""
 
     heard_at = 100.0
+    asked = 0
 
     @property
     def staleness(self) -> float:
+        self.asked += 1
         return time.monotonic() - self.heard_at
 
 
@@ -44,10 +46,21 @@ def test_leads_to_the_moment(looked_at: float, source: SilentSource, monkeypatch
     assert not leads_at(leadership, source.heard_at + MAX_STALENESS + 0.01, monkeypatch)
 
 
-def test_leads_again_soon_after_something_is_heard(
-    source: SilentSource, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_leads_again_once_something_is_heard(source: SilentSource, monkeypatch: pytest.MonkeyPatch) -> None:
     leadership = FreshLeadership(Unchallenged(), Freshness(source, MAX_STALENESS))
     assert not leads_at(leadership, source.heard_at + 9.0, monkeypatch)
     source.heard_at += 9.0
-    assert leads_at(leadership, source.heard_at + LOOK_SECONDS, monkeypatch)
+    assert leads_at(leadership, source.heard_at, monkeypatch)
+
+
+def test_the_age_is_read_when_it_may_have_become_too_high(
+    source: SilentSource, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It asks each kind of objects that is watched, which costs more than a call about a pod should."""
+    freshness, start = Freshness(source, MAX_STALENESS), source.heard_at
+    for tenths in range(150):
+        monkeypatch.setattr(time, "monotonic", lambda now=start + tenths / 10: now)
+        if tenths == 70:
+            source.heard_at += 7.0
+        assert freshness.stale() == ""
+    assert source.asked == 2

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+import math
 import time
 
 from mooring.cluster.sources import Source
 from mooring.framework.handle import Leadership
 
-LOOK_SECONDS = 0.1
-"""Between two looks at the state's age at most: finding out costs more than a pod should."""
-
 
 class Freshness:
     """How far a source's state may be behind the cluster. Safe from any thread.
+
+    The state's age is read when it may have become too high, which is exact: an age grows with time at most.
 
     Args:
         source: Where the state comes from.
@@ -22,16 +22,16 @@ class Freshness:
     def __init__(self, source: Source, max_staleness: float) -> None:
         self._source = source
         self._max_staleness = max_staleness
-
-    @property
-    def seconds_left(self) -> float:
-        """For how long the state stays young enough if nothing more is heard; negative once it is not."""
-        return self._max_staleness - self._source.staleness
+        self._fresh_until = -math.inf
 
     def stale(self) -> str:
         """Why the state may be behind the cluster; "" while it is not."""
+        now = time.monotonic()
+        if now <= self._fresh_until:
+            return ""
         staleness = self._source.staleness
         if staleness <= self._max_staleness:
+            self._fresh_until = now + self._max_staleness - staleness
             return ""
         return f"nothing was heard of the cluster for {staleness:.0f} s"
 
@@ -43,8 +43,6 @@ class Freshness:
 class FreshLeadership:
     """Leadership that counts only while the state is fresh. Safe from any thread.
 
-    The state's age is read now and then and extrapolated, which is exact: an age only grows with time.
-
     Attributes:
         election: Whether this process leads, whatever the state's age.
         freshness: Whether the state is recent enough to decide upon.
@@ -53,17 +51,10 @@ class FreshLeadership:
     def __init__(self, election: Leadership, freshness: Freshness) -> None:
         self.election = election
         self.freshness = freshness
-        self._fresh = False
-        self._look_at = 0.0
 
     def is_leader(self) -> bool:
         """Return whether this process leads, by a state that is young enough to decide upon."""
-        now = time.monotonic()
-        if now >= self._look_at:
-            left = self.freshness.seconds_left
-            self._fresh = left >= 0
-            self._look_at = now + (min(left, LOOK_SECONDS) if self._fresh else LOOK_SECONDS)
-        return self._fresh and self.election.is_leader()
+        return not self.freshness.stale() and self.election.is_leader()
 
     def leader(self) -> str:
         """Who leads."""
