@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from mooring.runtime.cycle.tie_break import choose, mix64
+from mooring.runtime.cycle.tie_break import choose, mix64, mix64_of_each
 from mooring.testing.builders import pod_manifest
 
 from .fakes import cycle, filtering
@@ -22,6 +22,7 @@ from .fakes import cycle, filtering
 )
 def test_mix64_is_frozen(seed: int, text: str, value: int) -> None:
     assert mix64(seed, text) == value
+    assert list(mix64_of_each(seed, [text, "another", text])) == [value, mix64(seed, "another"), value]
 
 
 def test_every_one_of_the_tied_nodes_gets_its_share() -> None:

@@ -12,14 +12,16 @@ from hypothesis import strategies as st
 
 from mooring.framework import SUCCESS, CycleState, Part, Pod, ReservePlugin, Status
 from mooring.framework.internal import StatelessReserve
+from mooring.runtime.cycle.choice import PlacedColumns
 from mooring.runtime.cycle.plugin_calls import Unhurried
 from mooring.service.scheduling.committing import Committing
 from mooring.service.scheduling.dry_run import DryRun
 from mooring.testing.builders import make_node, make_pod
 from mooring.v1 import scheduling_service_pb2 as pb
+from mooring.v1.nodes_pb2 import NODE_FORM_INDICES, AllNodes, NodeSelection
 from tests.runtime.test_cached_equals_full import TEMPLATES, ZONE
 from tests.service.backends import World, configuration, direct, profile, world
-from tests.service.test_schedule import batch, chosen, verdicts
+from tests.service.test_schedule import batch, chosen, columns, verdicts
 
 POD_KINDS: dict[str, dict[str, Any]] = {
     **TEMPLATES,
@@ -102,6 +104,35 @@ def test_places_are_those_of_one_pod_after_the_other(
                 patch.setattr(DryRun, "decide_at_once", lambda *_: None)
             found.append(what_becomes_of(w, request))
     assert found[0] == found[1]
+
+
+def test_indices_are_of_the_moment_of_the_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    request = batch(
+        make_pod("template", requests={"cpu": "1"}),
+        pods=columns(4),
+        commit_mode=pb.COMMIT_MODE_RESERVE,
+        nodes=NodeSelection(all=AllNodes(), answer_form=NODE_FORM_INDICES),
+    )
+    with world(*NODES) as w, direct(w.backend) as stubs:
+        committer, before = w.backend.committer, w.state.snapshot.nodes.names
+        place = committer.place_reserved_in_turn
+
+        def come_and_go(*args: Any, **named: Any) -> PlacedColumns:
+            choices = place(*args, **named)
+            if choices:
+                w.put(NODES[3])
+                w.put(*NODES[2:])
+                w.put(*NODES)
+            return choices
+
+        monkeypatch.setattr(committer, "place_reserved_in_turn", come_and_go)
+        answer = stubs.scheduling.Schedule(request)
+        reserved = map(committer.reservations.find_reservation, request.pods.uids)
+        names = w.state.snapshot.nodes.names
+    assert names != before
+    assert answer.nodes.indices.node_epoch == w.state.snapshot.nodes.epoch
+    nodes = [names[index] for index in answer.nodes.indices.indices]
+    assert nodes == [one and one.commit.node_name for one in reserved]
 
 
 def test_a_place_that_a_plugin_rejects_is_free_again() -> None:

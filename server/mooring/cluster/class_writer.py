@@ -75,13 +75,13 @@ class ClassWriter:
         """Count one pod on each of ``rows``; a row may occur more than once."""
         number = self._number(key)
         self._sizes[number] += len(rows)
-        free = self._free_places
-        self._add_places(len(rows) - len(free))
-        new = [free.pop() for _ in rows]
-        placed, places, known = self.classes.placed, self.classes.places, self.classes.uids
-        placed[1, new] = rows
-        placed[0, new] = number
-        for place, row, uid in zip(new, rows, uids, strict=True):
+        self._add_places(len(rows) - len(self._free_places))
+        pop, places, known = self._free_places.pop, self.classes.places, self.classes.uids
+        numbers_at, rows_at = self._number_view, self._row_view
+        for row, uid in zip(rows, uids, strict=True):
+            place = pop()
+            rows_at[place] = row
+            numbers_at[place] = number
             known[place] = uid
             places[row] = places.get(row, b"") + place.to_bytes(_PLACE_BYTES, byteorder)
 

@@ -124,7 +124,7 @@ class State:
             self._delivered.update(zip(uids, known, strict=True))
             node_names = map(self.snapshot.nodes.names.__getitem__, rows)
             records = PodRecord.assumed_of(pod, kind, names, uids, rows, node_names, known)
-            self._writer.put_alike(kind, records)
+            self._writer.put_alike(kind, records, new=not any(known))
             self._publish()
 
     def forget(self, uid: str) -> None:

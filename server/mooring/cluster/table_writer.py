@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from itertools import chain
+from itertools import chain, repeat
 
 import msgspec
 
@@ -153,32 +153,34 @@ class TableWriter:
         self.pods.records[uid] = record
         self._attach(record)
 
-    def put_alike(self, kind: PodKind, records: Sequence[PodRecord]) -> None:
-        """As ``put_record`` for each, of pods of one kind that are on no node until now."""
+    def put_alike(self, kind: PodKind, records: Sequence[PodRecord], *, new: bool) -> None:
+        """As ``put_record`` for each, of assumed pods of one kind that are on no node until now.
+
+        ``new`` says that none of them is there.
+        """
         if len(records) < _WORTH_SUMMING_UP or not _is_plain(kind):
             for record in records:
                 self.put_record(record)
             return
-        if self.pods.records.keys().isdisjoint([record.uid for record in records]):
-            self._put_new(records)
+        uids, rows = [record.uid for record in records], [record.row for record in records]
+        if new:
+            self._put_new(records, uids, rows)
         else:
             self._put_known(records)
-        uids, rows = [record.uid for record in records], [record.row for record in records]
         self.nodes.add_usage_to_rows(rows, kind.usage)
         priorities, priority = self.pods.priorities, kind.base.template.spec.priority or 0
         priorities[priority] = priorities.get(priority, 0) + len(rows)
         self._classes.place_pods(kind.class_key, rows, uids)
 
-    def _put_new(self, records: Sequence[PodRecord]) -> None:
-        """Write the records of pods that are not there yet, but nothing of their rows."""
-        uids = [record.uid for record in records]
+    def _put_new(self, records: Sequence[PodRecord], uids: Sequence[str], rows: Sequence[int]) -> None:
+        """Write the records of assumed pods that are not there yet, but nothing of their rows."""
         if self.journal is not None:
             self.journal.add_alike(
                 [PodEntry(record.uid, None, record) for record in records], len(self.changes)
             )
         self.pods.records.update(zip(uids, records, strict=True))
-        self.changes += [(record.row, record, 1) for record in records]
-        self.pods.assumed_count += sum([record.assumed for record in records])
+        self.changes += zip(rows, records, repeat(1))
+        self.pods.assumed_count += len(records)
 
     def _put_known(self, records: Sequence[PodRecord]) -> None:
         """As ``_put_new``, where some are there without a node."""

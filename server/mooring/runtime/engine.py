@@ -44,7 +44,7 @@ from mooring.runtime.cycle.plugin_calls import (
     Progress,
     Unhurried,
 )
-from mooring.runtime.cycle.tie_break import mix64, mixed_in_turn
+from mooring.runtime.cycle.tie_break import mix64, mix64_of_each
 from mooring.runtime.profiles.profile import Profile
 from mooring.runtime.profiles.profiles import Profiles
 
@@ -211,7 +211,7 @@ class Engine:
         found = self._overlays.decide(
             templates,
             indices,
-            list(mixed_in_turn(seed, uids)),
+            mix64_of_each(seed, uids),
             progress,
             lambda profile: self._trying(profile, budget),
         )

@@ -169,7 +169,7 @@ class CachedBatch:
         selected, taken_in = cached.select_batch(self._seed, uids, template.kind)
         if not selected:
             raise NotCachedError(Bypass.NO_NODE)
-        count, rows, static = len(selected), [one.row for one in selected], cached.static
+        count, rows, static = len(selected), selected.rows, cached.static
         versions = tuple(accumulate(changes[:count], initial=cached.version))
         try:
             self._assume_by_kind(stretch, names, uids[:count], rows)
@@ -182,13 +182,13 @@ class CachedBatch:
         nodes, choices = cluster.snapshot.nodes.names, self.choices
         choices.names += [nodes[row] for row in rows]
         choices.rows += rows
-        choices.totals += [one.total for one in selected]
-        choices.tie_counts += [one.ties for one in selected]
-        choices.evaluated += (evaluated := [one.evaluated for one in selected])
-        choices.feasible += [one.feasible for one in selected]
+        choices.totals += selected.totals
+        choices.tie_counts += selected.ties
+        choices.evaluated += [selected.evaluated] * count
+        choices.feasible += selected.feasible
         choices.versions += versions[:count]
         choices.sources += [static.cycle_state] * count
-        self.start += sum(evaluated)
+        self.start += count * selected.evaluated
         self.start %= len(cluster.snapshot.nodes)
 
     def _assume_by_kind(

@@ -17,7 +17,7 @@ from mooring.runtime.cache.outcome import Bypass, NotCachedError
 from mooring.runtime.cache.ranking import OUT, Ranking
 from mooring.runtime.cache.rejections import Rejections
 from mooring.runtime.cache.resource_scores import ResourceScores
-from mooring.runtime.cache.selected import Selected, best
+from mooring.runtime.cache.selected import NONE_SELECTED, Selected, SelectedColumns, best
 from mooring.runtime.cache.static_scores import StaticScores
 from mooring.runtime.cycle.plugin_calls import Calls
 from mooring.runtime.cycle.sampling import search
@@ -123,7 +123,17 @@ class CachedEvaluation:
             fits = row < len(totals) and totals.item(row) != OUT
         return Selected(row, 0, 1, 1, 1) if fits else None
 
-    def select_batch(self, seed: int, uids: Sequence[str], kind: PodKind) -> tuple[list[Selected], int]:
+    def select_next(self, seed: int, uid: str, kind: PodKind) -> tuple[Selected | None, bool]:
+        """``select`` for a pod of ``kind`` that comes to the selected node.
+
+        Returns:
+            The selected node, and whether what follows from the pod is taken in, as in ``select_batch``.
+        """
+        selected = self.select(seed, uid)
+        follows = self._dynamic is not None or (self._kept.is_ranked and self.static.order is None)
+        return selected, selected is not None and follows and self.follow(selected.row, kind)
+
+    def select_batch(self, seed: int, uids: Sequence[str], kind: PodKind) -> tuple[SelectedColumns, int]:
         """Select nodes for the first of some pods of ``kind``; each of them counts for the next one.
 
         The caller holds the state's lock, and nothing changed since ``update``. What follows from the first
@@ -133,13 +143,10 @@ class CachedEvaluation:
             The selected nodes, none when no node is feasible, and what follows from how many is taken in.
         """
         asks_later = self._dynamic is not None or kind.affinity_key is not None
-        ranks = self._kept.is_ranked or len(uids) > 1
-        if ranks and not asks_later and self.static.order is None:
+        if len(uids) > 1 and not asks_later and self.static.order is None:
             return self._kept.select_alike(seed, uids, kind.usage)
-        selected = self.select(seed, uids[0])
-        if selected is None:
-            return [], 0
-        return [selected], int(self._dynamic is not None and self.follow(selected.row, kind))
+        selected, follows = self.select_next(seed, uids[0], kind)
+        return (NONE_SELECTED if selected is None else SelectedColumns.of(selected)), int(follows)
 
     def follow(self, row: int, kind: PodKind) -> bool:
         """Take in that a pod of ``kind``, which was just selected, comes to ``row``; return whether it could

@@ -135,8 +135,7 @@ class CachedDecisions:
             selected = self._selected(pod, template, claims, seed)
             taken_in = selected is not None and cached.follow(selected.row, kind)
         else:
-            nodes, count = cached.select_batch(seed, (uid,), kind)
-            selected, taken_in = nodes[0] if nodes else None, count > 0
+            selected, taken_in = cached.select_next(seed, uid, kind)
         if selected is not None:
             try:
                 cluster.assume(pod, cluster.snapshot.nodes.names[selected.row], kind)

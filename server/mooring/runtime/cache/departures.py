@@ -15,7 +15,7 @@ from mooring.runtime.cache.outcome import Bypass, NotCachedError
 from mooring.runtime.cache.overlay import GUESSES, MAX_ATTEMPTS, BeginAgainError, Branch, Overlay, Overlays
 from mooring.runtime.cache.static_scores import DYNAMIC
 from mooring.runtime.cycle.plugin_calls import PluginCalls, Progress
-from mooring.runtime.cycle.tie_break import mixed_in_turn
+from mooring.runtime.cycle.tie_break import mix64_of_each
 from mooring.runtime.profiles.profile import Profile
 
 
@@ -114,7 +114,7 @@ class Departures:
             self._known, self._scratch = {}, None
             raise
         try:
-            names = overlay.run(indices, list(mixed_in_turn(seed, uids)), progress.check).names
+            names = overlay.run(indices, mix64_of_each(seed, uids), progress.check).names
         finally:
             self._scratch = overlay.scratch
         self._cache.counts.hits += len(names)

@@ -18,7 +18,7 @@ from mooring.runtime.cache.static_scores import StaticScores
 from mooring.runtime.cycle.alike_pods import alike
 from mooring.runtime.cycle.choice import IN_FULL, NO_CHOICES, ChoiceColumns, FirstChoices
 from mooring.runtime.cycle.plugin_calls import PluginCalls, Progress
-from mooring.runtime.cycle.tie_break import mixed_in_turn
+from mooring.runtime.cycle.tie_break import mix64_of_each
 from mooring.runtime.profiles.profile import Profile
 
 
@@ -71,7 +71,7 @@ class GroupDecisions:
     ) -> None:
         templates, self._indices = alike(pods)
         self._templates = [(pod, profile) for pod in templates]
-        self._numbers = list(mixed_in_turn(seed, (pod.metadata.uid for pod in pods)))
+        self._numbers = mix64_of_each(seed, (pod.metadata.uid for pod in pods))
         self._progress = progress
         self._calls = calls
         self._world = world

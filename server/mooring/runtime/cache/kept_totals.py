@@ -13,10 +13,10 @@ from mooring.plugins.leading_rows import Leaders, leader_at, leaders_of
 from mooring.runtime.cache.change_tracker import ChangeTracker
 from mooring.runtime.cache.ranking import OUT, Ranking
 from mooring.runtime.cache.resource_scores import UNKNOWN, ResourceScores
-from mooring.runtime.cache.selected import Selected
+from mooring.runtime.cache.selected import Selected, SelectedColumns
 from mooring.runtime.cache.static_scores import StaticScores
 from mooring.runtime.cycle.plugin_calls import Calls
-from mooring.runtime.cycle.tie_break import choose, mixed_in_turn
+from mooring.runtime.cycle.tie_break import choose, mix64_of_each
 
 _FEW_ROWS, _FEW_BESIDE_A_PASS, _ROWS_TO_ONE = 16, 2, 1024
 """Up to this many changed rows, plus one for this many rows in all, each is put in its place by itself; up to
@@ -146,7 +146,7 @@ class KeptTotals:
         self._leaders = None
         return True
 
-    def select_alike(self, seed: int, uids: Sequence[str], usage: PodUsage) -> tuple[list[Selected], int]:
+    def select_alike(self, seed: int, uids: Sequence[str], usage: PodUsage) -> tuple[SelectedColumns, int]:
         """Select nodes for the first of some pods that take ``usage``, each of which counts for the next one:
         up to the pod after which a plugin has to be called.
 
@@ -156,23 +156,30 @@ class KeptTotals:
         tracker, ranking = self._tracker, self.ranked()
         resource_ids, after = tracker.resource_ids.data, tracker.next_ids(usage)
         values, base = self._resources.values.data, self.base.data
-        known, evaluated, scales = len(values), self._static.evaluated, self._scales
-        selected: list[Selected] = []
-        for mixed in mixed_in_turn(seed, uids):
+        known, scales = len(values), self._scales
+        rows: list[int] = []
+        selected = SelectedColumns(rows, [], [], [], self._static.evaluated)
+        add_total, add_ties, add_feasible = (
+            column.append for column in (selected.totals, selected.ties, selected.feasible)
+        )
+        for mixed in mix64_of_each(seed, uids):
             ties, feasible = ranking.ties, self.feasible
             if not ties:
                 break
             row = ranking.leader(mixed % ties)
-            selected.append(Selected(row, ranking.top if feasible > 1 else 0, ties, feasible, evaluated))
+            rows.append(row)
+            add_total(ranking.top if feasible > 1 else 0)
+            add_ties(ties)
+            add_feasible(feasible)
             resource_id = after.get(resource_ids[row])
             value = values[resource_id] if resource_id is not None and resource_id < known else UNKNOWN
             if resource_id is None or value == UNKNOWN or (value == OUT and scales):
-                return selected, len(selected) - 1
+                return selected, len(rows) - 1
             resource_ids[row] = resource_id
             if value == OUT:
                 self.feasible = feasible - 1
             ranking.put(row, OUT if value == OUT else base[row] + value)
-        return selected, len(selected)
+        return selected, len(rows)
 
     def alone(self, rows: Int32s) -> Int32s | Int64s:
         """Return the totals of ``rows`` (int32[F]), which are feasible, as if there were no others."""

@@ -30,6 +30,35 @@ class Selected(msgspec.Struct, frozen=True, gc=False):
     evaluated: int
 
 
+class SelectedColumns(msgspec.Struct, frozen=True):
+    """The nodes selected for pods in turn; each list has one entry per pod.
+
+    Attributes:
+        rows: As in ``Selected``, like the other ones.
+        totals: As there.
+        ties: As there.
+        feasible: As there.
+        evaluated: How many nodes were evaluated for each of the pods.
+    """
+
+    rows: list[int]
+    totals: list[int]
+    ties: list[int]
+    feasible: list[int]
+    evaluated: int
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @classmethod
+    def of(cls, one: Selected) -> SelectedColumns:
+        """Return those of one pod."""
+        return cls([one.row], [one.total], [one.ties], [one.feasible], one.evaluated)
+
+
+NONE_SELECTED = SelectedColumns([], [], [], [], 0)
+
+
 def best(
     totals: Int32s | Int64s, seed: int, uid: str, *, feasible: int, evaluated: int, rows: Int32s | None = None
 ) -> Selected:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from hashlib import blake2b
+from struct import unpack
 
 _MASK = 2**64 - 1
 
@@ -25,13 +26,14 @@ def choose(seed: int, uid: str, count: int) -> int:
     return mix64(seed, uid) % count if count > 1 else 0
 
 
-def mixed_in_turn(seed: int, uids: Iterable[str]) -> Iterator[int]:
-    """``mix64`` of each, for a loop that asks about many."""
-    copy, number = _keyed(seed).copy, int.from_bytes
+def mix64_of_each(seed: int, uids: Iterable[str]) -> Sequence[int]:
+    """Return ``mix64`` of each, for less."""
+    copy, digests = _keyed(seed).copy, []
     for uid in uids:
         keyed = copy()
         keyed.update(uid.encode())
-        yield number(keyed.digest(), "little")
+        digests.append(keyed.digest())
+    return unpack(f"<{len(digests)}Q", b"".join(digests))
 
 
 @lru_cache

@@ -87,8 +87,8 @@ class Committing(CommitMode):
         if not choices:
             return 0
         self._answer.add_reserved(choices)
-        namespaces = (batch.templates[index][0].metadata.namespace for index in indices)
-        told = zip(namespaces, names, uids, choices.names, strict=False)
+        namespaces = [pod.metadata.namespace for pod, _ in batch.templates]
+        told = zip(map(namespaces.__getitem__, indices), names, uids, choices.names, strict=False)
         audit.committed_together(_WORDS[batch.mode], self._owner, told)
         noting.chose_many(batch, some.start, choices)
         seconds = (time.perf_counter() - began) / len(choices)

@@ -26,7 +26,8 @@ class Schedule:
         self._request = request
         self._owner = owner
         self._batch: Batch | None = None
-        self._answer = AnswerColumns(include_ties=request.include_ties)
+        epoch = backend.engine.state.snapshot.nodes.epoch
+        self._answer = AnswerColumns(include_ties=request.include_ties, epoch=epoch)
 
     def decide(self, budget: SlotProgress | NoPlugins) -> pb.ScheduleResponse | None:
         """Decide, and where asked reserve or bind, the pods in order; each sees the earlier ones placed.

@@ -10,7 +10,7 @@ from mooring.runtime.cycle.choice import Choice, ChoiceColumns, PlacedColumns
 from mooring.runtime.profiles.profile import Profile
 from mooring.service.backend import Backend
 from mooring.service.scheduling.batch import Batch
-from mooring.service.wire.node_names import names_of, rows_of
+from mooring.service.wire.node_names import NO_ROW, names_of, rows_of
 from mooring.service.wire.objects import status_message
 from mooring.v1 import scheduling_service_pb2 as pb
 
@@ -20,19 +20,22 @@ class AnswerColumns:
 
     Args:
         include_ties: Whether to return all nodes with the highest total.
+        epoch: The node epoch of the live state before the first decision.
 
     Attributes:
         version: The version of the state that the last pod was decided in; None = the newest.
         ties: By pod, their names; none unless they are asked for.
     """
 
-    def __init__(self, *, include_ties: bool) -> None:
+    def __init__(self, *, include_ties: bool, epoch: int) -> None:
         self.version: int | None = None
         self.ties: list[list[str]] = []
         self._include_ties = include_ties
+        self._epoch = epoch
         self._statuses: dict[tuple[Status, str], int] = {(SUCCESS, ""): 0}
         self._pod_statuses: list[int] = []
         self._nodes: list[str] = []
+        self._rows: list[int] = []
         self._totals: list[int] = []
         self._tie_counts: list[int] = []
         self._evaluated: list[int] = []
@@ -68,6 +71,7 @@ class AnswerColumns:
             self._pod_statuses += [0] * len(choices)
             self._outcomes += [pb.BIND_OUTCOME_UNSPECIFIED] * len(choices)
             self._nodes += choices.names
+            self._rows += choices.rows
             self._totals += choices.totals
             self._tie_counts += choices.tie_counts
             self._evaluated += choices.evaluated
@@ -99,6 +103,7 @@ class AnswerColumns:
         self._pod_statuses.append(self._number_of(status, message))
         self._outcomes.append(outcome)
         self._nodes.append(choice.node_name or "" if choice else "")
+        self._rows.append(choice.row if choice else NO_ROW)
         self._totals.append(choice.total if choice else 0)
         self._tie_counts.append(choice.tie_count if choice else 0)
         self._evaluated.append(choice.evaluated if choice else 0)
@@ -115,7 +120,9 @@ class AnswerColumns:
             version = state.version if self.version is None else selection.version(self.version)
             if selection.state is None:
                 selection.epoch = table.epoch
-            rows = rows_of(table, self._nodes)
+            # Where no node came or went, the rows that were chosen are still theirs.
+            steady = selection.state is None and table.epoch == self._epoch
+            rows = self._rows if steady else rows_of(table, self._nodes)
             tie_rows = [rows_of(table, names) for names in self.ties]
         profiles = batch.profiles()
         response = pb.ScheduleResponse(
