@@ -2,8 +2,9 @@
 
 Schedule is called by a light client as well, see ``light``, where that is installed.
 
-Each repeat measures the null RPC first, on a server of its own, then mooring: ghz takes much of a machine
-with few cores, so the ratio says more than the rates. The calls are those of deploy/load.
+Each repeat measures the null RPC first, on a server of its own, which gives to the same requests an answer of
+mooring's, then mooring: ghz takes much of a machine with few cores, so the ratio says more than the rates.
+The calls are those of deploy/load. The cluster changes during both.
 """
 
 from __future__ import annotations
@@ -20,25 +21,31 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import grpc
+
 from tests.bench import light
-from tests.bench.processes import start_server, started
-from tests.bench.remote import REPEATED
+from tests.bench.light import CHANGES, CHANGING, SAME_REQUEST
+from tests.bench.loads import LOAD, Load, start_null_server
+from tests.bench.processes import start_server
+from tests.bench.remote import UNLIMITED, Changes
 from tests.bench.report import FOLDER, publish
 from tests.bench.steps import measure_all
 from tests.bench.workload import Repeat, Sample, Workload
 from tests.e2e.build import BIN, ROOT
 
-LOAD = ROOT / "deploy" / "load"
 CONNECTIONS = (1, 50)
 """Each with one call in flight."""
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A configuration of deploy/load: its name, the pods of one call, what is aimed at by connections."""
+    """A configuration of deploy/load: its name, the pods of one call, what to know of it, what is aimed at by
+    connections.
+    """
 
     name: str
     pods: int
+    note: str
     targets: Mapping[int, Mapping[str, str]]
 
 
@@ -46,14 +53,15 @@ CALLS = (
     Call(
         "schedule",
         1,
+        f"each pod has a UID of its own; {CHANGES}",
         {
-            1: {"p50 µs": "300 / 180", "p99 µs": "800 / 400", "times null": "- / 1.3"},
+            1: {"p50 µs": "300 / 180", "p99 µs": "800 / 400", "times null": "1.4 / 1.25"},
             50: {"pods/s": "6k / 10k"},
         },
     ),
-    Call("schedule-batch", 100, {1: {"pods/s": "40k / 150k"}, 50: {"pods/s": "40k / 150k"}}),
-    Call("filter", 1, {}),
-    Call("filter-indices", 1, {}),
+    Call("schedule-batch", 100, SAME_REQUEST, {1: {"pods/s": "40k / 150k"}, 50: {"pods/s": "40k / 150k"}}),
+    Call("filter", 1, SAME_REQUEST, {}),
+    Call("filter-indices", 1, SAME_REQUEST, {}),
 )
 
 
@@ -64,7 +72,7 @@ def workloads(nodes: int, seconds: float) -> list[Workload]:
             f"ghz/{call.name}/{nodes}Nodes/{count}Connections",
             partial(_prepare, call, count, nodes, seconds),
             call.targets.get(count, {}),
-            note=REPEATED,
+            note=call.note,
         )
         for call in CALLS
         for count in CONNECTIONS
@@ -72,13 +80,15 @@ def workloads(nodes: int, seconds: float) -> list[Workload]:
 
 
 def _prepare(call: Call, connections: int, nodes: int, seconds: float, running: ExitStack) -> Repeat:
-    idle = running.enter_context(started("tests.bench.null_server")).partition("grpc=")[2].strip()
     server = start_server(running, nodes)["grpc"]
+    channel = running.enter_context(grpc.insecure_channel(server, UNLIMITED))
+    changes, idle = Changes(channel), start_null_server(running, Load.of(call.name).answer(channel))
     load(call.name, server, connections, seconds / 4)
 
     def repeat() -> Sample:
-        null = load("null", idle, connections, seconds)
-        done = load(call.name, server, connections, seconds)
+        with changes.going_on(CHANGING):
+            null = load(call.name, idle, connections, seconds)
+            done = load(call.name, server, connections, seconds)
         return {
             "p50 µs": microseconds(done, 50),
             "p99 µs": microseconds(done, 99),

@@ -10,7 +10,6 @@ to one core, and the client to another.
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import subprocess
@@ -22,16 +21,18 @@ from functools import partial
 from pathlib import Path
 
 import grpc
-from google.protobuf import json_format
 
-from mooring.v1.scheduling_service_pb2 import ScheduleRequest
-from tests.bench.processes import start_server, started
-from tests.bench.remote import REPEATED
+from tests.bench.loads import Load, start_null_server
+from tests.bench.processes import start_server
+from tests.bench.remote import Changes
 from tests.bench.workload import Repeat, Sample, Workload, percentile
-from tests.e2e.build import ROOT
 
-NULL = "/mooring.v1.ClusterService/GetClusterInfo"
-SCHEDULE = "/mooring.v1.SchedulingService/Schedule"
+CHANGING = 0.01
+"""Seconds between two changes of the cluster."""
+
+CHANGES = f"{1 / CHANGING:.0f} pods a second are placed meanwhile"
+SAME_REQUEST = f"one request again and again; {CHANGES}"
+
 BRISK = 4000
 """Calls a second of a slow server, by which the number of calls follows from the seconds."""
 
@@ -48,9 +49,10 @@ class Shape:
         return f"{self.connections}x{self.streams}InFlight"
 
 
-ALONE, CROWD = Shape(1, 1), Shape(4, 8)
-TARGETS = {
-    ALONE: {"p50 µs": "300 / 180", "p99 µs": "800 / 400", "times null": "- / 1.3"},
+ALONE, MANY, CROWD = Shape(1, 1), Shape(50, 1), Shape(4, 8)
+TARGETS: dict[Shape, dict[str, str]] = {
+    ALONE: {"p50 µs": "300 / 180", "p99 µs": "800 / 400", "times null": "1.4 / 1.25"},
+    MANY: {"times null": "1.4 / 1.25"},
     CROWD: {"rps": "6k / 10k"},
 }
 
@@ -69,7 +71,7 @@ def workloads(nodes: int, seconds: float) -> list[Workload]:
             f"light/schedule/{nodes}Nodes/{shape.name}{name}",
             partial(_prepare, shape, places[name], nodes, seconds),
             targets,
-            note=REPEATED,
+            note=SAME_REQUEST,
         )
         for shape, targets in TARGETS.items()
         for name in places
@@ -92,19 +94,19 @@ def _prepare(
     shape: Shape, places: tuple[set[int], set[int]], nodes: int, seconds: float, running: ExitStack
 ) -> Repeat:
     servers, clients = places
+    call = Load.of("schedule")
     with _on(servers):
-        idle = running.enter_context(started("tests.bench.null_server")).partition("grpc=")[2].strip()
         server = start_server(running, nodes)["grpc"]
-    asked = json.loads((ROOT / "deploy" / "load" / "schedule.json").read_bytes())["data"]
-    request = json_format.ParseDict(asked, ScheduleRequest()).SerializeToString()
-    calls = max(100, int(BRISK * seconds))
-    _check(server, SCHEDULE, request)
-    load(server, SCHEDULE, request, shape, calls // 4)
+        channel = running.enter_context(grpc.insecure_channel(server))
+        # h2load does not look at gRPC's status; an error here ends the benchmark.
+        idle = start_null_server(running, call.answer(channel))
+    changes, calls = Changes(channel), max(100, int(BRISK * seconds))
+    load(server, call, shape, calls // 4)
 
     def repeat() -> Sample:
-        with _on(clients):
-            null, null_rps = load(idle, NULL, b"", shape, calls)
-            took, rps = load(server, SCHEDULE, request, shape, calls)
+        with _on(clients), changes.going_on(CHANGING):
+            null, null_rps = load(idle, call, shape, calls)
+            took, rps = load(server, call, shape, calls)
         return {
             "p50 µs": percentile(took, 50),
             "p99 µs": percentile(took, 99),
@@ -118,7 +120,7 @@ def _prepare(
     return repeat
 
 
-def load(address: str, method: str, message: bytes, shape: Shape, calls: int) -> tuple[list[float], float]:
+def load(address: str, call: Load, shape: Shape, calls: int) -> tuple[list[float], float]:
     """The microseconds that each call took, and calls a second.
 
     Raises:
@@ -126,11 +128,11 @@ def load(address: str, method: str, message: bytes, shape: Shape, calls: int) ->
     """
     with tempfile.TemporaryDirectory(prefix="mooring-bench-") as folder:
         body, log = Path(folder, "body"), Path(folder, "log")
-        body.write_bytes(b"\0" + len(message).to_bytes(4) + message)
+        body.write_bytes(b"\0" + len(call.request).to_bytes(4) + call.request)
         flags = {"-c": shape.connections, "-m": shape.streams, "-n": calls, "-d": body, "--log-file": log}
         words = [str(word) for flag in flags.items() for word in flag]
         headers = ["-H", "content-type: application/grpc", "-H", "te: trailers"]
-        command = ["h2load", *words, *headers, f"http://{address}{method}"]
+        command = ["h2load", *words, *headers, f"http://{address}{call.method}"]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if f" {calls} succeeded" not in done.stdout:
             raise RuntimeError(f"h2load ended with {done.returncode}: {done.stdout}{done.stderr}")
@@ -145,10 +147,3 @@ def _rate(began: list[int], took: list[float]) -> float:
     """Calls a second, from the first one's beginning (all in µs) to the last one's end."""
     end = max(at + duration for at, duration in zip(began, took, strict=True))
     return 1e6 * len(took) / (end - min(began))
-
-
-def _check(address: str, method: str, message: bytes) -> None:
-    """h2load does not look at gRPC's status; an error here ends the benchmark."""
-    with grpc.insecure_channel(address) as channel:
-        call: grpc.UnaryUnaryMultiCallable[bytes, bytes] = channel.unary_unary(method, bytes, bytes)
-        call(message, timeout=20)

@@ -7,24 +7,31 @@ from __future__ import annotations
 
 import signal
 import sys
+from pathlib import Path
 
 import grpc
 
 from mooring.service.calls.threads import Threads
 from mooring.service.server import SERVER_OPTIONS, Options
-from mooring.v1.cluster_service_pb2 import GetClusterInfoRequest, GetClusterInfoResponse
+
+
+class Answering(grpc.GenericRpcHandler):
+    """Answers every call, whatever it says, with the same bytes."""
+
+    def __init__(self, answer: bytes) -> None:
+        self._handler: grpc.RpcMethodHandler[bytes, bytes] = grpc.unary_unary_rpc_method_handler(
+            lambda _, __: answer
+        )
+
+    def service(self, _: grpc.HandlerCallDetails) -> grpc.RpcMethodHandler[bytes, bytes]:
+        return self._handler
 
 
 def main() -> int:
-    """Answer GetClusterInfo with an empty message until told to stop."""
-    nothing = GetClusterInfoResponse()
-    handler = grpc.unary_unary_rpc_method_handler(
-        lambda _, __: nothing, GetClusterInfoRequest.FromString, GetClusterInfoResponse.SerializeToString
-    )
+    """Answer with the content of the file that is named, until told to stop."""
     threads = Threads(Options.transport_threads, "grpc")
     server = grpc.server(threads, options=SERVER_OPTIONS)  # type: ignore[arg-type]  # any executor will do
-    services = grpc.method_handlers_generic_handler("mooring.v1.ClusterService", {"GetClusterInfo": handler})
-    server.add_generic_rpc_handlers((services,))
+    server.add_generic_rpc_handlers((Answering(Path(sys.argv[1]).read_bytes()),))
     port = server.add_insecure_port("127.0.0.1:0")
     server.start()
     print(f"ready: grpc=127.0.0.1:{port}", flush=True)

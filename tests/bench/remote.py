@@ -106,12 +106,12 @@ class Changes:
         _check(self._schedule(request), 1)
 
     @contextmanager
-    def going_on(self) -> Iterator[None]:
-        """Meanwhile another one every ``CHANGE_SECONDS``, or as fast as the server takes them."""
+    def going_on(self, pause: float = CHANGE_SECONDS) -> Iterator[None]:
+        """Meanwhile another one after every ``pause`` in seconds, or as fast as the server takes them."""
         end = threading.Event()
 
         def change() -> None:
-            while not end.wait(CHANGE_SECONDS):
+            while not end.wait(pause):
                 self.next()
 
         thread = threading.Thread(target=change)
