@@ -31,12 +31,12 @@ from mooring.framework import (
 )
 from mooring.framework.errors import DeadlineExceededError, MooringError
 from mooring.framework.handle import Leadership, Unchallenged
+from mooring.framework.internal import BindingAnswer
 from mooring.framework.releases import DEFAULT_KUBE_VERSION
 from mooring.plugins.node_resources_fit.plugin import NodeResourcesFit
 from mooring.runtime.assembly import build_engine
 from mooring.runtime.commit.binding_cycle import BindingCycle
 from mooring.runtime.commit.committer import Committer
-from mooring.runtime.commit.extension_points import Committed
 from mooring.runtime.commit.placement import PlacedPod
 from mooring.runtime.cycle.candidates import ALL_NODES
 from mooring.runtime.cycle.plugin_calls import Progress, Unhurried
@@ -136,10 +136,11 @@ class World:
         begun = self.committer.begin_placing(pod, profile, ALL_NODES, seed=seed, progress=progress)
         if begun.reservation is None:
             return begun
-        ended: Queue[Callable[[], Committed]] = Queue()
+        answers: Queue[BindingAnswer] = Queue()
         self.api.open_ahead()
-        if self.committer.begin_binding(begun.reservation, progress, lambda finish, _: ended.put(finish)):
-            return PlacedPod(begun.choice, committed=ended.get()())
+        if self.committer.begin_binding(begun.reservation, progress, answers.put):
+            committed = self.committer.end_binding(begun.reservation, answers.get())
+            return PlacedPod(begun.choice, committed=committed)
         return PlacedPod(begun.choice, committed=self.committer.finish_binding(begun.reservation, progress))
 
     def settle(self, seconds: float = 20.0) -> None:

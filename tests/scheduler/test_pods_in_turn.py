@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -13,6 +14,7 @@ from mooring.framework.errors import UnavailableError
 from mooring.runtime.commit.committer import Committer
 from mooring.runtime.commit.placement import PlacedPod
 from mooring.scheduler import pods_in_turn
+from mooring.scheduler.queue import QueuedPod, SchedulingQueue
 from mooring.testing import make_node, make_pod
 
 from .world import World
@@ -90,6 +92,21 @@ def test_after_an_error_each_pod_is_tried_by_itself(monkeypatch: pytest.MonkeyPa
     world = scheduled(["small"] * 5)
     assert [name for name, _ in world.cluster.bindings] == [f"small-{number}" for number in range(5)]
     assert attempts(world) == {}
+
+
+def test_a_step_ends_before_a_pod_that_the_state_knows_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
+    steps, pop_more = steps_of(monkeypatch), SchedulingQueue.pop_more
+    world = World(nodes=[make_node("a", allocatable=OFFERS)])
+
+    def changing_one(queue: SchedulingQueue, *arguments: Any) -> list[QueuedPod]:
+        if not steps:
+            world.cluster.put(SHAPES["large"]("small-2"))
+        return pop_more(queue, *arguments)
+
+    monkeypatch.setattr(SchedulingQueue, "pop_more", changing_one)
+    world.add(*(SHAPES["small"](f"small-{number}") for number in range(4)))
+    assert len(steps[0]) == 2
+    assert len(world.cluster.bindings) == 4
 
 
 def steps_of(monkeypatch: pytest.MonkeyPatch) -> list[list[PlacedPod]]:

@@ -290,6 +290,18 @@ class TestGates:
         assert queue.count_rejections() == {("Gate", "default-scheduler"): 1}
 
 
+def test_events_are_followed_while_a_pod_is_tried_or_rejected() -> None:
+    queue = new_queue(FakeClock())
+    queue.add_pod(make_pod())
+    followed = [queue.follows_events]
+    item = popped(queue)
+    followed.append(queue.follows_events)
+    queue.give_back(item, Rejection(frozenset({"Fit"})))
+    followed.append(queue.follows_events)
+    queue.delete_pod(item.pod)
+    assert [*followed, queue.follows_events] == [False, True, True, False]
+
+
 def test_a_pod_that_comes_back_rejected_heeds_events_and_wakes_who_tells_of_them() -> None:
     woken: list[None] = []
     queue = new_queue(FakeClock(), wake=lambda: woken.append(None))

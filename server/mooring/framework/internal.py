@@ -167,7 +167,8 @@ def add_scores(scores: Int64s, rejected: Bools, weight: int, totals: Int32s) -> 
 
 class SelectiveReserve(ABC):
     """Reserves something for some pods alone. About others it is asked neither at Reserve nor before PreBind:
-    it has nothing to do for them, and those of a batch are decided and reserved in one step.
+    it has nothing to do for them, and those of a batch are decided and reserved in one step. It says the same
+    of pods that differ in who they are and in their labels alone.
     """
 
     @abstractmethod
@@ -275,9 +276,12 @@ class AssignedEverywhere(Sequence[PodGroupAssignments]):
         return PodGroupAssignments(self.placements[at], self.snapshot, self.pods, self._node_names(at))
 
 
-BindingEnded = Callable[[BindOutcome | Callable[[], BindOutcome]], None]
-"""Told how a binding ended; where only further requests can tell, of what makes them: it may block, and
-raises as ``Binder.bind`` does. Called once, by a thread that takes the answers for all."""
+BindingAnswer = BindOutcome | Callable[[], BindOutcome]
+"""How a binding ended; where only further requests can tell, what makes them: it may block, and raises as
+``Binder.bind`` does."""
+
+BindingEnded = Callable[[BindingAnswer], None]
+"""Told the answer to a binding. Called once, by a thread that takes the answers for all."""
 
 
 class SendingBinder(ABC):

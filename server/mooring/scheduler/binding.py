@@ -14,8 +14,9 @@ from typing import NoReturn
 
 import msgspec
 
-from mooring.framework import Pod
+from mooring.framework import BindOutcome, Pod
 from mooring.framework.errors import MooringError
+from mooring.framework.internal import BindingAnswer
 from mooring.runtime.commit.extension_points import Committed
 from mooring.runtime.commit.placement import PlacedPod
 from mooring.runtime.commit.reservations import Reservation
@@ -131,7 +132,8 @@ class Binders:
 
     def _wait_and_bind(self, binding: _Binding) -> None:
         try:
-            self._end(binding, self._bound_by_this_thread(binding))
+            if self._end(binding, self._bound_by_this_thread(binding)):
+                self._parts.queue.end_attempt(binding.attempt.item.uid)
         finally:
             self._waiters.discard(threading.current_thread())
 
@@ -160,14 +162,17 @@ class Binders:
         if binding.span is not None or self._parts.failures.statuses.is_writing(pod):
             return False
 
-        def ended(finish: Callable[[], Committed], known: bool) -> None:
-            if known:
+        committer, reservation = self._parts.committer, binding.reservation
+
+        def ended(answer: BindingAnswer) -> None:
+            finish = partial(committer.end_binding, reservation, answer)
+            if isinstance(answer, BindOutcome):
                 self._finish(binding, finish)
             else:
                 self._pool.submit(self._finish, binding, finish)
 
         try:
-            return self._parts.committer.begin_binding(binding.reservation, self._progress(pod), ended)
+            return committer.begin_binding(reservation, self._progress(pod), ended)
         except Exception as error:  # noqa: BLE001 - told as whatever else ends a binding
             self._pool.submit(self._finish, binding, partial(_raise, error))
             return True
@@ -196,25 +201,26 @@ class Binders:
 
         return bind
 
-    def _end(self, binding: _Binding, finish: Callable[[], Committed]) -> None:
-        """Finish the binding cycle, and say how it ended."""
+    def _end(self, binding: _Binding, finish: Callable[[], Committed]) -> bool:
+        """Finish the binding cycle, and say how it ended; return whether the pod is bound."""
         attempt, node_name = binding.attempt, binding.reservation.commit.node_name
         try:
             status = finish().status
         except StoppedError:
             # Its place is free again; whoever schedules next finds the pod as it was.
-            return
+            return False
         except MooringError as error:
             self._failed(attempt, replace(failed(error), node=node_name))
-            return
+            return False
         except Exception as error:
             log.exception("binding pod %s to node %s", attempt.pod.key, node_name)
             self._failed(attempt, replace(failed(error), node=node_name))
-            return
-        if status.ok:
-            self._bound(attempt, node_name, binding.counts)
-        else:
+            return False
+        if not status.ok:
             self._failed(attempt, rejected_by_plugin(status, node_name))
+            return False
+        self._bound(attempt, node_name, binding.counts)
+        return True
 
     def _progress(self, pod: Pod) -> UntilStopped:
         """Return what ends a binding early: of a pod in a group, only while it waits at Permit.
@@ -231,15 +237,15 @@ class Binders:
 
     def _bound(self, attempt: Attempt, node_name: str, counts: Counts) -> None:
         parts, pod, item = self._parts, attempt.pod, attempt.item
+        key = pod.key
         log.log(
             BOUND,
             '"Successfully bound pod to node" pod="%s" node="%s" evaluatedNodes=%d feasibleNodes=%d',
-            pod.key,
+            key,
             node_name,
             *counts,
         )
-        parts.queue.end_attempt(item.uid)
-        note = f"Successfully assigned {pod.key} to {node_name}"
+        note = f"Successfully assigned {key} to {node_name}"
         parts.recorder.record_event(EventNote(pod, "Normal", "Scheduled", "Binding", note))
         parts.observer.attempted("scheduled", attempt.profile.name, parts.clock.monotonic() - attempt.began)
         parts.observer.scheduled(item.attempts, parts.clock.now() - (item.first_attempt_at or item.queued_at))

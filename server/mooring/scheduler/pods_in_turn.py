@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from mooring.framework import Pod
 from mooring.framework.errors import MooringError
-from mooring.framework.pod_table import PodKind, PodRecord
+from mooring.framework.pod_table import PodBase, PodRecord
 from mooring.runtime.commit.placement import PlacedPod, asks_nothing
 from mooring.runtime.profiles.profile import Profile
 from mooring.scheduler.attempt import Attempt
@@ -84,33 +84,27 @@ class _Sieve:
         self._profile = profile
         self._records = records
         self._kinds: dict[int, int] = {}
+        self._wanted: dict[int, bool] = {}
 
     def take(self, item: QueuedPod) -> bool:
         """Take the pod if it is one of them."""
         pod, record = item.pod, self._records.get(item.uid)
-        if record is None or record.node_name or not _is_of(pod, record.kind):
+        # As it is queued it may be older than what the state knows.
+        if record is None or record.node_name or record.resource_version != pod.metadata.resource_version:
             return False
         index = self._kinds.get(id(record.kind))
         if index is None:
-            own = pod.spec.scheduler_name == self._profile.name
-            if not own or pod.group is not None or not asks_nothing(pod, self._profile):
+            if not self._takes(pod, record.kind.base):
                 return False
             index = self._kinds[id(record.kind)] = len(self.templates)
             self.templates.append((pod, self._profile))
         self.indices.append(index)
         return True
 
-
-def _is_of(pod: Pod, kind: PodKind) -> bool:
-    """Return whether the pod as it is queued has the parts of its kind, as of all that the state knows."""
-    template, meta = kind.base.template, pod.metadata
-    common = template.metadata
-    pairs = (
-        (pod.spec, template.spec),
-        (pod.status, template.status),
-        (meta.labels, kind.labels),
-        (meta.annotations, common.annotations),
-        (meta.deletion_timestamp, common.deletion_timestamp),
-    )
-    # Nearly always they are the very same.
-    return all(own is shared or own == shared for own, shared in pairs)
+    def _takes(self, pod: Pod, base: PodBase) -> bool:
+        """Return whether pods of this base, which may differ in labels, are wanted; the pod is one."""
+        found = self._wanted.get(id(base))
+        if found is None:
+            own = pod.spec.scheduler_name == self._profile.name
+            found = self._wanted[id(base)] = own and pod.group is None and asks_nothing(pod, self._profile)
+        return found

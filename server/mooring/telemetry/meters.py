@@ -5,7 +5,8 @@ from __future__ import annotations
 import threading
 from abc import abstractmethod
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
 from itertools import accumulate
 from typing import Generic, TypeVar
 
@@ -58,7 +59,11 @@ Child = TypeVar("Child", Count, Duration)
 
 
 class _Family(Collector, Generic[Child]):
-    """A metric that is called with the values of its labels and gives what counts there. Thread-safe.
+    """A metric with labels. Thread-safe.
+
+    Attributes:
+        child: Gives what counts for the values of the labels, in the labels' order. It is called several
+            times for each decision, so it is one in C.
 
     Args:
         name: The metric's name.
@@ -70,22 +75,19 @@ class _Family(Collector, Generic[Child]):
     def __init__(self, name: str, text: str, labels: Sequence[str], registry: CollectorRegistry) -> None:
         self._name, self._text, self._labels = name, text, labels
         self._children: dict[tuple[str, ...], Child] = {}
+        self.child: Callable[..., Child] = lru_cache(maxsize=None)(self._find)
         if not labels:
-            self()
+            self.child()
         registry.register(self)
 
-    def __call__(self, *labels: str) -> Child:
-        """Return the child for these label values, in the order of the labels."""
-        child = self._children.get(labels)
-        if child is None:
-            child = self._children.setdefault(labels, self._new())
-        return child
+    def _find(self, *labels: str) -> Child:
+        return self._children.setdefault(labels, self._new())
 
     @abstractmethod
     def _new(self) -> Child: ...
 
 
-class Counts(_Family[Count]):
+class _CounterFamily(_Family[Count]):
     """A counter by labels."""
 
     def collect(self) -> Iterator[Metric]:
@@ -99,7 +101,7 @@ class Counts(_Family[Count]):
         return Count()
 
 
-class Durations(_Family[Duration]):
+class _HistogramFamily(_Family[Duration]):
     """A histogram by labels.
 
     Args:
@@ -132,3 +134,15 @@ class Durations(_Family[Duration]):
 
     def _new(self) -> Duration:
         return Duration(self._bounds)
+
+
+def counts(name: str, text: str, labels: Sequence[str], registry: CollectorRegistry) -> Callable[..., Count]:
+    """Expose a counter; return what gives its count for the values of ``labels``, in their order."""
+    return _CounterFamily(name, text, labels, registry).child
+
+
+def durations(
+    name: str, text: str, labels: Sequence[str], bounds: Sequence[float], registry: CollectorRegistry
+) -> Callable[..., Duration]:
+    """Expose a histogram, likewise; ``bounds`` are those of its buckets, ascending."""
+    return _HistogramFamily(name, text, labels, bounds, registry).child

@@ -4,6 +4,7 @@ A pod's or node's name is never a label.
 """
 
 import platform
+from collections.abc import Callable
 
 import grpc
 from prometheus_client import CollectorRegistry, Counter, Gauge, disable_created_metrics
@@ -11,7 +12,7 @@ from prometheus_client.platform_collector import PlatformCollector
 from prometheus_client.process_collector import ProcessCollector
 
 from mooring import __version__
-from mooring.telemetry.meters import Count, Counts, Duration, Durations
+from mooring.telemetry.meters import Count, Duration, counts, durations
 
 
 def exponential(start: float, factor: float, count: int) -> tuple[float, ...]:
@@ -178,13 +179,13 @@ class Metrics:
             registry=self.registry,
         )
 
-    def _counters(self, name: str, text: str, labels: tuple[str, ...]) -> Counts:
-        return Counts(name, text, labels, self.registry)
+    def _counters(self, name: str, text: str, labels: tuple[str, ...]) -> Callable[..., Count]:
+        return counts(name, text, labels, self.registry)
 
     def _histograms(
         self, name: str, text: str, labels: tuple[str, ...], buckets: tuple[float, ...]
-    ) -> Durations:
-        return Durations(name, text, labels, buckets, self.registry)
+    ) -> Callable[..., Duration]:
+        return durations(name, text, labels, buckets, self.registry)
 
 
 class MethodMetrics:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from prometheus_client import Gauge
 
-from mooring.telemetry.meters import Counts, Durations
+from mooring.telemetry.meters import counts, durations
 from mooring.telemetry.metrics import Metrics
 from mooring.tracing.spans import current_span
 
@@ -31,13 +31,13 @@ class RequestMetrics:
     """Counts requests to API servers. Safe from any thread."""
 
     def __init__(self, metrics: Metrics) -> None:
-        self._requests = Counts(
+        self._requests = counts(
             "rest_client_requests",
             "Requests to API servers, by status code, method and host.",
             ("code", "method", "host"),
             metrics.registry,
         )
-        self._duration = Durations(
+        self._duration = durations(
             "rest_client_request_duration_seconds",
             "Seconds of a request to an API server, without waits before it.",
             ("verb", "host"),

@@ -9,7 +9,7 @@ from prometheus_client import Counter, Gauge, Histogram
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from mooring.telemetry.meters import Counts, Durations
+from mooring.telemetry.meters import counts, durations
 from mooring.telemetry.metrics import Metrics, exponential
 
 MAX_ATTEMPTS = 15
@@ -52,13 +52,14 @@ class SchedulerMetrics:
         registry = metrics.registry
         self._incoming = IncomingMetrics(metrics)
         self._groups = GroupMetrics(metrics)
-        self._attempts = Histogram(
+        self._attempts = durations(
             "mooring_pod_scheduling_attempts",
             "Number of attempts to successfully schedule a pod.",
-            buckets=exponential(1, 2, 5),
-            registry=registry,
+            (),
+            exponential(1, 2, 5),
+            registry,
         )
-        self._until_bound = Durations(
+        self._until_bound = durations(
             "mooring_pod_scheduling_sli_duration_seconds",
             "Seconds from when a pod first becomes schedulable to its binding.",
             ("attempts",),
@@ -72,7 +73,7 @@ class SchedulerMetrics:
             buckets=exponential(1, 2, 7),
             registry=registry,
         )
-        self._overran = Counts(
+        self._overran = counts(
             "mooring_pod_scheduling_overruns",
             "Scheduling attempts ended at their time limit, by the plugin that was running.",
             ("plugin", "extension_point"),
@@ -89,7 +90,7 @@ class SchedulerMetrics:
         self._metrics.attempt_duration(result, profile).observe(seconds)
 
     def scheduled(self, attempts: int, seconds: float) -> None:
-        self._attempts.observe(attempts)
+        self._attempts().observe(attempts)
         label = str(attempts) if attempts < MAX_ATTEMPTS else f"{MAX_ATTEMPTS}+"
         self._until_bound(label).observe(seconds)
 
@@ -143,13 +144,13 @@ class IncomingMetrics:
 
     def __init__(self, metrics: Metrics) -> None:
         registry = metrics.registry
-        self.pods = Counts(
+        self.pods = counts(
             "mooring_queue_incoming_pods",
             "Pods added to scheduling queues, by event and queue.",
             ("queue", "event"),
             registry,
         )
-        self.entities = Counts(
+        self.entities = counts(
             "mooring_queue_incoming_entities",
             "Pods that are alone, and pod groups, added to scheduling queues, by event and queue.",
             ("queue", "event", "type"),
@@ -170,13 +171,13 @@ class GroupMetrics:
 
     def __init__(self, metrics: Metrics) -> None:
         registry = metrics.registry
-        self.attempts = Counts(
+        self.attempts = counts(
             "mooring_podgroup_schedule_attempts",
             "Attempts to schedule a pod group: scheduled, unschedulable, waiting_on_preemption or error.",
             ("result", "profile"),
             registry,
         )
-        self.duration = Durations(
+        self.duration = durations(
             "mooring_podgroup_scheduling_attempt_duration_seconds",
             "Seconds of an attempt to schedule a pod group, until its pods are being bound.",
             ("result", "profile"),
@@ -189,7 +190,7 @@ class GroupMetrics:
             buckets=exponential(0.001, 2, 15),
             registry=registry,
         )
-        self.preemptions = Counts(
+        self.preemptions = counts(
             "mooring_workload_preemption_attempts",
             "Attempts to make room for a pod group, by the code of what was said.",
             ("result",),

@@ -168,7 +168,7 @@ class ApiServer:
 
         def ended(answer: Response | UnavailableError) -> None:
             code = answer.status if isinstance(answer, Response) else 0
-            self._count(connection, request, code, began)
+            self.options.ended(request.method, connection.host, code, time.monotonic() - began)
             answered(answer)
 
         return connection.begin(request, self.options.timeout_seconds, ended)

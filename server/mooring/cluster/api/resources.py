@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from urllib.parse import quote
 
 import msgspec
@@ -34,13 +35,19 @@ class Resource:
         """Return the path of all objects of the kind, or of those in ``namespace``; "" = the newest
         version.
         """
-        within = f"namespaces/{_quoted(namespace)}/" if namespace and self.namespaced else ""
-        return f"{_root(version or self.versions[0])}/{within}{self.plural}"
+        return _collection(version or self.versions[0], self.plural, namespace if self.namespaced else "")
 
     def item(self, namespace: str, name: str, subresource: str = "", version: str = "") -> str:
         """Return the path of one object, or of its subresource; "" = the newest version."""
         path = f"{self.collection(namespace, version)}/{_quoted(name)}"
         return f"{path}/{subresource}" if subresource else path
+
+
+@lru_cache(maxsize=1024)
+def _collection(version: str, plural: str, namespace: str) -> str:
+    """Return the path: most objects are in one of a few collections."""
+    within = f"namespaces/{_quoted(namespace)}/" if namespace else ""
+    return f"{_root(version)}/{within}{plural}"
 
 
 _PLAIN = re.compile(r"[a-z0-9.-]+").fullmatch

@@ -93,13 +93,12 @@ class WholeAnswer:
         complete: Whether nothing of it is missing any more.
         keep_alive: Whether the connection can be used again.
         status: The HTTP status of the complete answer.
-        fields: Its headers in their order.
         body: Its body, as it came.
     """
 
     def __init__(self) -> None:
         self._parser = HttpResponseParser(self)
-        self._headers: list[tuple[bytes, bytes]] = []
+        self._came: list[bytes] = []
         self._body: list[bytes] = []
         self.begin_again()
 
@@ -108,15 +107,15 @@ class WholeAnswer:
         self.complete = False
         self.keep_alive = False
         self.status = 0
-        self.fields: list[tuple[bytes, bytes]] = []
         self.body = b""
+        self._came = []
         self._head: int | None = 0
 
     @property
     def headers(self) -> HTTPHeaderDict:
-        """The headers by name, in any casing."""
+        """The headers by name, in any casing. They are found on each access: of most answers nobody asks."""
         headers = HTTPHeaderDict()
-        for name, value in self.fields:
+        for name, value in _Fields().of(b"".join(self._came)):
             headers.add(name.decode("latin-1"), value.decode("latin-1"))
         return headers
 
@@ -129,6 +128,8 @@ class WholeAnswer:
         if not data:
             self._end()
             return
+        if self._head is not None:
+            self._came.append(data)
         try:
             self._parser.feed_data(data)
         except (HttpParserError, HttpParserUpgrade) as error:
@@ -140,12 +141,8 @@ class WholeAnswer:
 
     def on_message_begin(self) -> None:
         # After an interim answer the real one follows; what follows that answers no request.
-        self._headers = []
         self._body = []
         self.keep_alive = False
-
-    def on_header(self, name: bytes, value: bytes) -> None:
-        self._headers.append((name, value))
 
     def on_headers_complete(self) -> None:
         if self._parser.get_status_code() >= 200:
@@ -161,15 +158,40 @@ class WholeAnswer:
 
     def _end(self) -> None:
         """End a body whose length nothing tells, since the connection has ended."""
-        told = {name.lower() for name, _ in self._headers} & {b"content-length", b"transfer-encoding"}
+        told = {"content-length", "transfer-encoding"} & {name.lower() for name in self.headers}
         if self._head is not None or told:
             raise ProtocolError("the connection ended before the answer did")
         self._complete()
 
     def _complete(self) -> None:
         self.status = self._parser.get_status_code()
-        self.fields, self.body = self._headers, b"".join(self._body)
+        self.body = b"".join(self._body)
         self.complete = True
+
+
+class _Fields:
+    """Finds the headers of an answer; the methods called ``on_...`` are for the parser."""
+
+    def __init__(self) -> None:
+        self._parser = HttpResponseParser(self)
+        self._fields: list[tuple[bytes, bytes]] = []
+        self._complete = False
+
+    def of(self, data: bytes) -> list[tuple[bytes, bytes]]:
+        """Return those of the first answer in ``data`` that is no interim one."""
+        self._parser.feed_data(data)
+        return self._fields
+
+    def on_message_begin(self) -> None:
+        if not self._complete:
+            self._fields.clear()
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        if not self._complete:
+            self._fields.append((name, value))
+
+    def on_headers_complete(self) -> None:
+        self._complete = self._complete or self._parser.get_status_code() >= 200
 
 
 def head_of(headers: Mapping[str, str]) -> bytes:

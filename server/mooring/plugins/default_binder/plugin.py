@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+
 from mooring.framework import SUCCESS, BindOutcome, BindPlugin, CycleState, Pod, Status
 from mooring.framework.internal import BindingEnded, SendingBind, SendingBinder
 from mooring.framework.upstream import Upstream
@@ -24,4 +26,6 @@ class DefaultBinder(BindPlugin[None], SendingBind):
         return isinstance(binder, SendingBinder) and binder.begin_bind(pod, node_name, ended)
 
     def _log(self, pod: Pod, node_name: str) -> None:
-        self.handle.logger.debug("binding pod %s to node %s", pod.key, node_name)
+        logger = self.handle.logger
+        if logger.isEnabledFor(logging.DEBUG):
+            logger.debug("binding pod %s to node %s", pod.key, node_name)

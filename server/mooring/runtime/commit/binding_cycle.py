@@ -9,7 +9,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from functools import partial
 
 from mooring.framework import SUCCESS, Caller, Clock, ObjectChange, Pod, Status
 from mooring.framework.cluster_api import ClusterApi
@@ -23,12 +22,13 @@ from mooring.framework.errors import (
     node_not_found,
 )
 from mooring.framework.handle import Leadership, Unchallenged, require_leader
+from mooring.framework.internal import BindingAnswer, BindingEnded
 from mooring.runtime.commit.clock import SystemClock
-from mooring.runtime.commit.extension_points import Committed, Ended
+from mooring.runtime.commit.extension_points import Committed
 from mooring.runtime.commit.outcome_resolver import Resolver
 from mooring.runtime.commit.preconditions import may_be_placed, reject_leaving
 from mooring.runtime.commit.reservations import Reservation, Reservations, ReservedBatch, Stage
-from mooring.runtime.cycle.plugin_calls import PluginCalls, Progress, Unhurried
+from mooring.runtime.cycle.plugin_calls import Progress, Unhurried
 from mooring.runtime.engine import Engine
 from mooring.runtime.profiles.waiting_pods import PodAtPermit
 
@@ -175,12 +175,7 @@ class BindingCycle:
             self._end_unbound(reservation, unknown=sent_before)
         return committed
 
-    def begin_binding(
-        self,
-        reservation: Reservation,
-        progress: Progress,
-        ended: Ended,
-    ) -> bool:
+    def begin_binding(self, reservation: Reservation, progress: Progress, ended: BindingEnded) -> bool:
         """Do what ``finish_binding`` does, up to the binding, without waiting for anything.
 
         False, and nothing is sent, where something has to be waited for: ``finish_binding`` goes on.
@@ -188,8 +183,8 @@ class BindingCycle:
         Args:
             reservation: The pod, which doesn't wait at Permit.
             progress: May end it before the binding is sent.
-            ended: Told what ends the reservation and returns how, or raises as ``finish_binding``; by the
-                thread that takes the API server's answers.
+            ended: Told the answer, which ``end_binding`` takes, by the thread that takes the API server's
+                answers.
 
         Raises:
             MooringError: Nothing was sent; the reservation is released.
@@ -204,20 +199,24 @@ class BindingCycle:
             if reservation.busy:
                 return False
             self._check_again(reservation)
-            return commit.begin_bind(
-                calls, lambda ask, known: ended(partial(self._end, reservation, calls, ask), known)
-            )
+            return commit.begin_bind(calls, ended)
         except BaseException:
             self.release_reservation(reservation)
             raise
 
-    def _end(self, reservation: Reservation, calls: PluginCalls, ask: Callable[[], Committed]) -> Committed:
+    def end_binding(self, reservation: Reservation, answer: BindingAnswer) -> Committed:
+        """End a reservation whose binding was begun and has this answer; may block.
+
+        Raises:
+            MooringError: As ``finish_binding``.
+        """
+        commit = reservation.commit
         try:
-            committed = ask()
+            committed = commit.end_bind(answer)
         except Exception as error:
             self._end_unbound(reservation, unknown=self._leaves_it_open(error))
             raise
-        self._confirm(reservation, calls)
+        self._confirm(reservation)
         return committed
 
     def hold_reservation(self, reservation: Reservation) -> None:
@@ -247,11 +246,11 @@ class BindingCycle:
         self.reservations.remove_reservation(reservation)
         self.engine.state.forget(reservation.uid)
 
-    def _confirm(self, reservation: Reservation, calls: PluginCalls | None = None) -> None:
+    def _confirm(self, reservation: Reservation) -> None:
         """Note that the pod is bound: the place is its own until the cluster says otherwise."""
         self.reservations.remove_reservation(reservation)
         commit = reservation.commit
-        commit.post_bind(calls or self.engine.calls(commit.profile))
+        commit.post_bind(commit.begun[0] if commit.begun else self.engine.calls(commit.profile))
 
     @contextmanager
     def _released_on_error(self, reservation: Reservation) -> Iterator[None]:

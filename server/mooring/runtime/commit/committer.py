@@ -6,8 +6,7 @@ this way. Mirrors ``scheduleOnePod`` in ``schedule_one.go``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
 
 from mooring.framework import BindOutcome, CycleState, Pod, Status
 from mooring.framework.errors import (
@@ -16,8 +15,9 @@ from mooring.framework.errors import (
     UnavailableError,
     bound_elsewhere,
 )
+from mooring.framework.internal import BindingAnswer, BindingEnded
 from mooring.runtime.commit.binding_cycle import BindingCycle, Expect
-from mooring.runtime.commit.extension_points import Commit, Committed, Ended
+from mooring.runtime.commit.extension_points import Commit, Committed
 from mooring.runtime.commit.placement import PlacedPod, begin_placing_in_turn, reserve_in_turn
 from mooring.runtime.commit.preconditions import (
     current_pod,
@@ -142,35 +142,33 @@ class Committer:
         finally:
             self.reservations.unlock_pod(reservation.uid)
 
-    def begin_binding(
-        self,
-        reservation: Reservation,
-        progress: Progress,
-        ended: Ended,
-    ) -> bool:
+    def begin_binding(self, reservation: Reservation, progress: Progress, ended: BindingEnded) -> bool:
         """Begin what ``finish_binding`` does without waiting for anything; False, and nothing is sent, where
         that can't be: then ``finish_binding`` has to be called.
 
-        ``ended`` is told what finishes it as ``finish_binding`` would: to be called exactly once, from any
+        ``ended`` is told the answer, with which ``end_binding`` is to be called exactly once, from any
         thread.
 
         Raises:
             MooringError: Nothing was sent, and the reservation is released.
         """
-
-        def finish(end: Callable[[], Committed]) -> Committed:
-            try:
-                return end()
-            finally:
-                self.reservations.unlock_pod(reservation.uid)
-
         try:
-            return self._cycle.begin_binding(
-                reservation, progress, lambda end, known: ended(partial(finish, end), known)
-            )
+            return self._cycle.begin_binding(reservation, progress, ended)
         except BaseException:
             self.reservations.unlock_pod(reservation.uid)
             raise
+
+    def end_binding(self, reservation: Reservation, answer: BindingAnswer) -> Committed:
+        """Finish a binding that was begun and has this answer, as ``finish_binding`` would. It blocks where
+        further requests have to be made.
+
+        Raises:
+            MooringError: As ``finish_binding``.
+        """
+        try:
+            return self._cycle.end_binding(reservation, answer)
+        finally:
+            self.reservations.unlock_pod(reservation.uid)
 
     def place_reserved(
         self,

@@ -6,10 +6,9 @@ Mirrors ``framework/runtime/framework.go`` and ``bindingCycle`` in ``schedule_on
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from functools import partial
 from itertools import groupby
 from typing import Any
 
@@ -26,7 +25,7 @@ from mooring.framework import (
     Status,
 )
 from mooring.framework.errors import MooringError
-from mooring.framework.internal import SelectiveReserve, SendingBind
+from mooring.framework.internal import BindingAnswer, BindingEnded, SelectiveReserve
 from mooring.framework.view import NodesChangedError
 from mooring.runtime.cycle.extenders import bind_by_extender
 from mooring.runtime.cycle.plugin_calls import PluginCalls, PointTimer, plugin_failure
@@ -42,11 +41,6 @@ class Committed(msgspec.Struct, frozen=True):
     outcome: BindOutcome | None = None
 
 
-Ended = Callable[[Callable[[], Committed], bool], None]
-"""Told of a binding that was begun: what finishes it and returns how it ended, or raises; and whether that is
-known, so that finding out won't block."""
-
-
 @dataclass(slots=True)
 class Commit:
     """One pod on its way to the node that was selected for it. For one thread at a time.
@@ -57,12 +51,14 @@ class Commit:
             ``cycle_state`` is read.
         pod: The pod.
         node_name: The node, on which the pod is assumed already.
+        begun: With what Bind was called, and what measures it, once the binding was sent ahead.
     """
 
     profile: Profile
     written: CycleState
     pod: Pod
     node_name: str
+    begun: tuple[PluginCalls, PointTimer] | None = field(default=None, init=False)
     _own: CycleState | None = field(default=None, init=False)
 
     @property
@@ -186,23 +182,30 @@ class Commit:
             "", "Bind", f"every Bind plugin of profile {self.profile.name!r} skipped the pod"
         )
 
-    def begin_bind(self, calls: PluginCalls, ended: Ended) -> bool:
+    def begin_bind(self, calls: PluginCalls, ended: BindingEnded) -> bool:
         """Send the binding where the profile ``binds_at_once``, without waiting; False = nothing was sent.
 
-        ``ended`` is told what returns the answer, or raises, and whether that is there at once.
+        ``end_bind`` takes what ``ended`` is told.
         """
         (enabled,) = self.profile.bind
-        timer = calls.point("Bind")
+        self.begun = calls, calls.point("Bind")
+        # binds_at_once has looked: it is a SendingBind.
+        plugin: Any = enabled.plugin
+        sent: bool = calls.call(enabled.name, "Bind", plugin.begin_bind, self.pod, self.node_name, ended)
+        return sent
 
-        def answered(answer: BindOutcome | Callable[[], BindOutcome]) -> None:
-            ended(partial(_timed, timer, enabled.name, answer), isinstance(answer, BindOutcome))
-
-        plugin = enabled.plugin
-        assert isinstance(plugin, SendingBind)  # noqa: S101 - binds_at_once has looked
-        return calls.call(enabled.name, "Bind", plugin.begin_bind, self.pod, self.node_name, answered)
+    def end_bind(self, answer: BindingAnswer) -> Committed:
+        """Return how the binding ended that was sent ahead and has this answer; may block, and raise."""
+        assert self.begun is not None  # noqa: S101 - it was sent
+        with self.begun[1]:
+            outcome = answer if isinstance(answer, BindOutcome) else answer()
+        return Committed(SUCCESS.by(self.profile.bind[0].name), outcome)
 
     def post_bind(self, calls: PluginCalls) -> None:
         """Tell the PostBind plugins; the pod is bound, whatever they make of it."""
+        if not self.profile.post_bind:
+            calls.pass_point("PostBind", (), Code.SUCCESS, 1)
+            return
         with calls.point("PostBind"):
             for enabled in self.profile.post_bind:
                 try:
@@ -218,12 +221,6 @@ class Commit:
 def reserves_for(plugin: object, pod: Pod) -> bool:
     """Return whether ``plugin`` may reserve anything for ``pod``; about others it is not asked."""
     return not isinstance(plugin, SelectiveReserve) or plugin.reserves_for(pod)
-
-
-def _timed(timer: PointTimer, plugin: str, answer: BindOutcome | Callable[[], BindOutcome]) -> Committed:
-    with timer:
-        outcome = answer if isinstance(answer, BindOutcome) else answer()
-    return Committed(SUCCESS.by(plugin), outcome)
 
 
 def _said(plugin: str, point: str, answer: object) -> Status:

@@ -85,15 +85,15 @@ def begin_placing_in_turn(
 ) -> list[PlacedPod]:
     """Decide, assume and reserve the first of some pods, as ``reserve_in_turn`` does, to be bound at once.
 
-    The caller owns the reservations; what has one stays locked. Profiles have no Permit plugin.
+    The caller owns the reservations; what has one stays locked. Profiles have no Permit plugin, and all
+    templates are such that ``asks_nothing``.
 
     Raises:
         DeadlineExceededError: The caller no longer waits; nothing was placed.
     """
     engine, reservations = cycle.engine, cycle.reservations
     names, uids = [pod.metadata.name for pod in pods], [pod.metadata.uid for pod in pods]
-    count = count_plain(templates, indices)
-    locked = uids[: reservations.try_lock_pods(uids[:count])]
+    locked = uids[: reservations.try_lock_pods(uids)]
     placed: list[PlacedPod] = []
     try:
         count = count_free(engine.state, locked)

@@ -31,6 +31,9 @@ class Profiles(Mapping[str, Profile]):
     def __getitem__(self, name: str) -> Profile:
         return self._by_name[name]
 
+    def __contains__(self, name: object) -> bool:
+        return name in self._by_name
+
     def __iter__(self) -> Iterator[str]:
         return iter(self._by_name)
 

@@ -112,6 +112,12 @@ class SchedulingQueue:
         """Whether an event may move anything: a pod was rejected, or is gated. Waits for no lock."""
         return len(self._places.unschedulable) > 0
 
+    @property
+    def follows_events(self) -> bool:
+        """Whether ``move_pods`` does anything: it may move something, or a pod is in flight."""
+        # In this order, since what fails leaves the flight after it has come to its place.
+        return len(self._in_flight) > 0 or len(self._places.unschedulable) > 0
+
     def add_pod(self, pod: Pod) -> None:
         """Add a new pod."""
         with self._lock:
@@ -341,17 +347,18 @@ class SchedulingQueue:
 
     def _begin_attempt(self, entity: QueuedEntity) -> bool:
         """Put what was taken in flight; False when all its pods are already, which then are not tried."""
-        for each in dict.fromkeys((entity, *entity.members)):
-            each.attempts += 1
-        for item in tuple(entity.members):
-            if self._in_flight.begin_attempt(item.uid):
-                continue
-            if not isinstance(entity, QueuedGroup):
-                return False
-            entity.remove_pod(item.uid)
-        if entity.members:
+        entity.attempts += 1
+        if isinstance(entity, QueuedGroup):
+            for item in tuple(entity.members):
+                item.attempts += 1
+                if not self._in_flight.begin_attempt(item.uid):
+                    entity.remove_pod(item.uid)
+            begun = bool(entity.members)
+        else:
+            begun = self._in_flight.begin_attempt(entity.uid)
+        if begun:
             self._gathering.tried = entity.uid
-        return bool(entity.members)
+        return begun
 
 
 def _took_in(entity: QueuedEntity, pod: Pod) -> bool:
