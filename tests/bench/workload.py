@@ -106,6 +106,10 @@ def measure(workload: Workload, repeats: int, advance: Callable[[], None]) -> li
     gc.collect()
     with ExitStack() as running:
         repeat = workload.prepare(running)
+        # Nor is what was there before, as in ``mooring scheduler`` after the first list.
+        gc.collect()
+        gc.freeze()
+        running.callback(gc.unfreeze)
         for _ in range(repeats):
             samples.append(repeat())
             advance()

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from mooring.framework import Int32s, Int64s, Snapshot
+from mooring.framework import Bools, Int32s, Int64s, Snapshot
 from mooring.framework.internal import REJECTED, NodeRating
 from mooring.framework.pod_requests import PodUsage
 from mooring.plugins.leading_rows import Leaders, find_leaders
@@ -159,13 +159,16 @@ class TotalsRatings:
         return TotalsRating.of([(rater.rating_of(usage), weight) for rater, weight in self._raters])
 
 
-@loop("(int64[:, ::1], int32[::1])")
-def _gathered(columns: Int64s, rows: Int32s) -> Int64s:
-    """int64[R, K]: the ``rows`` (int32[K]) of ``columns`` (int64[R, capacity])."""
+@loop("(int64[:, ::1], int32[::1], bool_[::1])")
+def _gathered(columns: Int64s, rows: Int32s, read: Bools) -> Int64s:
+    """int64[R, K]: the ``rows`` (int32[K]) of those ``columns`` (int64[R, capacity]) that are ``read``
+    (bool[R]); the others mean nothing.
+    """
     found = np.empty((len(columns), len(rows)), np.int64)
-    for column in range(len(columns)):
-        for at in range(len(rows)):
-            found[column, at] = columns[column, rows[at]]
+    for at in np.flatnonzero(read):
+        column, there = columns[at], found[at]
+        for place in range(len(rows)):
+            there[place] = column[rows[place]]
     return found
 
 
@@ -265,7 +268,14 @@ def _put_totals(
     crossed = False
     if len(rows):
         allocatable, requested, non_zero = columns
-        gathered = _gathered(allocatable, rows), _gathered(requested, rows), _gathered(non_zero, rows)
+        read, both_read = np.zeros(len(allocatable), np.bool_), np.ones(len(non_zero), np.bool_)
+        for listed in (shares[0], shares[1], balance[0]):
+            read[listed[:, 0]] = True
+        gathered = (
+            _gathered(allocatable, rows, read),
+            _gathered(requested, rows, read),
+            _gathered(non_zero, rows, both_read),
+        )
         found = base[rows]
         if not _add_scores(gathered, 0, shares, balance, found):
             return False, False
