@@ -11,7 +11,7 @@ from typing import NamedTuple
 from mooring.framework import Pod
 from mooring.framework.errors import DeadlineExceededError, PluginFailureError
 from mooring.framework.state import ClusterState
-from mooring.runtime.cache.consistency import Held, answer, check_may_decide
+from mooring.runtime.cache.consistency import answer, check_may_decide
 from mooring.runtime.cache.evaluation_cache import EvaluationCache, Template
 from mooring.runtime.cache.outcome import Bypass, NotCachedError
 from mooring.runtime.cycle.choice import PlacedColumns
@@ -149,14 +149,14 @@ class CachedBatch:
         Raises:
             NotCachedError: That can't be done.
         """
-        pod, template = stretch.kinds[bisect_right(stretch.ends, len(self.choices))]
+        _, template = stretch.kinds[bisect_right(stretch.ends, len(self.choices))]
 
-        def assume(_: None) -> None:
+        def assume(template: Template, _: None) -> None:
             self._assume(stretch, template, names, uids)
 
-        with Held(template.cached):
+        with template.cached:
             look = partial(template.cached.update, calls, start=self.start)
-            answer(self._cluster, self._cache.counts, template, pod, look, assume)
+            answer(self._cluster, self._cache.counts, template, look, assume)
 
     def _assume(
         self, stretch: _Stretch, template: Template, names: Sequence[str], uids: Sequence[str]

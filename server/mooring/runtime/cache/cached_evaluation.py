@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
+from types import TracebackType
 
 import numpy as np
 
 from mooring.framework import Bools, Int32s, Int64s, NodeView, Pod
+from mooring.framework.errors import PluginFailureError
 from mooring.framework.pod_table import PodKind
 from mooring.framework.state import ClusterState
+from mooring.framework.view import NodesChangedError
 from mooring.runtime.cache.change_tracker import Changes, ChangeTracker
 from mooring.runtime.cache.dynamic_scores import DynamicScores
 from mooring.runtime.cache.kept_totals import KeptTotals
@@ -26,11 +29,17 @@ FindStaticScores = Callable[[Calls, int], StaticScores]
 """Gives the static scores as of a version of the state; called again once they have changed."""
 
 
+PATIENCE = 0.01
+"""Seconds to wait for a thread that decides from the same evaluation and may be held up by a plugin."""
+
+
 class CachedEvaluation:
-    """The evaluation of one signature. Callers hold ``lock``.
+    """The evaluation of one signature.
+
+    Callers hold it, by ``with``, while they bring it up to date and read it. Taking hold of it and letting go
+    raise NotCachedError: another thread has it for too long, or plugins failed within.
 
     Attributes:
-        lock: Held from ``update`` to ``select``.
         version: The version of the state that it matches; -1 at first.
         pod: One of the pods, without a name.
         begun: How often it was evaluated as a whole.
@@ -56,7 +65,7 @@ class CachedEvaluation:
         resources: ResourceScores,
         pod_bytes: int,
     ) -> None:
-        self.lock = threading.Lock()
+        self._lock = threading.Lock()
         self.version = -1
         self.begun = 0
         self.used = 0
@@ -70,6 +79,19 @@ class CachedEvaluation:
         self._start = 0
         self._kept = KeptTotals(resources, tracker)
         self._dynamic = None
+
+    def __enter__(self) -> None:
+        if not self._lock.acquire(timeout=PATIENCE):
+            raise NotCachedError(Bypass.BUSY)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._lock.release()
+        if isinstance(error, NodesChangedError):
+            raise NotCachedError(Bypass.NODES_CHANGED) from None
+        if isinstance(error, PluginFailureError):
+            raise NotCachedError(Bypass.PLUGIN_FAILED) from None
 
     def update(self, calls: Calls, *, dynamic: bool = True, start: int = 0) -> None:
         """Bring it up to date with the state; without ``dynamic`` only the static and the resource scores.

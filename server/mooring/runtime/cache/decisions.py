@@ -9,7 +9,7 @@ from typing import TypeVar
 from mooring.framework import Pod
 from mooring.framework.state import ClusterState
 from mooring.runtime.cache.claim_scores import ClaimScores, ask_about_claims
-from mooring.runtime.cache.consistency import Held, answer, check_may_decide
+from mooring.runtime.cache.consistency import answer, check_may_decide
 from mooring.runtime.cache.evaluation_cache import EvaluationCache, Template
 from mooring.runtime.cache.outcome import Bypass, NotCachedError
 from mooring.runtime.cache.selected import Selected
@@ -19,6 +19,9 @@ from mooring.runtime.cycle.plugin_calls import PluginCalls
 from mooring.runtime.profiles.profile import Profile
 
 Found = TypeVar("Found")
+
+Select = Callable[[Pod, Template, ClaimScores | None, int], Selected | None]
+"""Selects a node for a pod with a seed; the caller holds both locks."""
 
 
 class CachedDecisions:
@@ -49,10 +52,7 @@ class CachedDecisions:
             DeadlineExceededError: The caller no longer waits.
             PluginFailureError: A plugin failed to sign the pod.
         """
-
-        def take(template: Template, claims: ClaimScores | None) -> Choice:
-            return self._chosen(pod, template, claims, seed, assume=assume)
-
+        take = partial(self._chosen, pod, seed, self._assumed if assume else self._selected)
         return self._answer(pod, profile, calls, start, take)
 
     def with_copy(
@@ -61,7 +61,7 @@ class CachedDecisions:
         """``decide`` that assumes nothing, with a private copy of the state that the answer is true for."""
 
         def take(template: Template, claims: ClaimScores | None) -> Cached:
-            choice = self._chosen(pod, template, claims, seed, assume=False)
+            choice = self._chosen(pod, seed, self._selected, template, claims)
             return Cached(choice, self._cluster.fork(), template.cached)
 
         return self._answer(pod, profile, calls, start, take)
@@ -87,14 +87,13 @@ class CachedDecisions:
                 cached.update(calls, dynamic=apart is None, start=start)
                 return None if apart is None else ask_about_claims(cached, apart, pod, calls)
 
-            with Held(cached):
-                counts, found = cache.counts, partial(take, template)
-                return answer(self._cluster, counts, template, pod, look, found)
+            with cached:
+                return answer(self._cluster, cache.counts, template, look, take)
         except NotCachedError as error:
             return error.reason
 
     def _chosen(
-        self, pod: Pod, template: Template, claims: ClaimScores | None, seed: int, *, assume: bool
+        self, pod: Pod, seed: int, select: Select, template: Template, claims: ClaimScores | None
     ) -> Choice:
         """Decide for ``pod`` in the state as it is. The caller holds both locks.
 
@@ -103,7 +102,6 @@ class CachedDecisions:
         """
         cached = template.cached
         version, state = cached.version, claims.cycle_state if claims else cached.static.cycle_state
-        select = self._assumed if assume else self._selected
         selected = select(pod, template, claims, seed)
         if selected is None:
             raise NotCachedError(Bypass.NO_NODE)

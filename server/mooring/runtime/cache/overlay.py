@@ -13,7 +13,7 @@ from mooring.framework.pod_table import PodKind
 from mooring.framework.state import ClusterState
 from mooring.framework.view import NodesChangedError
 from mooring.runtime.cache.change_tracker import ChangeTracker
-from mooring.runtime.cache.consistency import Held, check_labels, check_rules_decide, template_tried
+from mooring.runtime.cache.consistency import check_still_decides, template_tried
 from mooring.runtime.cache.evaluation_cache import EvaluationCache, Template
 from mooring.runtime.cache.few_nodes import CHECKED, MAX_FEW, FewNodes
 from mooring.runtime.cache.outcome import Bypass, NotCachedError
@@ -39,15 +39,13 @@ class Branch:
     """The totals for pods of one template, independent of the state.
 
     Args:
-        pod: One of the pods.
-        template: Their template; the caller has brought its evaluation up to date and holds its lock.
+        template: Their template; the caller has brought its evaluation up to date and holds it.
         calls: Gives the way to call the plugins.
     """
 
-    def __init__(self, pod: Pod, template: Template, calls: Callable[[], PluginCalls]) -> None:
+    def __init__(self, template: Template, calls: Callable[[], PluginCalls]) -> None:
         cached = template.cached
         self.kind = template.kind
-        self._pod = pod
         self._template = template
         self._cached = cached
         self._basis = cached.basis
@@ -80,8 +78,7 @@ class Branch:
         Raises:
             NotCachedError: More than the profile's rules decides by now.
         """
-        check_rules_decide(cluster, self._pod)
-        check_labels(cluster, self._template)
+        check_still_decides(cluster, self._template)
         return self._cached.current(self._basis)
 
     def narrow(self, rows: Int32s) -> None:
@@ -126,7 +123,7 @@ class Branch:
     def learn(self, overlay: Overlay) -> None:
         """Ask about the resource states that are unknown; raises as ``update``."""
         calls = self._calls()
-        with Held(self._cached):
+        with self._cached:
             resource_ids = self._resources.unknown_ids(self.unknown)
             scratch, rows = overlay.shown(resource_ids)
             self._resources.learn_states(resource_ids, NodeView(scratch.snapshot, rows), calls, scratch)
@@ -390,6 +387,6 @@ class Overlays:
         """Return the branch for pods like ``pod``; raises NotCachedError and PluginFailureError."""
         template = template_tried(self._cluster, self._cache.find, pod, profile)
         use = partial(calls, profile)
-        with Held(template.cached):
+        with template.cached:
             template.cached.update(use)
-            return Branch(pod, template, use)
+            return Branch(template, use)

@@ -19,7 +19,7 @@ from mooring.framework.internal import PlacementColumns
 from mooring.framework.pod_requests import PodUsage
 from mooring.framework.state import ClusterState
 from mooring.framework.view import NodesChangedError
-from mooring.runtime.cache.consistency import Held, check_labels, check_rules_decide, template_tried
+from mooring.runtime.cache.consistency import check_still_decides, template_tried
 from mooring.runtime.cache.evaluation_cache import EvaluationCache, Template
 from mooring.runtime.cache.outcome import Bypass, NotCachedError
 from mooring.runtime.cache.placement_loop import MAX_UNKNOWN, UInt64s, place_in_each
@@ -52,7 +52,6 @@ class _Column:
     """What pods of one template see of the placements' nodes.
 
     Attributes:
-        pod: One of the pods.
         template: Their template.
         basis: What all of it is true for, as in ``CachedEvaluation``.
         use: Gives the way to call plugins.
@@ -62,7 +61,6 @@ class _Column:
         base: int32[N], what these are made of besides resources.
     """
 
-    pod: Pod
     template: Template
     basis: tuple[int, int]
     use: Callable[[], PluginCalls]
@@ -162,12 +160,10 @@ class PlacementsAtOnce:
     ) -> _Column:
         template = template_tried(self._cluster, self._cache.find_member, pod, profile)
         cached, use = template.cached, partial(calls, profile)
-        with Held(cached):
+        with cached:
             cached.update(use)
             evaluated = cached.static.evaluated
-            return _Column(
-                pod, template, cached.basis, use, evaluated, cached.resources, *cached.steady(rows)
-            )
+            return _Column(template, cached.basis, use, evaluated, cached.resources, *cached.steady(rows))
 
     def _pass(
         self,
@@ -185,8 +181,7 @@ class PlacementsAtOnce:
         cluster, tracker = self._cluster, self._cache.tracker
         with cluster.lock:
             for column in columns:
-                check_rules_decide(cluster, column.pod)
-                check_labels(cluster, column.template)
+                check_still_decides(cluster, column.template)
                 if not column.template.cached.current(column.basis):
                     return None
             resource_ids = tracker.resource_ids.take(rows)
@@ -250,7 +245,7 @@ class PlacementsAtOnce:
     def _rate(self, column: _Column, resource_ids: Sequence[int]) -> None:
         """Rate those of some resource states that are unknown."""
         resources = column.resources
-        with Held(column.template.cached):
+        with column.template.cached:
             resources.make_room()
             needed = [each for each in resource_ids if resources.values[each] == UNKNOWN]
             if not needed:

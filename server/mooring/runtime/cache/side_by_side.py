@@ -25,7 +25,7 @@ from mooring.framework.internal import ObjectReader, parts_of
 from mooring.framework.node_table import PODS_ROW
 from mooring.framework.pod_table import PodKind
 from mooring.framework.state import ClusterState
-from mooring.runtime.cache.consistency import Held, check_may_decide
+from mooring.runtime.cache.consistency import check_may_decide
 from mooring.runtime.cache.evaluation_cache import EvaluationCache
 from mooring.runtime.cache.new_nodes import NewNodes, distinct
 from mooring.runtime.cache.outcome import Bypass, NotCachedError
@@ -193,7 +193,7 @@ class SideBySide:
         nodes = NodeView(self._cluster.snapshot, self._rows)
         rules = [number for plugin in profile.evaluating for number in self._rules_of(plugin, pod, nodes)]
         cached = self._cache.find(pod, profile).cached
-        with Held(cached):
+        with cached:
             cached.update(calls, dynamic=False)
             if not cached.resources.rates_columns:
                 raise NotCachedError(Bypass.RESOURCES)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 
 import msgspec
 import numpy as np
@@ -10,7 +11,7 @@ import numpy as np
 from mooring.framework import SUCCESS, Int32s, Pod, Status
 from mooring.framework.state import ClusterState
 from mooring.runtime.cache.cached_evaluation import CachedEvaluation
-from mooring.runtime.cache.consistency import PATIENCE, Held, answer, check_rules_decide
+from mooring.runtime.cache.consistency import answer, check_rules_decide
 from mooring.runtime.cache.evaluation_cache import EvaluationCache
 from mooring.runtime.cache.outcome import Bypass, NotCachedError
 from mooring.runtime.cache.ranking import OUT
@@ -96,21 +97,18 @@ class CachedTotals:
             check_rules_decide(cluster, pod)
             template = self._cache.find(pod, profile)
             cached = template.cached
-            with Held(cached):
-                return answer(cluster, counts, template, pod, look, lambda found: found)
+            with cached:
+                return answer(cluster, counts, template, look, lambda _, found: found)
         except NotCachedError as error:
             return error.reason
 
     def learn(self, found: Totals, positions: Int32s, codes: Int32s, statuses: Sequence[Status]) -> None:
         """Remember why the nodes at ``positions`` (int32[K]) of ``found.rejected`` were rejected."""
         cached = found.cached
-        if cached.lock.acquire(timeout=PATIENCE):
-            try:
-                if cached.rejections is found.rejections:
-                    rows = found.rows[found.rejected[positions]]
-                    cached.rejections.put(rows, found.resource_ids[positions], codes, statuses)
-            finally:
-                cached.lock.release()
+        with suppress(NotCachedError), cached:
+            if cached.rejections is found.rejections:
+                rows = found.rows[found.rejected[positions]]
+                cached.rejections.put(rows, found.resource_ids[positions], codes, statuses)
 
 
 def _found(cached: CachedEvaluation, rows: Int32s) -> Totals:
