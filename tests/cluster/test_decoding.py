@@ -17,7 +17,6 @@ from mooring.cluster.decoding import (
     from_manifest,
 )
 from mooring.cluster.decoding.errors import MAX_OBJECT_BYTES
-from mooring.cluster.decoding.known_pods import KnownPods
 from mooring.cluster.kinds import KINDS, ClusterObject
 from mooring.framework.errors import InvalidArgumentError
 from mooring.framework.objects import (
@@ -34,7 +33,6 @@ from mooring.framework.objects import (
     ResourceSliceSpec,
     Service,
 )
-from mooring.kubernetes.v1 import meta_pb2, pod_pb2, volume_pb2
 from tests.cluster.messages import each_field, fields_of, fields_set, message_of, objects
 
 FIXTURES = Path(__file__).parents[1] / "testdata" / "protobuf"
@@ -237,84 +235,6 @@ def test_both_encodings_give_the_same_object_or_the_same_rejection(
     kind: type[Object], data: st.DataObject
 ) -> None:
     check_encodings(data.draw(objects(kind)))
-
-
-OWN_PARTS = ("name", "uid", "resource_version", "creation_timestamp", "labels")
-
-
-def of_same_template(item: Pod, other: Pod) -> Pod:
-    """``item`` with what ``other`` has as its own."""
-    own = {name: getattr(other.metadata, name) for name in OWN_PARTS}
-    return Pod(
-        replace(item.metadata, **own),
-        replace(item.spec, node_name=other.spec.node_name),
-        replace(item.status, start_time=other.status.start_time),
-    )
-
-
-@settings(max_examples=100)
-@given(objects(Pod), st.lists(objects(Pod), min_size=1, max_size=3))
-def test_a_pod_whose_template_is_known_is_what_its_json_says(item: Pod, others: list[Pod]) -> None:
-    for other in (item, *others):
-        check_encodings(of_same_template(item, other))
-
-
-def volume(name: str) -> pod_pb2.Pod:
-    """A pod with the volume of a token, as its message has it: of a kind that nothing here reads."""
-    source = volume_pb2.VolumeSource.FromString(b"\xd2\x01\x00")
-    return pod_pb2.Pod(spec=pod_pb2.PodSpec(volumes=[volume_pb2.Volume(name=name, volume_source=source)]))
-
-
-def condition(at: int) -> pod_pb2.Pod:
-    told = pod_pb2.PodCondition(type="Ready", status="True", last_transition_time=meta_pb2.Time(seconds=at))
-    return pod_pb2.Pod(status=pod_pb2.PodStatus(conditions=[told]))
-
-
-def running(at: int) -> pod_pb2.Pod:
-    state = pod_pb2.ContainerState(
-        running=pod_pb2.ContainerStateRunning(started_at=meta_pb2.Time(seconds=at))
-    )
-    started = pod_pb2.ContainerStatus(name="main", state=state)
-    return pod_pb2.Pod(status=pod_pb2.PodStatus(container_statuses=[started]))
-
-
-@pytest.mark.parametrize(
-    ("one", "other", "read"),
-    [
-        pytest.param(pod_pb2.Pod(), pod_pb2.Pod(), 1, id="who it is"),
-        pytest.param(volume("token-a"), volume("token-b"), 1, id="volumes that nothing reads"),
-        pytest.param(condition(1), condition(2), 1, id="since when it is so"),
-        pytest.param(running(1), running(2), 1, id="since when it runs"),
-        pytest.param(pod_pb2.Pod(spec=pod_pb2.PodSpec(priority=1)), pod_pb2.Pod(), 2, id="another template"),
-    ],
-)
-def test_a_pod_is_read_in_full_once_for_a_template(one: pod_pb2.Pod, other: pod_pb2.Pod, read: int) -> None:
-    full = []
-
-    def decode(data: bytes) -> Pod:
-        full.append(data)
-        return decode_pod_protobuf(data)
-
-    pods = KnownPods(decode)
-    for name, message in (("a", one), ("b", other)):
-        message.metadata.MergeFrom(meta_pb2.ObjectMeta(name=name, uid=name, labels={"app": name}))
-        data = message.SerializeToString()
-        assert pods.decode(data) == decode_pod_protobuf(data)
-    assert len(full) == read
-
-
-@pytest.mark.parametrize(
-    "data",
-    [
-        pytest.param(b"\x0a\x06\x0a\x01\xff\x2a\x01u", id="name"),
-        pytest.param(b"\x0a\x0d\x0a\x01a\x2a\x01u\x5a\x05\x0a\x00\x12\x01\xff", id="label"),
-    ],
-)
-def test_of_a_known_template_too_what_is_no_utf8_is_rejected(data: bytes) -> None:
-    like = meta_pb2.ObjectMeta(name="a", uid="u")
-    assert decode_pod_protobuf(pod_pb2.Pod(metadata=like).SerializeToString()).metadata.name == "a"
-    with pytest.raises(InvalidArgumentError):
-        decode_pod_protobuf(data)
 
 
 def check_encodings(item: Object) -> None:

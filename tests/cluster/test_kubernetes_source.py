@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -16,7 +15,7 @@ from mooring.cluster.api import RESOURCES, ApiServer
 from mooring.cluster.sources import KubernetesSource, Timers
 from mooring.cluster.sources.kubernetes.known import KnownObjects
 from mooring.cluster.sources.kubernetes.reflector import Reflector
-from mooring.cluster.sources.kubernetes.wire import IN_PROTOBUF, UNREADABLE, GoneError
+from mooring.cluster.sources.kubernetes.wire import UNREADABLE, GoneError
 from mooring.cluster.state import State
 from mooring.framework.errors import MooringError
 from mooring.framework.node_table import CPU_ROW
@@ -28,7 +27,6 @@ from tests.cluster.breaking import (
 )
 from tests.cluster.following import QUICK, Following, following, held, node, pod
 from tests.fake_api_server import Answer, Cut, FakeApiServer, Hang, event_line
-from tests.fake_api_server.frames import frame_of
 from tests.process import until
 
 AUDITING = replace(QUICK, probe=0.05)
@@ -40,9 +38,7 @@ def fake() -> Iterator[FakeApiServer]:
         yield running
 
 
-@pytest.mark.parametrize("protobuf", [True, False], ids=["protobuf", "JSON"])
-def test_what_changes_is_followed(fake: FakeApiServer, *, protobuf: bool) -> None:
-    fake.protobuf = protobuf
+def test_what_changes_is_followed(fake: FakeApiServer) -> None:
     fake.add(*(node(f"n{i}") for i in range(7)), *(pod(f"p{i}", node="n1") for i in range(8)))
     with following(fake) as live:
         live.wait_equal()
@@ -472,19 +468,6 @@ def test_any_line_is_taken_or_rejected(line: bytes) -> None:
         teller.reflector._take(line)
     except (*UNREADABLE, GoneError, MooringError):
         assert teller.versions() == {}
-
-
-@settings(max_examples=100)
-@given(st.data())
-def test_any_frame_is_taken_or_rejected(data: st.DataObject) -> None:
-    frame = bytearray(frame_of(event_line(*told(("a", True), 1, 1)))[4:])
-    for _ in range(data.draw(st.integers(0, 3))):
-        frame[data.draw(st.integers(0, len(frame) - 1))] = data.draw(st.integers(0, 255))
-    teller = Teller()
-    with suppress(*UNREADABLE, GoneError, MooringError):
-        teller.reflector._take(bytes(frame[: data.draw(st.integers(0, len(frame)))]), IN_PROTOBUF)
-        return
-    assert teller.versions() == {}
 
 
 def test_counts_are_those_of_the_version_asked_for() -> None:

@@ -5,7 +5,6 @@ A subclass gives the fixture ``cluster``. Nothing here looks inside a server.
 
 from __future__ import annotations
 
-import itertools
 import json
 import threading
 import uuid
@@ -15,26 +14,14 @@ from typing import Any, Protocol
 
 import pytest
 
-from mooring.cluster.api import JSON, RESOURCES, ApiServer, Response, Stream, served_version
+from mooring.cluster.api import RESOURCES, ApiServer, Response, Stream, served_version
 from mooring.cluster.api.client import MERGE_PATCH, STRATEGIC_MERGE_PATCH
-from mooring.cluster.kinds import ClusterObject
-from mooring.cluster.sources.kubernetes.wire import (
-    IN_JSON,
-    IN_PROTOBUF,
-    PREFERABLY_PROTOBUF,
-    Envelope,
-    encoding_of,
-)
-from mooring.framework.objects import Pod
 from mooring.testing.builders import pod_manifest
 
 Manifest = dict[str, Any]
 
 PODS = RESOURCES["Pod"]
 LEASES = RESOURCES["Lease"]
-
-CACHE: Manifest = {"name": "cache", "emptyDir": {}}
-"""A volume of a kind that scheduling ignores."""
 
 
 class Cluster(Protocol):
@@ -114,9 +101,9 @@ def deleted(cluster: Cluster, item: Manifest, **options: Any) -> Response:
     return cluster.api.request("DELETE", path, body=options or None)
 
 
-def watch(cluster: Cluster, since: str, accept: str = JSON, **query: str) -> Stream:
+def watch(cluster: Cluster, since: str, **query: str) -> Stream:
     asked = {"watch": "true", "resourceVersion": since, "timeoutSeconds": "20", **query}
-    return cluster.api.stream(PODS.collection("default"), query=asked, read_timeout=30, accept=accept)
+    return cluster.api.stream(PODS.collection("default"), query=asked, read_timeout=30)
 
 
 def events(stream: Stream, count: int) -> list[tuple[str, Manifest]]:
@@ -127,17 +114,6 @@ def events(stream: Stream, count: int) -> list[tuple[str, Manifest]]:
         if len(found) == count:
             break
     return found
-
-
-def decoded(stream: Stream, count: int) -> list[tuple[str, Envelope, ClusterObject]]:
-    """Type, identity and object of so many events."""
-    encoding = encoding_of(stream)
-    events = map(encoding.decode_event, itertools.islice(encoding.events(stream), count))
-    return [
-        (event.type, encoding.decode_identity(data), encoding.decode_object(data, Pod))
-        for event in events
-        for data in (bytes(event.object),)
-    ]
 
 
 class Contract:
@@ -346,20 +322,6 @@ class Contract:
         assert told[0][1]["kind"] == "Pod"
         assert told[1][1] == {**stored(cluster, item)}
 
-    def test_a_watch_in_protobuf_tells_what_one_in_json_does(self, cluster: Cluster) -> None:
-        since = body(cluster.api.request("GET", PODS.collection("default")))["metadata"]["resourceVersion"]
-        items = [
-            made_pod(cluster),
-            made_pod(cluster, spec={"nodeSelector": {"disk": "ssd"}, "volumes": [CACHE]}),
-        ]
-        bound(cluster, items[0])
-        deleted(cluster, items[1], gracePeriodSeconds=0)
-        with watch(cluster, since) as one, watch(cluster, since, PREFERABLY_PROTOBUF) as other:
-            assert (encoding_of(one), encoding_of(other)) == (IN_JSON, IN_PROTOBUF)
-            told = [decoded(stream, 4) for stream in (one, other)]
-        assert told[0] == told[1]
-        assert [type_ for type_, _, _ in told[0][:3]] == ["ADDED", "ADDED", "MODIFIED"]
-
     def test_a_watch_ends_by_itself(self, cluster: Cluster) -> None:
         since = body(cluster.api.request("GET", PODS.collection("default")))["metadata"]["resourceVersion"]
         with watch(cluster, since, timeoutSeconds="1") as stream:
@@ -383,10 +345,6 @@ class Contract:
             assert stream.status == 200
             [(type_, status)] = events(stream, 1)
         assert (type_, status["kind"], status["code"]) == ("ERROR", "Status", 410)
-        with watch(cluster, "1", PREFERABLY_PROTOBUF) as stream:
-            event = IN_PROTOBUF.decode_event(next(stream.frames()))
-        assert event.type == "ERROR"
-        assert IN_PROTOBUF.decode_status(bytes(event.object)).code == 410
 
     def test_a_stream_can_be_interrupted(self, cluster: Cluster) -> None:
         since = body(cluster.api.request("GET", PODS.collection("default")))["metadata"]["resourceVersion"]

@@ -8,14 +8,12 @@ from mooring.cluster.decoding.json_objects import (
     from_manifest,
 )
 from mooring.cluster.decoding.protobuf_objects import (
-    decode_bare_pod,
     decode_node_protobuf,
     decode_pod_protobuf,
     decode_protobuf,
 )
 
 __all__ = [
-    "decode_bare_pod",
     "decode_json",
     "decode_kind",
     "decode_node",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
-from functools import cache, lru_cache
+from functools import cache
 from typing import Any
 
 import msgspec
@@ -88,7 +88,7 @@ def _reader(shape: inspect.Type, wire: FieldDescriptor) -> tuple[Reader, bool]:
         kind, attributes = shape.cls, _attributes_reader(shape.cls, wire.message_type)
         return lambda message: kind(**attributes(message)), False
     if wire.message_type is Time.DESCRIPTOR:
-        return time_text, False
+        return _time, False
     if wire.message_type is Quantity.DESCRIPTOR:
         return _quantity, False
     return (_text if isinstance(shape, inspect.StrType) else _same), False
@@ -97,14 +97,16 @@ def _reader(shape: inspect.Type, wire: FieldDescriptor) -> tuple[Reader, bool]:
 def _map_reader(shape: inspect.Type, entry: Any) -> Reader:
     """Return how to read a map of ``entry`` messages; a value that says nothing is empty, not absent.
 
-    Values come in the order of their keys, as in Go's JSON. A map gives them by hash, and of several that
-    are faulty a rejection names the first; and equal maps are encoded alike.
+    Messages come in the order of their keys, as in Go's JSON. A map gives them by hash, and of several that
+    are faulty a rejection names the first.
     """
     wire: FieldDescriptor = entry.fields_by_name["value"]
     item, _ = _reader(shape, wire)
     if wire.message_type is Time.DESCRIPTOR:
         return lambda values: {_text(name): item(value) or "" for name, value in values.items()}
-    return lambda values: dict(sorted((_text(name), item(value)) for name, value in values.items()))
+    if wire.message_type is not None:
+        return lambda values: dict(sorted((_text(name), item(value)) for name, value in values.items()))
+    return lambda values: {_text(name): item(value) for name, value in values.items()}
 
 
 def _same(value: Any) -> Any:
@@ -120,15 +122,8 @@ def _quantity(value: Quantity) -> str:
     return _text(value.string) if value.HasField("string") else "0"
 
 
-def time_text(value: Time) -> str | None:
-    """As Go's JSON has it: whole seconds, and no time at all at zero.
-
-    Raises:
-        OverflowError: It is beyond the calendar.
-    """
-    return _second(value.seconds) if value.seconds or value.nanos else None
-
-
-@lru_cache(maxsize=1 << 10)
-def _second(seconds: int) -> str:
-    return (_EPOCH + timedelta(seconds=seconds)).isoformat().replace("+00:00", "Z")
+def _time(value: Time) -> str | None:
+    """As Go's JSON has it: whole seconds, and no time at all at zero."""
+    if not value.seconds and not value.nanos:
+        return None
+    return (_EPOCH + timedelta(seconds=value.seconds)).isoformat().replace("+00:00", "Z")

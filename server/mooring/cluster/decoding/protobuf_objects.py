@@ -9,7 +9,6 @@ from google.protobuf.message import DecodeError, Message
 from mooring.cluster.decoding.checks import checked
 from mooring.cluster.decoding.errors import check_size, rejected
 from mooring.cluster.decoding.json_objects import agreed_kind
-from mooring.cluster.decoding.known_pods import KnownPods
 from mooring.cluster.decoding.messages import object_from
 from mooring.cluster.kinds import ClusterObject
 from mooring.framework.errors import InvalidArgumentError
@@ -62,7 +61,6 @@ OLDER_MESSAGES: dict[tuple[str, str], type[Message]] = {
 """The message of a kind in an API version whose field numbers are others."""
 
 MessageT = TypeVar("MessageT", bound=Message)
-ObjectT = TypeVar("ObjectT", bound=ClusterObject)
 
 
 def decode_pod_protobuf(data: bytes, *, named: bool = True) -> Pod:
@@ -118,26 +116,14 @@ def decode_protobuf(
     wanted = agreed_kind((kind, api_version), stated)
     if wanted is None:
         return None
-    if wanted is Pod and named:
-        return decode_bare_pod(data)
     version = api_version or stated[1]
     kind_of_message = OLDER_MESSAGES.get((wanted.__name__, version), MESSAGES[wanted.__name__])
-    return _decoded(data, kind_of_message, wanted, named=named)
-
-
-def _decoded(
-    data: bytes, kind_of_message: type[Message], wanted: type[ObjectT], *, named: bool = True
-) -> ObjectT:
     message = _parsed(kind_of_message, data)
     try:
-        item: ObjectT = object_from(message, wanted)
+        item: ClusterObject = object_from(message, wanted)
     except (ValueError, OverflowError) as error:
         raise rejected("", f"the object can't be read: {error}") from None
     return checked(item, named=named)
-
-
-decode_bare_pod = KnownPods(lambda data: _decoded(data, pod_pb2.Pod, Pod)).decode
-"""Return a pod that has a name from a bare message, as ``decode_pod_protobuf``."""
 
 
 def _of_another_version(kind: str) -> InvalidArgumentError:

@@ -7,13 +7,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from mooring.cluster.api import ApiServer, Resource, Response, failure, served_version
+from mooring.cluster.decoding import decode_kind
 from mooring.cluster.kinds import KINDS, ClusterObject
 from mooring.cluster.originals import UNWANTED, OriginalsOfKind
 from mooring.cluster.sources.kubernetes.timers import Timers
 from mooring.cluster.sources.kubernetes.wire import (
-    IN_JSON,
     UNREADABLE,
-    Encoding,
     GoneError,
     Identity,
     Page,
@@ -124,12 +123,12 @@ class Lister:
                 listing.versions[identity.key] = identity.version
             listing.position = int(page.metadata.resource_version)
 
-    def decode_object(self, data: bytes, encoding: Encoding = IN_JSON) -> ClusterObject | None:
+    def decode_object(self, data: bytes) -> ClusterObject | None:
         """Return the object; None when it can't be used: it counts as absent, and the log says so once."""
         try:
-            item = encoding.decode_object(data, KINDS[self._resource.kind])
+            item: ClusterObject = decode_kind(data, KINDS[self._resource.kind])
         except InvalidArgumentError as error:
-            key = encoding.decode_identity(data).metadata.key
+            key = decode_identity(data).metadata.key
             if key not in self._unreadable:
                 self._unreadable.add(key)
                 log.warning("%s %s can't be read and does not count: %s", self._resource.kind, key, error)

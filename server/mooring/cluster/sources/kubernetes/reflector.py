@@ -11,20 +11,18 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 
-from mooring.cluster.api import JSON, ApiServer, Resource, Stream
+from mooring.cluster.api import ApiServer, Resource, Stream
 from mooring.cluster.kinds import Change, ClusterObject, Put, Remove
 from mooring.cluster.originals import UNWANTED, OriginalsOfKind
 from mooring.cluster.sources.kubernetes.known import KnownObjects
 from mooring.cluster.sources.kubernetes.lister import Lister, ListSummary, rejection
 from mooring.cluster.sources.kubernetes.timers import Timers
 from mooring.cluster.sources.kubernetes.wire import (
-    IN_JSON,
-    PREFERABLY_PROTOBUF,
     UNREADABLE,
-    Encoding,
     GoneError,
     Identity,
-    encoding_of,
+    decode_event,
+    decode_identity,
     nonsense,
     raise_error,
 )
@@ -89,9 +87,6 @@ class Reflector:
         self._readers = ", ".join(readers)
         self._timers = timers
         self._originals = originals
-        # Originals are JSON.
-        in_protobuf = resource.kind == "Pod" and originals is UNWANTED
-        self._accept = PREFERABLY_PROTOBUF if in_protobuf else JSON
         self._list_needed = "nothing is known yet"
         self._failures = 0
         self._forgotten = False
@@ -232,9 +227,7 @@ class Reflector:
         }
         opened_at = time.monotonic()
         longest_silence = seconds + self._timers.watch_margin
-        with self._api.stream(
-            self.lister.path, query=query, read_timeout=longest_silence, accept=self._accept
-        ) as stream:
+        with self._api.stream(self.lister.path, query=query, read_timeout=longest_silence) as stream:
             if stream.status != 200:
                 raise rejection(stream.read(), self.resource)
             self._stream = stream
@@ -253,9 +246,8 @@ class Reflector:
         """Apply the stream's events, until it ends or a stop or new list is requested."""
         try:
             if not self._interrupted():
-                encoding = encoding_of(stream)
-                for data in encoding.events(stream):
-                    self._take(data, encoding)
+                for line in stream:
+                    self._take(line)
                     if self._interrupted():
                         return
         except UNREADABLE as error:
@@ -267,24 +259,23 @@ class Reflector:
     def _interrupted(self) -> bool:
         return self._stopping.is_set() or bool(self._list_needed)
 
-    def _take(self, data: bytes, encoding: Encoding = IN_JSON) -> None:
-        event = encoding.decode_event(data)
-        content = bytes(event.object)
+    def _take(self, line: bytes) -> None:
+        event = decode_event(line)
         if event.type == "ERROR":
-            raise_error(encoding.decode_status(content))
-        identity = encoding.decode_identity(content).metadata
+            raise_error(event)
+        identity = decode_identity(event.object).metadata
         version = identity.version
         if event.type == "BOOKMARK":
             self.known.advance_position(version)
         elif version > self.known.position:
-            item = None if event.type == "DELETED" else self.lister.decode_object(content, encoding)
-            self._apply(event.type, item, identity)
+            self._apply(event.type, bytes(event.object), identity)
         self.last_event_at = time.monotonic()
         self._failures = 0
         self._forgotten = False
         self._note("")
 
-    def _apply(self, type_: str, item: ClusterObject | None, identity: Identity) -> None:
+    def _apply(self, type_: str, data: bytes, identity: Identity) -> None:
+        item = None if type_ == "DELETED" else self.lister.decode_object(data)
         gone = Remove(self.resource.kind, identity.namespace, identity.name)
         changes: list[Change] = [gone] if item is None else [Put(item)]
         if isinstance(item, Pod) and item.finished:
