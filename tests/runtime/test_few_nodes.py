@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from mooring.runtime.cache.few_nodes import CHECKED, FewNodes
 from mooring.runtime.cache.ranking import OUT
-from mooring.runtime.cache.resource_scores import UNKNOWN
+from mooring.runtime.cache.rated_states import UNKNOWN
 from mooring.runtime.cycle.choice import ChoiceColumns
 
 STATES = 8

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from mooring.framework import Int32s
 from mooring.runtime.cache.ranking import OUT
-from mooring.runtime.cache.resource_scores import UNKNOWN
+from mooring.runtime.cache.rated_states import UNKNOWN
 from mooring.runtime.cycle.choice import ChoiceColumns
 
 MAX_FEW = 512

@@ -12,7 +12,8 @@ from mooring.framework.pod_table import UNPLACED
 from mooring.plugins.leading_rows import Leaders, leader_at, leaders_of
 from mooring.runtime.cache.change_tracker import ChangeTracker
 from mooring.runtime.cache.ranking import OUT, Ranking
-from mooring.runtime.cache.resource_scores import UNKNOWN, ResourceScores
+from mooring.runtime.cache.rated_states import UNKNOWN
+from mooring.runtime.cache.resource_scores import ResourceScores
 from mooring.runtime.cache.selected import Selected, SelectedColumns
 from mooring.runtime.cache.static_scores import StaticScores
 from mooring.runtime.cycle.plugin_calls import Calls
@@ -131,7 +132,7 @@ class KeptTotals:
         """Take in that a pod which takes ``usage`` comes to ``row``; return whether its new resource score is
         known, and so it was.
         """
-        resource_ids, values = self._tracker.ids_with(row), self._resources.values.data
+        resource_ids, values = self._tracker.ids_with(row), self._resources.states.values.data
         resource_id = self._tracker.next_ids(usage).get(resource_ids[row])
         if resource_id is None or resource_id >= len(values):
             return False
@@ -155,7 +156,7 @@ class KeptTotals:
         """
         tracker, ranking = self._tracker, self.ranked()
         resource_ids, after = tracker.resource_ids.data, tracker.next_ids(usage)
-        values, base = self._resources.values.data, self.base.data
+        values, base = self._resources.states.values.data, self.base.data
         known, scales = len(values), self._scales
         rows: list[int] = []
         selected = SelectedColumns(rows, [], [], [], self._static.evaluated)
@@ -205,7 +206,7 @@ class KeptTotals:
 
     def _put(self, rows: Sequence[int]) -> list[int]:
         """Put ``rows`` where they belong now; those whose resource score is unknown are returned."""
-        values, resource_ids = self._resources.values.data, self._tracker.resource_ids.data
+        values, resource_ids = self._resources.states.values.data, self._tracker.resource_ids.data
         known = len(values)
         totals, base = self.values.data, self.base.data
         put = totals.__setitem__ if self._ranking is None else self._ranking.put
@@ -243,7 +244,7 @@ class KeptTotals:
 
     def _put_by_plugins(self, nodes: NodeView, calls: Calls) -> None:
         """Rate ``nodes`` by what each plugin says."""
-        crossed = self._resources.put_by_plugins(nodes, self.base, self.values, calls())
+        crossed = self._resources.put_by_states(nodes, self.base, self.values, calls)
         self._ranking, self._selections, self._leaders = None, 0, None
         if crossed:
             self.feasible = _count(self.values)

@@ -18,7 +18,7 @@ from mooring.runtime.cache.evaluation_cache import EvaluationCache, Template
 from mooring.runtime.cache.few_nodes import CHECKED, MAX_FEW, FewNodes
 from mooring.runtime.cache.outcome import Bypass, NotCachedError
 from mooring.runtime.cache.ranking import OUT, Ranking, shallow_copy
-from mooring.runtime.cache.resource_scores import UNKNOWN
+from mooring.runtime.cache.rated_states import UNKNOWN
 from mooring.runtime.cache.static_scores import StaticScores
 from mooring.runtime.cycle.choice import ChoiceColumns
 from mooring.runtime.cycle.plugin_calls import PluginCalls, Progress
@@ -56,7 +56,7 @@ class Branch:
         self._calls = calls
         self._use(base)
         # What is learned for ids of another generation goes into another array.
-        self._scores = self._resources.values
+        self._scores = self._resources.states.values
         self.values = self._scores.data
 
     def twin(self) -> Branch:
@@ -68,7 +68,7 @@ class Branch:
     def detach(self) -> None:
         """Share nothing with the branch that this is a shallow copy of."""
         self.ranking, self.unknown = self.ranking.copy(), []
-        self._scores = self._resources.values
+        self._scores = self._resources.states.values
         self.values = self._scores.data
 
     def holds(self, cluster: ClusterState) -> bool:
@@ -127,7 +127,7 @@ class Branch:
             resource_ids = self._resources.unknown_ids(self.unknown)
             scratch, rows = overlay.shown(resource_ids)
             self._resources.learn_states(resource_ids, NodeView(scratch.snapshot, rows), calls, scratch)
-            self._scores = self._resources.values
+            self._scores = self._resources.states.values
         self.values = self._scores.data
         self.unknown = []
 

@@ -8,7 +8,7 @@ import numpy.typing as npt
 from mooring.framework import Int32s
 from mooring.plugins.loops import loop
 from mooring.runtime.cache.ranking import OUT
-from mooring.runtime.cache.resource_scores import UNKNOWN
+from mooring.runtime.cache.rated_states import UNKNOWN
 
 UInt64s = npt.NDArray[np.uint64]
 

@@ -24,7 +24,8 @@ from mooring.runtime.cache.evaluation_cache import EvaluationCache, Template
 from mooring.runtime.cache.outcome import Bypass, NotCachedError
 from mooring.runtime.cache.placement_loop import MAX_UNKNOWN, UInt64s, place_in_each
 from mooring.runtime.cache.ranking import OUT
-from mooring.runtime.cache.resource_scores import UNKNOWN, ResourceScores
+from mooring.runtime.cache.rated_states import UNKNOWN
+from mooring.runtime.cache.resource_scores import ResourceScores
 from mooring.runtime.cycle.choice import ChoiceColumns, FirstChoices
 from mooring.runtime.cycle.plugin_calls import PluginCalls
 from mooring.runtime.profiles.profile import Profile
@@ -189,7 +190,7 @@ class PlacementsAtOnce:
             epoch, names = table.epoch, table.names
             following = [self._after(column) for column in columns]
             # Afterwards they may be those of ids that mean others.
-            values = [column.resources.values for column in columns]
+            values = [column.resources.states.values for column in columns]
         found, unknown = _run(compiled, (ends, resource_ids), columns, (values, following), pods)
         if unknown:
             self._learn(columns, following, unknown, ahead)
@@ -247,7 +248,7 @@ class PlacementsAtOnce:
         resources = column.resources
         with column.template.cached:
             resources.make_room()
-            needed = [each for each in resource_ids if resources.values[each] == UNKNOWN]
+            needed = [each for each in resource_ids if resources.states.values[each] == UNKNOWN]
             if not needed:
                 return
             if not resources.rates_columns:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, MutableMapping, Sequence
 from typing import Any
+from weakref import WeakValueDictionary
 
 import msgspec
 import numpy as np
@@ -19,12 +20,13 @@ from mooring.framework import (
     ScorePlugin,
 )
 from mooring.framework.internal import NodeRater, NodeRating
-from mooring.framework.pod_requests import plain_usage
+from mooring.framework.pod_requests import PodUsage, plain_usage
 from mooring.framework.state import ClusterState
 from mooring.plugins.resource_totals import Put, TotalsRating, TotalsRatings
 from mooring.plugins.resource_uses import UsageRater
 from mooring.runtime.cache.change_tracker import ChangeTracker
 from mooring.runtime.cache.ranking import OUT
+from mooring.runtime.cache.rated_states import UNKNOWN, RatedStates
 from mooring.runtime.cache.static_scores import ObjectsRead, acts_later, normalizes_itself
 from mooring.runtime.cycle.evaluation import begin
 from mooring.runtime.cycle.filter import run_filters
@@ -33,21 +35,14 @@ from mooring.runtime.cycle.pre_filter import run_pre_filter
 from mooring.runtime.cycle.score import raw_scores, weigh
 from mooring.runtime.profiles.profile import Enabled, Profile
 
-UNKNOWN = -2
-"""The score of a resource state that was not rated yet."""
-
-_SPARE = 1 << 10
-"""Room for this many more ids at least, each time that more are needed."""
-
-
 _ASKED_ANYWAY = 1 << 10
 """Resource states that are rated beside one that has to be."""
 
 _PIECE = 1 << 16
 """Rows that are rated at once: the columns of a piece stay in the processor's cache."""
 
-
-_NONE: Int32s = np.zeros(0, np.int32)
+_STATES_TO_RATE = 2
+"""With more unknown states than one for so many rows, rating all rows takes less."""
 
 
 def may_read_resources_alone(plugin: Plugin[Any]) -> bool:
@@ -78,11 +73,13 @@ class ResourcePlugins(msgspec.Struct, frozen=True):
         profile: A profile with these.
         raters: The same, when each can rate in one step; else none, and their points have to be called.
         totals: What rates in one step for all of them, where one can.
+        rated: By what pods take, when they say the same of all that take it: what is known of states.
     """
 
     profile: Profile
     raters: tuple[Rater, ...]
     totals: TotalsRatings | None = None
+    rated: MutableMapping[PodUsage, RatedStates] = msgspec.field(default_factory=WeakValueDictionary)
 
     @classmethod
     def of(cls, profile: Profile) -> ResourcePlugins:
@@ -110,12 +107,24 @@ class ResourcePlugins(msgspec.Struct, frozen=True):
         totals = TotalsRatings(by_usage) if len(by_usage) == len(rated) else None
         return cls(profile, tuple(raters.values()), totals)
 
-    def totals_rating(self, pod: Pod) -> TotalsRating | None:
-        """Return what rates in one step for all of them; None where that can't be."""
-        usage = None if self.totals is None else plain_usage(pod)
+    def usage(self, pod: Pod) -> PodUsage | None:
+        """Return what ``pod`` takes, if they say the same of all pods that take it; else None."""
+        return None if self.totals is None else plain_usage(pod)
+
+    def totals_rating(self, pod: Pod, usage: PodUsage | None) -> TotalsRating | None:
+        """Return what rates in one step for all of them; None where that can't be. ``usage`` as above."""
         if self.totals is not None and usage is not None:
             return self.totals.of(usage)
         return TotalsRating.of([(rater.plugin.rating(pod), rater.weight) for rater in self.raters])
+
+    def states(self, usage: PodUsage | None, generation: int) -> RatedStates:
+        """Return what is known of the resource states of a generation for pods that take ``usage``."""
+        if usage is None:
+            return RatedStates(generation)
+        known = self.rated.get(usage)
+        if known is None or known.generation != generation:
+            known = self.rated[usage] = RatedStates(generation)
+        return known
 
 
 class ResourceScores:
@@ -126,8 +135,7 @@ class ResourceScores:
     node often comes into a state in which another one was.
 
     Attributes:
-        values: int32[C], by resource-state id of one generation the weighted sum of the scores; ``OUT`` when
-            nodes in this state are rejected, ``UNKNOWN`` when it was not rated by itself.
+        states: What is known of resource states.
     """
 
     def __init__(
@@ -143,16 +151,17 @@ class ResourceScores:
         self._cluster = cluster
         self._pod = pod
         self._tracker = tracker
-        self._generation = -1
         self._objects = self._read_objects() if reads_objects else None
         self._ratings: Sequence[tuple[Rater, NodeRating]] | None = None
-        self._totals_rating = plugins.totals_rating(pod)
-        self.values: Int32s = _NONE
+        usage = plugins.usage(pod)
+        self._totals_rating = plugins.totals_rating(pod, usage)
+        self._usage = None if reads_objects else usage
+        self.states = RatedStates(-1)
 
     @property
     def nbytes(self) -> int:
-        """The bytes of its arrays."""
-        return self.values.nbytes
+        """The bytes of its arrays, also of what it shares."""
+        return self.states.values.nbytes
 
     def is_true(self) -> bool:
         """Return whether no object that the plugins read changed since ``begin``."""
@@ -160,9 +169,8 @@ class ResourceScores:
 
     def begin(self, generation: int) -> None:
         """Start over if ids are of another generation, or objects changed."""
-        if generation != self._generation or not self.is_true():
-            self._generation = generation
-            self.values = _NONE
+        if generation != self.states.generation or not self.is_true():
+            self.states = self._plugins.states(self._usage, generation)
             self._objects = None if self._objects is None else self._objects.now()
 
     def _read_objects(self) -> ObjectsRead | None:
@@ -173,11 +181,8 @@ class ResourceScores:
 
     def make_room(self) -> None:
         """Take in ids that are new."""
-        values, count = self.values, self._tracker.count
-        if count > len(values):
-            larger = np.full(count + max(count // 4, _SPARE), UNKNOWN, np.int32)
-            larger[: len(values)] = values
-            self.values = larger
+        with self._cluster.lock:
+            self.states.make_room(self._tracker.count)
 
     def learn(self, rows: Sequence[int], calls: Calls) -> None:
         """Rate ``rows``, each of them: the states of those alone that change meanwhile stay unknown."""
@@ -189,14 +194,14 @@ class ResourceScores:
         found = by_row.take(asked)
         with self._cluster.lock:
             changed = tracker.rows_since(version)
-            if changed is None or tracker.generation != self._generation:
+            if changed is None or tracker.generation != self.states.generation:
                 return
             if len(changed):
                 steady = ~np.isin(asked, changed)
                 asked, found = asked[steady], found[steady]
             resource_ids = tracker.resource_ids.take(asked)
             self.make_room()
-            self.values[resource_ids] = found
+            self.states.values[resource_ids] = found
 
     @property
     def rates_columns(self) -> bool:
@@ -209,7 +214,7 @@ class ResourceScores:
         These cost little where plugins are asked anyway, and often are needed next.
         """
         self.make_room()
-        unknown = np.flatnonzero(self.values[: self._tracker.count] == UNKNOWN)
+        unknown = np.flatnonzero(self.states.values[: self._tracker.count] == UNKNOWN)
         return list(dict.fromkeys([*needed, *unknown[-_ASKED_ANYWAY:].tolist()]))
 
     def learn_states(
@@ -223,10 +228,11 @@ class ResourceScores:
 
         Without one these are of any tables, which ``rates_columns`` permits.
         """
-        self.make_room()
         found: Int32s = np.zeros(len(nodes), np.int32)
         self.rate(nodes, found, calls, cluster)
-        self.values[resource_ids[: len(nodes)]] = found
+        with self._cluster.lock:
+            self.make_room()
+            self.states.values[resource_ids[: len(nodes)]] = found
 
     def rate(
         self, nodes: NodeView, totals: Int32s, calls: PluginCalls, cluster: ClusterState | None = None
@@ -245,15 +251,44 @@ class ResourceScores:
             else:
                 self._evaluate(piece.rows, some, calls, cluster or self._cluster)
 
+    def put_by_states(self, nodes: NodeView, base: Int32s, totals: Int32s, calls: Calls) -> bool:
+        """``put_by_plugins``, which are asked once about nodes in the same resource state, if that saves
+        much.
+        """
+        scores = self._scores_of(nodes, calls)
+        if scores is None:
+            return self.put_by_plugins(nodes, base, totals, calls())
+        found = nodes.take(base)
+        found = np.where((found == OUT) | (scores == OUT), np.int32(OUT), found + scores)
+        return _put(nodes, found, totals)
+
+    def _scores_of(self, nodes: NodeView, calls: Calls) -> Int32s | None:
+        """int32[K]: the scores of ``nodes``, a few of which are rated for all of them; None when many would
+        have to be, or something changed meanwhile.
+        """
+        tracker = self._tracker
+        with self._cluster.lock:
+            resource_ids, count = tracker.resource_ids, tracker.count
+            if tracker.generation != self.states.generation or len(resource_ids) <= nodes.rows.max(initial=0):
+                return None
+            its_ids = nodes.take(resource_ids)
+            self.make_room()
+        unknown = self.states.unknown_among(its_ids, count)
+        if len(unknown) * _STATES_TO_RATE > len(nodes):
+            return None
+        if len(unknown):
+            self.learn(nodes.rows[unknown].tolist(), calls)
+        scores = self.states.values.take(its_ids)
+        return None if (scores == UNKNOWN).any() else scores
+
     def put_by_plugins(self, nodes: NodeView, base: Int32s, totals: Int32s, calls: PluginCalls) -> bool:
         """Write the ``totals`` of ``nodes``: their ``base`` and these scores, as ``rate`` adds them.
 
         Both are int32[capacity]. Return whether any of them is feasible that was not, or the other way round.
         """
-        before, found = nodes.take(totals), nodes.take(base)
+        found = nodes.take(base)
         self.rate(nodes, found, calls)
-        totals[nodes.at] = found
-        return bool(((before == OUT) != (found == OUT)).any())
+        return _put(nodes, found, totals)
 
     def put_at_once(self, at: Int32s | slice, base: Int32s, totals: Int32s) -> Put | None:
         """``put_by_plugins`` in one pass over the rows ``at``, which calls none; None when that can't be.
@@ -279,6 +314,13 @@ class ResourceScores:
         fitting = rows[fits]
         totals[~fits] = OUT
         totals[fits] += weigh(evaluation, raw_scores(evaluation, fitting, calls), len(fitting), calls).totals
+
+
+def _put(nodes: NodeView, found: Int32s, totals: Int32s) -> bool:
+    """Write what was ``found`` of ``nodes`` to ``totals``; as ``put_by_plugins``."""
+    before = nodes.take(totals)
+    totals[nodes.at] = found
+    return bool(((before == OUT) != (found == OUT)).any())
 
 
 def _pieces(nodes: NodeView) -> Iterator[NodeView]:
