@@ -86,6 +86,14 @@ class SignedByShape(SignedBySelectors):
     """Its signature looks at no amount that the pod requests either: pods of one shape are signed once."""
 
 
+class SignedByLabels(SignedByShape):
+    """Its signature looks at the pod's labels, as that of no other plugin ``SignedByShape`` does, and its
+    PreFilter leaves all nodes.
+
+    What the others say is found once for pods that differ in labels, and this one is asked on top of it.
+    """
+
+
 class SignedByRequests(SignedBySelectors):
     """Its signature looks at what the pod requests alone, ``depends_on`` only at which resources these are.
 

@@ -30,7 +30,7 @@ from mooring.framework import (
 )
 from mooring.framework.columns import ABSENT, Scalar
 from mooring.framework.interface import ArgsT
-from mooring.framework.internal import SignedByShape
+from mooring.framework.internal import SignedByLabels
 from mooring.framework.pod_table import AffinityClass, PodKind
 
 
@@ -248,7 +248,7 @@ class FilterCounts(PodCounts):
         """``amount`` pods like ``other`` came to ``node``."""
 
 
-class PodCountingPlugin(PreFilterPlugin[ArgsT], SignedByShape):
+class PodCountingPlugin(PreFilterPlugin[ArgsT], SignedByLabels):
     """Base of InterPodAffinity and PodTopologySpread, which count pods in the CycleState.
 
     What they wrote there says in one step of all rows what Filter and Score say. It is for answers that each

@@ -22,8 +22,9 @@ from mooring.runtime.cache.pod_signature import Apart, Signature, Signer
 from mooring.runtime.cache.profile_parts import Halves
 from mooring.runtime.cache.resource_scores import ResourceScores
 from mooring.runtime.cache.second_use import SecondUseCache
+from mooring.runtime.cache.static_layers import find_static_above
 from mooring.runtime.cache.static_scores import StaticScores, find_static_scores
-from mooring.runtime.cycle.plugin_calls import Calls
+from mooring.runtime.cycle.plugin_calls import Calls, PluginCalls
 from mooring.runtime.profiles.profile import Profile
 
 _MAX_TEMPLATE_BYTES = share_of_memory(256, 64 << 20)
@@ -214,7 +215,7 @@ class EvaluationCache:
         def static(calls: Calls, version: int) -> StaticScores:
             known = self._static.get(key)
             if known is None or not known.is_true(tracker, version):
-                known = find_static_scores(signature.others, cluster, pod, version, calls(), self._halves)
+                known = self._found_static(pod, signature, version, calls())
                 known.pod_bytes = pod_bytes
                 known.base = self._shared(known.base)
                 self._static.put(key, known)
@@ -224,6 +225,22 @@ class EvaluationCache:
             signature.resources, cluster, pod, tracker, reads_objects=signature.reads_objects
         )
         return CachedEvaluation(cluster, tracker, pod, static, resources, pod_bytes)
+
+    def _found_static(self, pod: Pod, signature: Signature, version: int, calls: PluginCalls) -> StaticScores:
+        """Return the static scores, where plugins that look at no labels are not asked again about pods that
+        differ in these.
+        """
+        cluster, halves = self.cluster, self._halves
+        if signature.layers is not None:
+            profile, above = signature.layers
+            below = self._static.get(signature.below)
+            if below is None or not below.is_true(self.tracker, version):
+                below = find_static_scores(profile, cluster, pod, version, calls, halves)
+                below.base = self._shared(below.base)
+                self._static.put(signature.below, below)
+            if len(below.open):
+                return find_static_above(below, signature.others, above, cluster, pod, version, calls, halves)
+        return find_static_scores(signature.others, cluster, pod, version, calls, halves)
 
     def _shared(self, base: Int32s) -> Int32s:
         """Return the column that others have, if theirs is equal: of most pods nodes say the same."""

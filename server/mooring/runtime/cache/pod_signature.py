@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import msgspec
+from msgspec import structs
 
 from mooring.framework import CacheablePlugin, Part, Plugin, Pod
 from mooring.framework.errors import MooringError
@@ -14,6 +15,7 @@ from mooring.framework.internal import (
     ClaimReader,
     NamedNodeFilter,
     ObjectReader,
+    SignedByLabels,
     SignedByRequests,
     SignedBySelectors,
     SignedByShape,
@@ -37,22 +39,29 @@ _MAX_SHAPE_BYTES = share_of_memory(256, 64 << 20)
 
 _encode = msgspec.msgpack.Encoder().encode
 
+_Halves = tuple[ResourcePlugins, Profile, tuple[Profile, Profile] | None]
+"""What a signature has of the profile."""
+
 
 class Signature(msgspec.Struct, frozen=True):
     """What the answers of a profile's plugins for a pod depend on.
 
     Attributes:
         whole: Equal for pods that all plugins give the same answers,
-        static: and for those that the plugins of ``others`` do.
+        static: and for those that the plugins of ``others`` do,
+        below: and for those that its plugins do that look at no labels.
         resources: The profile's plugins that read resources alone.
         others: The profile with the other ones.
+        layers: These apart: those that look at no labels, and those that do; None when that is of no use.
         reads_objects: Whether one of ``resources`` reads objects that say the same of all nodes as well.
     """
 
     whole: Hashable
     static: Hashable
+    below: Hashable
     resources: ResourcePlugins
     others: Profile
+    layers: tuple[Profile, Profile] | None
     reads_objects: bool
 
 
@@ -76,21 +85,27 @@ class _Signers(msgspec.Struct, frozen=True):
     """Plugins by what they sign.
 
     Attributes:
-        by_shape: Those for whose signature the shape and the requests stand, and that give none to any pod.
+        by_shape: Those for whose signature the shape and the requests stand, and that give none to any pod,
+        by_labels: but for those for which the shape without labels doesn't.
         by_pod: The other ones.
     """
 
     by_shape: tuple[Plugin[Any], ...]
+    by_labels: tuple[Plugin[Any], ...]
     by_pod: tuple[Plugin[Any], ...]
 
     @classmethod
     def of(cls, plugins: Iterable[Plugin[Any]], *, claims: bool) -> _Signers:
         """Return ``plugins`` for pods that may have ``claims``, or have none."""
-        parts: tuple[list[Plugin[Any]], list[Plugin[Any]]] = [], []
+        by_shape, by_labels, by_pod = list[Plugin[Any]](), list[Plugin[Any]](), list[Plugin[Any]]()
         for plugin in plugins:
-            by_shape = _signs_shapes(plugin) or (isinstance(plugin, ClaimReader) and not claims)
-            parts[not by_shape].append(plugin)
-        return cls(tuple(parts[0]), tuple(parts[1]))
+            if isinstance(plugin, SignedByLabels):
+                by_labels.append(plugin)
+            elif _signs_shapes(plugin) or (isinstance(plugin, ClaimReader) and not claims):
+                by_shape.append(plugin)
+            else:
+                by_pod.append(plugin)
+        return cls(tuple(by_shape), tuple(by_labels), tuple(by_pod))
 
 
 class _Plugins(msgspec.Struct, frozen=True):
@@ -125,18 +140,20 @@ class _Parts(msgspec.Struct, frozen=True):
 
     Attributes:
         whole: All of them.
-        static: The same without those of
-        by_resources: the plugins that read resources alone.
+        static: The same without those of ``by_resources``,
+        below: and of these, those of the plugins that look at no labels.
+        by_resources: The plugins that read resources alone.
         reads_objects: Whether one of these reads objects that say the same of all nodes as well.
     """
 
     whole: _Signed
     static: _Signed
+    below: _Signed
     by_resources: frozenset[Plugin[Any]]
     reads_objects: bool
 
 
-_NO_PARTS = _Parts(_Signed(()), _Signed(()), frozenset(), reads_objects=False)
+_NO_PARTS = _Parts(_Signed(()), _Signed(()), _Signed(()), frozenset(), reads_objects=False)
 
 
 class _Shape(msgspec.Struct):
@@ -159,8 +176,9 @@ class Signer:
     def __init__(self) -> None:
         self._plugins: dict[str, _Plugins] = {}
         self._shapes: SecondUseCache[_Shape] = SecondUseCache(_MAX_SHAPE_BYTES)
+        self._without_labels: SecondUseCache[_Shape] = SecondUseCache(_MAX_SHAPE_BYTES)
         self._apart: dict[tuple[str, frozenset[str]], Apart] = {}
-        self._halves: dict[tuple[str, frozenset[Plugin[Any]]], tuple[ResourcePlugins, Profile]] = {}
+        self._halves: dict[tuple[str, frozenset[Plugin[Any]]], _Halves] = {}
 
     def sign(self, pod: Pod, profile: Profile, *, claims: bool = True) -> Signature | None:
         """Return the signature of ``pod``, which has no name; None when answers about it can't be cached.
@@ -184,13 +202,10 @@ class Signer:
         by_resources = shape.by_resources | own.by_resources if own.by_resources else shape.by_resources
         halves = self._halves.get((profile.key, by_resources))
         if halves is None:
-            halves = self._halves[profile.key, by_resources] = (
-                ResourcePlugins.of(narrowed(profile, by_resources.__contains__)),
-                narrowed(profile, lambda plugin: plugin not in by_resources),
-            )
+            halves = self._halves[profile.key, by_resources] = _halves(profile, by_resources)
         whole = profile.key, shape.whole, own.whole, _encode(asked_by(pod))
-        static = profile.key, shape.static, own.static
-        return Signature(whole, static, *halves, shape.reads_objects or own.reads_objects)
+        static, below = (profile.key, shape.static, own.static), (profile.key, shape.below, own.static)
+        return Signature(whole, static, below, *halves, shape.reads_objects or own.reads_objects)
 
     def read_labels(self, pod: Pod, profile: Profile, keys: frozenset[str]) -> Mapping[str, str]:
         """Return those of the pod's labels that its signature may depend on.
@@ -237,9 +252,33 @@ class Signer:
         key = profile.key, _encode(shaped)
         shape = self._shapes.get(key)
         if shape is None:
-            shape = _Shape(_parts(shaped, signers.by_shape, by_resources), len(key[1]))
+            below = self._shape_below(shaped, profile, signers, by_resources)
+            parts = None if below is None else _parts(shaped, signers.by_labels, by_resources, below)
+            shape = _Shape(parts, len(key[1]))
             self._shapes.put(key, shape)
         return shape.parts
+
+    def _shape_below(
+        self, shaped: Pod, profile: Profile, signers: _Signers, by_resources: frozenset[Plugin[Any]]
+    ) -> _Parts | None:
+        """As ``_shape``, of the plugins that look at no labels."""
+        bare = structs.replace(shaped, metadata=structs.replace(shaped.metadata, labels={}))
+        key = profile.key, _encode(bare)
+        shape = self._without_labels.get(key)
+        if shape is None:
+            shape = _Shape(_parts(bare, signers.by_shape, by_resources), len(key[1]))
+            self._without_labels.put(key, shape)
+        return shape.parts
+
+
+def _halves(profile: Profile, by_resources: frozenset[Plugin[Any]]) -> _Halves:
+    others = narrowed(profile, lambda plugin: plugin not in by_resources)
+    above = narrowed(others, lambda plugin: isinstance(plugin, SignedByLabels))
+    # Where a search ends early, its order is that of all plugins together.
+    apart = bool(above.evaluating) and not profile.samples
+    below = narrowed(others, lambda plugin: not isinstance(plugin, SignedByLabels))
+    resources = ResourcePlugins.of(narrowed(profile, by_resources.__contains__))
+    return resources, others, (below, above) if apart else None
 
 
 def _apart(profile: Profile, readers: frozenset[str]) -> Apart:
@@ -284,12 +323,16 @@ def _signs_shapes(plugin: Plugin[Any]) -> bool:
     return not isinstance(plugin, CacheablePlugin) or isinstance(plugin, SignedByShape | SignedByRequests)
 
 
-def _parts(pod: Pod, plugins: Iterable[Plugin[Any]], candidates: frozenset[Plugin[Any]]) -> _Parts | None:
-    """Return the signatures of ``pod``; None when a plugin says that nothing can be cached.
+def _parts(
+    pod: Pod, plugins: Iterable[Plugin[Any]], candidates: frozenset[Plugin[Any]], below: _Parts = _NO_PARTS
+) -> _Parts | None:
+    """Return the signatures of ``pod`` and those ``below``; None when a plugin says that nothing can be
+    cached.
 
     Only ``candidates`` may read resources alone.
     """
-    whole, static, by_resources, reads_objects = [], [], set(), False
+    whole, static = [*below.whole.signatures], [*below.static.signatures]
+    by_resources, reads_objects = set(below.by_resources), below.reads_objects
     for plugin in plugins:
         signature, parts = _signed(plugin, pod)
         if signature is None:
@@ -300,7 +343,8 @@ def _parts(pod: Pod, plugins: Iterable[Plugin[Any]], candidates: frozenset[Plugi
             reads_objects |= Part.OBJECTS in parts
         else:
             static.append(signature)
-    return _Parts(_Signed(tuple(whole)), _Signed(tuple(static)), frozenset(by_resources), reads_objects)
+    signed = _Signed(tuple(whole)), _Signed(tuple(static)), below.static
+    return _Parts(*signed, frozenset(by_resources), reads_objects)
 
 
 def _reads_alike(plugin: Plugin[Any], pod: Pod, parts: Part) -> bool:

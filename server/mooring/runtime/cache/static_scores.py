@@ -111,6 +111,7 @@ class StaticScores:
         concerned: Of the pods with terms about others, whether those with these matter; None = all do.
         checked: The latest version of the state at which nothing that matters was found to have changed,
         structure: and ``ChangeTracker.structure`` then.
+        below: The scores by other plugins that are part of it, and have to be true as well; None = none are.
         rows: int32[N], all nodes.
         open: The nodes that none of them rejects.
         base: int32[capacity], the weighted sum of the scores that are the same whichever nodes are feasible;
@@ -145,6 +146,7 @@ class StaticScores:
     concerned: Callable[[AffinityTerms], bool] | None
     checked: int
     structure: int = -1
+    below: StaticScores | None = None
     used: int = 0
     pod_bytes: int = 0
 
@@ -156,6 +158,8 @@ class StaticScores:
         for part in tracker.moved_since(self.checked):
             if part in self.parts and self._depends_on_change(part, tracker):
                 return False
+        if self.below is not None and not self.below.is_true(tracker, version):
+            return False
         self.checked, self.structure = max(self.checked, version), structure
         return True
 
@@ -189,15 +193,25 @@ class StaticScores:
 
 
 def find_static_scores(
-    profile: Profile, cluster: ClusterState, pod: Pod, version: int, calls: PluginCalls, halves: Halves
+    profile: Profile,
+    cluster: ClusterState,
+    pod: Pod,
+    version: int,
+    calls: PluginCalls,
+    halves: Halves,
+    below: StaticScores | None = None,
 ) -> StaticScores:
     """Ask the plugins of ``profile`` about all nodes, except the dynamic ones.
+
+    With scores ``below`` about those that are open there, as if there were no others.
 
     Raises:
         NotCachedError: PreEnqueue or PreFilter rejects the pod, or may do so next time; or it has claims now.
     """
-    rows = cluster.snapshot.nodes.rows()
-    evaluation = begin(profile, cluster, pod, rows)
+    rows = cluster.snapshot.nodes.rows() if below is None else below.open.rows
+    evaluation = begin(profile, cluster, pod, rows, None if below is None else below.open)
+    if below is not None:
+        evaluation.state = below.cycle_state.shared()
     roles, images = _Roles(pod, halves), _images(profile, cluster, pod)
     images_version = None if images is None else images()
     objects = cluster.snapshot.objects
