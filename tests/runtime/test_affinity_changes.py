@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from mooring.runtime.cache import change_tracker, evaluation_cache, static_scores
+from mooring.runtime.cache import change_tracker
+from mooring.runtime.cache.evaluation_cache import EvaluationCache
 from mooring.testing.builders import Manifest
 
 from .test_selected_labels import NODE_STEPS, Labelled, apart, rather
@@ -36,13 +37,13 @@ def test_only_terms_about_a_pod_matter_to_it(
     for _ in range(2):
         history.ask(labels, {}, False)
     found: list[object] = []
-    find = static_scores.find_static_scores
+    find = EvaluationCache._found_static
 
     def finding(*arguments: Any) -> Any:
         found.append(arguments)
         return find(*arguments)
 
-    monkeypatch.setattr(evaluation_cache, "find_static_scores", finding)
+    monkeypatch.setattr(EvaluationCache, "_found_static", finding)
     for number in (1, 2):
         history.select(number, {}, spec)
         if remembered > 1:

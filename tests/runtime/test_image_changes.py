@@ -12,7 +12,7 @@ from mooring.cluster.kinds import Put
 from mooring.cluster.state import State
 from mooring.config import default
 from mooring.runtime.assembly import build_engine
-from mooring.runtime.cache import evaluation_cache, static_scores
+from mooring.runtime.cache.evaluation_cache import EvaluationCache
 from mooring.runtime.cycle.candidates import ALL_NODES
 from mooring.runtime.cycle.cycle import CycleOptions
 from mooring.runtime.profiles.registry import new_in_tree_registry
@@ -74,13 +74,13 @@ def test_only_its_own_images_matter_to_a_pod(
     for _ in range(2):
         pulling.ask()
     found: list[object] = []
-    find = static_scores.find_static_scores
+    find = EvaluationCache._found_static
 
     def finding(*arguments: Any) -> Any:
         found.append(arguments)
         return find(*arguments)
 
-    monkeypatch.setattr(evaluation_cache, "find_static_scores", finding)
+    monkeypatch.setattr(EvaluationCache, "_found_static", finding)
     pulling.node("b", images, zone)
     pulling.ask()
     assert len(found) == evaluations

@@ -10,7 +10,7 @@ import pytest
 
 from mooring.cluster.decoding import from_manifest
 from mooring.cluster.kinds import Put
-from mooring.runtime.cache import evaluation_cache, static_scores
+from mooring.runtime.cache.evaluation_cache import EvaluationCache
 from mooring.testing.builders import Manifest
 
 from .test_selected_labels import NODE_STEPS, Labelled
@@ -56,13 +56,13 @@ def test_what_a_change_of_an_object_costs(
     for _ in range(3):
         history.ask(OWN, {}, True)
     found: list[object] = []
-    find = static_scores.find_static_scores
+    find = EvaluationCache._found_static
 
     def finding(*arguments: Any) -> Any:
         found.append(arguments)
         return find(*arguments)
 
-    monkeypatch.setattr(evaluation_cache, "find_static_scores", finding)
+    monkeypatch.setattr(EvaluationCache, "_found_static", finding)
     history.state.apply("test", [Put(from_manifest(after))])
     history.ask(OWN, {}, True)
     assert len(found) == evaluations
