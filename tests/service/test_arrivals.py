@@ -5,7 +5,6 @@ import logging
 import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 
 import grpc
@@ -19,6 +18,7 @@ from mooring.service.calls.admission import Admission
 from mooring.service.calls.arrivals import Arrivals
 from mooring.service.calls.interceptors import EndedByCallers, Pipeline
 from mooring.service.calls.memory import MemoryBudget
+from mooring.service.calls.threads import Threads
 from mooring.telemetry.metrics import Metrics
 from mooring.v1 import cluster_service_pb2 as pb
 from tests.good_client import good_client
@@ -109,7 +109,7 @@ def test_callers_who_leave_before_the_request_are_counted() -> None:
 def test_the_call_that_waited_longest_ends_first_where_too_many_wait() -> None:
     metrics = Metrics()
     ended: list[int] = []
-    with ThreadPoolExecutor(1) as threads:
+    with Threads(1, "waiting") as threads:
         waiting = Arrivals(threads, metrics, LONG, most=3)
         pipeline = Pipeline(metrics, MemoryBudget(0), Admission(metrics, 1), Access(False, frozenset()))
         server = grpc.server(waiting, interceptors=[pipeline])  # type: ignore[arg-type]  # any executor will do

@@ -68,6 +68,24 @@ def test_calls_begin_in_the_order_in_which_they_came() -> None:
     assert begun == list(range(20))
 
 
+def test_what_a_call_raises_that_nobody_waits_for_is_logged_and_its_thread_goes_on(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    names: list[str] = []
+
+    def fail() -> None:
+        names.append(threading.current_thread().name)
+        raise RuntimeError("broken")
+
+    with threads_of("unheard", most=1) as threads:
+        for _ in range(2):
+            threads.start(fail)
+        until(lambda: len(caplog.records) == 2)
+    assert len(names) == 2
+    assert len(set(names)) == 1
+    assert "RuntimeError: broken" in caplog.text
+
+
 def test_the_thread_that_was_idle_last_works_next() -> None:
     with threads_of("again") as threads:
         gate = Gate(threads)

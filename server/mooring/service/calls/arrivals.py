@@ -15,7 +15,6 @@ import threading
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from concurrent.futures import Executor, Future
 from functools import partial
 from typing import Any, Final
 
@@ -24,6 +23,7 @@ from grpc import _server
 from grpc._cython import cygrpc  # type: ignore[attr-defined]  # missing in grpcio's types
 
 from mooring.service.calls.memory import Share
+from mooring.service.calls.threads import Threads
 from mooring.telemetry.metrics import Metrics
 
 MAX_WAITING: Final = 16_384
@@ -91,8 +91,8 @@ class Method(ABC):
         """Count a call that ended before its request arrived. Must not wait or raise."""
 
 
-class Arrivals(Executor):
-    """The executor for a `grpc.server` all of whose methods are `Method`s. Thread-safe.
+class Arrivals:
+    """What stands for the executor of a `grpc.server` all of whose methods are `Method`s. Thread-safe.
 
     Args:
         threads: Where calls run that have their request.
@@ -104,7 +104,7 @@ class Arrivals(Executor):
     """
 
     def __init__(
-        self, threads: Executor, metrics: Metrics, seconds: float = 2.0, most: int = MAX_WAITING
+        self, threads: Threads, metrics: Metrics, seconds: float = 2.0, most: int = MAX_WAITING
     ) -> None:
         self._threads = threads
         self._metrics = metrics
@@ -115,8 +115,6 @@ class Arrivals(Executor):
         self._lock = threading.Lock()
         self._waiting: dict[Arrival, None] = {}
         self._stopped = threading.Event()
-        self._begun: Future[None] = Future()
-        self._begun.set_result(None)
 
     def start(self) -> None:
         """Begins to end calls that are overdue."""
@@ -126,11 +124,11 @@ class Arrivals(Executor):
         """Stop: no more calls are ended."""
         self._stopped.set()
 
-    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        """Run a call once its request has arrived. The future has no result."""
+    def submit(self, fn: Callable[..., Any], /, *args: Any) -> None:
+        """Run a call once its request has arrived. grpcio would only count it by a future."""
         in_pool, event, state, method, requests, *rest = args
         arrival = Arrival(event.call, self._clock + self._seconds + self._pause, requests(), self._forget)
-        run = partial(self._threads.submit, fn, in_pool, event, state, method, lambda: arrival, *rest)
+        run = partial(fn, in_pool, event, state, method, lambda: arrival, *rest)
         received = _server._receive_message(state, event.call, None)  # noqa: SLF001
 
         def arrived(batch: Any) -> Any:
@@ -142,14 +140,13 @@ class Arrivals(Executor):
                 arrival.settle()
                 method.ended(arrival, grpc.StatusCode.CANCELLED)
             elif method.takes(arrival):
-                run()
+                self._threads.start(run)
             return finished
 
         method.begun()
         self._remember(arrival)
         event.call.start_server_batch((cygrpc.ReceiveMessageOperation(0),), arrived)
         state.due.add(_server._RECEIVE_MESSAGE_TOKEN)  # noqa: SLF001
-        return self._begun
 
     def _remember(self, arrival: Arrival) -> None:
         with self._lock:

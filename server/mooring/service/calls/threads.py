@@ -7,13 +7,19 @@ Yet none may hold up the others by waiting, so a thread that waits makes room.
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future
 from contextlib import contextmanager
 from functools import partial
-from typing import Any, Final, NamedTuple, ParamSpec, TypeVar
+from typing import Final, ParamSpec, TypeAlias, TypeVar
+
+log = logging.getLogger(__name__)
+
+Job: TypeAlias = Callable[[], object]
+"""What a thread is to do."""
 
 Result = TypeVar("Result")
 Arguments = ParamSpec("Arguments")
@@ -42,19 +48,15 @@ def waiting() -> Iterator[None]:
         worker.threads.take_room(worker)
 
 
-class _ThreadJob(NamedTuple):
-    future: Future[Any]
-    work: Callable[[], Any]
-
-    def run(self) -> None:
-        if not self.future.set_running_or_notify_cancel():
-            return
-        try:
-            result = self.work()
-        except BaseException as error:  # noqa: BLE001 - it belongs to who has the future
-            self.future.set_exception(error)
-        else:
-            self.future.set_result(result)
+def _fulfil(future: Future[Result], work: Callable[[], Result]) -> None:
+    if not future.set_running_or_notify_cancel():
+        return
+    try:
+        result = work()
+    except BaseException as error:  # noqa: BLE001 - it belongs to who has the future
+        future.set_exception(error)
+    else:
+        future.set_result(result)
 
 
 class Threads(Executor):
@@ -75,7 +77,7 @@ class Threads(Executor):
         self._name = name
         self._standstill = standstill
         self._lock = threading.Lock()
-        self._queue: deque[_ThreadJob] = deque()
+        self._queue: deque[Job] = deque()
         self._crowded = threading.Event()
         self._workers: list[_Worker] = []
         self._idle: list[_Worker] = []
@@ -92,14 +94,21 @@ class Threads(Executor):
         Raises:
             RuntimeError: This was shut down.
         """
-        job = _ThreadJob(Future(), partial(fn, *args, **kwargs))
+        future: Future[Result] = Future()
+        self.start(partial(_fulfil, future, partial(fn, *args, **kwargs)))
+        return future
+
+    def start(self, job: Job) -> None:
+        """``submit`` for a call that nobody waits for; what it raises is logged.
+
+        A future is a lock and a condition, which cost a call more than its way into a thread.
+        """
         with self._lock:
             if self._ended.is_set():
                 raise RuntimeError("a call came after the threads were shut down")
             if self._at_work >= AT_WORK or not self._engage(job):
                 self._queue.append(job)
                 self._crowded.set()
-        return job.future
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """End the idle threads, and the others when no call is left; waits for none, cancels none."""
@@ -122,7 +131,7 @@ class Threads(Executor):
         with self._lock:
             self._count(worker)
 
-    def next_job(self, worker: _Worker) -> _ThreadJob | None:
+    def next_job(self, worker: _Worker) -> Job | None:
         """Return what ``worker`` is to do after a call; None when it is to wait, or to end."""
         with self._lock:
             self._discount(worker)
@@ -135,7 +144,7 @@ class Threads(Executor):
                 self._idle.append(worker)
             return None
 
-    def _engage(self, job: _ThreadJob) -> bool:
+    def _engage(self, job: Job) -> bool:
         """Give ``job`` to an idle thread or a new one; False if there may be no more. The lock is held."""
         if self._idle:
             worker = self._idle.pop()
@@ -184,9 +193,9 @@ class _Worker:
 
     __slots__ = ("counts", "job", "threads", "wake")
 
-    def __init__(self, threads: Threads, job: _ThreadJob) -> None:
+    def __init__(self, threads: Threads, job: Job) -> None:
         self.threads = threads
-        self.job: _ThreadJob | None = job
+        self.job: Job | None = job
         self.wake = threading.Lock()
         self.wake.acquire()
         self.counts = False
@@ -196,7 +205,10 @@ class _Worker:
         while (job := self.job) is not None:
             self.job = None
             while job is not None:
-                job.run()
+                try:
+                    job()
+                except BaseException:  # what comes next must not be lost with this thread
+                    log.exception("a call failed that nobody waits for")
                 # Nothing of a call is kept while waiting for the next one.
                 del job
                 job = self.threads.next_job(self)
