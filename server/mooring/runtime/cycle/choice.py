@@ -74,8 +74,7 @@ class Choice(msgspec.Struct, frozen=True):
         return rows
 
 
-@dataclass(slots=True)
-class ChoiceColumns:
+class ChoiceColumns(msgspec.Struct):
     """The nodes selected for pods that all have one; every list has one entry per pod.
 
     Attributes:
@@ -91,12 +90,12 @@ class ChoiceColumns:
 
     version: int
     epoch: int
-    names: list[str] = field(default_factory=list)
-    rows: list[int] = field(default_factory=list)
-    totals: list[int] = field(default_factory=list)
-    tie_counts: list[int] = field(default_factory=list)
-    feasible: list[int] = field(default_factory=list)
-    evaluated: list[int] = field(default_factory=list)
+    names: list[str] = msgspec.field(default_factory=list)
+    rows: list[int] = msgspec.field(default_factory=list)
+    totals: list[int] = msgspec.field(default_factory=list)
+    tie_counts: list[int] = msgspec.field(default_factory=list)
+    feasible: list[int] = msgspec.field(default_factory=list)
+    evaluated: list[int] = msgspec.field(default_factory=list)
 
     def choice(self, at: int) -> Choice:
         """Return that of one pod; what plugins wrote is not in it."""

@@ -101,13 +101,18 @@ class Access:
     clients: frozenset[str] = frozenset()
     read_only: bool = False
 
+    @property
+    def unrestricted(self) -> bool:
+        """Whether any call may change anything, whoever makes it."""
+        return not (self.guarded or self.read_only)
+
     def check(self, method: str, request: Any, context: grpc.ServicerContext) -> None:
         """Let the call pass, or not.
 
         Raises:
             PermissionDeniedError: It changes something, and the client has no name that is allowed.
         """
-        if not (self.guarded or self.read_only) or not CHANGES.get(method, _always)(request):
+        if self.unrestricted or not CHANGES.get(method, _always)(request):
             return
         if self.read_only:
             raise PermissionDeniedError(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import partial
 
@@ -56,8 +57,16 @@ class Batch(msgspec.Struct, frozen=True):
 
     def profiles(self) -> list[Profile]:
         """Those of the pods, each once."""
-        used = [self.templates[index][1] for index in dict.fromkeys(self.indices)]
-        return list({profile.name: profile for profile in used}.values())
+        templates = self.templates
+        used = [templates[index][1] for index in dict.fromkeys(self.indices)]
+        return used if len(used) == 1 else list({profile.name: profile for profile in used}.values())
+
+    def counts(self) -> Sequence[tuple[Profile, int]]:
+        """Return the profile of each template in use, and how many pods are copies of that."""
+        templates = self.templates
+        if len(templates) == 1:
+            return [(templates[0][1], len(self))]
+        return [(templates[index][1], count) for index, count in Counter(self.indices).items()]
 
     def pods(self) -> Iterator[tuple[Pod, Profile]]:
         """Each pod with its profile."""
@@ -95,16 +104,16 @@ class Batch(msgspec.Struct, frozen=True):
         if not request.templates:
             raise InvalidArgumentError.at("templates", "is empty; send one or more")
         templates = _templates(request, backend, committed=committed)
-        indices = _template_indices(request, len(templates), backend.limits.max_batch_pods)
+        columns = request.pods if request.HasField("pods") else None
+        indices = _template_indices(columns, len(templates), backend.limits.max_batch_pods)
         names: list[str] = []
         uids: list[str] = []
-        if request.HasField("pods"):
-            columns = request.pods
-            namespaces = _spread("namespaces", list(columns.namespaces), len(indices))
-            if namespaces:
+        if columns is not None:
+            if columns.namespaces:
+                namespaces = _spread("namespaces", columns.namespaces, len(indices))
                 templates, indices = _in_namespaces(templates, indices, namespaces)
-            names = _spread("names", list(columns.names), len(indices))
-            uids = _spread("uids", list(columns.uids), len(indices))
+            names = _spread("names", columns.names, len(indices))
+            uids = _spread("uids", columns.uids, len(indices))
         names = names or [templates[index][0].metadata.name for index in indices]
         uids = uids or [templates[index][0].metadata.uid for index in indices]
         _check_uids(uids)
@@ -137,11 +146,11 @@ def _in_namespaces(
     return found, moved
 
 
-def _template_indices(request: pb.ScheduleRequest, templates: int, limit: int) -> list[int]:
-    count = len(request.pods.template_indices) if request.HasField("pods") else templates
-    if count > limit:
-        raise InvalidArgumentError.at("pods", f"{count} pods are more than the {limit} allowed")
-    indices = list(request.pods.template_indices) if request.HasField("pods") else list(range(templates))
+def _template_indices(columns: pb.PodColumns | None, templates: int, limit: int) -> list[int]:
+    given: Sequence[int] = range(templates) if columns is None else columns.template_indices
+    if len(given) > limit:
+        raise InvalidArgumentError.at("pods", f"{len(given)} pods are more than the {limit} allowed")
+    indices = list(given)
     if indices and max(indices) >= templates:
         at = next(at for at, index in enumerate(indices) if index >= templates)
         raise InvalidArgumentError.at(
@@ -150,7 +159,8 @@ def _template_indices(request: pb.ScheduleRequest, templates: int, limit: int) -
     return indices
 
 
-def _spread(name: str, column: list[str], count: int) -> list[str]:
+def _spread(name: str, given: Sequence[str], count: int) -> list[str]:
+    column = list(given)
     if len(column) not in (0, 1, count):
         raise InvalidArgumentError.at(
             f"pods.{name}", f"has {len(column)} values for {count} pods; send none, one or {count}"

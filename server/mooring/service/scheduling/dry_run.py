@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
-
 from mooring.decisions.records import DecisionKind
 from mooring.framework import Pod
 from mooring.framework.errors import DeadlineExceededError, MooringError
@@ -53,8 +51,8 @@ class DryRun(CommitMode):
         )
         if found is None:
             return None
-        for index, count in Counter(batch.indices).items():
-            self._count("scheduled", batch.templates[index][1], count)
+        for profile, count in batch.counts():
+            self._count("scheduled", profile, count)
         noting.chose_columns(batch, found)
         return columns_response(self._backend, batch, found)
 

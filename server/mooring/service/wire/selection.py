@@ -49,6 +49,15 @@ class Selection:
         epoch: After ``find_rows``, or with a private copy: the node epoch of the live state.
     """
 
+    state: ClusterState | None = None
+    rows: Int32s = NO_NODES
+    nodes: pb.NodeList | None = None
+    epoch = 0
+    _origin: tuple[int, int] | None = None
+    _names: Sequence[str] = ()
+    _found = -1, NO_NODES
+    _inline: Sequence[Node] = ()
+
     def __init__(
         self,
         message: pb.NodeSelection,
@@ -64,14 +73,6 @@ class Selection:
         explicit = self._kind not in ("all", "bitmap")
         self._lists = listing is Listing.ALWAYS or (listing is Listing.WHERE_NEEDED and not explicit)
         self._limit = limits.max_selected_nodes
-        self.state: ClusterState | None = None
-        self.rows: Int32s = NO_NODES
-        self.nodes: pb.NodeList | None = None
-        self.epoch = 0
-        self._origin: tuple[int, int] | None = None
-        self._names: Sequence[str] = ()
-        self._found = -1, NO_NODES
-        self._inline: Sequence[Node] = ()
         if self._kind in _BY_NAME or message.assumed_pods:
             self._read(decoder)
 
