@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import TextIO
 
 from tests.bench.cluster import node_manifests, write_manifests
 
 LOOPBACK = "127.0.0.1:0"
 STOP_SECONDS = 20.0
+LOOK_SECONDS = 0.05
 
 
 @contextmanager
-def started(module: str, *arguments: str) -> Iterator[str]:
+def started(module: str, *arguments: str, settled: str = "") -> Iterator[str]:
     """Run ``python -m module arguments``; yields the line with which it says that it is ready.
+
+    Args:
+        settled: What its log has to say as well before it is measured; "" = nothing.
 
     Raises:
         RuntimeError: It ended before; carries what it said.
@@ -30,11 +37,21 @@ def started(module: str, *arguments: str) -> Iterator[str]:
             line = process.stdout.readline()
             if "ready" not in line:
                 process.wait(STOP_SECONDS)
-                errors.seek(0)
-                raise RuntimeError(f"{' '.join(command)} ended with {process.returncode}: {errors.read()}")
+                raise RuntimeError(f"{' '.join(command)} ended with {process.returncode}: {_said(errors)}")
+            while settled not in _said(errors):
+                if process.poll() is not None:
+                    raise RuntimeError(
+                        f"{' '.join(command)} ended with {process.returncode}: {_said(errors)}"
+                    )
+                time.sleep(LOOK_SECONDS)
             yield line
         finally:
             _end(process)
+
+
+def _said(errors: TextIO) -> str:
+    """What a process has written so far; it shares the position in the file, which stays."""
+    return os.pread(errors.fileno(), os.fstat(errors.fileno()).st_size, 0).decode()
 
 
 def _end(process: subprocess.Popen[str]) -> None:
@@ -74,7 +91,10 @@ def start_server(
     listen = f"unix:{folder}/mooring.sock" if over_unix else LOOPBACK
     manifests = node_manifests(nodes, extra_labels=extra_labels, images=images)
     source = f"files:{write_manifests(folder, manifests)}"
-    line = running.enter_context(started("mooring", *serve_arguments(source, listen)))
+    # While its loops are compiled everything takes several times as long.
+    line = running.enter_context(
+        started("mooring", *serve_arguments(source, listen), settled="warmed up for")
+    )
     return dict(word.split("=", 1) for word in line.split() if "=" in word)
 
 
