@@ -113,7 +113,7 @@ class WholeAnswer:
 
     @property
     def headers(self) -> HTTPHeaderDict:
-        """The headers by name, in any casing. They are found on each access: of most answers nobody asks."""
+        """The headers by name, in any casing. Parsed on each access: most answers need none."""
         headers = HTTPHeaderDict()
         for name, value in _Fields().of(b"".join(self._came)):
             headers.add(name.decode("latin-1"), value.decode("latin-1"))

@@ -42,7 +42,7 @@ _PIECE = 1 << 16
 """Rows that are rated at once: the columns of a piece stay in the processor's cache."""
 
 _STATES_TO_RATE = 2
-"""With more unknown states than one for so many rows, rating all rows takes less."""
+"""Rows per unknown state at least; with fewer, rating every row is cheaper than rating the states first."""
 
 
 def may_read_resources_alone(plugin: Plugin[Any]) -> bool:
