@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
+from msgspec import structs
 
 from mooring.framework import Int32s, Pod
 from mooring.framework.internal import PlacementColumns
@@ -139,4 +140,4 @@ class GroupDecisions:
         """Return what was ``found`` in another placement, for the same nodes by position."""
         cluster = self._world or self._cache.cluster
         selected, names = rows.take(positions).tolist(), cluster.snapshot.nodes.names
-        return replace(found, rows=selected, names=[names[row] for row in selected])
+        return structs.replace(found, rows=selected, names=[names[row] for row in selected])
