@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from itertools import groupby
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 
@@ -25,7 +25,7 @@ from mooring.framework import (
     Status,
 )
 from mooring.framework.errors import MooringError
-from mooring.framework.internal import BindingAnswer, BindingEnded, SelectiveReserve
+from mooring.framework.internal import BindingAnswer, BindingEnded, SelectiveReserve, SendingBind
 from mooring.framework.view import NodesChangedError
 from mooring.runtime.cycle.extenders import bind_by_extender
 from mooring.runtime.cycle.plugin_calls import PluginCalls, PointTimer, plugin_failure
@@ -189,10 +189,8 @@ class Commit:
         """
         (enabled,) = self.profile.bind
         self.begun = calls, calls.point("Bind")
-        # binds_at_once has looked: it is a SendingBind.
-        plugin: Any = enabled.plugin
-        sent: bool = calls.call(enabled.name, "Bind", plugin.begin_bind, self.pod, self.node_name, ended)
-        return sent
+        plugin = cast("SendingBind", enabled.plugin)  # binds_at_once has looked
+        return calls.call(enabled.name, "Bind", plugin.begin_bind, self.pod, self.node_name, ended)
 
     def end_bind(self, answer: BindingAnswer) -> Committed:
         """Return how the binding ended that was sent ahead and has this answer; may block, and raise."""
