@@ -137,6 +137,32 @@ def test_a_fork_and_its_origin_describe_new_pods_apart() -> None:
         run(fork, [(LabelMatcher(), frozenset({"tier"}), True), *EVERY])
 
 
+@pytest.mark.parametrize(
+    ("others", "later"),
+    [
+        pytest.param({}, {"app": "b", "name": "b"}, id="the-only-one-of-its-labels-before-and-after"),
+        pytest.param({}, {"name": "c"}, id="it-loses-a-label"),
+        pytest.param({"app": "b"}, {"app": "b"}, id="others-have-what-it-gets"),
+        pytest.param({"app": "a"}, {"app": "b"}, id="others-have-what-it-had"),
+    ],
+)
+def test_a_pod_that_stays_where_it_is_counts_by_its_new_labels(
+    others: dict[str, str], later: dict[str, str]
+) -> None:
+    state = State()
+    state.replace("test", [make_node(name) for name in NODES])
+    run(state, [Put(make_pod("p0", labels={"app": "a"}, node="n0"))])
+    if others:
+        run(state, [Put(make_pod("p1", labels=others, node="n1"))])
+    run(state, EVERY)  # All columns are there.
+    fork = state.fork()
+    for labels in (later, {"app": "a"}, later):
+        run(state, [Put(make_pod("p0", labels=labels, node="n0")), *EVERY])
+        run(fork, EVERY)
+    for which in (state, fork):
+        run(which, [Remove("Pod", "default", "p0"), *EVERY])
+
+
 def own(at: int, **fields: object) -> Pod:
     return make_pod(f"p{at}", labels={"app": "a", "name": f"p{at}", f"k{at}": "v"}, node="n0", **fields)
 

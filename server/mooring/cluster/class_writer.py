@@ -8,7 +8,7 @@ from sys import byteorder
 
 from mooring.cluster.shared_values import SharedValues
 from mooring.framework.columns import LabelColumn, LabelColumns, grown
-from mooring.framework.pod_classes import NO_CLASS, PLACE, TERMINATING, ClassKey, PodClasses, label_of_class
+from mooring.framework.pod_classes import NO_CLASS, PLACE, TERMINATING, ClassKey, PodClasses, labels_of_class
 
 _FIRST_ROOM = 16
 _MORE_PLACES = 1 << 8
@@ -101,6 +101,14 @@ class ClassWriter:
 
     def relabel_pod(self, old: ClassKey, new: ClassKey, row: int, uid: str) -> None:
         """Count a pod of class ``old`` on ``row`` as one of ``new``."""
+        numbers = self.classes.numbers
+        if self._sizes[numbers[old]] == 1 and new not in numbers:
+            # The only one of its labels: the class itself gets other ones, and the pod stays in it.
+            with self.classes.lock:
+                number = numbers.pop(old)
+                self._describe(number, new)
+                numbers[new] = number
+            return
         number = self._number(new)
         self._sizes[number] += 1
         _, place = self._find(row, uid)
@@ -152,9 +160,10 @@ class ClassWriter:
             self._renew_namespaces()
         classes.namespaces.put(number, namespace)
         classes.terminating[number] = terminating == TERMINATING
+        labels = labels_of_class(key) if classes.label_columns else {}
         for label in tuple(classes.label_columns):
             column = self._column(label)
-            column.put(number, label_of_class(key, label))
+            column.put(number, labels.get(label))
             if len(column.values) > _STALE * len(classes.terminating):
                 self._columns.drop(label)
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Mapping
 
 from mooring.cluster.kinds import Remove, identity
-from mooring.cluster.prepared import PreparedObjects
+from mooring.cluster.prepared import Identity, PreparedObjects
 from mooring.framework.args import FieldError
 from mooring.framework.errors import InvalidArgumentError
 from mooring.framework.pod_table import PodRecord, PodTable
@@ -24,8 +24,8 @@ class Holdings:
         self._sources: dict[str, dict[str, dict[str, None]]] = {}
         self._pod_uids: dict[str, dict[str, str]] = {}
 
-    def check_ownership(self, source: str, batch: PreparedObjects) -> None:
-        """Rejects ``batch`` when another source has one of its objects.
+    def check_ownership(self, source: str, identities: Iterable[Identity]) -> None:
+        """Rejects objects when another source has one of them.
 
         Raises:
             InvalidArgumentError: Names the objects and who has them.
@@ -38,7 +38,7 @@ class Holdings:
                 f"{kind} {identity(pod.namespace, pod.name) if pod else name}",
                 f"source {owner!r} has it; remove it there first",
             )
-            for kind, name, pod in batch.identities()
+            for kind, name, pod in identities
             for owner, kinds in others
             if name in kinds.get(kind, {}) or (pod and self._uid_of(pod) in kinds.get(kind, {}))
         ]
@@ -47,17 +47,27 @@ class Holdings:
 
     def add_objects(self, source: str, batch: PreparedObjects) -> None:
         """``source`` now has the objects of ``batch``, but for the finished pods."""
+        for record in batch.pods.values():
+            self.add_pod(source, record)
         kinds = self._sources.setdefault(source, {})
-        for uid, record in batch.pods.items():
-            if record.kind.base.template.finished:
-                self.discard(source, "Pod", uid)
-        for kind, name, named in batch.identities():
-            held = kinds.setdefault(kind, {})
-            if named is not None:
-                if name in held:
-                    self._forget_name(name)
-                self._pod_uids.setdefault(named.namespace, {})[named.name] = name
-            held[name] = None
+        for kind, name, _ in batch.identities_but_pods():
+            kinds.setdefault(kind, {})[name] = None
+
+    def add_pod(self, source: str, record: PodRecord) -> None:
+        """``source`` now has the pod, unless it is finished."""
+        uid, template = record.uid, record.kind.base.template
+        if template.finished:
+            self.discard(source, "Pod", uid)
+            return
+        held = self._sources.setdefault(source, {}).setdefault("Pod", {})
+        names = self._pod_uids.setdefault(template.metadata.namespace, {})
+        if uid in held:
+            if names.get(record.name) == uid:
+                return
+            self._forget_name(uid)
+            names = self._pod_uids.setdefault(template.metadata.namespace, {})
+        names[record.name] = uid
+        held[uid] = None
 
     def discard(self, source: str, kind: str, name: str) -> None:
         """``source`` no longer has the object."""
@@ -76,12 +86,10 @@ class Holdings:
         order = sorted((kind for kind in kinds if only in ("", kind)), key=lambda kind: kind != "Pod")
         return [(kind, name) for kind in order for name in kinds[kind] if not batch.has(kind, name)]
 
-    def displaced_by(self, batch: PreparedObjects) -> Iterator[str]:
-        """UIDs of pods that must be gone: pods of ``batch`` have their names now."""
-        for uid, record in batch.pods.items():
-            known = self._uid_of(record)
-            if known is not None and known != uid and not record.kind.base.template.finished:
-                yield known
+    def displaced_by(self, record: PodRecord) -> str | None:
+        """Return the UID of the pod that must be gone, since this one has its name now; None = of none."""
+        known = self._uid_of(record)
+        return known if known != record.uid and not record.kind.base.template.finished else None
 
     def find_identity(self, source: str, change: Remove) -> str | None:
         """Return the identity of what ``change`` removes; None when ``source`` has no such object."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from mooring.cluster.kinds import ClusterObject, TabledObject, identity
 from mooring.cluster.pod_kinds import PodKinds
@@ -12,6 +13,9 @@ from mooring.framework.errors import InvalidArgumentError
 from mooring.framework.objects import Node, Pod
 from mooring.framework.pod_table import UNPLACED, PodRecord
 from mooring.framework.resources import ResourceError, allocatable
+
+Identity = tuple[str, str, PodRecord | None]
+"""An object's kind; a pod's UID, or the identity within another kind; and of pods the record."""
 
 
 @dataclass(slots=True)
@@ -36,15 +40,46 @@ class PreparedObjects:
             return name in self.pods
         return (kind, name) in self.objects
 
-    def identities(self) -> Iterable[tuple[str, str, PodRecord | None]]:
-        """Kind, identity and, of pods, the record; finished pods are left out: no source holds them."""
+    def identities(self) -> Iterable[Identity]:
+        """Return those of all objects; finished pods have none: no source holds them."""
+        for record in self.pods.values():
+            yield from _identities_of(record)
+        yield from self.identities_but_pods()
+
+    def identities_but_pods(self) -> Iterable[Identity]:
+        """Return those of what is no pod."""
         for name in self.nodes:
             yield "Node", name, None
-        for uid, record in self.pods.items():
-            if not record.kind.base.template.finished:
-                yield "Pod", uid, record
         for kind, name in self.objects:
             yield kind, name, None
+
+
+class PreparedPod(NamedTuple):
+    """A pod by itself, as ``PreparedObjects``.
+
+    Attributes:
+        pod: The pod.
+        record: What the table needs of it, on no row yet.
+    """
+
+    pod: Pod
+    record: PodRecord
+
+    def identities(self) -> Iterable[Identity]:
+        """Return its own, if it is not finished."""
+        return _identities_of(self.record)
+
+
+def prepare_pod(pod: Pod, kinds: PodKinds) -> PreparedPod:
+    """Works out what ``pod`` counts as.
+
+    Raises:
+        InvalidArgumentError: A quantity can't be used.
+    """
+    try:
+        return PreparedPod(pod, PodRecord.of(pod, kinds.of(pod), UNPLACED))
+    except ResourceError as error:
+        raise InvalidArgumentError([_violation(pod, error)]) from None
 
 
 def prepare(objects: Iterable[ClusterObject], kinds: PodKinds) -> PreparedObjects:
@@ -71,8 +106,16 @@ def prepare(objects: Iterable[ClusterObject], kinds: PodKinds) -> PreparedObject
                 meta = item.metadata
                 batch.objects[type(item).__name__, identity(meta.namespace, meta.name)] = item
         except ResourceError as error:
-            name = item.key if isinstance(item, Pod) else item.metadata.name
-            violations.append(FieldError(error.path, f"{type(item).__name__} {name}: {error}"))
+            violations.append(_violation(item, error))
     if violations:
         raise InvalidArgumentError(violations)
     return batch
+
+
+def _identities_of(record: PodRecord) -> Sequence[Identity]:
+    return () if record.kind.base.template.finished else (("Pod", record.uid, record),)
+
+
+def _violation(item: ClusterObject, error: ResourceError) -> FieldError:
+    name = item.key if isinstance(item, Pod) else item.metadata.name
+    return FieldError(error.path, f"{type(item).__name__} {name}: {error}")

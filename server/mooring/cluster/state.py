@@ -13,11 +13,11 @@ from mooring.cluster.change_log import DEFAULT_LENGTH, ChangeLog
 from mooring.cluster.holdings import Holdings
 from mooring.cluster.journal import DEFAULT_LENGTH as JOURNAL_LENGTH
 from mooring.cluster.journal import Entry, Journal
-from mooring.cluster.kinds import KINDS, Change, ClusterObject, Put, Remove, TabledObject
+from mooring.cluster.kinds import KINDS, Change, ClusterObject, Remove, TabledObject
 from mooring.cluster.node_writer import NodeWriter
 from mooring.cluster.object_writer import ObjectWriter
 from mooring.cluster.pod_kinds import PodKinds
-from mooring.cluster.prepared import PreparedObjects, prepare
+from mooring.cluster.prepared import PreparedObjects, PreparedPod, prepare, prepare_pod
 from mooring.cluster.table_writer import TableWriter
 from mooring.framework.cluster_events import Listener, ObjectChange
 from mooring.framework.errors import bound_elsewhere
@@ -230,7 +230,7 @@ class State:
         """
         batch = prepare(objects, self._kinds)
         with self.lock:
-            self._holdings.check_ownership(source, batch)
+            self._holdings.check_ownership(source, batch.identities())
             for gone, name in self._holdings.missing_objects(source, batch, kind):
                 self._drop(source, gone, name)
             self._writer.nodes.reserve_rows(len(batch.nodes.keys() - self.snapshot.nodes.index.keys()))
@@ -246,19 +246,26 @@ class State:
         Raises:
             InvalidArgumentError: A quantity can't be used, or another source has one of the objects.
         """
-        steps: list[PreparedObjects | Remove] = [
-            prepare([change.object], self._kinds) if isinstance(change, Put) else change for change in changes
-        ]
+        steps = [self._step(change) for change in changes]
         with self.lock:
             for step in steps:
-                if isinstance(step, PreparedObjects):
-                    self._holdings.check_ownership(source, step)
+                if not isinstance(step, Remove):
+                    self._holdings.check_ownership(source, step.identities())
             for step in steps:
-                if isinstance(step, PreparedObjects):
+                if isinstance(step, PreparedPod):
+                    self._put_pod(source, step)
+                elif isinstance(step, PreparedObjects):
                     self._put(source, step)
                 else:
                     self._remove(source, step)
             self._publish()
+
+    def _step(self, change: Change) -> PreparedPod | PreparedObjects | Remove:
+        """Return a change as it is written. Pods, of which most changes are, come without a batch."""
+        if isinstance(change, Remove):
+            return change
+        item = change.object
+        return prepare_pod(item, self._kinds) if isinstance(item, Pod) else prepare([item], self._kinds)
 
     def subscribe(self, listener: Listener) -> None:
         with self.lock:
@@ -278,10 +285,16 @@ class State:
         return self._holdings.count_objects(source, kind)
 
     def _put(self, source: str, batch: PreparedObjects) -> None:
-        for uid in self._holdings.displaced_by(batch):
-            self._drop(source, "Pod", uid)
         self._holdings.add_objects(source, batch)
         self._write(batch)
+
+    def _put_pod(self, source: str, prepared: PreparedPod) -> None:
+        record = prepared.record
+        displaced = self._holdings.displaced_by(record)
+        if displaced is not None:
+            self._drop(source, "Pod", displaced)
+        self._holdings.add_pod(source, record)
+        self._write_pod(record, prepared.pod)
 
     def _remove(self, source: str, change: Remove) -> None:
         known = self._holdings.find_identity(source, change)
@@ -322,10 +335,7 @@ class State:
                 self._writer.put_node(node, amounts)
                 self._listeners.tell_listeners("Node", old, node)
         for record in batch.pods.values():
-            before = self._delivered_record(record.uid)
             self._write_pod(record)
-            if self._listeners and (before is None or not before.says_what(record)):
-                self._listeners.tell_listeners("Pod", before.pod if before is not None else None, record.pod)
         for item in batch.objects.values():
             key = item.metadata.namespace, item.metadata.name
             known = self._writer.objects.find_delivered(type(item), key)
@@ -337,13 +347,19 @@ class State:
         """Return the pod as its source delivered it, without what was decided since."""
         return self._delivered[uid] if uid in self._delivered else self.snapshot.pods.records.get(uid)
 
-    def _write_pod(self, record: PodRecord) -> None:
+    def _write_pod(self, record: PodRecord, pod: Pod | None = None) -> None:
+        """Write a pod as its source delivered it, and tell of it if that is new.
+
+        ``pod`` is ``record.pod``, where it is there already.
+        """
         uid = record.uid
-        known = self.snapshot.pods.records.get(uid)
+        known, assumed = self.snapshot.pods.records.get(uid), uid in self._delivered
+        before = self._delivered[uid] if assumed else known
+        same = before is not None and before.says_what(record)
         if record.kind.base.template.finished:
             self._remove_pod(uid)
-        elif uid not in self._delivered:
-            if known is None or not known.says_what(record):
+        elif not assumed:
+            if not same:
                 self._writer.put_pod(record)
         elif known is not None and not record.node_name:
             self._delivered[uid] = record
@@ -351,6 +367,9 @@ class State:
         else:
             del self._delivered[uid]
             self._writer.put_pod(record)
+        if self._listeners and not same:
+            old = before.pod if before is not None else None
+            self._listeners.tell_listeners("Pod", old, pod or record.pod)
 
     def _remove_pod(self, uid: str) -> None:
         self._delivered.pop(uid, None)

@@ -276,16 +276,18 @@ class Reflector:
 
     def _apply(self, type_: str, data: bytes, identity: Identity) -> None:
         item = None if type_ == "DELETED" else self.lister.decode_object(data)
-        gone = Remove(self.resource.kind, identity.namespace, identity.name)
-        changes: list[Change] = [gone] if item is None else [Put(item)]
+        changes: list[Change] = [Put(item)] if item is not None else [self._gone(identity)]
         if isinstance(item, Pod) and item.finished:
             # Nothing displaces the pod that had the name before, if its end was never told.
             known = self._state.find_pod(identity.namespace, identity.name)
             if known is not None and known.metadata.uid != identity.uid:
-                changes.insert(0, gone)
+                changes.insert(0, self._gone(identity))
         self._state.apply(self._source, changes)
         if type_ == "DELETED":
             self._originals.drop_object(identity.key)
             self.known.remove_object(identity.key, identity.version)
         else:
             self.known.put_object(identity.key, identity.version)
+
+    def _gone(self, identity: Identity) -> Remove:
+        return Remove(self.resource.kind, identity.namespace, identity.name)
