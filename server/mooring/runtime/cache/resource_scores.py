@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, MutableMapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
-from weakref import WeakValueDictionary
 
 import msgspec
 import numpy as np
@@ -44,6 +43,11 @@ _PIECE = 1 << 16
 _STATES_TO_RATE = 2
 """Rows per unknown state at least; with fewer, rating every row is cheaper than rating the states first."""
 
+_MAX_USAGES = 1 << 8
+"""For how many usages it is remembered what is known of states; evaluations keep what they hold."""
+
+_NOTHING_RATED = RatedStates(-1)
+
 
 def may_read_resources_alone(plugin: Plugin[Any]) -> bool:
     """Return whether nodes with equal resources may get equal answers from ``plugin``, whatever the others
@@ -79,7 +83,7 @@ class ResourcePlugins(msgspec.Struct, frozen=True):
     profile: Profile
     raters: tuple[Rater, ...]
     totals: TotalsRatings | None = None
-    rated: MutableMapping[PodUsage, RatedStates] = msgspec.field(default_factory=WeakValueDictionary)
+    rated: dict[PodUsage, RatedStates] = msgspec.field(default_factory=dict)
 
     @classmethod
     def of(cls, profile: Profile) -> ResourcePlugins:
@@ -123,6 +127,8 @@ class ResourcePlugins(msgspec.Struct, frozen=True):
             return RatedStates(generation)
         known = self.rated.get(usage)
         if known is None or known.generation != generation:
+            if len(self.rated) >= _MAX_USAGES:
+                self.rated.clear()
             known = self.rated[usage] = RatedStates(generation)
         return known
 
@@ -156,7 +162,7 @@ class ResourceScores:
         usage = plugins.usage(pod)
         self._totals_rating = plugins.totals_rating(pod, usage)
         self._usage = None if reads_objects else usage
-        self.states = RatedStates(-1)
+        self.states = _NOTHING_RATED
 
     @property
     def nbytes(self) -> int:
