@@ -12,8 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mooring.cluster.api import RESOURCES, ApiServer
+from mooring.cluster.originals import UNWANTED, OriginalsOfKind
 from mooring.cluster.sources import KubernetesSource, Timers
 from mooring.cluster.sources.kubernetes.known import KnownObjects
+from mooring.cluster.sources.kubernetes.lister import Lister
 from mooring.cluster.sources.kubernetes.reflector import Reflector
 from mooring.cluster.sources.kubernetes.wire import UNREADABLE, GoneError
 from mooring.cluster.state import State
@@ -161,6 +163,30 @@ def test_watch_name_reuse(fake: FakeApiServer, last: dict[str, Any]) -> None:
         live.wait_equal()
         table = live.state.snapshot.nodes
         assert table.requested[CPU_ROW, table.index["n"]] == 0
+
+
+SAID: dict[str, dict[str, Any]] = {
+    "a pod": {},
+    "nulls": {"status": None, "metadata": {**pod("p")["metadata"], "labels": None}},
+    "a quantity that can't be used": {"spec": pod("p", requests={"cpu": "plenty"})["spec"]},
+    "a number for a name": {"spec": {"nodeName": 7}},
+    "a slash in its name": {"metadata": {"name": "p/q", "resourceVersion": "7"}},
+    "too large": {"metadata": {"name": "p", "resourceVersion": "7", "annotations": {"a": "x" * (5 << 20)}}},
+}
+
+
+@pytest.mark.parametrize("type_", ["ADDED", "MODIFIED", "DELETED", "BOOKMARK"])
+@pytest.mark.parametrize("said", SAID.values(), ids=SAID)
+def test_an_event_says_the_same_in_one_step_and_in_two(said: dict[str, Any], type_: str) -> None:
+    item = {**pod("p"), **said}
+    item["metadata"] = {"resourceVersion": "7", **item["metadata"]}
+    line = json.dumps({"type": type_, "object": item}).encode()
+    found = []
+    for originals in (UNWANTED, OriginalsOfKind(lambda _: True)):
+        lister = Lister(ApiServer.__new__(ApiServer), RESOURCES["Pod"], QUICK, originals)
+        type_told, identity, data = lister.decode_event(line)
+        found.append((type_told, identity, lister.decode_object(data)))
+    assert found[0] == found[1]
 
 
 GARBAGE = [

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from mooring.cluster.manifests import documents
@@ -82,8 +83,8 @@ def a_rejection_overtakes_answers(patch: Patch) -> None:
 def an_object_without_a_spec_is_a_defect(patch: Patch) -> None:
     decode = Lister.decode_object
 
-    def reads(self: Lister, data: bytes) -> Any:
-        if b'"spec"' not in data:
+    def reads(self: Lister, data: Any) -> Any:
+        if b'"spec"' not in (data if isinstance(data, bytes) else msgspec.json.encode(data)):
             raise KeyError("spec")
         return decode(self, data)
 

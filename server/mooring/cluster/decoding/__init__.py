@@ -1,5 +1,6 @@
 """The API's encodings to objects: JSON, protobuf, manifests. Both encodings give the same objects."""
 
+from mooring.cluster.decoding.checks import checked
 from mooring.cluster.decoding.json_objects import (
     decode_json,
     decode_kind,
@@ -14,6 +15,7 @@ from mooring.cluster.decoding.protobuf_objects import (
 )
 
 __all__ = [
+    "checked",
     "decode_json",
     "decode_kind",
     "decode_node",

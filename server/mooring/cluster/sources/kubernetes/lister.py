@@ -6,8 +6,11 @@ import logging
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
+import msgspec
+
 from mooring.cluster.api import ApiServer, Resource, Response, failure, served_version
-from mooring.cluster.decoding import decode_kind
+from mooring.cluster.decoding import checked, decode_kind
+from mooring.cluster.decoding.errors import MAX_OBJECT_BYTES
 from mooring.cluster.kinds import KINDS, ClusterObject
 from mooring.cluster.originals import UNWANTED, OriginalsOfKind
 from mooring.cluster.sources.kubernetes.timers import Timers
@@ -15,10 +18,13 @@ from mooring.cluster.sources.kubernetes.wire import (
     UNREADABLE,
     GoneError,
     Identity,
+    ObjectEvent,
     Page,
+    decode_event,
     decode_identity,
     decode_page,
     nonsense,
+    raise_error,
 )
 from mooring.framework.errors import InvalidArgumentError, NotFoundError
 
@@ -64,6 +70,11 @@ class Lister:
         self._timers = timers
         self._originals = originals
         self._unreadable: set[str] = set()
+        self._kind = KINDS[resource.kind]
+        decoder: msgspec.json.Decoder[ObjectEvent[ClusterObject]] = msgspec.json.Decoder(
+            ObjectEvent[self._kind]  # type: ignore[name-defined] # known at run time alone
+        )
+        self._decode_event = decoder.decode
 
     def find_path(self) -> None:
         """Find out where the server has the kind.
@@ -117,24 +128,59 @@ class Lister:
                 if item is None:
                     identity = decode_identity(data).metadata
                 else:
-                    meta = item.metadata
-                    identity = Identity(meta.name, meta.namespace, meta.uid, meta.resource_version)
+                    identity = _identity_of(item)
                     yield item
                 listing.versions[identity.key] = identity.version
             listing.position = int(page.metadata.resource_version)
 
-    def decode_object(self, data: bytes) -> ClusterObject | None:
-        """Return the object; None when it can't be used: it counts as absent, and the log says so once."""
+    def decode_event(self, line: bytes) -> tuple[str, Identity, ClusterObject | bytes]:
+        """Return what a line of a watch says: the event's type, and the object for ``decode_object``.
+
+        It is decoded in one step, unless somebody wants its bytes, or it has what has to be looked at twice:
+        nulls, the status of an error, or what can't be read or is too large.
+
+        Raises:
+            GoneError: The watch is too old.
+            UnavailableError: It failed in another way.
+            MsgspecError: The line is not an event.
+        """
+        if self._originals is UNWANTED and len(line) <= MAX_OBJECT_BYTES:
+            try:
+                event = self._decode_event(line)
+            except (msgspec.ValidationError, RecursionError, UnicodeDecodeError):
+                pass
+            else:
+                if event.type != "ERROR":
+                    return event.type, _identity_of(event.object), event.object
+        raw = decode_event(line)
+        if raw.type == "ERROR":
+            raise_error(raw)
+        return raw.type, decode_identity(raw.object).metadata, bytes(raw.object)
+
+    def decode_object(self, data: bytes | ClusterObject) -> ClusterObject | None:
+        """Return the object; None when it can't be used: it counts as absent, and the log says so once.
+
+        ``data`` is its JSON, or the object as it was decoded, before any check.
+        """
+        item: ClusterObject
         try:
-            item: ClusterObject = decode_kind(data, KINDS[self._resource.kind])
+            item = decode_kind(data, self._kind) if isinstance(data, bytes) else checked(data)
         except InvalidArgumentError as error:
-            key = decode_identity(data).metadata.key
-            if key not in self._unreadable:
-                self._unreadable.add(key)
-                log.warning("%s %s can't be read and does not count: %s", self._resource.kind, key, error)
+            identity = decode_identity(data).metadata if isinstance(data, bytes) else _identity_of(data)
+            if identity.key not in self._unreadable:
+                self._unreadable.add(identity.key)
+                log.warning(
+                    "%s %s can't be read and does not count: %s", self._resource.kind, identity.key, error
+                )
             return None
-        self._originals.put_object(item, data)
+        if isinstance(data, bytes):
+            self._originals.put_object(item, data)
         return item
+
+
+def _identity_of(item: ClusterObject) -> Identity:
+    meta = item.metadata
+    return Identity(meta.name, meta.namespace, meta.uid, meta.resource_version)
 
 
 def rejection(response: Response, resource: Resource) -> Exception:

@@ -21,10 +21,7 @@ from mooring.cluster.sources.kubernetes.wire import (
     UNREADABLE,
     GoneError,
     Identity,
-    decode_event,
-    decode_identity,
     nonsense,
-    raise_error,
 )
 from mooring.cluster.state import State
 from mooring.framework.errors import (
@@ -260,21 +257,18 @@ class Reflector:
         return self._stopping.is_set() or bool(self._list_needed)
 
     def _take(self, line: bytes) -> None:
-        event = decode_event(line)
-        if event.type == "ERROR":
-            raise_error(event)
-        identity = decode_identity(event.object).metadata
+        type_, identity, data = self.lister.decode_event(line)
         version = identity.version
-        if event.type == "BOOKMARK":
+        if type_ == "BOOKMARK":
             self.known.advance_position(version)
         elif version > self.known.position:
-            self._apply(event.type, bytes(event.object), identity)
+            self._apply(type_, data, identity)
         self.last_event_at = time.monotonic()
         self._failures = 0
         self._forgotten = False
         self._note("")
 
-    def _apply(self, type_: str, data: bytes, identity: Identity) -> None:
+    def _apply(self, type_: str, data: bytes | ClusterObject, identity: Identity) -> None:
         item = None if type_ == "DELETED" else self.lister.decode_object(data)
         changes: list[Change] = [Put(item)] if item is not None else [self._gone(identity)]
         if isinstance(item, Pod) and item.finished:

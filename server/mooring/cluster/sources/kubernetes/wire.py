@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Generic, TypeVar
+
 import msgspec
 
+from mooring.cluster.kinds import ClusterObject
 from mooring.framework.errors import UnavailableError
+
+ObjectT = TypeVar("ObjectT", bound=ClusterObject)
 
 
 class GoneError(Exception):
@@ -59,6 +64,13 @@ class Event(msgspec.Struct):
 
     type: str
     object: msgspec.Raw
+
+
+class ObjectEvent(msgspec.Struct, Generic[ObjectT]):
+    """The same of an object that is decoded at once, but not checked."""
+
+    type: str
+    object: ObjectT
 
 
 class _ErrorStatus(msgspec.Struct):
