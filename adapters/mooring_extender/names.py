@@ -26,26 +26,23 @@ _SCORED: Final = np.array([f'","Score":{score}}}{_NEXT}' for score in range(11)]
 
 
 class Names:
-    """A list of node names, at least one. Each form is made on first use.
+    """A list of node names, at least one. The other forms are made on first use.
 
     Attributes:
         listed: The names.
         array: The same as a JSON array.
+        ending: How a question about exactly these names ends, as Go writes it.
         selections: By node epoch, the same as a NodeSelection by index, serialised; one at most.
     """
 
     def __init__(self, listed: Sequence[str], array: bytes) -> None:
         self.listed = listed
         self.array = array
+        self.ending = b"%s%s}" % (BEFORE_NAMES, array)
         self.selections: dict[int, bytes] = {}
 
     def __len__(self) -> int:
         return len(self.listed)
-
-    @cached_property
-    def ending(self) -> bytes:
-        """How a question about exactly these names ends, as Go writes it."""
-        return b"%s%s}" % (BEFORE_NAMES, self.array)
 
     @cached_property
     def joined(self) -> bytes:

@@ -9,9 +9,11 @@ import asyncio
 import resource
 from collections.abc import Callable
 from time import monotonic
-from typing import Final
+from typing import Any, Final
+from urllib.parse import unquote
 
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+import httptools
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
 from mooring_extender.failures import error_body
 from mooring_extender.tls import client_names, is_resumed
@@ -20,6 +22,7 @@ RECEIVE_SECONDS: Final = 10.0
 SEND_SECONDS: Final = 10.0
 CONNECTION_SECONDS: Final = 300.0
 MAX_HEAD_BYTES: Final = 64 * 2**10
+_CLOSE: Final = (b"connection", b"close")
 
 
 def _max_connections() -> int:
@@ -49,28 +52,42 @@ class _Alarm:
             self._handle = None
 
 
-class _HeadWithBody(asyncio.Transport):
-    """Where an answer that has a body is written: its head waits for it, as each write wakes the client.
+class _Exchange(RequestResponseCycle):
+    """One request and its answer, which the application gives as one head and one body.
 
-    It has the methods of a transport that uvicorn uses for an answer.
+    uvicorn's own writes any number of pieces, each of which is a system call and wakes the client, and checks
+    every header for what would end it; those of our applications hold nothing that a client sent.
     """
 
-    def __init__(self, transport: asyncio.Transport) -> None:
-        super().__init__()
-        self._transport = transport
-        self._head: bytes | bytearray | memoryview = b""
+    _start: Any
 
-    def write(self, data: bytes | bytearray | memoryview) -> None:
-        if self._head:
-            self._transport.writelines([self._head, data])
-        else:
-            self._head = data
+    async def send(self, message: Any) -> None:
+        """Keep the head, which `http.response.start` has, until `http.response.body` comes; write both."""
+        if message["type"] == "http.response.start":
+            self.response_started = True
+            self.waiting_for_100_continue = False
+            self._start = message
+            return
+        if self.flow.write_paused and not self.disconnected:
+            await self.flow.drain()
+        if self.disconnected:
+            return
+        body = b"" if self.scope["method"] == "HEAD" else message["body"]
+        self.transport.writelines([self._head(), body])
+        self.response_complete = True
+        self.message_event.set()
+        if not self.keep_alive:
+            self.transport.close()
+        self.on_response()
 
-    def close(self) -> None:
-        self._transport.close()
-
-    def is_closing(self) -> bool:
-        return self._transport.is_closing()
+    def _head(self) -> bytes:
+        headers = self._start["headers"]
+        if _CLOSE in headers:
+            self.keep_alive = False
+        elif not self.keep_alive:
+            headers = [*headers, _CLOSE]
+        lines = b"".join([b"%s: %s\r\n" % header for header in headers])
+        return b"%s%s\r\n" % (STATUS_LINE[self._start["status"]], lines)
 
 
 class GuardedProtocol(HttpToolsProtocol):
@@ -137,15 +154,43 @@ class GuardedProtocol(HttpToolsProtocol):
         super().on_message_begin()
         self.scope["state"]["client_names"] = self._client_names
 
+    def on_header(self, name: bytes, value: bytes) -> None:
+        self.headers.append((name.lower(), value))
+
     def on_headers_complete(self) -> None:
-        super().on_headers_complete()
+        # In place of uvicorn's, which has another exchange, and limits and upgrades that are not used here.
         self._in_head = False
+        self.expect_100_continue = dict(self.headers).get(b"expect", b"").lower() == b"100-continue"
+        scope, version = self.scope, self.parser.get_http_version()
+        url = httptools.parse_url(self.url)
+        scope["method"] = self.parser.get_method().decode("ascii")
+        scope["http_version"] = version
+        scope["raw_path"], scope["query_string"] = url.path, url.query or b""
+        scope["path"] = unquote(url.path.decode("ascii"))
         # Trailers would come to the head's.
         self.headers = []
-        if self.scope["method"] == "POST" and not self.expect_100_continue:
-            self.cycle.transport = _HeadWithBody(self.cycle.transport)
-        if monotonic() >= self._ends_at:
-            self.cycle.keep_alive = False
+        in_turn, self.cycle = not self._is_answering(), self._exchange(version)
+        if in_turn:
+            self._start_asgi_task(self.cycle, self.app)
+        else:
+            self.flow.pause_reading()
+            self.pipeline.appendleft((self.cycle, self.app))
+
+    def _exchange(self, version: str) -> _Exchange:
+        lasts = version != "1.0" and self.parser.should_keep_alive() and monotonic() < self._ends_at
+        return _Exchange(
+            self.scope,
+            self.transport,
+            self.flow,
+            self.logger,
+            self.access_logger,
+            self.access_log,
+            [],
+            asyncio.Event(),
+            self.expect_100_continue,
+            lasts,
+            self.on_response_complete,
+        )
 
     def on_body(self, body: bytes) -> None:
         self._body_came = True
