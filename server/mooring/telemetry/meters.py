@@ -6,7 +6,6 @@ import threading
 from abc import abstractmethod
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
-from functools import lru_cache
 from itertools import accumulate
 from typing import Generic, TypeVar
 
@@ -58,12 +57,28 @@ class Duration:
 Child = TypeVar("Child", Count, Duration)
 
 
+class Children(dict[tuple[str, ...], Child]):
+    """What counts, by the values of the labels in their order; each is made when it is first asked for.
+
+    A subscript takes no frame, and there are several for each decision. Thread-safe.
+
+    Args:
+        new: Makes one.
+    """
+
+    def __init__(self, new: Callable[[], Child]) -> None:
+        super().__init__()
+        self._new: Callable[[], Child] = new
+
+    def __missing__(self, labels: tuple[str, ...]) -> Child:
+        return self.setdefault(labels, self._new())
+
+
 class _Family(Collector, Generic[Child]):
     """A metric with labels. Thread-safe.
 
     Attributes:
-        child: Gives what counts for the values of the labels, in the labels' order. It is called several
-            times for each decision, so it is one in C.
+        children: What counts for the values of the labels.
 
     Args:
         name: The metric's name.
@@ -74,14 +89,10 @@ class _Family(Collector, Generic[Child]):
 
     def __init__(self, name: str, text: str, labels: Sequence[str], registry: CollectorRegistry) -> None:
         self._name, self._text, self._labels = name, text, labels
-        self._children: dict[tuple[str, ...], Child] = {}
-        self.child: Callable[..., Child] = lru_cache(maxsize=None)(self._find)
+        self.children: Children[Child] = Children(self._new)
         if not labels:
-            self.child()
+            self.children[()]  # is shown from the start
         registry.register(self)
-
-    def _find(self, *labels: str) -> Child:
-        return self._children.setdefault(labels, self._new())
 
     @abstractmethod
     def _new(self) -> Child: ...
@@ -93,7 +104,7 @@ class _CounterFamily(_Family[Count]):
     def collect(self) -> Iterator[Metric]:
         """All of it, for a scrape."""
         family = CounterMetricFamily(self._name, self._text, labels=self._labels)
-        for labels, child in tuple(self._children.items()):
+        for labels, child in tuple(self.children.items()):
             family.add_metric(labels, child.value)
         yield family
 
@@ -127,7 +138,7 @@ class _HistogramFamily(_Family[Duration]):
         """All of it, for a scrape."""
         family = HistogramMetricFamily(self._name, self._text, labels=self._labels)
         names = [*map(floatToGoString, self._bounds), "+Inf"]
-        for labels, child in tuple(self._children.items()):
+        for labels, child in tuple(self.children.items()):
             counts, total = child.read()
             family.add_metric(labels, list(zip(names, counts, strict=True)), total)
         yield family
@@ -136,13 +147,13 @@ class _HistogramFamily(_Family[Duration]):
         return Duration(self._bounds)
 
 
-def counts(name: str, text: str, labels: Sequence[str], registry: CollectorRegistry) -> Callable[..., Count]:
-    """Expose a counter; return what gives its count for the values of ``labels``, in their order."""
-    return _CounterFamily(name, text, labels, registry).child
+def counts(name: str, text: str, labels: Sequence[str], registry: CollectorRegistry) -> Children[Count]:
+    """Expose a counter; return its counts by the values of ``labels``."""
+    return _CounterFamily(name, text, labels, registry).children
 
 
 def durations(
     name: str, text: str, labels: Sequence[str], bounds: Sequence[float], registry: CollectorRegistry
-) -> Callable[..., Duration]:
+) -> Children[Duration]:
     """Expose a histogram, likewise; ``bounds`` are those of its buckets, ascending."""
-    return _HistogramFamily(name, text, labels, bounds, registry).child
+    return _HistogramFamily(name, text, labels, bounds, registry).children

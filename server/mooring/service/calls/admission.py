@@ -18,7 +18,7 @@ from typing import Any, Final
 import grpc
 
 from mooring.framework.errors import ResourceExhaustedError
-from mooring.service.calls.access import asks_commit
+from mooring.service.calls.access import asks_place
 from mooring.service.calls.threads import waiting
 from mooring.telemetry.metrics import Metrics
 
@@ -189,13 +189,18 @@ class Admission:
         if method.startswith(_SIMULATION):
             return lambda _: self._futures
         if method in _SCHEDULES:
-            return lambda request: self._commits if asks_commit(request) else self._asked_of(request)
+            return self._schedules_of
         if method == _PUSH:
             return lambda _: self._pushes
         if method in _ABOUT_SESSIONS:
             return self._asked_of
         pool = self._commits if method in _COMMITS else self._questions
         return lambda _: pool
+
+    def _schedules_of(self, request: Any) -> CallPool:
+        if request.session:
+            return self._futures
+        return self._commits if asks_place(request) else self._questions
 
     def _asked_of(self, request: Any) -> CallPool:
         return self._futures if request.session else self._questions

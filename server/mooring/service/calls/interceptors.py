@@ -201,7 +201,6 @@ class Unary(Method):
             arrival.share.end()
         if context.is_active():
             self._count(arrival, grpc.StatusCode.OK, True)
-            self._meters.sent.inc()
         else:
             self._count(arrival, _code_of_ended(context), False)
         return response

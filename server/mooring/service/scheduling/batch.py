@@ -58,14 +58,16 @@ class Batch(msgspec.Struct, frozen=True):
     def profiles(self) -> list[Profile]:
         """Those of the pods, each once."""
         templates = self.templates
-        used = [templates[index][1] for index in dict.fromkeys(self.indices)]
-        return used if len(used) == 1 else list({profile.name: profile for profile in used}.values())
+        if len(templates) == 1 and self.indices:
+            return [templates[0][1]]
+        used = (templates[index][1] for index in dict.fromkeys(self.indices))
+        return list({profile.name: profile for profile in used}.values())
 
     def counts(self) -> Sequence[tuple[Profile, int]]:
         """Return the profile of each template in use, and how many pods are copies of that."""
         templates = self.templates
         if len(templates) == 1:
-            return [(templates[0][1], len(self))]
+            return [(templates[0][1], len(self.indices))]
         return [(templates[index][1], count) for index, count in Counter(self.indices).items()]
 
     def pods(self) -> Iterator[tuple[Pod, Profile]]:
@@ -110,10 +112,11 @@ class Batch(msgspec.Struct, frozen=True):
         uids: list[str] = []
         if columns is not None:
             if columns.namespaces:
-                namespaces = _spread("namespaces", columns.namespaces, len(indices))
+                namespaces = _spread("namespaces", columns.namespaces[:], len(indices))
                 templates, indices = _in_namespaces(templates, indices, namespaces)
-            names = _spread("names", columns.names, len(indices))
-            uids = _spread("uids", columns.uids, len(indices))
+            # A slice of a column is a list of its own, for half of what ``list`` takes.
+            names = _spread("names", columns.names[:], len(indices))
+            uids = _spread("uids", columns.uids[:], len(indices))
         names = names or [templates[index][0].metadata.name for index in indices]
         uids = uids or [templates[index][0].metadata.uid for index in indices]
         _check_uids(uids)
@@ -159,15 +162,15 @@ def _template_indices(columns: pb.PodColumns | None, templates: int, limit: int)
     return indices
 
 
-def _spread(name: str, given: Sequence[str], count: int) -> list[str]:
-    column = list(given)
-    if len(column) not in (0, 1, count):
+def _spread(name: str, column: list[str], count: int) -> list[str]:
+    given = len(column)
+    if given not in (count, 0, 1):
         raise InvalidArgumentError.at(
-            f"pods.{name}", f"has {len(column)} values for {count} pods; send none, one or {count}"
+            f"pods.{name}", f"has {given} values for {count} pods; send none, one or {count}"
         )
     if "" in column:
         raise InvalidArgumentError.at(f"pods.{name}[{column.index('')}]", "is empty")
-    return column * count if len(column) == 1 else column
+    return column if given == count else column * count
 
 
 def _check_uids(uids: Sequence[str]) -> None:

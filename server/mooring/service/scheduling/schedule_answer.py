@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from mooring.framework import SUCCESS, Status
 from mooring.runtime.cycle.choice import Choice, ChoiceColumns, PlacedColumns
@@ -32,7 +32,7 @@ class AnswerColumns:
         self.ties: list[list[str]] = []
         self._include_ties = include_ties
         self._epoch = epoch
-        self._statuses: dict[tuple[Status, str], int] = {(SUCCESS, ""): 0}
+        self._statuses = _NUMBERED.copy()
         self._pod_statuses: list[int] = []
         self._nodes: list[str] = []
         self._rows: list[int] = []
@@ -162,7 +162,12 @@ def columns_response(backend: Backend, batch: Batch, found: ChoiceColumns) -> pb
 
 _SUCCESS = (status_message(SUCCESS),)
 
+_NUMBERED: dict[tuple[Status, str], int] = {(SUCCESS, ""): 0}
+"""The statuses before the first pod. A copy spares each call the hash of one, which is Python code."""
 
-def _warnings(profiles: Iterable[Profile]) -> Sequence[str]:
+
+def _warnings(profiles: Sequence[Profile]) -> Sequence[str]:
     """Return the profiles' warnings, each once."""
+    if len(profiles) == 1:
+        return profiles[0].warnings
     return list(dict.fromkeys(warning for profile in profiles for warning in profile.warnings))

@@ -15,7 +15,7 @@ from mooring.framework.errors import (
 )
 from mooring.runtime.cycle.plugin_calls import NoPlugins
 from mooring.service.backend import Backend
-from mooring.service.calls.access import asks_commit, asks_place, client_name
+from mooring.service.calls.access import asks_place, client_name
 from mooring.service.calls.interceptors import in_slot
 from mooring.service.calls.slots import SlotProgress
 from mooring.service.scheduling import commits
@@ -103,7 +103,7 @@ class SchedulingServicer(SchedulingServiceServicer):
     def Schedule(self, request: pb.ScheduleRequest, context: grpc.ServicerContext) -> pb.ScheduleResponse:
         if request.session:
             return self._in_session(context, request, _schedule, placing=asks_place(request))
-        if not asks_commit(request):
+        if not asks_place(request):
             return _answered(self._begin_deciding(context, Schedule(self._backend, request).decide))
         call = Schedule(self._backend, request, client_name(context))
         try:
@@ -122,7 +122,7 @@ class SchedulingServicer(SchedulingServiceServicer):
         if request.session:
             return self._in_session(context, request, _schedule_groups, placing=asks_place(request))
         owner = client_name(context)
-        run = self._commit if asks_commit(request) else self._run
+        run = self._commit if asks_place(request) else self._run
         return run(context, lambda progress: schedule_groups(self._backend, request, owner, progress))
 
     def Explain(self, request: pb.ExplainRequest, context: grpc.ServicerContext) -> pb.ExplainResponse:
