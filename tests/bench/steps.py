@@ -19,8 +19,11 @@ class Steps:
         self._task = task
 
     def doing(self, what: str) -> None:
-        """Say what comes now."""
+        """Say what comes now; in a line of its own where no bar can be seen."""
         self._bar.update(self._task, description=what)
+        if not self._bar.console.is_terminal:
+            task = self._bar.tasks[self._task]
+            self._bar.console.print(f"{task.completed:.0f}/{task.total:.0f} {what}", soft_wrap=True)
 
     def done(self) -> None:
         """One step more is behind."""

@@ -7,6 +7,7 @@ from mooring.framework import Pod
 from mooring.framework.errors import DeadlineExceededError, MooringError
 from mooring.runtime.cycle.choice import Choice
 from mooring.runtime.cycle.plugin_calls import NoPlugins, PluginBudget
+from mooring.runtime.engine import Engine
 from mooring.runtime.profiles.profile import Profile
 from mooring.service.backend import Backend
 from mooring.service.calls.slots import SlotProgress
@@ -30,14 +31,15 @@ class DryRun(CommitMode):
         seed: Decides between nodes of equal totals.
     """
 
+    _engine: Engine
+    _ties: TieLimit
+    _placed: list[tuple[Pod, str]]
+
     def __init__(self, backend: Backend, batch: Batch, answer: AnswerColumns, seed: int) -> None:
         self._backend = backend
         self._batch = batch
         self._answer = answer
         self._seed = seed
-        self._ties = TieLimit(backend, batch)
-        self._engine = backend.engine
-        self._placed: list[tuple[Pod, str]] = []
 
     def decide_at_once(self, budget: PluginBudget) -> pb.ScheduleResponse | None:
         """Decide on top of the live state, without an object per pod; None when that can't be done."""
@@ -58,8 +60,10 @@ class DryRun(CommitMode):
 
     def _begin(self) -> None:
         """Several pods are decided on a copy of the state, since they have to see each other."""
-        if len(self._batch) > 1:
-            self._engine = self._engine.over(self._batch.selection.private())
+        engine = self._backend.engine
+        self._engine = engine.over(self._batch.selection.private()) if len(self._batch) > 1 else engine
+        self._ties = TieLimit(self._backend, self._batch)
+        self._placed = []
 
     def _decide_some(self, some: slice, budget: PluginBudget) -> int:
         batch = self._batch

@@ -31,7 +31,7 @@ class Noting:
 
     def __init__(self, backend: Backend, kind: DecisionKind, seed: int = 0) -> None:
         self._decisions = backend.decisions
-        self._nodes = backend.engine.state.snapshot.nodes
+        self._state = backend.engine.state
         self._kind = kind
         self._seed = seed
         self._began = time()
@@ -170,7 +170,7 @@ class Noting:
             evaluated=choices.evaluated,
             feasible=choices.feasible,
             versions=(batch.selection.version(0),) if dry else choices.versions,
-            node_epoch=self._nodes.epoch,
+            node_epoch=self._state.snapshot.nodes.epoch,
             repeatable=_is_live(batch.selection),
         )
         if placed is not None:
@@ -216,7 +216,7 @@ class Noting:
             profile.key,
             metadata.name,
             metadata.uid,
-            self._nodes.epoch,
+            self._state.snapshot.nodes.epoch,
         )
 
 

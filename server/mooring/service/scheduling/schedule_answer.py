@@ -5,6 +5,8 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 
+import msgspec
+
 from mooring.framework import SUCCESS, Status
 from mooring.runtime.cycle.choice import Choice, ChoiceColumns, PlacedColumns
 from mooring.runtime.profiles.profile import Profile
@@ -14,36 +16,38 @@ from mooring.service.wire.node_names import NO_ROW, names_of, rows_of
 from mooring.service.wire.objects import status_message
 from mooring.v1 import scheduling_service_pb2 as pb
 
+_BEFORE_ANY_POD: dict[tuple[Status, str], int] = {(SUCCESS, ""): 0}
+"""The statuses of a new answer; a copy spares the hash of one, which is Python code."""
 
-class AnswerColumns:
+
+class AnswerColumns(msgspec.Struct, kw_only=True, eq=False):
     """The answer while it grows; one entry per pod that had its turn. Thread-safe.
 
-    Args:
-        include_ties: Whether to return all nodes with the highest total.
-        epoch: The node epoch of the live state before the first decision.
+    A struct, as every call makes one: it is made in one step.
 
     Attributes:
+        include_ties: Whether to return all nodes with the highest total.
+        epoch: The node epoch of the live state before the first decision.
         version: The version of the state that the last pod was decided in; None = the newest.
         ties: By pod, their names; none unless they are asked for.
     """
 
-    def __init__(self, *, include_ties: bool, epoch: int) -> None:
-        self.version: int | None = None
-        self.ties: list[list[str]] = []
-        self._include_ties = include_ties
-        self._epoch = epoch
-        self._statuses = _NUMBERED.copy()
-        self._pod_statuses: list[int] = []
-        self._nodes: list[str] = []
-        self._rows: list[int] = []
-        self._totals: list[int] = []
-        self._tie_counts: list[int] = []
-        self._evaluated: list[int] = []
-        self._feasible: list[int] = []
-        self._outcomes: list[pb.BindOutcome.ValueType] = []
-        self._committed = False
-        self._closed = False
-        self._lock = threading.Lock()
+    include_ties: bool
+    epoch: int
+    version: int | None = None
+    ties: list[list[str]] = []
+    _statuses: dict[tuple[Status, str], int] = msgspec.field(default_factory=_BEFORE_ANY_POD.copy)
+    _pod_statuses: list[int] = []
+    _nodes: list[str] = []
+    _rows: list[int] = []
+    _totals: list[int] = []
+    _tie_counts: list[int] = []
+    _evaluated: list[int] = []
+    _feasible: list[int] = []
+    _outcomes: list[pb.BindOutcome.ValueType] = []
+    _committed: bool = False
+    _closed: bool = False
+    _lock: threading.Lock = msgspec.field(default_factory=threading.Lock)
 
     def __len__(self) -> int:
         """How many pods had their turn."""
@@ -108,7 +112,7 @@ class AnswerColumns:
         self._tie_counts.append(choice.tie_count if choice else 0)
         self._evaluated.append(choice.evaluated if choice else 0)
         self._feasible.append(choice.feasible if choice else 0)
-        if self._include_ties:
+        if self.include_ties:
             self.ties.append(names_of(choice.evaluation.snapshot.nodes, choice.ties) if choice else [])
 
     def response(self, backend: Backend, batch: Batch) -> pb.ScheduleResponse:
@@ -121,7 +125,7 @@ class AnswerColumns:
             if selection.state is None:
                 selection.epoch = table.epoch
             # Where no node came or went, the rows that were chosen are still theirs.
-            steady = selection.state is None and table.epoch == self._epoch
+            steady = selection.state is None and table.epoch == self.epoch
             rows = self._rows if steady else rows_of(table, self._nodes)
             tie_rows = [rows_of(table, names) for names in self.ties]
         profiles = batch.profiles()
@@ -161,9 +165,6 @@ def columns_response(backend: Backend, batch: Batch, found: ChoiceColumns) -> pb
 
 
 _SUCCESS = (status_message(SUCCESS),)
-
-_NUMBERED: dict[tuple[Status, str], int] = {(SUCCESS, ""): 0}
-"""The statuses before the first pod. A copy spares each call the hash of one, which is Python code."""
 
 
 def _warnings(profiles: Sequence[Profile]) -> Sequence[str]:
