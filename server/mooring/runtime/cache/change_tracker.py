@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from itertools import takewhile
+from itertools import islice, takewhile
 
 import msgspec
 import numpy as np
@@ -15,6 +15,7 @@ from mooring.framework.pod_requests import PodUsage
 from mooring.framework.pod_table import UNPLACED, PodKind
 from mooring.framework.state import IMAGES_ALONE, ClusterState, RowChange
 from mooring.runtime.cache.outcome import Bypass, NotCachedError
+from mooring.runtime.cache.rated_states import UNKNOWN
 from mooring.runtime.cache.row_log import MovedPods, RowLog
 
 _RESOURCE_IDS_PER_ROW, _MIN_RESOURCE_IDS = 4, 1 << 12
@@ -27,6 +28,9 @@ MOVING = (Part.NODES_BUT_IMAGES, Part.IMAGES, Part.OBJECTS, Part.AFFINITIES)
 """The parts of which it is known when they changed last."""
 
 _MAX_NEXT_IDS, _MAX_USAGES = 1 << 20, 1 << 12
+
+_MAX_COLUMNS, _SPARE = 64, 1 << 10
+"""Kinds of pods of which what follows is kept as a column, too, and for how many more ids that has room."""
 
 
 class Changes(msgspec.Struct, frozen=True):
@@ -64,9 +68,10 @@ class ChangeTracker:
         self._known: dict[bytes, int] = {}
         self._keys: list[bytes] = []
         self._next_ids: dict[PodUsage, dict[int, int]] = {}
-        self._next_ids_count = 0
-        self._usage: PodUsage | None = None
         self._after_usage: dict[int, int] = {}
+        self._columns: dict[PodUsage, tuple[int, Int32s]] = {}
+        self._usage: PodUsage | None = None
+        self._forget_next_ids()
         self._moved = dict.fromkeys(MOVING, 0)
         # In the order of the versions.
         self._affinities: dict[AffinityKey | None, tuple[int, PodKind]] = {}
@@ -165,9 +170,30 @@ class ChangeTracker:
         """Return the known results of ``after`` for ``usage`` in this generation, by resource-state id."""
         if usage is not self._usage:
             if len(self._next_ids) >= _MAX_USAGES:
-                self._next_ids.clear()
+                self._forget_next_ids()
             self._usage, self._after_usage = usage, self._next_ids.setdefault(usage, {})
         return self._after_usage
+
+    def column_after(self, usage: PodUsage) -> Int32s:
+        """int32[C]: ``next_ids`` as a column that has room for all ids; ``UNKNOWN`` where there is none.
+
+        An entry is only ever written with the one value that it has in this generation. The caller holds the
+        state's lock.
+        """
+        next_ids, (taken, column) = self.next_ids(usage), self._columns.get(usage, (0, _NO_IDS))
+        if self.count > len(column):
+            larger: Int32s = np.full(self.count + max(self.count >> 1, _SPARE), UNKNOWN, np.int32)
+            larger[: len(column)] = column
+            column = larger
+        elif taken == len(next_ids):
+            return column
+        # They are in the order in which they were noted.
+        for before, after in islice(next_ids.items(), taken, None):
+            column[before] = after
+        if len(self._columns) >= _MAX_COLUMNS:
+            self._columns.clear()
+        self._columns[usage] = len(next_ids), column
+        return column
 
     def ids_with(self, row: int) -> memoryview:
         """Return ``resource_ids``, of which that of ``row`` is sure to be there, to be written to.
@@ -212,10 +238,14 @@ class ChangeTracker:
 
     def _note(self, resource_id: int, after: int, next_ids: dict[int, int]) -> None:
         if self._next_ids_count >= _MAX_NEXT_IDS:
-            self._next_ids.clear()
-            self._next_ids_count, self._usage = 0, None
+            self._forget_next_ids()
         self._next_ids_count += 1
         next_ids[resource_id] = after
+
+    def _forget_next_ids(self) -> None:
+        self._next_ids.clear()
+        self._columns.clear()
+        self._next_ids_count, self._usage = 0, None
 
     def _resources(self, resource_id: int) -> Int64s:
         """int64[2 * R + 2]: allocatable, requested and the non-zero requests, a copy."""
@@ -279,8 +309,7 @@ class ChangeTracker:
             resources.shape[1],
         )
         self._known, self._keys = known, list(known)
-        self._next_ids, self._next_ids_count = {}, 0
-        self._usage = None
+        self._forget_next_ids()
         self._unnumbered.clear()
         self.version = version
 
@@ -321,3 +350,6 @@ class ChangeTracker:
             + table.non_zero_requested[:, row].tobytes()
         )
         self._resource_ids.data[row] = self._id_of(key)
+
+
+_NO_IDS: Int32s = np.zeros(0, np.int32)

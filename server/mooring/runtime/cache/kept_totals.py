@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -15,9 +15,10 @@ from mooring.runtime.cache.ranking import OUT, Ranking
 from mooring.runtime.cache.rated_states import UNKNOWN
 from mooring.runtime.cache.resource_scores import ResourceScores
 from mooring.runtime.cache.selected import Selected, SelectedColumns
+from mooring.runtime.cache.selection_loop import select_in_turn
 from mooring.runtime.cache.static_scores import StaticScores
 from mooring.runtime.cycle.plugin_calls import Calls
-from mooring.runtime.cycle.tie_break import choose, mix64_of_each
+from mooring.runtime.cycle.tie_break import UInt64s, choose, mix64_column
 
 _FEW_ROWS, _FEW_BESIDE_A_PASS, _ROWS_TO_ONE = 16, 2, 1024
 """Up to this many changed rows, plus one for this many rows in all, each is put in its place by itself; up to
@@ -29,6 +30,10 @@ _ROWS_TO_GATHER = 2
 _SELECTIONS = 8
 """How many selections go without a ranking, which takes as long to build as these do. The count begins anew
 when many totals change."""
+
+
+_ROWS_A_POD = 1 << 8
+"""Up to so many rows for each of several pods, a loop over them takes less than what a ranking spares."""
 
 
 class KeptTotals:
@@ -154,6 +159,11 @@ class KeptTotals:
         Returns:
             The selected nodes, and what follows from how many is taken in.
         """
+        numbers = mix64_column(seed, uids)
+        if len(self.values) <= _ROWS_A_POD * len(uids):
+            compiled = select_in_turn.for_rows(len(self.values))
+            if compiled is not None:
+                return self._select_compiled(compiled, numbers, usage)
         tracker, ranking = self._tracker, self.ranked()
         resource_ids, after = tracker.resource_ids.data, tracker.next_ids(usage)
         values, base = self._resources.states.values.data, self.base.data
@@ -163,7 +173,7 @@ class KeptTotals:
         add_total, add_ties, add_feasible = (
             column.append for column in (selected.totals, selected.ties, selected.feasible)
         )
-        for mixed in mix64_of_each(seed, uids):
+        for mixed in numbers.tolist():
             ties, feasible = ranking.ties, self.feasible
             if not ties:
                 break
@@ -181,6 +191,18 @@ class KeptTotals:
                 self.feasible = feasible - 1
             ranking.put(row, OUT if value == OUT else base[row] + value)
         return selected, len(rows)
+
+    def _select_compiled(
+        self, compiled: Callable[..., tuple[int, int, int]], numbers: UInt64s, usage: PodUsage
+    ) -> tuple[SelectedColumns, int]:
+        """``select_alike`` in one compiled loop; ``numbers`` (uint64[K]) decide between equals."""
+        tracker, found = self._tracker, np.empty((4, len(numbers)), np.int32)
+        nodes = self.values, tracker.resource_ids
+        known = self.base, self._resources.states.values, tracker.column_after(usage)
+        count, taken_in, self.feasible = compiled(nodes, known, numbers, self._scales, found)
+        self._ranking, self._selections, self._leaders = None, 0, None
+        rows, tops, ties, feasible = found[:, :count].tolist()
+        return SelectedColumns(rows, tops, ties, feasible, self._static.evaluated), taken_in
 
     def alone(self, rows: Int32s) -> Int32s | Int64s:
         """Return the totals of ``rows`` (int32[F]), which are feasible, as if there were no others."""

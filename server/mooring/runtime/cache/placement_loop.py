@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from mooring.framework import Int32s
 from mooring.plugins.loops import loop
 from mooring.runtime.cache.ranking import OUT
 from mooring.runtime.cache.rated_states import UNKNOWN
-
-UInt64s = npt.NDArray[np.uint64]
+from mooring.runtime.cycle.tie_break import UInt64s
 
 MAX_UNKNOWN = 1 << 10
 """What one pass notes of what it had to know."""

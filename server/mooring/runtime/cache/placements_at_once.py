@@ -16,18 +16,18 @@ import numpy as np
 from mooring.framework import Int32s, NodeView, Pod
 from mooring.framework.errors import PluginFailureError
 from mooring.framework.internal import PlacementColumns
-from mooring.framework.pod_requests import PodUsage
 from mooring.framework.state import ClusterState
 from mooring.framework.view import NodesChangedError
 from mooring.runtime.cache.consistency import check_still_decides, template_tried
 from mooring.runtime.cache.evaluation_cache import EvaluationCache, Template
 from mooring.runtime.cache.outcome import Bypass, NotCachedError
-from mooring.runtime.cache.placement_loop import MAX_UNKNOWN, UInt64s, place_in_each
+from mooring.runtime.cache.placement_loop import MAX_UNKNOWN, place_in_each
 from mooring.runtime.cache.ranking import OUT
 from mooring.runtime.cache.rated_states import UNKNOWN
 from mooring.runtime.cache.resource_scores import ResourceScores
 from mooring.runtime.cycle.choice import ChoiceColumns, FirstChoices
 from mooring.runtime.cycle.plugin_calls import PluginCalls
+from mooring.runtime.cycle.tie_break import UInt64s
 from mooring.runtime.profiles.profile import Profile
 
 MAX_STEPS = 1 << 24
@@ -39,13 +39,6 @@ MAX_PASSES = 16
 FIRST_AHEAD, MOST_AHEAD = 4, 64
 """Pods on a node that are looked ahead after the first pass, and at most; twice as many after each pass. Most
 pods of a group come to nodes on which another one is, and each pass shows one more."""
-
-MAX_USAGES = 64
-"""Kinds of pods of which it is remembered in which state they leave a node."""
-
-
-_SPARE = 1 << 10
-"""Room for this many more ids at least, each time that more are needed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,8 +108,6 @@ class PlacementsAtOnce:
     def __init__(self, cluster: ClusterState, cache: EvaluationCache) -> None:
         self._cluster = cluster
         self._cache = cache
-        # An entry is only ever written with the one value that it has in a generation.
-        self._following: dict[PodUsage, tuple[int, Int32s]] = {}
 
     def run(
         self,
@@ -188,40 +179,17 @@ class PlacementsAtOnce:
             resource_ids = tracker.resource_ids.take(rows)
             version, table = cluster.version, cluster.snapshot.nodes
             epoch, names = table.epoch, table.names
-            following = [self._after(column) for column in columns]
+            following = [tracker.column_after(column.template.kind.usage) for column in columns]
             # Afterwards they may be those of ids that mean others.
             values = [column.resources.states.values for column in columns]
         found, unknown = _run(compiled, (ends, resource_ids), columns, (values, following), pods)
         if unknown:
-            self._learn(columns, following, unknown, ahead)
+            self._learn(columns, unknown, ahead)
             return None
         evaluated = [columns[index].evaluated for index in pods[0].tolist()]
         return FoundAtOnce(version, epoch, found, rows, names, evaluated)
 
-    def _after(self, column: _Column) -> Int32s:
-        """int32[S]: the resource state after one more pod, by that before; ``UNKNOWN`` where it is.
-
-        The caller holds the state's lock.
-        """
-        usage, generation = column.template.kind.usage, column.basis[1]
-        known, after = self._following.get(usage, (-1, _NOTHING))
-        count = self._cache.tracker.count
-        if known != generation or len(after) < count:
-            larger: Int32s = np.full(count + max(count >> 1, _SPARE), UNKNOWN, np.int32)
-            if known == generation:
-                larger[: len(after)] = after
-            if len(self._following) >= MAX_USAGES:
-                self._following.clear()
-            self._following[usage], after = (generation, larger), larger
-        return after
-
-    def _learn(
-        self,
-        columns: Sequence[_Column],
-        following: Sequence[Int32s],
-        unknown: Iterable[tuple[int, int]],
-        ahead: int,
-    ) -> None:
+    def _learn(self, columns: Sequence[_Column], unknown: Iterable[tuple[int, int]], ahead: int) -> None:
         """Find out in which states ``ahead`` pods, placed one after the other, leave nodes, and what these
         states score for each template.
         """
@@ -236,8 +204,6 @@ class PlacementsAtOnce:
                     after = tracker.next_ids(usage).get(state)
                     if after is None:
                         after = tracker.after(state, usage)
-                    if state < len(following[at]):
-                        following[at][state] = after
                     reached.add(after)
                     state = after
         for column in columns:
@@ -312,6 +278,3 @@ def _table(columns: Sequence[Int32s], size: int = 0) -> Int32s:
     for at, column in enumerate(columns):
         filled[at, : len(column)] = column
     return filled
-
-
-_NOTHING: Int32s = np.zeros(0, np.int32)
