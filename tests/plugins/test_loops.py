@@ -324,6 +324,18 @@ def test_a_numba_that_is_of_no_use_is_not_needed(monkeypatch: pytest.MonkeyPatch
         assert same.over(view) is None
 
 
+def test_a_loop_that_cannot_be_compiled_says_so_and_numpy_answers(caplog: pytest.LogCaptureFixture) -> None:
+    def adds(number: int) -> int:
+        return number + None  # type: ignore[operator]
+
+    same: loops.Loop[int] = loop("(int64,)")(adds)
+    with loops_compiled_by_calls():
+        same.begin_compiling()
+        wait_for_compiler()
+        assert same.for_rows(FEWEST_NODES) is None
+    assert "adds can't be compiled, so numpy is used: " in caplog.text
+
+
 def test_nobody_waits_for_the_compiler_and_it_works_only_for_who_asks_often() -> None:
     view, few = (nodes(0, 1, 1, lacking=False, step=step) for step in (1, FEWEST_NODES))
     same: loops.Loop[int] = loop("(int64,)")(lambda number: number)

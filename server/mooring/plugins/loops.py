@@ -81,6 +81,12 @@ class Loop(Generic[T]):
         if self._compiling is None:
             # Two threads may come here at once; then it is compiled twice.
             self._compiling = _compiler.submit(self.compile)
+            self._compiling.add_done_callback(self._tell_failure)
+
+    def _tell_failure(self, compiling: Future[object]) -> None:
+        error = compiling.exception()
+        if error is not None:
+            log.warning("%s can't be compiled, so numpy is used: %s", self._function.__qualname__, error)
 
     def compile(self) -> Callable[..., T] | None:
         """Compile it in this thread, unless it is, and return it; None where numba can't be used."""
