@@ -31,9 +31,8 @@ _SELECTIONS = 8
 """How many selections go without a ranking, which takes as long to build as these do. The count begins anew
 when many totals change."""
 
-
 _ROWS_A_POD = 1 << 8
-"""Up to so many rows for each of several pods, a loop over them takes less than what a ranking spares."""
+"""With at most this many rows per pod of a batch, the compiled loop is faster than the ranking."""
 
 
 class KeptTotals:
