@@ -63,8 +63,10 @@ def placed(client: MooringClient, pod: Manifest) -> str:
         status = answer.statuses[answer.pod_statuses[0]]
         if status.code == 1:
             return [""]
-        waiting = any("not found" in reason or "could not find" in reason for reason in status.reasons)
-        return None if waiting or "allocate" in str(status.reasons) else [f"{status.reasons}"]
+        # Each kind has a watch of its own, so a claim may be known before its volume.
+        early = ("not found", "could not find", "didn't find available persistent volumes", "allocate")
+        waiting = any(words in reason for words in early for reason in status.reasons)
+        return None if waiting else [f"{status.reasons}"]
 
     def known() -> list[str] | None:
         try:
