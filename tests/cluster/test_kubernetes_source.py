@@ -287,6 +287,22 @@ def test_an_outage_of_one_watch_is_staleness_too(fake: FakeApiServer) -> None:
         until(lambda: live.source.staleness < 0.5, "freshness")
 
 
+def test_a_kind_that_comes_back_is_as_old_as_its_list(fake: FakeApiServer) -> None:
+    with following(fake) as live:
+        services = live.reflector("Service")
+        for verb in ("GET", "WATCH"):
+            fake.faults.on(verb, "/services$", Answer(404))
+        fake.cut()
+        until(lambda: not services.synced, "the kind to be gone")
+        lost_at = services.disconnected_at
+        assert lost_at is not None
+        fake.faults.clear()
+        fake.faults.on("WATCH", "/services$", Answer(500))
+        until(lambda: services.synced, "the kind to be back")
+        assert services.disconnected_at is not None
+        assert services.disconnected_at > lost_at
+
+
 def test_list_5000_nodes_150k_pods_in_pages(fake: FakeApiServer) -> None:
     """The quick form: a hundredth of it; ``make bench`` measures all."""
     fake.add(*(node(f"n{i:04}") for i in range(50)), *(pod(f"p{i:05}", node="n0001") for i in range(1500)))

@@ -56,7 +56,8 @@ class Reflector:
         error: The last failure; "" after a success.
         lists: Lists that were completed.
         last_event_at: ``time.monotonic`` of the last event, bookmark or list.
-        disconnected_at: When the last watch ended; None while one is open.
+        disconnected_at: Since when a change may have been missed: the end of the last watch, or the start of
+            list after it; None while a watch is open.
     """
 
     def __init__(
@@ -172,6 +173,7 @@ class Reflector:
 
     def _list(self) -> None:
         why, self._list_needed = self._list_needed, ""
+        began = time.monotonic()
         try:
             if not self.lister.path:
                 self.lister.find_path()
@@ -184,6 +186,7 @@ class Reflector:
         self.known.load_list(listing.versions, listing.position)
         self.lists += 1
         self.last_event_at = time.monotonic()
+        self.disconnected_at = began
         self.synced = True
         self.unavailable = ""
         self._note("")
