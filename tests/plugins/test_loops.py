@@ -245,14 +245,15 @@ def check_estimate(table: NodeTable, ratings: Ratings, first: int = 0, end: int 
     """Compare the estimate of some nodes with what the plugins' loops say; False = it is in doubt."""
     shares, balance = ((*rating.asked, weight) for rating, weight in ratings)
     columns = table.allocatable, table.requested, table.non_zero_requested
-    estimated, exact = np.zeros((2, end - first), np.int32)
-    estimate: Any = resource_totals._add_estimated.compile()
-    if not estimate(columns, first, shares, balance, estimated):
+    base, estimated, exact = np.zeros((3, end - first), np.int32)
+    estimate: Any = resource_totals._estimate.compile()
+    if not estimate(columns, first, shares, balance, base, estimated):
         return False
     for rating, weight in ratings:
         assert rating.loop.compile()(columns, (first, np.zeros(0, np.int32)), *rating.asked, weight, exact)
-    fits = exact != REJECTED  # Whom to reject is left to others.
+    fits = exact != REJECTED  # What else nodes lack is left to others.
     np.testing.assert_array_equal(estimated[fits], exact[fits])
+    assert (exact[estimated == REJECTED] == REJECTED).all()
     return True
 
 

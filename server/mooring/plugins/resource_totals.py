@@ -183,9 +183,24 @@ def _asked_of(scored: Int64s, resource: int) -> tuple[int, int, int]:
     return request, weight, row
 
 
-@loop(f"({_COLUMNS}, int64, {_SHARES}, {_BALANCE}, int32[::1])")
-def _add_estimated(columns: Columns, first: int, shares: Shares, balance: Balance, totals: Int32s) -> bool:
-    """Add the scores of both loops, with one division a resource where these take six.
+@loop("(int64[:, ::1], int64)")
+def _least_left(checked: Int64s, resource: int) -> int:
+    """Return how much of a resource a node has to have left; less than one can have where that isn't
+    ``checked``.
+    """
+    least = -_MOST
+    for at in range(len(checked)):
+        if checked[at, 0] == resource:
+            least = max(least, checked[at, 1])
+    return least
+
+
+@loop(f"({_COLUMNS}, int64, {_SHARES}, {_BALANCE}, int32[::1], int32[::1])")
+def _estimate(
+    columns: Columns, first: int, shares: Shares, balance: Balance, base: Int32s, totals: Int32s
+) -> bool:
+    """Write the ``totals`` by their ``base`` and the scores of both loops, with one division a resource where
+    these take six, and reject nodes that lack one of the two resources.
 
     What is multiplied with the inverse of what a node offers is nearly the quotient. A share is corrected by
     what is left of it. A balance that is nearly a whole number may be rounded down to that or to the one
@@ -195,62 +210,69 @@ def _add_estimated(columns: Columns, first: int, shares: Shares, balance: Balanc
         False when that is so of a node, other resources count than the two of the balance, or an amount is
         too large or lacking; then the totals mean nothing.
     """
-    (scored, _, weight), (uses, balance_weight) = shares, balance
-    allocatable, requested, non_zero = columns
+    (scored, checked, share_weight), (uses, balance_weight) = shares, balance
     (resource, request), (other, other_request) = uses
     asked, part, row = _asked_of(scored, resource)
     other_asked, other_part, other_row = _asked_of(scored, other)
     if not (np.equal(scored[:, 0], resource) | np.equal(scored[:, 0], other)).all():
         return False
-    rows = slice(first, first + len(totals))
+    (allocatable, requested, non_zero), rows = columns, slice(first, first + len(totals))
     offered, other_offered = allocatable[resource, rows], allocatable[other, rows]
     taken, other_taken = requested[resource, rows], requested[other, rows]
     used = non_zero[row, rows] if row >= 0 else taken
     other_used = non_zero[other_row, rows] if other_row >= 0 else other_taken
+    least, other_least = _least_left(checked, resource), _least_left(checked, other)
     bits, doubt = request | other_request | asked | other_asked, False
     of_parts = 1.0 / max(part + other_part, 1)
-    share_weight, other_weight = np.int32(weight), np.int32(balance_weight)
     for at in range(len(totals)):
         bits |= (offered[at] - 1) | taken[at] | used[at]
         bits |= (other_offered[at] - 1) | other_taken[at] | other_used[at]
         whole, other_whole = np.float64(offered[at]), np.float64(other_offered[at])
-        inverse, other_inverse = 1.0 / whole, 1.0 / other_whole
-        free = max(offered[at] - used[at] - asked, 0) * 100.0
-        other_free = max(other_offered[at] - other_used[at] - other_asked, 0) * 100.0
-        share = np.floor(free * inverse + _LITTLE)
-        other_share = np.floor(other_free * other_inverse + _LITTLE)
-        share -= 1.0 if share * whole > free else 0.0
-        other_share -= 1.0 if other_share * other_whole > other_free else 0.0
-        mean = np.int32((part * share + other_part * other_share + 0.5) * of_parts)
+        half, other_half = 50.0 / whole, 50.0 / other_whole
+        free = np.float64(max(offered[at] - used[at] - asked, 0))
+        other_free = np.float64(max(other_offered[at] - other_used[at] - other_asked, 0))
+        share = np.floor((free + free) * half + _LITTLE)
+        other_share = np.floor((other_free + other_free) * other_half + _LITTLE)
+        share -= 1.0 if share * whole > free * 100.0 else 0.0
+        other_share -= 1.0 if other_share * other_whole > other_free * 100.0 else 0.0
+        mean = np.floor((part * share + other_part * other_share + 0.5) * of_parts)
         here, there = np.float64(taken[at]), np.float64(other_taken[at])
-        apart = abs(min(here, whole) * inverse - min(there, other_whole) * other_inverse)
-        without_pod = (100.0 + _LITTLE) - apart * 50.0
+        apart = abs(min(here, whole) * half - min(there, other_whole) * other_half)
+        without_pod = (100.0 + _LITTLE) - apart
         here, there = here + request, there + other_request
-        apart = abs(min(here, whole) * inverse - min(there, other_whole) * other_inverse)
-        with_pod = (100.0 + _LITTLE) - apart * 50.0
-        doubt |= (without_pod - np.floor(without_pod) < 2 * _LITTLE) & (taken[at] + other_taken[at] > 0)
-        doubt |= with_pod - np.floor(with_pod) < 2 * _LITTLE
-        improved = np.int32((np.floor(with_pod) - np.floor(without_pod) + 50.0) * 0.5) + 50
-        total = totals[at] + share_weight * mean + other_weight * improved
-        totals[at] = total if totals[at] >= 0 else totals[at]
+        apart = abs(min(here, whole) * half - min(there, other_whole) * other_half)
+        with_pod = (100.0 + _LITTLE) - apart
+        before, after = np.floor(without_pod), np.floor(with_pod)
+        doubt |= (without_pod - before < 2 * _LITTLE) & (taken[at] + other_taken[at] > 0)
+        doubt |= with_pod - after < 2 * _LITTLE
+        improved = np.floor((after - before + 150.0) * 0.5)
+        total = base[at] + np.int32(share_weight * mean + balance_weight * improved)
+        rejected = (offered[at] - taken[at] < least) | (other_offered[at] - other_taken[at] < other_least)
+        totals[at] = REJECTED if rejected | (base[at] < 0) else total
     return not doubt and 0 <= bits < _MOST
 
 
-@loop(f"({_COLUMNS}, int64, {_SHARES}, {_BALANCE}, int32[::1])")
-def _add_scores(columns: Columns, first: int, shares: Shares, balance: Balance, totals: Int32s) -> bool:
-    """Do what the loops of both plugins do for the rows from ``first`` on, if they can; return whether."""
+@loop(f"({_COLUMNS}, int64, {_SHARES}, {_BALANCE}, int32[::1], int32[::1])")
+def _write_totals(
+    columns: Columns, first: int, shares: Shares, balance: Balance, base: Int32s, totals: Int32s
+) -> bool:
+    """Write the ``totals`` of the rows from ``first`` on by their ``base`` and what the loops of both plugins
+    do, if they can; return whether.
+    """
     (scored, checked, weight), (uses, other_weight) = shares, balance
-    no_rows = np.zeros(0, np.int32)
+    unseen = (checked[:, 0] != uses[0, 0]) & (checked[:, 0] != uses[1, 0])
+    others, no_rows = checked[unseen], np.zeros(0, np.int32)
     for begin in range(0, len(totals), _PIECE):
         piece, there = totals[begin : begin + _PIECE], (first + begin, no_rows)
-        stands = piece.copy()
-        if not _add_estimated(columns, first + begin, shares, balance, piece):
-            piece[:] = stands
-            if not add_free_shares(columns, there, scored, checked, weight, piece):
-                return False
-            if not add_improvements(columns, there, uses, other_weight, piece):
-                return False
-        reject(columns, there, checked, piece)
+        stands = base[begin : begin + _PIECE]
+        if _estimate(columns, first + begin, shares, balance, stands, piece):
+            reject(columns, there, others, piece)
+            continue
+        piece[:] = stands
+        if not add_free_shares(columns, there, scored, checked, weight, piece):
+            return False
+        if not add_improvements(columns, there, uses, other_weight, piece):
+            return False
     return True
 
 
@@ -276,19 +298,19 @@ def _put_totals(
             _gathered(requested, rows, read),
             _gathered(non_zero, rows, both_read),
         )
-        found = base[rows]
-        if not _add_scores(gathered, 0, shares, balance, found):
+        found = np.empty(len(rows), np.int32)
+        if not _write_totals(gathered, 0, shares, balance, base[rows], found):
             return False, False
         for at in range(count):
             crossed |= (found[at] == REJECTED) != (totals[rows[at]] == REJECTED)
             totals[rows[at]] = found[at]
         return True, crossed
-    before, found = totals[first : first + count], base[first : first + count].copy()
-    if not _add_scores(columns, first, shares, balance, found):
+    before, found = totals[first : first + count], np.empty(count, np.int32)
+    if not _write_totals(columns, first, shares, balance, base[first : first + count], found):
         return False, False
     for at in range(count):
         crossed |= (found[at] == REJECTED) != (before[at] == REJECTED)
-    before[:] = found
+        before[at] = found[at]
     return True, crossed
 
 
