@@ -16,6 +16,8 @@ POD_NAME = "statefulset.kubernetes.io/pod-name"
 
 NODE_OFFERS: Mapping[str, Quantity] = {"cpu": "4", "memory": "32Gi", "pods": 110}
 POD_ASKS: Mapping[str, Quantity] = {"cpu": "100m", "memory": "500Mi"}
+PODS_A_NODE = 40
+"""How many of these pods a node has room for: by its processors."""
 
 
 def node_name(number: int) -> str:

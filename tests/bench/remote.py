@@ -23,7 +23,7 @@ from mooring.v1 import scheduling_service_pb2 as scheduling
 from mooring.v1.cluster_service_pb2_grpc import ClusterServiceStub
 from mooring.v1.objects_pb2 import KubernetesObject, PodSource
 from mooring.v1.scheduling_service_pb2_grpc import SchedulingServiceStub
-from tests.bench.cluster import node_name, pending_json
+from tests.bench.cluster import PODS_A_NODE, node_name, pending_json
 from tests.bench.processes import start_server
 from tests.bench.workload import (
     Repeat,
@@ -34,6 +34,7 @@ from tests.bench.workload import (
     percentile,
     timed,
     timed_for,
+    timed_together,
 )
 
 IN_FLIGHT = 8
@@ -45,6 +46,7 @@ CHANGE_SECONDS = 0.001
 
 BATCH = 100
 NEW_PODS = "a new pod a call; a row has changed since the call before"
+BATCHES = f"pods/s with {IN_FLIGHT} calls in flight; requests are made before"
 REPEATED = "one request again and again; the cluster stays as it is"
 UNLIMITED = [("grpc.max_receive_message_length", -1)]
 
@@ -71,14 +73,15 @@ def workloads(size: Size) -> list[Workload]:
         ),
         Workload(
             f"grpc/Schedule/{cluster_size}/{BATCH}PodsReserved",
-            partial(_prepare_reserved, size),
-            note="each call changes the cluster for the next one",
+            partial(_prepare_batches, size, scheduling.COMMIT_MODE_RESERVE),
+            {"pods/s": "60k / 120k"},
+            note=f"each call changes the cluster for the next one; {BATCHES}",
         ),
         Workload(
             f"grpc/Schedule/{cluster_size}/{BATCH}PodsDryRunRepeated",
-            partial(_prepare_batch, size),
+            partial(_prepare_batches, size, scheduling.COMMIT_MODE_DRY_RUN),
             {"pods/s": "40k / 150k"},
-            note="new pods, but one question again and again: the cluster stays as it is",
+            note=f"new pods, but one question again and again: the cluster stays as it is; {BATCHES}",
         ),
         *(
             Workload(
@@ -192,41 +195,30 @@ def _repeat_unary(size: Size, null: Callable[[], object], asking: Asking[Any]) -
     }
 
 
-def _prepare_batch(size: Size, running: ExitStack) -> Repeat:
+def _prepare_batches(size: Size, mode: scheduling.CommitMode.ValueType, running: ExitStack) -> Repeat:
+    """So many batches that all repeats fill half of the cluster, if they are reserved."""
     schedule = SchedulingServiceStub(_channel(running, size)).Schedule
     numbers = itertools.count(step=BATCH)
-    _check(schedule(schedule_request(BATCH, 0)), BATCH)
+    calls = max(1, size.nodes * PODS_A_NODE // (2 * BATCH * size.repeats * (1 + IN_FLIGHT)))
 
-    def decide() -> object:
-        return schedule(schedule_request(BATCH, next(numbers)))
+    def request() -> scheduling.ScheduleRequest:
+        asked = schedule_request(BATCH, next(numbers))
+        asked.commit_mode = mode
+        return asked
+
+    def place(asked: scheduling.ScheduleRequest) -> None:
+        _check(schedule(asked), BATCH)
 
     def repeat() -> Sample:
-        took = timed_for(size.seconds, decide)
+        place(request())
+        alone = [partial(place, request()) for _ in range(calls)]
+        together = [partial(place, request()) for _ in range(IN_FLIGHT * calls)]
+        took = [timed(call) for call in alone]
         return {
-            "pods/s": BATCH * calls_per_second(size.seconds, decide, IN_FLIGHT),
-            "pods/s one call at a time": BATCH * len(took) / sum(took),
+            "pods/s": BATCH * len(together) / timed_together(together, IN_FLIGHT),
+            "pods/s one call at a time": BATCH * calls / sum(took),
             "p50 ms": percentile(took, 50) * 1e3,
         }
-
-    return repeat
-
-
-def _prepare_reserved(size: Size, running: ExitStack) -> Repeat:
-    """Few batches, as each fills the cluster a little more."""
-    schedule = SchedulingServiceStub(_channel(running, size)).Schedule
-    numbers = itertools.count(step=BATCH)
-    calls = max(1, size.decisions // BATCH)
-
-    def reserve() -> scheduling.ScheduleResponse:
-        request = schedule_request(BATCH, next(numbers))
-        request.commit_mode = scheduling.COMMIT_MODE_RESERVE
-        return schedule(request)
-
-    _check(reserve(), BATCH)
-
-    def repeat() -> Sample:
-        took = [timed(reserve) for _ in range(calls)]
-        return {"pods/s one call at a time": BATCH * calls / sum(took), "p50 ms": percentile(took, 50) * 1e3}
 
     return repeat
 

@@ -161,6 +161,12 @@ def calls_per_second(seconds: float, call: Callable[[], object], threads: int) -
         return sum(done) / (time.perf_counter() - began)
 
 
+def timed_together(calls: Sequence[Callable[[], object]], threads: int) -> float:
+    """The seconds that all ``calls`` take when each of ``threads`` threads always waits for one."""
+    with ThreadPoolExecutor(threads) as pool:
+        return timed(lambda: list(pool.map(lambda call: call(), calls)))
+
+
 def percentile(values: Iterable[float], percent: int) -> float:
     """The smallest value that ``percent`` of all are not above."""
     ordered = sorted(values)
