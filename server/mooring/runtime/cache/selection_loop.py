@@ -66,7 +66,9 @@ def select_in_turn(
         if total > top:
             top, leaders[0], left = total, node, 1
         elif total < top:
+            # Counted from 0 on, which is what numba turns into moves of many entries at once.
+            behind = leaders[pick:left]
+            for at in range(len(behind) - 1):
+                behind[at] = behind[at + 1]
             left -= 1
-            for at in range(pick, left):
-                leaders[at] = leaders[at + 1]
     return len(numbers), len(numbers), feasible
