@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mooring.framework.internal import REJECTED
-from mooring.plugins.leading_rows import Leaders, leader_at, leaders_of
+from mooring.plugins.leading_rows import Leaders, leader_at, leaders_of, take_out
 from mooring.plugins.loops import FEWEST_NODES
 from tests.compiled_loops import compiled_loops
 
@@ -32,3 +35,16 @@ def test_a_leader_is_the_one_that_numpy_finds(seed: int, most: int, rejected: fl
     top = totals.max()
     assert leaders == Leaders(top, (totals == top).sum(), (totals != REJECTED).sum())
     assert row == np.flatnonzero(totals == top)[position]
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+@pytest.mark.parametrize("kind", [np.int32, np.int64])
+@pytest.mark.parametrize("position", [0, 1, 40, 98, 99])
+def test_who_is_taken_out_leaves_the_others_in_order(
+    position: int, kind: type[np.int32 | np.int64], compiled: bool
+) -> None:
+    leaders = np.arange(7, 107, dtype=kind)
+    others = np.delete(leaders, position)
+    take: Any = take_out.compile() if compiled else take_out
+    take(leaders, position)
+    assert leaders[:-1].tolist() == others.tolist()

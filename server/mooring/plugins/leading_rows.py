@@ -75,3 +75,12 @@ def find_leader(totals: Int32s | Int64s, top: int, position: int) -> int:
                     position -= 1
         position -= leaders
     return -1
+
+
+@loop("(int32[::1], int64)", "(int64[::1], int64)")
+def take_out(leaders: Int32s | Int64s, position: int) -> None:
+    """Take the leader at ``position`` out of ``leaders``, in row order; the last entry is left over."""
+    # Counted from 0 on, which is what numba turns into moves of many entries at once.
+    behind = leaders[position:]
+    for at in range(len(behind) - 1):
+        behind[at] = behind[at + 1]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from mooring.framework import Int32s
+from mooring.plugins.leading_rows import take_out
 from mooring.plugins.loops import loop
 from mooring.runtime.cache.ranking import OUT
 from mooring.runtime.cache.rated_states import UNKNOWN
@@ -79,8 +80,8 @@ def place_in_each(
             if total > top:
                 top, leaders[0], left = total, node, 1
             elif total < top:
+                take_out(leaders[:left], pick)
                 left -= 1
-                leaders[pick:left] = leaders[pick + 1 : left + 1].copy()
             if lacking:
                 unknown[min(missing, len(unknown) - 1)] = template, before
                 missing += 1

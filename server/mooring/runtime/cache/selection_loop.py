@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from mooring.framework import Int32s
-from mooring.plugins.leading_rows import find_leaders
+from mooring.plugins.leading_rows import find_leaders, take_out
 from mooring.plugins.loops import loop
 from mooring.runtime.cache.ranking import OUT
 from mooring.runtime.cache.rated_states import UNKNOWN
@@ -66,9 +66,6 @@ def select_in_turn(
         if total > top:
             top, leaders[0], left = total, node, 1
         elif total < top:
-            # Counted from 0 on, which is what numba turns into moves of many entries at once.
-            behind = leaders[pick:left]
-            for at in range(len(behind) - 1):
-                behind[at] = behind[at + 1]
+            take_out(leaders[:left], pick)
             left -= 1
     return len(numbers), len(numbers), feasible
