@@ -196,7 +196,7 @@ def _repeat_unary(size: Size, null: Callable[[], object], asking: Asking[Any]) -
 
 
 def _prepare_batches(size: Size, mode: scheduling.CommitMode.ValueType, running: ExitStack) -> Repeat:
-    """So many batches that all repeats fill half of the cluster, if they are reserved."""
+    """Batches one at a time, then in flight together; all repeats that reserve fill half of the cluster."""
     schedule = SchedulingServiceStub(_channel(running, size)).Schedule
     numbers = itertools.count(step=BATCH)
     calls = max(1, size.nodes * PODS_A_NODE // (2 * BATCH * size.repeats * (1 + IN_FLIGHT)))

@@ -57,7 +57,7 @@ class Reflector:
         lists: Lists that were completed.
         last_event_at: ``time.monotonic`` of the last event, bookmark or list.
         disconnected_at: Since when a change may have been missed: the end of the last watch, or the start of
-            list after it; None while a watch is open.
+            a list after it; None while a watch is open.
     """
 
     def __init__(
