@@ -20,7 +20,7 @@ from rich.console import Console
 from rich.table import Table
 
 from tests.bench import machine
-from tests.bench.numbers import number
+from tests.bench.numbers import middle
 from tests.bench.workload import Figure
 
 FOLDER = Path(__file__).parents[2] / ".cache" / "bench"
@@ -110,16 +110,10 @@ def _grid(workloads: Sequence[Sequence[Figure]]) -> Grid:
     header = ("workload", *spread_out(iter(names)), *(("note",) if noted else ()))
     rows = []
     for workload in workloads:
-        cells = ((_value(figure), figure.target, figure.peer) for figure in workload)
+        cells = ((middle(figure.values), figure.target, figure.peer) for figure in workload)
         note = (workload[0].note,) if noted else ()
         rows.append((workload[0].workload, *spread_out(iter(cells)), *note))
     return Grid(header, tuple(rows))
-
-
-def _value(figure: Figure) -> str:
-    if len(figure.values) == 1:
-        return number(figure.median)
-    return f"{number(figure.median)} ({number(min(figure.values))} - {number(max(figure.values))})"
 
 
 def _show(title: str, about: dict[str, Any], figures: Sequence[Figure]) -> None:

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
+from tests.bench.numbers import middle
 from tests.bench.workload import Figure, Workload, measure
 
 
@@ -29,6 +30,12 @@ class Steps:
         """One step more is behind."""
         self._bar.advance(self._task)
 
+    def found(self, figures: Sequence[Figure]) -> None:
+        """Say what was measured, above the bar: a run that is ended early has its figures all the same."""
+        for figure in figures:
+            line = f"{figure.workload}: {middle(figure.values)} {figure.metric}"
+            self._bar.console.print(line, soft_wrap=True, highlight=False, markup=False)
+
 
 @contextmanager
 def steps(total: int) -> Iterator[Steps]:
@@ -44,5 +51,7 @@ def measure_all(workloads: Sequence[Workload], repeats: int) -> list[Figure]:
     with steps(repeats * len(workloads)) as bar:
         for workload in workloads:
             bar.doing(workload.name)
-            found += measure(workload, repeats, bar.done)
+            figures = measure(workload, repeats, bar.done)
+            bar.found(figures)
+            found += figures
     return found

@@ -2,6 +2,7 @@
 
 import json
 import re
+from itertools import pairwise
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
@@ -24,8 +25,10 @@ def test_the_quick_mode_reports_each_workload_with_all_repeats(
         assert figure["metric"] == "decisions/s"
         assert len(figure["values"]) == QUICK.repeats
         assert 0 < figure["min"] <= figure["median"] <= figure["max"]
-    printed = capsys.readouterr().out
+    printed, told = capsys.readouterr()
     assert all(name in printed for name in core)
+    # Each as soon as it is known.
+    assert all(told.index(f"{name}: ") < told.index(f" {after}\n") for name, after in pairwise(core))
     written = (tmp_path / "report.md").read_text("utf-8")
     assert all(f"| {name} | " in written for name in core)
     assert "](core.svg)" in written
