@@ -4,10 +4,13 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, wait
 from contextlib import contextmanager, nullcontext
-from typing import Any
+from typing import Any, cast
 
+import grpc
 import pytest
 
+from mooring.service.calls.arrivals import Arrival
+from mooring.service.calls.interceptors import Streams
 from mooring.service.calls.threads import AT_WORK, Threads, waiting
 from tests.process import until
 from tests.service.harness import LONG
@@ -51,7 +54,7 @@ def threads_of(name: str, most: int = 64, standstill: float = LONG) -> Iterator[
         until(lambda: not any(thread.name.startswith(name) for thread in threading.enumerate()))
 
 
-def test_calls_that_work_are_few_at_once() -> None:
+def test_calls_work_one_after_the_other() -> None:
     with threads_of("few") as threads:
         gate = Gate(threads)
         calls = gate.enter(40)
@@ -88,7 +91,7 @@ def test_what_a_call_raises_that_nobody_waits_for_is_logged_and_its_thread_goes_
 
 def test_the_thread_that_was_idle_last_works_next() -> None:
     with threads_of("again") as threads:
-        gate = Gate(threads)
+        gate = Gate(threads, announced=True)
         calls = gate.enter(3)
         until(lambda: gate.inside == 3)
         gate.open()
@@ -108,6 +111,26 @@ def test_calls_that_wait_hold_up_nobody(announced: bool, standstill: float) -> N
         until(lambda: gate.inside == 3 * AT_WORK)
         assert threads.submit(str, 5).result(LONG) == "5"
         gate.open()
+
+
+def test_a_stream_holds_up_nobody_until_its_next_message() -> None:
+    asked, ended = threading.Event(), threading.Event()
+
+    def more() -> Iterator[bytes]:
+        asked.set()
+        ended.wait(LONG)
+        yield b"second"
+
+    stream = Streams(lambda messages, _: messages, bytes)
+    arrival = Arrival(None, 0.0, more(), lambda _: None)
+    arrival.body = b"first"
+    assert stream.takes(arrival)
+    with threads_of("stream") as threads:
+        answers = threads.submit(lambda: list(stream(arrival, cast("grpc.ServicerContext", None))))
+        assert asked.wait(LONG)
+        assert threads.submit(str, 5).result(LONG) == "5"
+        ended.set()
+        assert answers.result(LONG) == [b"first", b"second"]
 
 
 def test_who_has_waited_counts_again() -> None:
