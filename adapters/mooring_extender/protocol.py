@@ -15,6 +15,7 @@ from urllib.parse import unquote
 import httptools
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
+from mooring_extender.eager import begin
 from mooring_extender.failures import error_body
 from mooring_extender.tls import client_names, is_resumed
 
@@ -115,6 +116,7 @@ class GuardedProtocol(HttpToolsProtocol):
     _body_came = False
     _bytes_without_body = 0
     _rejection: bytes | None = None
+    _next: _Exchange | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as in uvicorn
         super().connection_made(transport)
@@ -147,6 +149,19 @@ class GuardedProtocol(HttpToolsProtocol):
         else:
             self._receiving.set(RECEIVE_SECONDS)
         self._limit_head(len(data))
+        if self._next is not None:
+            exchange, self._next = self._next, None
+            self._begin(exchange)
+
+    def _begin(self, exchange: _Exchange) -> None:
+        """Answer a request; in this step of the loop, if nothing has to be waited for.
+
+        Those behind it begin as uvicorn's tasks do, in steps of their own: they may be many.
+        """
+        task = begin(exchange.run_asgi(self.app), self.loop)
+        if task is not None:
+            self.tasks.add(task)
+            task.add_done_callback(self.tasks.discard)
 
     def on_message_begin(self) -> None:
         self._message_open = self._in_head = self._has_asked = True
@@ -171,7 +186,8 @@ class GuardedProtocol(HttpToolsProtocol):
         self.headers = []
         in_turn, self.cycle = not self._is_answering(), self._exchange(version)
         if in_turn:
-            self._start_asgi_task(self.cycle, self.app)
+            # Begun when all that has come is read, by which the body is mostly there.
+            self._next = self.cycle
         else:
             self.flow.pause_reading()
             self.pipeline.appendleft((self.cycle, self.app))

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
+import msgspec
 import numpy as np
 
 from mooring.framework import SUCCESS, Code, CycleState, Int32s, Int64s, NodeView, Part, Pod, Snapshot, Status
@@ -52,9 +53,8 @@ class Scores:
     totals: Int64s
 
 
-@dataclass(slots=True)
-class Evaluation:
-    """One pod's evaluation against the candidate nodes.
+class Evaluation(msgspec.Struct, eq=False):
+    """One pod's evaluation against the candidate nodes. A struct, as every question makes one.
 
     Attributes:
         pod: The pod.
@@ -96,9 +96,9 @@ class Evaluation:
     rows: Int32s
     codes: Int32s
     statuses: list[Status]
-    prefilter: dict[str, PreFilterOutcome] = field(default_factory=dict)
-    skipped: set[str] = field(default_factory=set)
-    limiting: set[str] = field(default_factory=set)
+    prefilter: dict[str, PreFilterOutcome] = {}
+    skipped: set[str] = set()
+    limiting: set[str] = set()
     rejections: list[list[Status]] | None = None
     evaluated: int = 0
     advance: int = 0
