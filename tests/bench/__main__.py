@@ -18,6 +18,7 @@ from tests.bench import (
     remote,
     report,
     scheduler_perf,
+    traces,
     variety,
 )
 from tests.bench.steps import measure_all
@@ -30,6 +31,7 @@ def workloads(size: Size) -> list[Workload]:
     """All there are, in the order of the report."""
     kinds = (
         in_process,
+        traces,
         variety,
         scheduler_perf,
         groups,

@@ -154,7 +154,7 @@ def _repeat(engine: Engine, decide: Decide, pods: Iterator[Pod], decisions: int)
     return {METRIC: decisions / seconds}
 
 
-def _one_by_one(engine: Engine, _templates: int) -> Decide:
+def one_by_one(engine: Engine, _templates: int = 0) -> Decide:
     """A call for each pod."""
     profile = engine.profile()
 
@@ -191,7 +191,7 @@ class Way(NamedTuple):
 
 
 WAYS = (
-    Way("", _one_by_one, alone=True),
+    Way("", one_by_one, alone=True),
     Way("InOneCall", _in_turn, alone=False, note=f"; the share of a call of {COMPARED}, no latency"),
 )
 

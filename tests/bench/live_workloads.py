@@ -2,27 +2,18 @@
 
 from __future__ import annotations
 
-import csv
-import gzip
 import itertools
-from collections.abc import Iterator
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from tests.bench.cluster import POD_NAME
 from tests.bench.shapes import ZONE
+from tests.bench.traces import GPU, SURE, Traced, openb_nodes, openb_pods
 from tests.e2e import objects
 
 Manifest = dict[str, Any]
-
-OPENB_NODES = "openb_node_list_all_node.csv.gz"
-OPENB_PODS = "openb_pod_list_default.csv.gz"
-GPU = "example.com/gpu-milli"
-"""Thousandths of GPUs: pods of the trace share them, and no resource of Kubernetes tells which one."""
-
-SURE = 0.99
-"""The share of a trace's pods that get a node wherever the others went."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,20 +52,9 @@ def openb(traces: Path, pods: int) -> LiveWorkload:
 
     A pod that asks for all GPUs of a node, or for more memory than any has, may find none.
     """
-    nodes = [
-        _node(
-            row["sn"],
-            {
-                "cpu": f"{row['cpu_milli']}m",
-                "memory": f"{row['memory_mib']}Mi",
-                GPU: str(1000 * int(row["gpu"])),
-            },
-        )
-        for row in _rows(traces / OPENB_NODES)
-    ]
-    first = list(itertools.islice(_rows(traces / OPENB_PODS), pods))
-    name, traced = f"OpenB{len(nodes)}Nodes{len(first)}Pods", [_traced(row) for row in first]
-    return LiveWorkload(name, nodes, traced, int(SURE * len(first)))
+    nodes = [_node(node.name, node.resources) for node in openb_nodes(traces)]
+    first = [_traced(pod) for pod in itertools.islice(openb_pods(traces), pods)]
+    return LiveWorkload(f"OpenB{len(nodes)}Nodes{len(first)}Pods", nodes, first, int(SURE * len(first)))
 
 
 def node_name(number: int) -> str:
@@ -92,9 +72,9 @@ def _nodes(count: int) -> list[Manifest]:
     return [objects.node(node_name(number), {ZONE: f"zone-{number % 3}"}) for number in range(count)]
 
 
-def _node(name: str, offers: dict[str, str]) -> Manifest:
+def _node(name: str, offers: Mapping[str, str]) -> Manifest:
     node = objects.node(name)
-    node["status"] |= {"capacity": {"pods": "110", **offers}, "allocatable": {"pods": "110", **offers}}
+    node["status"] |= {"capacity": dict(offers), "allocatable": dict(offers)}
     return node
 
 
@@ -129,17 +109,10 @@ def _member(number: int) -> Manifest:
     return pod
 
 
-def _traced(row: dict[str, str]) -> Manifest:
-    asks = {"cpu": f"{row['cpu_milli']}m", "memory": f"{row['memory_mib']}Mi"}
-    gpus = int(row["num_gpu"]) * int(row["gpu_milli"] or 0)
-    if gpus:
-        asks[GPU] = str(gpus)
-    pod = objects.pod(row["name"])
-    resources = {"requests": asks, **({"limits": {GPU: asks[GPU]}} if gpus else {})}
+def _traced(traced: Traced) -> Manifest:
+    pod = objects.pod(traced.name)
+    # The API server wants a limit where an extended resource is requested, and both to be equal.
+    limits = {GPU: traced.resources[GPU]} if GPU in traced.resources else {}
+    resources = {"requests": dict(traced.resources), **({"limits": limits} if limits else {})}
     pod["spec"]["containers"][0]["resources"] = resources
     return pod
-
-
-def _rows(file: Path) -> Iterator[dict[str, str]]:
-    with gzip.open(file, "rt", encoding="utf-8") as text:
-        yield from csv.DictReader(text)

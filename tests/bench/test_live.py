@@ -4,7 +4,8 @@ import gzip
 from pathlib import Path
 
 from tests.bench.live import beside
-from tests.bench.live_workloads import GPU, OPENB_NODES, OPENB_PODS, openb
+from tests.bench.live_workloads import openb
+from tests.bench.traces import GPU, OPENB_NODES, OPENB_PODS
 
 
 def test_a_trace_becomes_nodes_and_the_first_of_its_pods(tmp_path: Path) -> None:

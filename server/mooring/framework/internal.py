@@ -51,7 +51,10 @@ class ClaimReader(SignedBySelectors):
 
     @abstractmethod
     def reads_claims_of(self, pod: Pod) -> bool:
-        """Return whether ``pod`` has any; otherwise its answers are those for any pod without."""
+        """Return whether ``pod`` has any; otherwise its answers are those for any pod without.
+
+        Pods of equal specs have or have none alike, for as long as no ``DeviceClass`` changes.
+        """
 
     def turned_away(self, state: CycleState, pod: Pod, nodes: NodeView) -> Int32s | None:
         """int32[R]: the rows of ``nodes`` that its points up to Filter reject, found in one step.

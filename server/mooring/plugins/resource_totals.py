@@ -97,8 +97,13 @@ class TotalsRating:
         """
         if self._asked is not None:
             return self._asked
-        found = [(rating.asked_in(snapshot), weight) for rating, weight in self._ratings]
-        return [(*asked, weight) for asked, weight in found if asked is not None]
+        found: _Asked = []
+        # A comprehension would be a call of its own.
+        for rating, weight in self._ratings:
+            asked = rating.asked_in(snapshot)
+            if asked is not None:
+                found.append((*asked, weight))
+        return found
 
     def put(self, snapshot: Snapshot, at: Int32s | slice, base: Int32s, totals: Int32s) -> Put | None:
         """Give the rows ``at`` the totals that they have by their ``base`` and these scores.

@@ -7,7 +7,7 @@ NodeResourcesBalancedAllocation share.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 import msgspec
@@ -17,6 +17,8 @@ from mooring.framework import Bools, Int32s, Int64s, NodeTable, NodeView, Pod, S
 from mooring.framework.deadline import timely
 from mooring.framework.internal import NodeRater, NodeRating
 from mooring.framework.node_table import CPU_ROW, EPHEMERAL_STORAGE_ROW, MEMORY_ROW, PODS_ROW
+from mooring.framework.object_table import ObjectTable
+from mooring.framework.objects import DeviceClass
 from mooring.framework.pod_requests import PodUsage, ResourceRules, pod_amounts, pod_usage
 from mooring.framework.quantity import MAX_INT64, units
 from mooring.framework.resources import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, is_scalar_resource
@@ -80,7 +82,7 @@ class ResourceRating(msgspec.Struct, frozen=True):
         asked: int64[., .] each, what it has to know of the pod, with what it requests in the last column;
             None when other resources are scored than those that each node has.
         plain: The same with numpy.
-        scalars: Gives int64[., 2], more rows of the last of ``asked``, by the columns of a state; None when
+        scalars: Gives int64[., 2], the last of ``asked`` with more rows, by the columns of a state; None when
             those don't tell who has what is requested.
     """
 
@@ -106,8 +108,44 @@ class ResourceRating(msgspec.Struct, frozen=True):
         """Return ``asked`` with ``scalars``; None when one pass can't rate nodes of this state."""
         if self.asked is None or self.scalars is None:
             return self.asked
-        more = self.scalars(snapshot)
-        return None if more is None else (*self.asked[:-1], np.concatenate((self.asked[-1], more)))
+        last = self.scalars(snapshot)
+        return None if last is None else (*self.asked[:-1], last)
+
+
+class ScalarRows:
+    """``ResourceRating.scalars``. Safe from any thread: two that look at once find the same.
+
+    Where columns have a resource changes only with the columns, so it is found again for other ones alone.
+
+    Args:
+        asked: int64[., 2], the rows that come first.
+        requests: The scalar resources and what is requested of them.
+        by_devices: Gives those for which devices may stand, by the objects of a state; those are the same for
+            as long as no ``DeviceClass`` changes.
+    """
+
+    def __init__(
+        self, asked: Int64s, requests: Requests, by_devices: Callable[[ObjectTable], Collection[str]]
+    ) -> None:
+        self._asked = asked
+        self._requests = requests
+        self._by_devices = by_devices
+        self._found: tuple[Mapping[str, int] | None, tuple[int, ...], Int64s | None] = None, (), None
+
+    def __call__(self, snapshot: Snapshot) -> Int64s | None:
+        table, objects = snapshot.nodes, snapshot.objects
+        versions = objects.version(DeviceClass), len(table.allocatable), len(table.requested)
+        index, known, rows = self._found
+        if index is not table.resource_index or known != versions:
+            rows = self._looked_up(snapshot)
+            self._found = table.resource_index, versions, rows
+        return rows
+
+    def _looked_up(self, snapshot: Snapshot) -> Int64s | None:
+        if self._by_devices(snapshot.objects):
+            return None
+        more = rows_of(self._requests, snapshot.nodes)
+        return None if more is None else np.concatenate((self._asked, more))
 
 
 class UsageRater(NodeRater):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -25,7 +26,6 @@ from mooring.framework import (
     PreFilterPlugin,
     PreScorePlugin,
     ScorePlugin,
-    Snapshot,
     Status,
     Verdicts,
 )
@@ -61,10 +61,10 @@ from mooring.plugins.resource_uses import (
     FIXED_ROWS,
     Requests,
     ResourceRating,
+    ScalarRows,
     UsageRater,
     amounts_of,
     listed_requests,
-    rows_of,
 )
 
 _UNRESOLVABLE_SINCE = KubeVersion(1, 34)
@@ -171,13 +171,12 @@ class NodeResourcesFit(
             by_devices = self._devices.of(checked, nodes.snapshot.objects)
             add_scores(self._scorer(requests, nodes), lacking(checked, nodes, by_devices), weight, totals)
 
-        def find(snapshot: Snapshot) -> Int64s | None:
-            known = not self._devices.of(scalars, snapshot.objects)
-            return rows_of(scalars, snapshot.nodes) if known else None
-
         asked = asked_shares(self.args.scoring_strategy, requests, checked)
         scalars = tuple([(name, request) for name, request in checked if name not in FIXED_ROWS])
-        return ResourceRating(add_free_shares, asked, rate, find if scalars else None)
+        if asked is None or not scalars:
+            return ResourceRating(add_free_shares, asked, rate)
+        rows = ScalarRows(asked[-1], scalars, partial(self._devices.of, scalars))
+        return ResourceRating(add_free_shares, asked, rate, rows)
 
     def _requests_to_check(self, pod: Pod) -> Requests:
         """Return the requests to check; a pod without a node counts as if it were not being resized."""

@@ -13,6 +13,7 @@ from mooring.framework import MAX_NODE_SCORE, Int32s, Pod
 from mooring.framework.internal import may_have_claims, without_claims
 from mooring.framework.memory import share_of_memory
 from mooring.framework.named_node import named_node, without_named_node
+from mooring.framework.objects import DeviceClass
 from mooring.framework.pod_table import PodKind, bare_template_of, kind_like
 from mooring.framework.state import ClusterState
 from mooring.runtime.cache.cached_evaluation import CachedEvaluation
@@ -61,6 +62,8 @@ class Template(msgspec.Struct, frozen=True):
             other labels are read by no plugin.
         plain: Whether they name no node and can't have claims, so that decisions about them come from this
             evaluation.
+        unclaimed: The version of the device classes under which that is so although they might have claims;
+            -1 = none is known.
         node: The only node that they can go to, while the evaluation is of pods that may go anywhere; "" when
             they may as well.
         apart: The parts of the profile, while the evaluation is of pods without claims; None when it isn't.
@@ -71,6 +74,7 @@ class Template(msgspec.Struct, frozen=True):
     cached: CachedEvaluation
     selected_keys: frozenset[str]
     plain: bool = False
+    unclaimed: int = -1
     node: str = ""
     apart: Apart | None = None
 
@@ -120,9 +124,14 @@ class EvaluationCache:
         template = self._known(pod, asked)
         if template is not None and template.plain:
             return template
+        classes = self.cluster.snapshot.objects.version(DeviceClass)
+        if template is not None and template.unclaimed == classes:
+            return template
         plain = _is_plain(pod)
         like = None if plain or profile.samples else self._like(pod, profile)
-        return like or template or self._made(pod, profile, asked, plain=plain)
+        if like is None and template is not None:
+            like = self._templates[asked[0]] = replace(template, unclaimed=classes)
+        return like or self._made(pod, profile, asked, plain=plain)
 
     def find_member(self, pod: Pod, profile: Profile) -> Template:
         """As ``find``, for a pod that is decided together with others of its group: pods that differ in their
