@@ -1,4 +1,4 @@
-"""Bytes per node and per pod, each measured in a process of its own, and the time to start."""
+"""Bytes per node, per pod and per cached evaluation, each in a process of its own, and the time to start."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import json
 import multiprocessing
 import os
 import tracemalloc
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack
 from functools import partial
@@ -15,9 +15,14 @@ from pathlib import Path
 
 from mooring.cluster.decoding import decode_node, decode_pod
 from mooring.cluster.state import State
-from mooring.testing.builders import Manifest, pod_manifest
-from tests.bench.cluster import POD_ASKS, POD_NAME, node_manifests, node_name
+from mooring.framework.objects import Pod
+from mooring.plugins.loops import compile_ahead
+from mooring.runtime.cycle.candidates import ALL_NODES
+from mooring.testing.builders import Fields, Manifest, make_pod, pod_manifest
+from tests.bench.cluster import POD_ASKS, POD_NAME, node_manifests, node_name, own_request
+from tests.bench.in_process import SEED, check, new_engine
 from tests.bench.processes import serve_arguments, started
+from tests.bench.shapes import HOSTNAME
 from tests.bench.workload import Repeat, Size, Workload, timed
 
 LABELS = 20
@@ -27,6 +32,21 @@ IMAGES = 40
 SOURCE = "bench"
 
 Meter = Callable[[], int]
+Measured = Callable[[int, bool], float]
+"""Takes how many there are, and whether allocations are counted; else resident memory grows."""
+
+EVALUATED: Mapping[str, Callable[[Fields], Fields]] = {
+    "OwnRequests": lambda _: {},
+    "Spread": lambda like: {
+        "topologySpreadConstraints": [{"maxSkew": 1, "whenUnsatisfiable": "DoNotSchedule", **like}]
+    },
+    "Apart": lambda like: {
+        "affinity": {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [like]}}
+    },
+}
+"""By name, what else is in the spec of pods that are evaluated, by what selects pods like them on a host."""
+
+EVALUATIONS = 50
 
 
 def workloads(size: Size) -> list[Workload]:
@@ -45,19 +65,28 @@ def workloads(size: Size) -> list[Workload]:
             {"allocated B/pod": "600 / 300"},
             note=f"pods of {LABEL_SETS} Deployments",
         ),
+        *(
+            Workload(
+                f"memory/{size.nodes}Nodes/CachedEvaluation/{name}",
+                partial(_prepare, partial(per_evaluation, name), size.nodes),
+                {"allocated B/node": "20 / 12"},
+                note="of one evaluation and all that belongs to it, its four pods included",
+            )
+            for name in EVALUATED
+        ),
         Workload("start/NoCluster", _prepare_start, {"ready s": "- / 2"}),
     ]
 
 
-def _prepare(measured: Callable[[int, bool], float], count: int, _running: ExitStack) -> Repeat:
-    unit = "B/node" if measured is per_node else "B/pod"
+def _prepare(measured: Measured, count: int, _running: ExitStack) -> Repeat:
+    unit = "B/pod" if measured in {per_pod, per_pod_of_its_own} else "B/node"
     return lambda: {
         f"allocated {unit}": _elsewhere(measured, count, True),
         f"resident {unit}": _elsewhere(measured, count, False),
     }
 
 
-def _elsewhere(measured: Callable[[int, bool], float], count: int, traced: bool) -> float:
+def _elsewhere(measured: Measured, count: int, traced: bool) -> float:
     """The measurement in a fresh process, where nothing was allocated and given back before."""
     with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
         return pool.submit(measured, count, traced).result()
@@ -97,6 +126,28 @@ def _per_pod(count: int, traced: bool, labels: Callable[[int], dict[str, str]]) 
         ]
     )
     return _growth(traced, lambda: state.replace(SOURCE, [decode_pod(item) for item in encoded])) / count
+
+
+def per_evaluation(name: str, count: int, traced: bool) -> float:
+    """Bytes that a cached evaluation of one of ``EVALUATED`` keeps per node, after as many others."""
+    engine = new_engine(count)
+    of_templates = [_evaluated(name, template) for template in range(2 * EVALUATIONS)]
+
+    def place(templates: Sequence[Sequence[Pod]]) -> None:
+        for pods in templates:
+            for pod in pods:
+                check([pod], [engine.place(pod, engine.profile(), ALL_NODES, seed=SEED)], None)
+
+    compile_ahead(count)
+    place(of_templates[:EVALUATIONS])
+    return _growth(traced, lambda: place(of_templates[EVALUATIONS:])) / EVALUATIONS / count
+
+
+def _evaluated(name: str, template: int) -> list[Pod]:
+    labels = {"app": f"app-{template}"}
+    spec = EVALUATED[name]({"topologyKey": HOSTNAME, "labelSelector": {"matchLabels": labels}})
+    names = [f"{labels['app']}-{number}" for number in range(4)]
+    return [make_pod(each, labels=labels, requests=own_request(template), spec=spec) for each in names]
 
 
 def _encoded(manifests: list[Manifest]) -> list[bytes]:
