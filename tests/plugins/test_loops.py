@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ from mooring.framework import CycleState, Int64s, NodeTable, NodeView, PodTable,
 from mooring.framework.internal import REJECTED
 from mooring.framework.objects.devices import DeviceClass, DeviceClassSpec
 from mooring.framework.pod_requests import plain_usage
+from mooring.framework.quantity import Quantity
 from mooring.framework.resources import CPU, EPHEMERAL_STORAGE, MEMORY, PODS
 from mooring.plugins import domain_totals, loops, resource_totals
 from mooring.plugins.leading_rows import Leaders
@@ -155,13 +156,43 @@ def test_a_pass_needs_columns_that_tell_who_has_what_is_requested(
     if devices:
         state.apply("test", [Put(DeviceClass(spec=DeviceClassSpec(extended_resource_name=resource)))])
     snapshot = Snapshot(view.table, view.snapshot.pods, state.snapshot.objects)
-    pod = make_pod(requests={"cpu": "1m", "memory": "1Mi", resource: 1})
-    ratings = make(NodeResourcesFit).rating(pod), make(NodeResourcesBalancedAllocation).rating(pod)
-    together = TotalsRating.of([(rating, 1) for rating in ratings])
-    assert together is not None
+    together = both_of({"cpu": "1m", "memory": "1Mi", resource: 1})
     base, totals = np.zeros((2, FEWEST_NODES), np.int32)
     with compiled_loops():
         assert (together.put(snapshot, view.at, base, totals) is not None) == can
+
+
+def both_of(requests: Mapping[str, Quantity]) -> TotalsRating:
+    """What both plugins say of a pod."""
+    pod = make_pod(requests=requests)
+    ratings = make(NodeResourcesFit).rating(pod), make(NodeResourcesBalancedAllocation).rating(pod)
+    together = TotalsRating.of([(rating, 1) for rating in ratings])
+    assert together is not None
+    return together
+
+
+def test_where_a_resource_was_found_in_one_state_is_no_answer_for_another() -> None:
+    state, offered = State(), np.full((6, FEWEST_NODES), 2**30)
+    offered[4] = np.arange(FEWEST_NODES) % 2
+    requested = np.zeros_like(offered)
+    table = table_of(offered, requested, requested[:2])
+    # Another resource has its column there.
+    moved = table_of(offered[[0, 1, 2, 3, 5, 4]], requested, requested[:2])
+    moved.resource_index[GPU] = 5
+    together = both_of({"cpu": "1m", "memory": "1Mi", GPU: 1})
+
+    def rejected(table: NodeTable) -> list[bool] | None:
+        base, totals = np.zeros((2, FEWEST_NODES), np.int32)
+        with compiled_loops():
+            snapshot = Snapshot(table, PodTable(), state.snapshot.objects)
+            put = together.put(snapshot, slice(0, FEWEST_NODES), base, totals)
+        return None if put is None else (totals == REJECTED).tolist()
+
+    without = np.equal(offered[4], 0).tolist()
+    for each in (table, moved, table):
+        assert rejected(each) == without
+    state.apply("test", [Put(DeviceClass(spec=DeviceClassSpec(extended_resource_name=GPU)))])
+    assert rejected(table) is None
 
 
 def test_a_negative_row_is_no_row() -> None:

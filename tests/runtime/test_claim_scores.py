@@ -283,3 +283,12 @@ def test_pods_that_ask_for_devices_as_a_resource_are_evaluated_anew_when_classes
     history.run([("device_class", False), decide, *placed, decide])
     history.run([("device_class", True), decide])
     assert counts.misses > begun
+
+
+def test_a_pod_has_claims_as_soon_as_devices_may_stand_for_what_it_asks_for() -> None:
+    decide = ("decide", "devices as a resource")
+    plugged = ("node", "n1", "16", "z1", None, {"gpu"}, False)
+    history = ClaimHistory().run([*MANY, plugged, ("device_class", False), decide, decide])
+    assert history.kept
+    history.run([("device_class", True), decide, decide, decide, ("device_class", False), decide, decide])
+    assert Bypass.UNSIGNED not in history.engine.cache_counts.bypasses()
