@@ -52,6 +52,7 @@ class Family:
         default_spread: Whether the profile spreads pods that say nothing of it, as the default one does.
         peer: kube-scheduler 1.36.3 on 2 cores, all nodes looked at / sampled, decisions/s, measured
             elsewhere.
+        target: Decisions per second at least, and those that are aimed at.
         note: What else to know of the figure.
         most_nodes: Of so many nodes at most.
         reserved_per_node: How many of the measured pods are placed before, for each node.
@@ -71,6 +72,7 @@ class Family:
     preempts: bool = False
     default_spread: bool = True
     peer: str = ""
+    target: str = ""
     note: str = ""
     most_nodes: int = 1_000_000
     reserved_per_node: float = 0.0
@@ -145,6 +147,9 @@ BUDGET = {
 TOO_LARGE = pod("large", requests={"cpu": "9", "memory": "500Mi"}, spec={"priority": 10})
 
 
+WITH_RULES = "15k / 30k"
+"""The target of like pods that have a rule about others."""
+
 DEVICES_NOTE = "10 devices a node, half of them taken before; Reserve is part of the decision"
 
 
@@ -161,10 +166,12 @@ def _every_tenth_too_large(number: int) -> Manifest:
 
 FAMILIES = (
     Family("SchedulingBasic", DEFAULT, (DEFAULT_BEFORE,), 0.2, peer="69 / 608"),
-    Family("SchedulingPodAntiAffinity", ANTI, (ANTI_BEFORE,), 0.2, peer="55 / 142"),
-    Family("SchedulingPodAffinity", NEAR, (NEAR_BEFORE,), zones=("zone1",), peer="69 / 98"),
-    Family("SchedulingPreferredPodAffinity", LIKES, (LIKES_BEFORE,), peer="54 / 177"),
-    Family("SchedulingPreferredPodAntiAffinity", SHUNS, (SHUNS_BEFORE,)),
+    Family("SchedulingPodAntiAffinity", ANTI, (ANTI_BEFORE,), 0.2, peer="55 / 142", target=WITH_RULES),
+    Family(
+        "SchedulingPodAffinity", NEAR, (NEAR_BEFORE,), zones=("zone1",), peer="69 / 98", target=WITH_RULES
+    ),
+    Family("SchedulingPreferredPodAffinity", LIKES, (LIKES_BEFORE,), peer="54 / 177", target=WITH_RULES),
+    Family("SchedulingPreferredPodAntiAffinity", SHUNS, (SHUNS_BEFORE,), target=WITH_RULES),
     Family(
         "MixedSchedulingBasePod",
         DEFAULT,
@@ -185,6 +192,7 @@ FAMILIES = (
         (DEFAULT_BEFORE,),
         zones=MOON,
         peer="64 / 344",
+        target=WITH_RULES,
     ),
     Family(
         "PreferredTopologySpreading",
@@ -192,6 +200,7 @@ FAMILIES = (
         (DEFAULT_BEFORE,),
         zones=MOON,
         peer="58 / -",
+        target=WITH_RULES,
     ),
     Family(
         "DefaultTopologySpreading",
@@ -199,6 +208,7 @@ FAMILIES = (
         (DEFAULT_BEFORE,),
         zones=MOON,
         cluster=(SERVICE,),
+        target=WITH_RULES,
     ),
     Family(
         "SchedulingWithNodeInclusionPolicy",
@@ -219,6 +229,7 @@ FAMILIES = (
         (claiming("before", BEFORE),),
         with_node=csi_node,
         with_pod=bound_claim,
+        target="10k / 20k",
     ),
     Family(
         "SchedulingCSIPVsWaiting",
@@ -235,6 +246,7 @@ FAMILIES = (
         (DEFAULT_BEFORE,),
         0.2,
         note="each pod names its node",
+        target="15k / 50k",
     ),
     Family(
         "SchedulingWhileGated",
@@ -254,6 +266,7 @@ FAMILIES = (
         reserved_per_node=DEVICES_PER_NODE / 2,
         reserves=True,
         note=DEVICES_NOTE,
+        target="2k / 5k",
     ),
     Family(
         "SchedulingWithExtendedResource",
@@ -264,6 +277,7 @@ FAMILIES = (
         reserved_per_node=DEVICES_PER_NODE / 2,
         reserves=True,
         note=DEVICES_NOTE,
+        target="5k / 10k",
     ),
     Family(
         "Unschedulable",
@@ -279,6 +293,7 @@ FAMILIES = (
         4,
         preempts=True,
         note="the search for victims on all nodes, their end, and the place taken; compared with nothing",
+        target="1k / 3k",
     ),
     Family(
         "PreemptionWithBudgets",
@@ -288,5 +303,6 @@ FAMILIES = (
         cluster=(BUDGET,),
         preempts=True,
         note="as PreemptionBasic; a budget protects every other pod, of which it lets one go",
+        target="1k / 3k",
     ),
 )

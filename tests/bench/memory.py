@@ -57,6 +57,7 @@ def workloads(size: Size) -> list[Workload]:
         Workload(
             f"memory/{size.pods}Pods/OwnLabels",
             partial(_prepare, per_pod_of_its_own, size.pods),
+            {"allocated B/pod": "700 / 400"},
             note="each with a label of its own, as pods of StatefulSets",
         ),
         Workload(

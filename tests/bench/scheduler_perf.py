@@ -43,6 +43,7 @@ def workloads(size: Size) -> list[Workload]:
         Workload(
             f"core/{family.name}/{_nodes(size, family)}Nodes",
             partial(_prepare, size, family),
+            {METRIC: family.target},
             peers={METRIC: family.peer},
             note=family.note or "like pods, no churn",
         )

@@ -53,6 +53,7 @@ class Mix:
         pod: The pods that are placed.
         churn: Whether a pod ends and a node reports its health before each decision.
         images: Whether that node's list of images changes, too.
+        target: Decisions per second at least, and those that are aimed at.
         note: What else to know of the figure.
     """
 
@@ -61,6 +62,7 @@ class Mix:
     pod: Make
     churn: bool = False
     images: bool = False
+    target: str = ""
     note: str = ""
 
 
@@ -134,11 +136,38 @@ def _running_deployed(number: int, nodes: int) -> Manifest:
 
 RUNNING = partial(replica, prefix="running")
 CHURN = "before each decision, outside the time, a pod ends and a node reports its health"
+MANY_CHURNED = "10k / 30k"
+"""The target of pods of many templates amid churn."""
+
 MIXES = (
-    Mix("Variety/OwnLabels", RUNNING, replica, note="each pod has a label of its own, running ones too"),
-    Mix("Variety/OwnNode", RUNNING, daemon, note="each pod names its node, as a DaemonSet's does"),
-    Mix("Variety/OwnLabelsZoneSpread", RUNNING, spread_replica, note=f"sets of {REPLICAS} spread over zones"),
-    Mix("Variety/OwnLabelsApart", RUNNING, apart_replica, note="anti-affinity by host within a set"),
+    Mix(
+        "Variety/OwnLabels",
+        RUNNING,
+        replica,
+        target="15k / 50k",
+        note="each pod has a label of its own, running ones too",
+    ),
+    Mix(
+        "Variety/OwnNode",
+        RUNNING,
+        daemon,
+        target="15k / 50k",
+        note="each pod names its node, as a DaemonSet's does",
+    ),
+    Mix(
+        "Variety/OwnLabelsZoneSpread",
+        RUNNING,
+        spread_replica,
+        target="3k / 10k",
+        note=f"sets of {REPLICAS} spread over zones",
+    ),
+    Mix(
+        "Variety/OwnLabelsApart",
+        RUNNING,
+        apart_replica,
+        target="3k / 10k",
+        note="anti-affinity by host within a set",
+    ),
     Mix("Churn/OneTemplate", _running_deployed, deployed, churn=True, note=CHURN),
     Mix(
         "Churn/OneTemplateNewImages",
@@ -153,6 +182,7 @@ MIXES = (
         _running_deployed,
         any_deployed,
         churn=True,
+        target=MANY_CHURNED,
         note=f"{CHURN}; a tenth spread, a tenth anti-affinity",
     ),
     Mix(
@@ -161,6 +191,7 @@ MIXES = (
         any_deployed,
         churn=True,
         images=True,
+        target=MANY_CHURNED,
         note=f"{CHURN} and a new list of images; a tenth spread, a tenth anti-affinity",
     ),
 )
@@ -170,7 +201,12 @@ def workloads(size: Size) -> list[Workload]:
     """The default profile over all nodes."""
     cluster = f"{size.nodes}Nodes{size.running}Pods"
     return [
-        Workload(f"core/{group}/{cluster}/{name}", partial(_prepare, size, mix), note=mix.note)
+        Workload(
+            f"core/{group}/{cluster}/{name}",
+            partial(_prepare, size, mix),
+            {METRIC: mix.target},
+            note=mix.note,
+        )
         for mix in MIXES
         for group, _, name in [mix.name.partition("/")]
     ]
