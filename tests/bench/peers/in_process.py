@@ -54,7 +54,8 @@ def workloads(sizes: Sequence[int], pods: int) -> list[Workload]:
     cases = [(f"{AS_ON_CLUSTERS.name}/{nodes}Nodes", AS_ON_CLUSTERS, nodes) for nodes in sizes]
     cases.append((f"{OWN_REQUESTS.name}/{largest}Nodes/OwnRequests", OWN_REQUESTS, largest))
     cases += [(f"{family.name}/{largest}Nodes", family, largest) for family in (OWN_LABELS, ONE_A_NODE)]
-    others = (family for family in FAMILIES if not family.preempts)
+    # The program of the other side neither makes room nor knows devices, which are reserved before.
+    others = (family for family in FAMILIES if not family.preempts and not family.reserved_per_node)
     cases += [(f"{family.name}/{largest}Nodes", family, largest) for family in others]
     return [
         Workload(f"decisions/{name}", partial(_prepare, family, nodes, pods)) for name, family, nodes in cases
