@@ -36,7 +36,7 @@ from mooring.service.calls.errors import abort, failure_of
 from mooring.service.calls.memory import MemoryBudget, Share
 from mooring.service.calls.reading import Reader, decompressed, is_compressed, no_message
 from mooring.service.calls.slots import SlotProgress, Slots
-from mooring.service.calls.threads import waiting
+from mooring.service.calls.threads import awaited
 from mooring.telemetry.metrics import MethodMetrics, Metrics
 from mooring.tracing.spans import Entered, Tracer, carried
 
@@ -249,7 +249,7 @@ class Streams(Method):
     def __call__(self, arrival: Arrival, context: grpc.ServicerContext) -> Iterator[Any]:
         first = () if arrival.body is None else (arrival.body,)
         try:
-            messages = chain(first, _awaited(arrival.more))
+            messages = chain(first, awaited(arrival.more))
             yield from self._behavior(map(self._deserialize, messages), context)
         except MooringError as error:
             abort(context, error)
@@ -265,16 +265,6 @@ class Streams(Method):
 
     def ended(self, arrival: Arrival, code: grpc.StatusCode) -> None:
         """Streams are not counted."""
-
-
-def _awaited(messages: Iterator[bytes]) -> Iterator[bytes]:
-    """Each of ``messages``, while other calls run until it is there."""
-    while True:
-        with waiting():
-            message = next(messages, None)
-        if message is None:
-            return
-        yield message
 
 
 def _code_of(context: grpc.ServicerContext) -> grpc.StatusCode | None:

@@ -48,6 +48,16 @@ def waiting() -> Iterator[None]:
         worker.threads.take_room(worker)
 
 
+def awaited(items: Iterator[Result]) -> Iterator[Result]:
+    """Each of ``items``, while other calls run until it is there."""
+    while True:
+        with waiting():
+            item = next(items, None)
+        if item is None:
+            return
+        yield item
+
+
 def _fulfil(future: Future[Result], work: Callable[[], Result]) -> None:
     if not future.set_running_or_notify_cancel():
         return
