@@ -12,6 +12,7 @@ from tests.bench.peers.contestants import contestants
 from tests.bench.peers.rounds import against, algorithm_seconds
 from tests.bench.peers.side_by_side import side_by_side
 from tests.bench.workload import Figure
+from tests.e2e.build import KUBERNETES_VERSION
 
 PAGE = """\
 # TYPE {prefix}_scheduling_algorithm_duration_seconds histogram
@@ -91,6 +92,11 @@ def test_an_unknown_name_is_a_usage_error_that_lists_the_names(capsys: pytest.Ca
     error = capsys.readouterr().err
     assert "decisions/AsOnClusters/5000Nodes" in error
     assert "MooringScheduler" in error
+
+
+def test_decisions_and_bindings_are_of_the_same_release() -> None:
+    module = (needs.SOURCE / "go.mod").read_text("utf-8")
+    assert f"k8s.io/kubernetes {KUBERNETES_VERSION}\n" in module
 
 
 def test_everybody_is_compared_with_contestants_that_exist() -> None:

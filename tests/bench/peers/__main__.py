@@ -13,8 +13,9 @@ from tests.bench.peers.side_by_side import side_by_side
 from tests.bench.report import FOLDER, publish
 from tests.bench.steps import measure_all
 from tests.bench.workload import Figure
+from tests.e2e.build import KUBERNETES_VERSION
 
-TITLE = "mooring beside kube-scheduler 1.36.3 in one run"
+TITLE = f"mooring beside kube-scheduler {KUBERNETES_VERSION} in one run"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
