@@ -78,17 +78,21 @@ class Cluster:
         pods = [from_manifest(manifest) for manifest in manifests]
         return [pod for pod in pods if isinstance(pod, Pod)]
 
-    def decide(self, pods: list[Pod]) -> None:
-        """Find a node for each, and count it there."""
-        for pod in pods:
-            if self._family.preempts:
-                _make_room(self.engine, pod)
-            elif self._family.reserves:
-                placed = self._committer.place_reserved(pod, self.engine.profile(), ALL_NODES, seed=SEED)
-                if placed.reservation is None:
-                    raise RuntimeError(f"pod {pod.key}: {placed.status.message}")
-            else:
-                self.engine.place(pod, self.engine.profile(), ALL_NODES, seed=SEED)
+    def decide(self, pods: list[Pod]) -> int:
+        """Find a node for each, and count it there; how many have one."""
+        return sum(map(self._place, pods))
+
+    def _place(self, pod: Pod) -> bool:
+        profile = self.engine.profile()
+        if self._family.preempts:
+            _make_room(self.engine, pod)
+        elif self._family.reserves:
+            placed = self._committer.place_reserved(pod, profile, ALL_NODES, seed=SEED)
+            if placed.reservation is None:
+                raise RuntimeError(f"pod {pod.key}: {placed.status.message}")
+        else:
+            return self.engine.place(pod, profile, ALL_NODES, seed=SEED).node_name is not None
+        return True
 
 
 def _prepare(size: Size, family: Family, _running: ExitStack) -> Repeat:

@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.bench.families import DEFAULT, TOO_LARGE
 from tests.bench.peers import __main__ as peers
-from tests.bench.peers import needs
+from tests.bench.peers import in_process, needs
 from tests.bench.peers.__main__ import main
 from tests.bench.peers.clusters import BASES, TARGETS
 from tests.bench.peers.contestants import contestants
@@ -92,6 +93,27 @@ def test_an_unknown_name_is_a_usage_error_that_lists_the_names(capsys: pytest.Ca
     error = capsys.readouterr().err
     assert "decisions/AsOnClusters/5000Nodes" in error
     assert "MooringScheduler" in error
+
+
+def test_of_devices_there_are_as_many_nodes_as_the_workload_has_at_most() -> None:
+    names = {workload.name for workload in in_process.workloads([500, 5000], 1)}
+    assert {name for name in names if "ResourceClaim" in name or "ExtendedResource" in name} == {
+        "decisions/SchedulingWithResourceClaimTemplate/500Nodes",
+        "decisions/SchedulingWithExtendedResource/500Nodes",
+    }
+
+
+PODS = [DEFAULT(0), TOO_LARGE(1), DEFAULT(2)]
+
+
+def test_who_has_placed_each_pod_that_a_node_has_room_for_is_compared() -> None:
+    in_process.check("kube-scheduler", 2, PODS)
+
+
+@pytest.mark.parametrize("placed", [0, 1, 3])
+def test_who_has_placed_other_pods_is_not_compared(placed: int) -> None:
+    with pytest.raises(RuntimeError, match=f"kube-scheduler has placed {placed} pods, not 2. no room"):
+        in_process.check("kube-scheduler", placed, PODS, "no room")
 
 
 def test_decisions_and_bindings_are_of_the_same_release() -> None:

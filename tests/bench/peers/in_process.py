@@ -1,6 +1,7 @@
 """The same pods on the same cluster, decided by mooring and by kube-scheduler's own code, a process each.
 
-A decision is finding a node and counting the pod there; nothing is queued, nothing is bound.
+A decision is finding a node, counting the pod there, and reserving what it needs there; nothing is queued,
+nothing is bound.
 """
 
 from __future__ import annotations
@@ -8,19 +9,21 @@ from __future__ import annotations
 import itertools
 import json
 import subprocess
-from collections.abc import Iterable, Sequence
+import time
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from functools import partial
 from typing import Any
 
+from mooring.framework.quantity import parse_quantity
 from mooring.testing.builders import Manifest
-from tests.bench.cluster import own_request
+from tests.bench.cluster import NODE_OFFERS, own_request
 from tests.bench.families import FAMILIES, Family
 from tests.bench.peers.needs import DECIDE
 from tests.bench.scheduler_perf import WARM_UP, Cluster
 from tests.bench.shapes import pod
 from tests.bench.variety import replica, spread_replica
-from tests.bench.workload import Repeat, Sample, Workload, timed
+from tests.bench.workload import Repeat, Sample, Workload
 
 MOORING = "mooring /s"
 EVERY_NODE, SAMPLED = "kube-scheduler /s, every node", "kube-scheduler /s, sampled"
@@ -54,9 +57,9 @@ def workloads(sizes: Sequence[int], pods: int) -> list[Workload]:
     cases = [(f"{AS_ON_CLUSTERS.name}/{nodes}Nodes", AS_ON_CLUSTERS, nodes) for nodes in sizes]
     cases.append((f"{OWN_REQUESTS.name}/{largest}Nodes/OwnRequests", OWN_REQUESTS, largest))
     cases += [(f"{family.name}/{largest}Nodes", family, largest) for family in (OWN_LABELS, ONE_A_NODE)]
-    # The program of the other side neither makes room nor knows devices, which are reserved before.
-    others = (family for family in FAMILIES if not family.preempts and not family.reserved_per_node)
-    cases += [(f"{family.name}/{largest}Nodes", family, largest) for family in others]
+    # The program of the other side makes no room.
+    others = ((family, min(largest, family.most_nodes)) for family in FAMILIES if not family.preempts)
+    cases += [(f"{family.name}/{nodes}Nodes", family, nodes) for family, nodes in others]
     return [
         Workload(f"decisions/{name}", partial(_prepare, family, nodes, pods)) for name, family, nodes in cases
     ]
@@ -66,21 +69,47 @@ def _prepare(family: Family, nodes: int, count: int, running: ExitStack) -> Repe
     deciders = {name: Decider(running, percentage, family) for name, percentage in PERCENTAGES.items()}
     mooring = Cluster(family, nodes)
     numbers = itertools.count()
-    objects = family.objects(nodes)
+    before = _next_pods(family, numbers, int(nodes * family.reserved_per_node))
     for decider in deciders.values():
-        decider.decide(objects, [])
+        decider.decide(family.objects(nodes), [])
+        decider.decide(*before)
 
     def repeat(pods: int) -> Sample:
-        manifests = [family.pod(number) for number in itertools.islice(numbers, pods)]
-        beside = [item for manifest in manifests for item in family.with_pod(manifest)]
-        rates = {name: pods / decider.decide(beside, manifests) for name, decider in deciders.items()}
+        question = _next_pods(family, numbers, pods)
+        rates = {name: pods / decider.decide(*question) for name, decider in deciders.items()}
         decoded = mooring.next_pods(pods)
-        rate = pods / timed(lambda: mooring.decide(decoded))
+        began = time.perf_counter()
+        placed = mooring.decide(decoded)
+        rate = pods / (time.perf_counter() - began)
+        check("mooring", placed, question[1])
         times = {f"times {name.partition(', ')[2]}": rate / peer for name, peer in rates.items()}
         return {MOORING: rate, **rates, **times}
 
     repeat(WARM_UP)
     return lambda: repeat(count)
+
+
+def _next_pods(family: Family, numbers: Iterator[int], count: int) -> tuple[list[Manifest], list[Manifest]]:
+    """What comes with the next ``count`` pods, and the pods."""
+    pods = [family.pod(number) for number in itertools.islice(numbers, count)]
+    return [item for pod in pods for item in family.with_pod(pod)], pods
+
+
+def check(name: str, placed: int, pods: Iterable[Manifest], refusal: str = "") -> None:
+    """Whoever is to be compared has placed each pod that an empty node has room for.
+
+    Raises:
+        RuntimeError: It has placed others, and its rate says nothing.
+    """
+    expected = sum(map(_fits_an_empty_node, pods))
+    if placed != expected:
+        raise RuntimeError(f"{name} has placed {placed} pods, not {expected}. {refusal}")
+
+
+def _fits_an_empty_node(pod: Manifest) -> bool:
+    [container] = pod["spec"]["containers"]
+    asks = container.get("resources", {}).get("requests", {}).get("cpu", "0")
+    return parse_quantity(asks) <= parse_quantity(NODE_OFFERS["cpu"])
 
 
 class Decider:
@@ -92,21 +121,23 @@ class Decider:
         pipe = subprocess.PIPE
         self._process = running.enter_context(subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True))
 
-    def decide(self, objects: Iterable[Manifest], pods: Iterable[Manifest]) -> float:
+    def decide(self, objects: Sequence[Manifest], pods: Sequence[Manifest]) -> float:
         """Make ``objects`` known, place ``pods`` in turn; the seconds that placing them took.
 
         Raises:
-            RuntimeError: The process ended; it has said why on standard error.
+            RuntimeError: The process ended, and has said why on standard error; or not every pod was placed.
         """
         question = {"objects": list(map(_identified, objects)), "pods": list(map(_identified, pods))}
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._process.stdin.write(json.dumps(question) + "\n")
         self._process.stdin.flush()
-        answer = self._process.stdout.readline()
-        if not answer:
+        line = self._process.stdout.readline()
+        if not line:
             raise RuntimeError(f"{DECIDE} ended with {self._process.wait()}")
-        seconds: float = json.loads(answer)["seconds"]
+        answer = json.loads(line)
+        check("kube-scheduler", answer["placed"], pods, answer["refusal"])
+        seconds: float = answer["seconds"]
         return seconds
 
 
