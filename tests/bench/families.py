@@ -292,7 +292,7 @@ FAMILIES = (
         (LOW,),
         4,
         preempts=True,
-        note="the search for victims on all nodes, their end, and the place taken; compared with nothing",
+        note="the search for victims on all nodes, their end, and the place taken",
         target="1k / 3k",
     ),
     Family(

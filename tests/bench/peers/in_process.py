@@ -57,8 +57,7 @@ def workloads(sizes: Sequence[int], pods: int) -> list[Workload]:
     cases = [(f"{AS_ON_CLUSTERS.name}/{nodes}Nodes", AS_ON_CLUSTERS, nodes) for nodes in sizes]
     cases.append((f"{OWN_REQUESTS.name}/{largest}Nodes/OwnRequests", OWN_REQUESTS, largest))
     cases += [(f"{family.name}/{largest}Nodes", family, largest) for family in (OWN_LABELS, ONE_A_NODE)]
-    # The program of the other side makes no room.
-    others = ((family, min(largest, family.most_nodes)) for family in FAMILIES if not family.preempts)
+    others = ((family, min(largest, family.most_nodes)) for family in FAMILIES)
     cases += [(f"{family.name}/{nodes}Nodes", family, nodes) for family, nodes in others]
     return [
         Workload(f"decisions/{name}", partial(_prepare, family, nodes, pods)) for name, family, nodes in cases
@@ -118,6 +117,7 @@ class Decider:
     def __init__(self, running: ExitStack, percentage: int, family: Family) -> None:
         command = [str(DECIDE), f"-percentage={percentage}"]
         command += [] if family.default_spread else ["-no-default-spread"]
+        command += ["-preempt"] if family.preempts else []
         pipe = subprocess.PIPE
         self._process = running.enter_context(subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True))
 

@@ -18,8 +18,8 @@ import (
 	internalcache "k8s.io/kubernetes/pkg/scheduler/backend/cache"
 	internalqueue "k8s.io/kubernetes/pkg/scheduler/backend/queue"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/defaultpreemption"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/dynamicresources"
-	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
 	"k8s.io/kubernetes/pkg/scheduler/profile"
 )
 
@@ -34,6 +34,7 @@ func (c *cycles) SchedulingCycle() int64 { return c.count }
 // decider is a whole kube-scheduler whose informers have what the cluster is told.
 type decider struct {
 	ctx       context.Context
+	preempts  bool
 	cluster   *cluster
 	sched     *scheduler.Scheduler
 	cycles    *cycles
@@ -48,17 +49,20 @@ type placement struct {
 	state fwk.CycleState
 }
 
-func newDecider(ctx context.Context, percentage int32, noSpread bool) (*decider, error) {
-	profiles, err := profilesOf(noSpread)
+func newDecider(ctx context.Context, chosen settings) (*decider, error) {
+	profiles, err := profilesOf(chosen)
 	if err != nil {
+		return nil, err
+	}
+	if err := endVictimsInTheCycle(); err != nil {
 		return nil, err
 	}
 	client := fake.NewSimpleClientset()
 	factory := informers.NewSharedInformerFactory(client, 0)
-	d := &decider{ctx: ctx, cluster: newCluster(factory)}
+	d := &decider{ctx: ctx, preempts: chosen.preempts, cluster: newCluster(factory)}
 	d.cluster.serveClaims(client)
 	var recorder profile.RecorderFactory = func(string) events.EventRecorderLogger { return &events.FakeRecorder{} }
-	options := []scheduler.Option{scheduler.WithPercentageOfNodesToScore(&percentage), scheduler.WithProfiles(profiles...)}
+	options := []scheduler.Option{scheduler.WithPercentageOfNodesToScore(&chosen.percentage), scheduler.WithProfiles(profiles...)}
 	if d.sched, err = scheduler.New(ctx, client, factory, nil, recorder, options...); err != nil {
 		return nil, err
 	}
@@ -69,24 +73,34 @@ func newDecider(ctx context.Context, percentage int32, noSpread bool) (*decider,
 	if d.snapshot, ok = d.framework.SnapshotSharedLister().(*internalcache.Snapshot); !ok {
 		return nil, fmt.Errorf("the plugins' snapshot is a %T", d.framework.SnapshotSharedLister())
 	}
-	// The framework hands out no other list of plugins that has it.
+	// The framework hands out no other list of plugins that has these two.
 	for _, plugin := range d.framework.PreEnqueuePlugins() {
-		if devices, ok := plugin.(*dynamicresources.DynamicResources); ok {
-			d.devices = devices
+		switch plugin := plugin.(type) {
+		case *dynamicresources.DynamicResources:
+			d.devices = plugin
+		case *defaultpreemption.DefaultPreemption:
+			plugin.Executor.PreemptPod = d.cluster.endVictim
 		}
 	}
 	return d, nil
 }
 
-// profilesOf gives the default profile, or the same without default spread constraints.
-func profilesOf(noSpread bool) ([]config.KubeSchedulerProfile, error) {
+// profilesOf gives the default profile, changed as little as is chosen. Whoever looks at every node does so for victims too.
+func profilesOf(chosen settings) ([]config.KubeSchedulerProfile, error) {
 	loaded, err := latest.Default()
 	if err != nil {
 		return nil, err
 	}
 	for _, plugin := range loaded.Profiles[0].PluginConfig {
-		if args, ok := plugin.Args.(*config.PodTopologySpreadArgs); ok && plugin.Name == names.PodTopologySpread && noSpread {
-			args.DefaultingType, args.DefaultConstraints = config.ListDefaulting, nil
+		switch args := plugin.Args.(type) {
+		case *config.PodTopologySpreadArgs:
+			if chosen.noSpread {
+				args.DefaultingType, args.DefaultConstraints = config.ListDefaulting, nil
+			}
+		case *config.DefaultPreemptionArgs:
+			if chosen.percentage == 100 {
+				args.MinCandidateNodesPercentage = 100
+			}
 		}
 	}
 	return loaded.Profiles, nil
@@ -154,17 +168,32 @@ func (d *decider) place(pod *framework.QueuedPodInfo) (*placement, error) {
 		return nil, err
 	}
 	state := framework.NewCycleState()
-	result, err := d.sched.SchedulePod(d.ctx, d.framework, state, pod)
+	node, err := d.find(state, pod)
 	if err != nil {
 		return nil, err
 	}
 	assumed := pod.DeepCopy().Pod
-	assumed.Spec.NodeName = result.SuggestedHost
+	assumed.Spec.NodeName = node
 	if err := d.sched.Cache.AssumePod(logger, assumed); err != nil {
 		return nil, err
 	}
-	status := d.framework.RunReservePluginsReserve(d.ctx, state, assumed, result.SuggestedHost)
+	status := d.framework.RunReservePluginsReserve(d.ctx, state, assumed, node)
 	return &placement{pod: assumed, state: state}, status.AsError()
+}
+
+// find gives a node that takes the pod, or on which preemption has made room for it.
+func (d *decider) find(state fwk.CycleState, pod *framework.QueuedPodInfo) (string, error) {
+	result, err := d.sched.SchedulePod(d.ctx, d.framework, state, pod)
+	var unfit *framework.FitError
+	if !d.preempts || !errors.As(err, &unfit) {
+		return result.SuggestedHost, err
+	}
+	nominated, status := d.framework.RunPostFilterPlugins(d.ctx, state, pod.Pod, unfit.Diagnosis.NodeToStatus)
+	if !status.IsSuccess() {
+		unfit.Diagnosis.PostFilterMsg = status.Message()
+		return "", unfit
+	}
+	return nominated.NominatedNodeName, nil
 }
 
 // allocate writes the claims of pods whose devices are reserved, as kube-scheduler does beside its cycles: their devices

@@ -1,12 +1,13 @@
 // Command decide places pods with kube-scheduler's own code, a scheduling cycle each: snapshot, SchedulePod, assume,
-// Reserve; no queue, no API server, no bind.
+// Reserve, and PostFilter if told so; no queue, no API server, no bind.
 //
 // Pods are signed and cycles are counted as its queue does, so OpportunisticBatching reuses results wherever it can. With the
 // default profile it can't: default spread constraints look at other pods, so that no pod has a signature.
 //
 // Each line of stdin is {"objects": [...], "pods": [...]}: what the cluster has from now on, and the pods to place one after
 // the other. Each gets a line on stdout: {"seconds": ..., "placed": ..., "refusal": ...}. Reading, decoding and signing are
-// not in the seconds, nor is writing the claims of devices that are reserved.
+// not in the seconds, nor is writing the claims of devices that are reserved. That victims of preemption go is in them,
+// without the API calls for that.
 package main
 
 import (
@@ -41,13 +42,20 @@ type answer struct {
 	Refusal string `json:"refusal"`
 }
 
+type settings struct {
+	percentage int32
+	noSpread   bool
+	preempts   bool
+}
+
 func main() {
-	percentage := flag.Int("percentage", 0, "percentageOfNodesToScore; 0 = the default sampling")
+	percentage := flag.Int("percentage", 0, "percentageOfNodesToScore; 0 = the default sampling, 100 = for victims too")
 	noSpread := flag.Bool("no-default-spread", false, "leave out the default spread constraints, so that pods have signatures")
+	preempts := flag.Bool("preempt", false, "run PostFilter for a pod that fits nowhere, and place it where it makes room")
 	flag.Parse()
 	silenceKlog()
 	metrics.Register()
-	if err := serve(int32(*percentage), *noSpread); err != nil {
+	if err := serve(settings{percentage: int32(*percentage), noSpread: *noSpread, preempts: *preempts}); err != nil {
 		fmt.Fprintln(os.Stderr, "decide:", err)
 		os.Exit(1)
 	}
@@ -60,10 +68,10 @@ func silenceKlog() {
 	klog.SetOutput(io.Discard)
 }
 
-func serve(percentage int32, noSpread bool) error {
+func serve(chosen settings) error {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	d, err := newDecider(ctx, percentage, noSpread)
+	d, err := newDecider(ctx, chosen)
 	if err != nil {
 		return err
 	}
