@@ -16,6 +16,7 @@ from functools import partial
 from typing import Any
 
 from mooring.framework.quantity import parse_quantity
+from mooring.plugins.loops import compile_ahead
 from mooring.testing.builders import Manifest
 from tests.bench.cluster import NODE_OFFERS, own_request
 from tests.bench.families import FAMILIES, Family
@@ -85,6 +86,7 @@ def _prepare(family: Family, nodes: int, count: int, running: ExitStack) -> Repe
         return {MOORING: rate, **rates, **times}
 
     repeat(WARM_UP)
+    compile_ahead(nodes)
     return lambda: repeat(count)
 
 
