@@ -2,9 +2,10 @@
 
     python -m tests.bench.live --nodes 500 --pods 1000 --runs 5
 
-Needs the programs of tests/e2e. Each run has a new control plane, on which all pods are there before the
-scheduler starts; the rate is taken between the first and the last binding, by the audit log. Scheduler, API
-server and etcd share the machine, so what a pod costs them in processor time bounds the rate.
+Needs the programs of tests/e2e. Each has a control plane of its own, on which all pods are there before the
+scheduler starts. From its first binding on it takes turns with the others, a quarter of a second each, until
+one has bound all pods; the rate is that of its turns, by the audit log. Scheduler, API server and etcd share
+the machine, so what a pod costs them in processor time bounds the rate.
 
 Unless told otherwise it is a burst of like pods, while nothing else happens. With `--mixed` they are pods of
 StatefulSets, with a label of their own each; of ten sets one is spread over zones, and one keeps its pods on
@@ -25,14 +26,15 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 
 from tests.bench.live_workloads import LiveWorkload, bystander, like_pods, mixed_pods, openb
-from tests.bench.observed import Bindings, cpu_milliseconds
+from tests.bench.observed import Bindings
 from tests.bench.prepared_requests import Server, send
 from tests.bench.report import FOLDER, publish
 from tests.bench.steps import steps
+from tests.bench.turns import Contestant, take_turns
 from tests.bench.workload import Sample, figures, percentile
 from tests.e2e.api import Api
 from tests.e2e.control_plane import ControlPlane
@@ -62,14 +64,12 @@ def main() -> int:
     group = workload.name + (f"Churn{arguments.churn}" if arguments.churn else "")
     group += "Arriving" if arguments.arriving else ""
     samples: dict[str, list[Sample]] = {name: [] for name in names}
-    with steps(arguments.runs * len(names)) as bar:
+    with steps(arguments.runs) as bar:
         for _ in range(arguments.runs):
-            found: dict[str, Sample] = {}
-            for name in names:
-                bar.doing(name)
-                measure = arriving if arguments.arriving else burst
-                found[name] = measure(contestants[name], workload, arguments.churn)
-                bar.done()
+            bar.doing(group)
+            measure = arriving if arguments.arriving else burst
+            found = measure({name: contestants[name] for name in names}, workload, arguments.churn)
+            bar.done()
             for name, sample in beside(found, NULL).items():
                 samples[name].append(sample)
     publish(
@@ -122,25 +122,45 @@ def beside(found: Mapping[str, Sample], base: str) -> dict[str, Sample]:
     }
 
 
-def burst(start: StartScheduler, workload: LiveWorkload, churn: int) -> Sample:
-    """The rate of one run, and the milliseconds of processor time a pod, without those of the start."""
-    with _plane(workload) as plane:
-        plane.api.create_all(workload.pods)
-        bindings = Bindings(plane.directory / "audit.log")
-        with churning(plane.api, workload, churn) as begin, start(plane, plane.directory) as scheduler:
+def burst(schedulers: Mapping[str, StartScheduler], workload: LiveWorkload, churn: int) -> dict[str, Sample]:
+    """The rates of one run, and the milliseconds of processor time a pod, without those of the start."""
+    with ExitStack() as running:
+        planes = {name: running.enter_context(_plane(workload)) for name in schedulers}
+        for plane in planes.values():
+            plane.api.create_all(workload.pods)
+        begins = [running.enter_context(churning(plane.api, workload, churn)) for plane in planes.values()]
+        contestants = {
+            name: running.enter_context(_contestant(start, planes[name], workload.enough))
+            for name, start in schedulers.items()
+        }
+        for begin in begins:
             begin()
-            programs = {"scheduler": [_process(scheduler)], "server": _control_plane(plane)}
-            wait_bound(bindings, 1, 0.01)
-            early, before = bindings.count(), cpu_milliseconds(programs)
-            bound = wait_bound(bindings, workload.enough, 0.1)
-            after = cpu_milliseconds(programs)
-        counted = bound - early
-        cpu = {f"{name} ms/pod": (after[name] - before[name]) / counted for name in programs}
-        return {"pods/s": bindings.rate(), **cpu}
+        take_turns(list(contestants.values()))
+        return {name: contestant.sample() for name, contestant in contestants.items()}
 
 
-def arriving(start: StartScheduler, workload: LiveWorkload, churn: int) -> Sample:
+@contextmanager
+def _contestant(start: StartScheduler, plane: ControlPlane, enough: int) -> Iterator[Contestant]:
+    """Whoever has just made its first binding."""
+    bindings = Bindings(plane.directory / "audit.log")
+    with start(plane, plane.directory) as scheduler:
+        programs = {"scheduler": [_process(scheduler)], "server": _control_plane(plane)}
+        wait_bound(bindings, 1, 0.01)
+        contestant = Contestant(programs, bindings, enough)
+        try:
+            yield contestant
+        finally:
+            contestant.resume()
+
+
+def arriving(
+    schedulers: Mapping[str, StartScheduler], workload: LiveWorkload, churn: int
+) -> dict[str, Sample]:
     """How fast pods are bound while they are created, and how long they wait when there are fewer of them."""
+    return {name: _arriving(start, workload, churn) for name, start in schedulers.items()}
+
+
+def _arriving(start: StartScheduler, workload: LiveWorkload, churn: int) -> Sample:
     with _plane(workload) as plane:
         server, half = Server.of(plane.kubeconfig("admin")), len(workload.pods) // 2
         requests = [server.post("/api/v1/namespaces/default/pods", pod) for pod in workload.pods]

@@ -2,7 +2,7 @@
 
     python -m tests.bench.null_binder KUBECONFIG
 
-Pods go to the nodes in turn.
+Pods go to the nodes in turn, over as many connections as `mooring scheduler` has for bindings.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from mooring.cluster.api.exchanges import CONNECTIONS
 from tests.bench.prepared_requests import Server, send
 from tests.e2e.api import Api
 
@@ -25,7 +26,9 @@ def main() -> int:
     api = Api(server.address, server.authority, server.token)
     names = [node["metadata"]["name"] for node in api.nodes()]
     pending = [pod["metadata"] for pod in api.pods() if not pod["spec"].get("nodeName")]
-    send(server, [binding(server, pod, names[at % len(names)]) for at, pod in enumerate(pending)])
+    requests = [binding(server, pod, names[at % len(names)]) for at, pod in enumerate(pending)]
+    # What binds more pods a second for mooring does so for whoever knows all nodes before.
+    send(server, requests, connections=CONNECTIONS)
     return 0
 
 

@@ -42,9 +42,14 @@ class Bindings:
                 ).timestamp()
         return len(self.times)
 
+    @property
+    def last(self) -> float:
+        """When the last was answered."""
+        return max(self.times.values())
+
     def rate(self) -> float:
         """Bindings a second between the first and the last."""
-        return (len(self.times) - 1) / (max(self.times.values()) - min(self.times.values()))
+        return (len(self.times) - 1) / (self.last - min(self.times.values()))
 
 
 def cpu_milliseconds(programs: Mapping[str, Sequence[Process]]) -> dict[str, float]:

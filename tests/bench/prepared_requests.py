@@ -16,8 +16,7 @@ from urllib.parse import urlsplit
 from httptools import HttpResponseParser
 
 CONNECTIONS = 16
-"""As many as `mooring scheduler` takes by default. With fewer etcd has less to write at once, and with more
-nothing is gained."""
+"""As many as create pods at a time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,13 +54,16 @@ class Server:
         return ("\r\n".join(head) + "\r\n\r\n" + body).encode()
 
 
-def send(server: Server, requests: Sequence[bytes], pace: float = 0.0) -> list[float]:
-    """Send all of them, over a few connections, each once the one before it there is answered.
+def send(
+    server: Server, requests: Sequence[bytes], pace: float = 0.0, connections: int = CONNECTIONS
+) -> list[float]:
+    """Send all of them, over some connections, each once the one before it there is answered.
 
     Args:
         server: To whom.
         requests: What `Server.post` makes.
         pace: Requests a second; 0 = as fast as they are answered.
+        connections: Over how many.
 
     Returns:
         When each was sent, in seconds of the clock.
@@ -74,11 +76,11 @@ def send(server: Server, requests: Sequence[bytes], pace: float = 0.0) -> list[f
     times = [0.0] * len(requests)
 
     def send_share(first: int) -> None:
-        share = slice(first, None, CONNECTIONS)
+        share = slice(first, None, connections)
         times[share] = _send_in_turn(server, requests[share], due[share])
 
-    with ThreadPoolExecutor(CONNECTIONS) as pool:
-        list(pool.map(send_share, range(CONNECTIONS)))
+    with ThreadPoolExecutor(connections) as pool:
+        list(pool.map(send_share, range(connections)))
     return times
 
 

@@ -19,6 +19,7 @@ def test_only_new_whole_lines_about_accepted_bindings_count(tmp_path: Path) -> N
     assert bindings.count() == 2
     assert bindings.times["pod-4"] - bindings.times["pod-2"] == 2.0
     assert bindings.rate() == 0.5
+    assert bindings.last == bindings.times["pod-4"]
 
 
 def test_without_a_log_nothing_is_bound(tmp_path: Path) -> None:

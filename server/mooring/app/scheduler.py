@@ -65,6 +65,10 @@ log = logging.getLogger("mooring.start")
 LEASE = "mooring"
 """The lease unless a flag or the configuration names one."""
 
+BINDINGS_PER_WORKER = 4
+"""Bindings under way at most, by `parallelism`; kube-scheduler sets no limit. A pod takes both sides less
+processor time with 64 than with 16, since a thread that wakes finds more to do."""
+
 LOOK_SECONDS = 0.05
 """Between two looks whether open bindings are settled."""
 
@@ -284,7 +288,7 @@ def _scheduler(
         backoff_times(configuration),
         longest_wait=options.longest_wait,
         attempt_seconds=options.attempt_seconds,
-        binders=configuration.document.parallelism or 1,
+        binders=BINDINGS_PER_WORKER * (configuration.document.parallelism or 1),
     )
 
 

@@ -24,7 +24,7 @@ from mooring.scheduler.queue import QueuedPod
 log = logging.getLogger(__name__)
 
 MOST_PODS = 16
-"""Pods of one step: as many as are bound at a time by default, so that none waits for others' decisions."""
+"""Pods of one step. With more, answers wait longer for the interpreter, and fewer pods are bound a second."""
 
 
 class PodsInTurn:

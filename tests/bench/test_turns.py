@@ -1,0 +1,59 @@
+"""What contestants that take turns are found to have done."""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+
+from tests.bench.observed import Bindings
+from tests.bench.turns import TURN_SECONDS, Contestant, take_turns
+from tests.process import Process
+
+BINDER = """
+import json, sys, time
+from datetime import datetime, timezone
+pods, seconds = int(sys.argv[2]), float(sys.argv[3])
+for number in range(pods):
+    time.sleep(seconds)
+    at = datetime.now(timezone.utc).isoformat()
+    about = {"name": f"pod-{number}", "subresource": "binding"}
+    event = {"responseStatus": {"code": 201}, "objectRef": about, "stageTimestamp": at}
+    with open(sys.argv[1], "a") as log:
+        log.write(json.dumps(event) + chr(10))
+"""
+
+
+def _contestant(folder: Path, pods: int, seconds: float) -> tuple[Process, Contestant]:
+    """A program that binds a pod each so many seconds."""
+    log = folder / "audit.log"
+    command = [sys.executable, "-c", BINDER, str(log), str(pods), str(seconds)]
+    folder.mkdir()
+    process = Process("binder", command, folder / "binder.log")
+    bindings = Bindings(log)
+    while not bindings.count():
+        time.sleep(0.001)
+    return process, Contestant({"scheduler": [process]}, bindings, pods)
+
+
+def test_a_contestant_stands_still_until_it_is_its_turn(tmp_path: Path) -> None:
+    process, contestant = _contestant(tmp_path / "only", 1000, 0.002)
+    with process:
+        before = (tmp_path / "only" / "audit.log").read_bytes()
+        time.sleep(0.05)
+        assert (tmp_path / "only" / "audit.log").read_bytes() == before
+        contestant.take_turn()
+        assert len((tmp_path / "only" / "audit.log").read_bytes()) > len(before)
+        contestant.resume()
+
+
+def test_the_turns_end_with_the_first_who_is_done_and_waiting_for_the_end_of_a_turn_is_not_slow(
+    tmp_path: Path,
+) -> None:
+    fast, slow = _contestant(tmp_path / "fast", 10, 0.002), _contestant(tmp_path / "slow", 1000, 0.02)
+    with fast[0], slow[0]:
+        take_turns([fast[1], slow[1]])
+        assert (fast[1].done, slow[1].done) == (True, False)
+        assert fast[1].sample()["pods/s"] > 10 / TURN_SECONDS
+        for _, contestant in (fast, slow):
+            contestant.resume()
