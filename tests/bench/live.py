@@ -24,7 +24,6 @@ import itertools
 import sys
 import tempfile
 import threading
-import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
@@ -34,7 +33,7 @@ from tests.bench.observed import Bindings
 from tests.bench.prepared_requests import Server, send
 from tests.bench.report import FOLDER, publish
 from tests.bench.steps import steps
-from tests.bench.turns import Contestant, take_turns
+from tests.bench.turns import Contestant, begun, take_turns
 from tests.bench.workload import Sample, figures, percentile
 from tests.e2e.api import Api
 from tests.e2e.control_plane import ControlPlane
@@ -42,7 +41,6 @@ from tests.e2e.processes import MooringScheduler
 from tests.e2e.whole_schedulers import SCHEDULERS, StartScheduler
 from tests.process import Process
 
-LONGEST_SECONDS = 600.0
 LOAD = 0.8
 NULL = "null-binder"
 
@@ -135,22 +133,17 @@ def burst(schedulers: Mapping[str, StartScheduler], workload: LiveWorkload, chur
         }
         for begin in begins:
             begin()
-        take_turns(list(contestants.values()))
+        take_turns(contestants.values())
         return {name: contestant.sample() for name, contestant in contestants.items()}
 
 
 @contextmanager
 def _contestant(start: StartScheduler, plane: ControlPlane, enough: int) -> Iterator[Contestant]:
-    """Whoever has just made its first binding."""
     bindings = Bindings(plane.directory / "audit.log")
     with start(plane, plane.directory) as scheduler:
         programs = {"scheduler": [_process(scheduler)], "server": _control_plane(plane)}
-        wait_bound(bindings, 1, 0.01)
-        contestant = Contestant(programs, bindings, enough)
-        try:
+        with begun(programs, bindings, enough) as contestant:
             yield contestant
-        finally:
-            contestant.resume()
 
 
 def arriving(
@@ -168,10 +161,10 @@ def _arriving(start: StartScheduler, workload: LiveWorkload, churn: int) -> Samp
         with churning(plane.api, workload, churn) as begin, start(plane, plane.directory):
             begin()
             sent = send(server, requests[:half])
-            bound = wait_bound(bindings, half + workload.enough - len(requests), 0.1)
+            bound = bindings.wait(half + workload.enough - len(requests), 0.1)
             rate = bound / (max(bindings.times.values()) - min(sent))
             sent += send(server, requests[half:], LOAD * rate)
-            wait_bound(bindings, workload.enough, 0.1)
+            bindings.wait(workload.enough, 0.1)
     names = [pod["metadata"]["name"] for pod in workload.pods]
     late = zip(names[half:], sent[half:], strict=True)
     waits = [bindings.times[name] - at for name, at in late if name in bindings.times]
@@ -217,18 +210,6 @@ def churning(api: Api, workload: LiveWorkload, rate: int) -> Iterator[Callable[[
         end.set()
         if thread.is_alive():
             thread.join()
-
-
-def wait_bound(bindings: Bindings, pods: int, pause: float) -> int:
-    """Wait until ``pods`` pods are bound, looking every ``pause`` seconds, as looking costs time; return how
-    many are.
-    """
-    end = time.monotonic() + LONGEST_SECONDS
-    while (bound := bindings.count()) < pods:
-        if time.monotonic() > end:
-            raise TimeoutError(f"{pods} pods were not bound within {LONGEST_SECONDS:.0f} s")
-        time.sleep(pause)
-    return bound
 
 
 if __name__ == "__main__":

@@ -8,9 +8,10 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 
-from tests.process import Process
+from tests.process import Process, wait_until
 
 TICKS = os.sysconf("SC_CLK_TCK")
+LONGEST_SECONDS = 600.0
 
 
 class Bindings:
@@ -42,14 +43,20 @@ class Bindings:
                 ).timestamp()
         return len(self.times)
 
+    def wait(self, pods: int, pause: float = 0.01) -> int:
+        """Wait until there are so many, looking every ``pause`` seconds, as looking costs time; return how
+        many there are.
+
+        Raises:
+            TimeoutError: There are fewer after ten minutes.
+        """
+        wait_until(lambda: self.count() >= pods, f"{pods} bindings", LONGEST_SECONDS, pause)
+        return len(self.times)
+
     @property
     def last(self) -> float:
         """When the last was answered."""
         return max(self.times.values())
-
-    def rate(self) -> float:
-        """Bindings a second between the first and the last."""
-        return (len(self.times) - 1) / (self.last - min(self.times.values()))
 
 
 def cpu_milliseconds(programs: Mapping[str, Sequence[Process]]) -> dict[str, float]:

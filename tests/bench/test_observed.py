@@ -18,7 +18,6 @@ def test_only_new_whole_lines_about_accepted_bindings_count(tmp_path: Path) -> N
         file.write(half[20:])
     assert bindings.count() == 2
     assert bindings.times["pod-4"] - bindings.times["pod-2"] == 2.0
-    assert bindings.rate() == 0.5
     assert bindings.last == bindings.times["pod-4"]
 
 

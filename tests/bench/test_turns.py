@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
 import time
 from pathlib import Path
+
+import pytest
 
 from tests.bench.observed import Bindings
 from tests.bench.turns import TURN_SECONDS, Contestant, take_turns
@@ -57,3 +61,21 @@ def test_the_turns_end_with_the_first_who_is_done_and_waiting_for_the_end_of_a_t
         assert fast[1].sample()["pods/s"] > 10 / TURN_SECONDS
         for _, contestant in (fast, slow):
             contestant.resume()
+
+
+def test_turns_may_go_on_until_all_are_done(tmp_path: Path) -> None:
+    fast, slow = _contestant(tmp_path / "fast", 10, 0.002), _contestant(tmp_path / "slow", 40, 0.01)
+    with fast[0], slow[0]:
+        take_turns([fast[1], slow[1]], until=all)
+        assert (fast[1].done, slow[1].done) == (True, True)
+        assert fast[1].sample()["pods/s"] > slow[1].sample()["pods/s"]
+        for _, contestant in (fast, slow):
+            contestant.resume()
+
+
+def test_whose_program_has_ended_is_not_waited_for(tmp_path: Path) -> None:
+    process, contestant = _contestant(tmp_path / "only", 1000, 0.01)
+    with process:
+        os.kill(process.pid, signal.SIGKILL)
+        with pytest.raises(RuntimeError, match="binder ended with exit code"):
+            take_turns([contestant])

@@ -9,14 +9,15 @@ from __future__ import annotations
 import os
 import signal
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 
 from tests.bench.observed import Bindings, cpu_milliseconds
 from tests.bench.workload import Sample
 from tests.process import Process
 
 TURN_SECONDS = 0.25
-LONGEST_SECONDS = 600.0
+LONGEST_SECONDS = 1800.0
 
 
 class Contestant:
@@ -53,6 +54,8 @@ class Contestant:
         time.sleep(TURN_SECONDS)
         self._signal(signal.SIGSTOP)
         ended = time.time()
+        if not self.done:
+            self._check_alive()
         # Who has nothing left to do is not slow.
         self._seconds += (min(ended, self._bindings.last) if self.done else ended) - began
 
@@ -62,23 +65,46 @@ class Contestant:
         cpu = {f"{role} ms/pod": (after[role] - self._before[role]) / bound for role in self._programs}
         return {"pods/s": bound / self._seconds, **cpu}
 
+    def _check_alive(self) -> None:
+        for processes in self._programs.values():
+            for process in processes:
+                process.check_alive()
+
     def _signal(self, number: signal.Signals) -> None:
         for processes in self._programs.values():
             for process in processes:
-                # Who has ended takes no notice; asking for it would do away with what it has used.
-                os.kill(process.pid, number)
+                # `Process.signal` would ask whether it has ended, and with that do away with what it has used.
+                with suppress(ProcessLookupError):
+                    os.kill(process.pid, number)
 
 
-def take_turns(contestants: Sequence[Contestant]) -> None:
-    """Let each run again and again until one of them is done; who was first is last the next time.
+@contextmanager
+def begun(programs: Mapping[str, Sequence[Process]], bindings: Bindings, enough: int) -> Iterator[Contestant]:
+    """Whoever has begun to bind; at the end its programs run again, so that they can be ended."""
+    bindings.wait(1)
+    contestant = Contestant(programs, bindings, enough)
+    try:
+        yield contestant
+    finally:
+        contestant.resume()
+
+
+def take_turns(contestants: Iterable[Contestant], until: Callable[[Iterable[bool]], bool] = any) -> None:
+    """Let each that isn't done run again and again; who was first is last the next time.
+
+    Args:
+        contestants: All that take turns.
+        until: Says when that is over, of who is done: `any` or `all`.
 
     Raises:
-        TimeoutError: None was done in time.
+        RuntimeError: A program has ended.
+        TimeoutError: It wasn't over in time.
     """
     order, end = list(contestants), time.monotonic() + LONGEST_SECONDS
-    while not any(contestant.done for contestant in order):
+    while not until(contestant.done for contestant in order):
         if time.monotonic() > end:
-            raise TimeoutError(f"nobody bound all pods within {LONGEST_SECONDS:.0f} s")
+            raise TimeoutError(f"pods were not bound within {LONGEST_SECONDS:.0f} s")
         for contestant in order:
-            contestant.take_turn()
+            if not contestant.done:
+                contestant.take_turn()
         order.reverse()

@@ -29,7 +29,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     add = parser.add_argument
     add("--nodes", type=int, nargs="+", default=[500, 1000, 5000], help="sizes of the cluster")
-    add("--pods", type=int, default=1000, help="pods that each scheduler binds in a round")
+    add("--pods", type=int, default=2000, help="pods that each scheduler binds in a round")
     add("--decisions", type=int, default=200, help="decisions of a repeat in process")
     add("--repeats", type=int, default=5, help="repeats, and rounds of all contestants in turn")
     add("--part", choices=["decisions", "cluster"], help="leave out the other part")

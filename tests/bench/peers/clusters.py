@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from tests.bench.peers import rounds
 from tests.bench.peers.contestants import Start
-from tests.bench.steps import Steps, steps
+from tests.bench.steps import steps
 from tests.bench.workload import Figure, Sample, figures
 
 BASES = ("KubeScheduler", "Echo", "EchoFollowing")
@@ -20,12 +20,11 @@ def bound(nodes: int, contestants: Mapping[str, Start], pods: int, repeats: int)
     """So many rounds; first the rates of all, then the CPU behind them."""
     rates: dict[str, list[Sample]] = {name: [] for name in contestants}
     cpu: dict[str, list[Sample]] = {name: [] for name in contestants}
-    with steps(repeats * len(contestants)) as bar:
-        for number in range(repeats):
-            # Whoever comes first in one round comes last in the next.
-            first = number % len(contestants)
-            order = [*contestants.items()][first:] + [*contestants.items()][:first]
-            found = _round(nodes, order, pods, bar)
+    with steps(repeats) as bar:
+        for _ in range(repeats):
+            bar.doing(f"{nodes}Nodes")
+            found = rounds.bind(nodes, contestants, pods)
+            bar.done()
             compared = rounds.against({name: rate for name, (rate, _) in found.items()}, BASES)
             for name in contestants:
                 rates[name].append(compared[name])
@@ -33,19 +32,6 @@ def bound(nodes: int, contestants: Mapping[str, Start], pods: int, repeats: int)
     shown = [figures(f"{nodes}Nodes/{name}", rates[name], targets(nodes, name), {}) for name in contestants]
     shown += [figures(f"{nodes}NodesCPU/{name}", cpu[name], {}, {}) for name in contestants]
     return [figure for workload in shown for figure in workload]
-
-
-def _round(
-    nodes: int, order: Sequence[tuple[str, Start]], pods: int, bar: Steps
-) -> dict[str, tuple[Sample, Sample]]:
-    found: dict[str, tuple[Sample, Sample]] = {}
-    bar.doing(f"{nodes}Nodes")
-    with rounds.cluster(nodes) as plane:
-        for name, start in order:
-            bar.doing(f"{nodes}Nodes/{name}")
-            found[name] = rounds.bind(plane, start, pods)
-            bar.done()
-    return found
 
 
 def targets(nodes: int, name: str) -> dict[str, str]:

@@ -1,71 +1,74 @@
-"""One round: all contestants bind the same pods in turn, on one control plane with the same nodes."""
+"""One round: all contestants bind the same pods on the same nodes, each on a control plane of its own."""
 
 from __future__ import annotations
 
-import itertools
 import re
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from functools import partial
 from pathlib import Path
 
-from tests.bench.observed import Bindings, cpu_milliseconds
-from tests.bench.peers.contestants import Running, Start
+from tests.bench.observed import Bindings
+from tests.bench.peers.contestants import Start
 from tests.bench.peers.in_process import AS_ON_CLUSTERS
+from tests.bench.turns import Contestant, begun, take_turns
 from tests.bench.workload import Sample
 from tests.e2e.control_plane import ControlPlane
-from tests.process import wait_until
 
 DECISION = "decision ms"
-PODS = "/api/v1/namespaces/default/pods"
-LONGEST_SECONDS = 900.0
 
 _ALGORITHM = re.compile(
     r"^(?:scheduler|mooring)_scheduling_algorithm_duration_seconds_(sum|count)\S* (\S+)$", re.MULTILINE
 )
 
 
+def bind(nodes: int, starts: Mapping[str, Start], pods: int) -> dict[str, tuple[Sample, Sample]]:
+    """Let all contestants bind ``pods`` pods, all there before their schedulers start.
+
+    Each begins alone, which gives the mean of its decisions; from a quarter of the pods on they take turns.
+
+    Returns:
+        Of each, its rate in its turns, by the API server's audit log, and that mean; and the milliseconds of
+        CPU per pod of each program.
+    """
+    with ExitStack() as running:
+        planes = {name: running.enter_context(_cluster(nodes, pods)) for name in starts}
+        at_work = {
+            name: running.enter_context(_begun(start, planes[name], pods)) for name, start in starts.items()
+        }
+        take_turns((contestant for contestant, _ in at_work.values()), until=all)
+        return {name: _found(*one) for name, one in at_work.items()}
+
+
 @contextmanager
-def cluster(nodes: int) -> Iterator[ControlPlane]:
-    """A control plane with so many of scheduler_perf's default nodes and no pods."""
+def _cluster(nodes: int, pods: int) -> Iterator[ControlPlane]:
+    """A control plane with so many of scheduler_perf's default nodes and pods."""
     with tempfile.TemporaryDirectory(prefix="mooring-peers-") as folder, ControlPlane(Path(folder)) as plane:
         plane.api.create_all(AS_ON_CLUSTERS.nodes(nodes))
+        plane.api.create_all(map(AS_ON_CLUSTERS.pod, range(pods)))
         yield plane
 
 
-def bind(plane: ControlPlane, start: Start, pods: int) -> tuple[Sample, Sample]:
-    """Let one contestant bind ``pods`` pods, all there before its scheduler starts; they are gone afterwards.
-
-    Returns:
-        Its rate, between the first and the last binding by the API server's audit log, and the mean of its
-        decisions; and the milliseconds of CPU per pod of each program.
-    """
-    plane.api.create_all(map(AS_ON_CLUSTERS.pod, range(pods)))
+@contextmanager
+def _begun(start: Start, plane: ControlPlane, pods: int) -> Iterator[tuple[Contestant, float]]:
+    """A contestant, and the mean seconds of its decisions so far: others' turns interrupt later ones."""
     with ExitStack() as running:
         bindings = Bindings(plane.directory / "audit.log")
-        contestant = start(running, plane)
+        started = start(running, plane)
+        bindings.wait(pods // 4)
+        deciding = algorithm_seconds(started.metrics())
         programs = {
-            **contestant.processes(),
+            **started.processes(),
             "API server": [plane.process("kube-apiserver")],
             "etcd": [plane.process("etcd")],
         }
-        # What starting costs is not counted, nor are the pods that were bound before readiness was seen.
-        early, before = bindings.count(), cpu_milliseconds(programs)
-        wait_until(partial(_all_bound, contestant, bindings, pods), f"{pods} bindings", LONGEST_SECONDS)
-        after = cpu_milliseconds(programs)
-        deciding = algorithm_seconds(contestant.metrics())
-    plane.api.call("DELETE", f"{PODS}?gracePeriodSeconds=0")
-    wait_until(lambda: not plane.api.items(f"{PODS}?limit=1"), "the pods to be gone")
-    rate = {"pods/s": bindings.rate(), DECISION: deciding * 1e3}
-    cpu = {name: (after[name] - before[name]) / (pods - early) for name in programs}
-    return rate, {"ms/pod": sum(cpu.values()), **{f"{name} ms/pod": used for name, used in cpu.items()}}
+        yield running.enter_context(begun(programs, bindings, pods)), deciding
 
 
-def _all_bound(contestant: Running, bindings: Bindings, pods: int) -> bool:
-    for process in itertools.chain(*contestant.processes().values()):
-        process.check_alive()
-    return bindings.count() >= pods
+def _found(contestant: Contestant, deciding: float) -> tuple[Sample, Sample]:
+    cpu = dict(contestant.sample())
+    rate = cpu.pop("pods/s")
+    return {"pods/s": rate, DECISION: deciding * 1e3}, {"ms/pod": sum(cpu.values()), **cpu}
 
 
 def against(rates: Mapping[str, Sample], others: Sequence[str]) -> dict[str, Sample]:
