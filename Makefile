@@ -11,7 +11,7 @@ SOURCES := server adapters tests tools
 SEED ?= 1
 COUNT ?= 2000
 NODES ?= 500
-PODS ?= 1000
+PODS ?= 3000
 RUNS ?= 5
 MINUTES ?= 10
 # One more than there are cores, as tests of processes and deadlines mostly wait.

@@ -1,6 +1,6 @@
 """Pods bound per second: a binder that decides nothing, kube-scheduler and mooring's scheduler in turns.
 
-    python -m tests.bench.live --nodes 500 --pods 1000 --runs 5
+    python -m tests.bench.live --nodes 500 --pods 3000 --runs 5
 
 Needs the programs of tests/e2e. Each has a control plane of its own, on which all pods are there before the
 scheduler starts. From its first binding on it takes turns with the others, a quarter of a second each, until
@@ -88,7 +88,7 @@ def _parser(contestants: Mapping[str, object]) -> argparse.ArgumentParser:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--nodes", type=int, default=500)
-    parser.add_argument("--pods", type=int, default=1000)
+    parser.add_argument("--pods", type=int, default=3000)
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument(
         "--only", nargs="+", choices=contestants, metavar="NAME", help=f"some of: {', '.join(contestants)}"

@@ -73,7 +73,7 @@ class Contestant:
     def _signal(self, number: signal.Signals) -> None:
         for processes in self._programs.values():
             for process in processes:
-                # `Process.signal` would ask whether it has ended, and with that do away with what it has used.
+                # `Process.signal` asks whether it has ended, which does away with what it has used.
                 with suppress(ProcessLookupError):
                     os.kill(process.pid, number)
 

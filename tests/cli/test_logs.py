@@ -37,6 +37,25 @@ def record(text: str) -> logging.LogRecord:
     return logging.LogRecord("test", logging.INFO, __file__, 1, text, None, None)
 
 
+class Untouched:
+    """A lock that nobody takes."""
+
+    def acquire(self) -> None:
+        raise AssertionError("a line waits for other threads")
+
+    __enter__ = acquire
+
+
+def test_no_line_takes_the_lock_of_a_handler(monkeypatch: pytest.MonkeyPatch) -> None:
+    stream = io.StringIO()
+    writer = SharedWriter(stream)
+    monkeypatch.setattr(writer, "lock", Untouched())
+    assert writer.handle(record("line"))
+    writer.addFilter(lambda line: line.getMessage() != "filtered")
+    assert not writer.handle(record("filtered"))
+    assert stream.getvalue() == "line\n"
+
+
 def test_who_comes_while_another_one_writes_leaves_the_line_to_that_one() -> None:
     stream = Slow()
     writer = SharedWriter(stream)
