@@ -23,12 +23,17 @@ def begin(work: Coroutine[Any, Any, None], loop: asyncio.AbstractEventLoop) -> a
         awaited = context.run(work.send, None)
     except StopIteration:
         return None
-    return loop.create_task(_rest(work, awaited), context=context)
+    return loop.create_task(_go_on(work, awaited), context=context)
+
+
+async def _go_on(work: Coroutine[Any, Any, None], awaited: Any) -> None:
+    """Go on with `work`, which waits for `awaited`. Since Python 3.12 a task takes no generator."""
+    await _rest(work, awaited)
 
 
 @coroutine
 def _rest(work: Coroutine[Any, Any, None], awaited: Any) -> Generator[Any, Any, None]:
-    """Go on with `work`, which waits for `awaited`."""
+    """Wait for what `work` waits for, and tell it."""
     while True:
         step: Callable[[], Any]
         try:
