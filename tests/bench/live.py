@@ -162,7 +162,7 @@ def _arriving(start: StartScheduler, workload: LiveWorkload, churn: int) -> Samp
             begin()
             sent = send(server, requests[:half])
             bound = bindings.wait(half + workload.enough - len(requests), 0.1)
-            rate = bound / (max(bindings.times.values()) - min(sent))
+            rate = bound / (bindings.last - min(sent))
             sent += send(server, requests[half:], LOAD * rate)
             bindings.wait(workload.enough, 0.1)
     names = [pod["metadata"]["name"] for pod in workload.pods]

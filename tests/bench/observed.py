@@ -7,11 +7,15 @@ import os
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
+from types import MappingProxyType
 
 from tests.process import Process, wait_until
 
 TICKS = os.sysconf("SC_CLK_TCK")
 LONGEST_SECONDS = 600.0
+
+Programs = Mapping[str, Sequence[Process]]
+"""Running programs by role."""
 
 
 class Bindings:
@@ -43,14 +47,22 @@ class Bindings:
                 ).timestamp()
         return len(self.times)
 
-    def wait(self, pods: int, pause: float = 0.01) -> int:
+    def wait(self, pods: int, pause: float = 0.01, programs: Programs = MappingProxyType({})) -> int:
         """Wait until there are so many, looking every ``pause`` seconds, as looking costs time; return how
         many there are.
 
         Raises:
+            RuntimeError: One of ``programs`` has ended before.
             TimeoutError: There are fewer after ten minutes.
         """
-        wait_until(lambda: self.count() >= pods, f"{pods} bindings", LONGEST_SECONDS, pause)
+
+        def enough() -> bool:
+            found = self.count() >= pods
+            if not found:
+                check_alive(programs)
+            return found
+
+        wait_until(enough, f"{pods} bindings", LONGEST_SECONDS, pause)
         return len(self.times)
 
     @property
@@ -59,7 +71,14 @@ class Bindings:
         return max(self.times.values())
 
 
-def cpu_milliseconds(programs: Mapping[str, Sequence[Process]]) -> dict[str, float]:
+def check_alive(programs: Programs) -> None:
+    """Raise RuntimeError with the end of its log if one of them has ended."""
+    for processes in programs.values():
+        for process in processes:
+            process.check_alive()
+
+
+def cpu_milliseconds(programs: Programs) -> dict[str, float]:
     """What the processes of each have used so far, in user and system mode."""
     return {
         name: 1e3 * sum(_cpu_ticks(process.pid) for process in processes) / TICKS

@@ -29,14 +29,13 @@ for number in range(pods):
 
 
 def _contestant(folder: Path, pods: int, seconds: float) -> tuple[Process, Contestant]:
-    """A program that binds a pod each so many seconds."""
+    """A program that binds one pod every ``seconds`` seconds, and has begun."""
     log = folder / "audit.log"
     command = [sys.executable, "-c", BINDER, str(log), str(pods), str(seconds)]
     folder.mkdir()
     process = Process("binder", command, folder / "binder.log")
     bindings = Bindings(log)
-    while not bindings.count():
-        time.sleep(0.001)
+    bindings.wait(1, 0.001)
     return process, Contestant({"scheduler": [process]}, bindings, pods)
 
 

@@ -9,12 +9,11 @@ from __future__ import annotations
 import os
 import signal
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 
-from tests.bench.observed import Bindings, cpu_milliseconds
+from tests.bench.observed import Bindings, Programs, check_alive, cpu_milliseconds
 from tests.bench.workload import Sample
-from tests.process import Process
 
 TURN_SECONDS = 0.25
 LONGEST_SECONDS = 1800.0
@@ -29,7 +28,7 @@ class Contestant:
         enough: How many bindings are there to be made.
     """
 
-    def __init__(self, programs: Mapping[str, Sequence[Process]], bindings: Bindings, enough: int) -> None:
+    def __init__(self, programs: Programs, bindings: Bindings, enough: int) -> None:
         self._programs = programs
         self._bindings = bindings
         self._enough = enough
@@ -54,21 +53,18 @@ class Contestant:
         time.sleep(TURN_SECONDS)
         self._signal(signal.SIGSTOP)
         ended = time.time()
-        if not self.done:
-            self._check_alive()
-        # Who has nothing left to do is not slow.
-        self._seconds += (min(ended, self._bindings.last) if self.done else ended) - began
+        if self.done:
+            # Who has nothing left to do is not slow.
+            ended = min(ended, self._bindings.last)
+        else:
+            check_alive(self._programs)
+        self._seconds += ended - began
 
     def sample(self) -> Sample:
         """The rate in all turns so far, and the milliseconds of processor time a pod by role."""
         after, bound = cpu_milliseconds(self._programs), self._bindings.count() - self._early
         cpu = {f"{role} ms/pod": (after[role] - self._before[role]) / bound for role in self._programs}
         return {"pods/s": bound / self._seconds, **cpu}
-
-    def _check_alive(self) -> None:
-        for processes in self._programs.values():
-            for process in processes:
-                process.check_alive()
 
     def _signal(self, number: signal.Signals) -> None:
         for processes in self._programs.values():
@@ -79,9 +75,9 @@ class Contestant:
 
 
 @contextmanager
-def begun(programs: Mapping[str, Sequence[Process]], bindings: Bindings, enough: int) -> Iterator[Contestant]:
+def begun(programs: Programs, bindings: Bindings, enough: int) -> Iterator[Contestant]:
     """Whoever has begun to bind; at the end its programs run again, so that they can be ended."""
-    bindings.wait(1)
+    bindings.wait(1, programs=programs)
     contestant = Contestant(programs, bindings, enough)
     try:
         yield contestant

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 from collections.abc import Awaitable, Callable, Coroutine
 from contextvars import ContextVar
 from functools import wraps
@@ -116,3 +117,11 @@ async def test_what_it_raises_is_told(wait: Callable[[float], Awaitable[None]] |
 
     with pytest.raises(ValueError, match="broken"):
         await all_of_it()
+
+
+@in_a_loop
+async def test_what_goes_on_is_a_coroutine_as_tasks_want_since_python_3_12() -> None:
+    task = begin(asyncio.sleep(0), asyncio.get_running_loop())
+    assert task is not None
+    assert inspect.iscoroutine(task.get_coro())
+    await task

@@ -42,7 +42,7 @@ def bind(nodes: int, starts: Mapping[str, Start], pods: int) -> dict[str, tuple[
 
 @contextmanager
 def _cluster(nodes: int, pods: int) -> Iterator[ControlPlane]:
-    """A control plane with so many of scheduler_perf's default nodes and pods."""
+    """A control plane with scheduler_perf's default nodes and pods, as many as given."""
     with tempfile.TemporaryDirectory(prefix="mooring-peers-") as folder, ControlPlane(Path(folder)) as plane:
         plane.api.create_all(AS_ON_CLUSTERS.nodes(nodes))
         plane.api.create_all(map(AS_ON_CLUSTERS.pod, range(pods)))
@@ -55,13 +55,13 @@ def _begun(start: Start, plane: ControlPlane, pods: int) -> Iterator[tuple[Conte
     with ExitStack() as running:
         bindings = Bindings(plane.directory / "audit.log")
         started = start(running, plane)
-        bindings.wait(pods // 4)
-        deciding = algorithm_seconds(started.metrics())
         programs = {
             **started.processes(),
             "API server": [plane.process("kube-apiserver")],
             "etcd": [plane.process("etcd")],
         }
+        bindings.wait(pods // 4, programs=programs)
+        deciding = algorithm_seconds(started.metrics())
         yield running.enter_context(begun(programs, bindings, pods)), deciding
 
 
