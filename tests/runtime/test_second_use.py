@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import tracemalloc
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
@@ -47,11 +48,48 @@ def test_a_value_is_kept_from_its_second_use_on() -> None:
     assert len(cache) == 1
 
 
-def test_the_last_value_that_was_used_once_is_there_until_the_next_one() -> None:
-    cache = cache_of(100)
-    cache.put("a", Value(1))
-    cache.put("b", Value(2))
-    assert (cache.get("a"), size_of(cache, "b")) == (None, 2)
+def used_once(cache: SecondUseCache[Value], keys: Iterable[str], nbytes: int = 1) -> None:
+    for key in keys:
+        cache.put(key, Value(nbytes))
+
+
+def used_twice(cache: SecondUseCache[Value], key: str) -> None:
+    for _ in range(2):
+        cache.put(key, Value(1))
+
+
+def names(count: int, letter: str = "n") -> list[str]:
+    return [f"{letter}{at}" for at in range(count)]
+
+
+def test_values_that_were_used_once_are_there_for_a_while() -> None:
+    cache = cache_of(1000)
+    used_once(cache, names(20))
+    assert size_of(cache, "n0") == 1
+    used_once(cache, names(31, "later"))
+    assert (size_of(cache, "n1"), size_of(cache, "n19")) == (None, 1)
+
+
+def test_where_no_value_is_used_twice_only_the_last_is_there() -> None:
+    cache = cache_of(1000)
+    used_once(cache, names(40))
+    assert [key for key in names(40) if cache.get(key) is not None] == ["n39"]
+
+
+def test_a_second_use_makes_room_for_more_than_the_last() -> None:
+    cache = cache_of(1000)
+    used_once(cache, names(40))
+    used_twice(cache, "again")
+    used_once(cache, names(10, "later"))
+    assert all(size_of(cache, key) == 1 for key in names(10, "later"))
+
+
+def test_values_that_were_used_once_have_a_share_of_the_budget_at_most() -> None:
+    cache = cache_of(800)
+    for at in range(20):
+        used_once(cache, [f"large{at}"], 60)
+        used_twice(cache, f"again{at}")
+    assert sum(cache.get(f"large{at}") is not None for at in range(20)) * 60 < 800
 
 
 def test_a_second_use_counts_after_thousands_of_others() -> None:

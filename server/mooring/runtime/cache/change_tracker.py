@@ -90,6 +90,19 @@ class ChangeTracker:
                 self._number()
         return self._resource_ids
 
+    def ids_of(self, rows: Sequence[int]) -> memoryview:
+        """Return ``resource_ids``, of which those of ``rows`` are sure to be there."""
+        unnumbered = self._unnumbered
+        if unnumbered and not unnumbered.keys().isdisjoint(rows):
+            with self._state.lock:
+                if self._state.version != self.version:
+                    self._number()
+                else:
+                    for row in rows:
+                        if row in unnumbered:
+                            self._set_id_after(row, unnumbered.pop(row))
+        return self._resource_ids.data
+
     @property
     def count(self) -> int:
         """How many ids there are."""

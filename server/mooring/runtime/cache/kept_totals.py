@@ -227,7 +227,7 @@ class KeptTotals:
 
     def _put(self, rows: Sequence[int]) -> list[int]:
         """Put ``rows`` where they belong now; those whose resource score is unknown are returned."""
-        values, resource_ids = self._resources.states.values.data, self._tracker.resource_ids.data
+        values, resource_ids = self._resources.states.values.data, self._tracker.ids_of(rows)
         known = len(values)
         totals, base = self.values.data, self.base.data
         put = totals.__setitem__ if self._ranking is None else self._ranking.put

@@ -133,7 +133,7 @@ class Ranking:
 
     def _rows(self, at: int) -> Int64s:
         """int64[count]: the leaders of a block, in row order."""
-        rows: Int64s = np.flatnonzero(self._blocks[at] == self.top)
+        (rows,) = np.equal(self._blocks[at], self.top).nonzero()
         return rows + at * self._size
 
     def _lead_alone(self, at: int, total: int) -> None:

@@ -205,7 +205,7 @@ class ResourceScores:
             if len(changed):
                 steady = ~np.isin(asked, changed)
                 asked, found = asked[steady], found[steady]
-            resource_ids = tracker.resource_ids.take(asked)
+            resource_ids = [tracker.ids_of(rows)[row] for row in asked.tolist()]
             self.make_room()
             self.states.values[resource_ids] = found
 

@@ -27,13 +27,18 @@ _MAX_HASHES = 1 << 14
 """So many hashes of what was used once last are remembered, and as many before them may be: a second use
 counts as one also after so many other keys. They take 3 MB at most."""
 
+_NEWEST, _NEWEST_SHARE = 32, 8
+"""So many of the values that were used once are there for a second use, and have one part in so many of the
+budget at most. Where as many came in a row none but the last is: values that nobody uses again would only be
+in each other's way in the processor's cache."""
+
 _MEASURED_EACH, _MEASURED_SHARE = 16, 8
 """Values grow after they were put in, so all are measured again each time this many were added, or one for so
 many."""
 
 
 class SecondUseCache(Generic[Value]):
-    """What is used once leaves only the hash of its key; the last such value is there until the next one.
+    """What is used once is there until some more were, and then leaves only the hash of its key.
 
     Past the budget the values that were used least recently are dropped, down to half of it. Safe from any
     thread: two that miss the same key at the same time may both make its value, and one is dropped.
@@ -49,10 +54,11 @@ class SecondUseCache(Generic[Value]):
         self._uses = 0
         self._lock = threading.Lock()
         self._values: dict[Hashable, Value] = {}
-        self._newest: tuple[Hashable, Value] | None = None
+        self._newest: dict[Hashable, Value] = {}
         # By hash: two keys with the same one keep a value too many, which does no harm.
         self._used_once: set[int] = set()
         self._used_before: set[int] = set()
+        self._in_a_row = 0
         self._unmeasured = 0
 
     def __len__(self) -> int:
@@ -71,11 +77,10 @@ class SecondUseCache(Generic[Value]):
         if value is not None:
             self.use(value)
             return value
-        newest = self._newest
-        if newest is None or newest[0] != key:
-            return None
-        self.put(key, newest[1])
-        return newest[1]
+        value = self._newest.get(key)
+        if value is not None:
+            self.put(key, value)
+        return value
 
     def use(self, value: Value) -> None:
         """Count a use of ``value`` by a caller that still holds it."""
@@ -89,13 +94,12 @@ class SecondUseCache(Generic[Value]):
             mark = hash(key)
             again = key in self._values or mark in self._used_once or mark in self._used_before
             if again:
-                self._values[key], self._newest = value, None
+                self._newest.pop(key, None)
+                self._values[key] = value
+                self._in_a_row = 0
                 dropped = self._trim()
             else:
-                if len(self._used_once) >= _MAX_HASHES:
-                    self._used_before, self._used_once = self._used_once, set()
-                self._used_once.add(mark)
-                self._newest = key, value
+                self._put_first(key, mark, value)
                 dropped = False
         if dropped:
             self._dropped()
@@ -106,8 +110,21 @@ class SecondUseCache(Generic[Value]):
         with self._lock:
             self._values.clear()
             self._used_once, self._used_before = set(), set()
-            self._newest = None
+            self._newest.clear()
         self._dropped()
+
+    def _put_first(self, key: Hashable, mark: int, value: Value) -> None:
+        """Put in what is used for the first time, with the hash of its key."""
+        if len(self._used_once) >= _MAX_HASHES:
+            self._used_before, self._used_once = self._used_once, set()
+        self._used_once.add(mark)
+        newest = self._newest
+        self._in_a_row += 1
+        if self._in_a_row > _NEWEST:
+            newest.clear()
+        elif len(newest) == _NEWEST:
+            del newest[next(iter(newest))]
+        newest[key] = value
 
     def _trim(self) -> bool:
         """Keep to the budget; whether anything was dropped."""
@@ -116,6 +133,8 @@ class SecondUseCache(Generic[Value]):
         if self._unmeasured < min(max(_MEASURED_EACH, count // _MEASURED_SHARE), count):
             return False
         self._unmeasured = 0
+        if sum(value.nbytes for value in self._newest.values()) > self._most_bytes // _NEWEST_SHARE:
+            self._newest.clear()
         sizes = {key: value.nbytes for key, value in self._values.items()}
         total = sum(sizes.values())
         if total <= self._most_bytes:
