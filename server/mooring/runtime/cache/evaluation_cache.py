@@ -230,9 +230,7 @@ class EvaluationCache:
                 self._static.put(key, known)
             return known
 
-        resources = ResourceScores(
-            signature.resources, cluster, pod, tracker, reads_objects=signature.reads_objects
-        )
+        resources = ResourceScores(signature.resources, cluster, pod, tracker, signature.kinds_read)
         return CachedEvaluation(cluster, tracker, pod, static, resources, pod_bytes)
 
     def _found_static(self, pod: Pod, signature: Signature, version: int, calls: PluginCalls) -> StaticScores:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Collection, Hashable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -26,6 +26,7 @@ from mooring.framework.internal import (
 )
 from mooring.framework.memory import share_of_memory
 from mooring.framework.named_node import named_node
+from mooring.framework.objects import Object
 from mooring.framework.selected_labels import selected_labels
 from mooring.runtime.cache.profile_parts import narrowed
 from mooring.runtime.cache.resource_scores import ResourcePlugins, may_read_resources_alone
@@ -53,7 +54,7 @@ class Signature(msgspec.Struct, frozen=True):
         resources: The profile's plugins that read resources alone.
         others: The profile with the other ones.
         layers: These apart: those that look at no labels, and those that do; None when that is of no use.
-        reads_objects: Whether one of ``resources`` reads objects that say the same of all nodes as well.
+        kinds_read: The kinds of objects that ``resources`` read as well, which say the same of all nodes.
     """
 
     whole: Hashable
@@ -62,7 +63,7 @@ class Signature(msgspec.Struct, frozen=True):
     resources: ResourcePlugins
     others: Profile
     layers: tuple[Profile, Profile] | None
-    reads_objects: bool
+    kinds_read: frozenset[type[Object]]
 
 
 class Apart(msgspec.Struct, frozen=True):
@@ -143,17 +144,17 @@ class _Parts(msgspec.Struct, frozen=True):
         static: The same without those of ``by_resources``,
         below: and of these, those of the plugins that look at no labels.
         by_resources: The plugins that read resources alone.
-        reads_objects: Whether one of these reads objects that say the same of all nodes as well.
+        kinds_read: The kinds of objects that these read as well, which say the same of all nodes.
     """
 
     whole: _Signed
     static: _Signed
     below: _Signed
     by_resources: frozenset[Plugin[Any]]
-    reads_objects: bool
+    kinds_read: frozenset[type[Object]]
 
 
-_NO_PARTS = _Parts(_Signed(()), _Signed(()), _Signed(()), frozenset(), reads_objects=False)
+_NO_PARTS = _Parts(_Signed(()), _Signed(()), _Signed(()), frozenset(), frozenset())
 
 
 class _Shape(msgspec.Struct):
@@ -205,7 +206,7 @@ class Signer:
             halves = self._halves[profile.key, by_resources] = _halves(profile, by_resources)
         whole = profile.key, shape.whole, own.whole, _encode(asked_by(pod))
         static, below = (profile.key, shape.static, own.static), (profile.key, shape.below, own.static)
-        return Signature(whole, static, below, *halves, shape.reads_objects or own.reads_objects)
+        return Signature(whole, static, below, *halves, shape.kinds_read | own.kinds_read)
 
     def read_labels(self, pod: Pod, profile: Profile, keys: frozenset[str]) -> Mapping[str, str]:
         """Return those of the pod's labels that its signature may depend on.
@@ -332,25 +333,32 @@ def _parts(
     Only ``candidates`` may read resources alone.
     """
     whole, static = [*below.whole.signatures], [*below.static.signatures]
-    by_resources, reads_objects = set(below.by_resources), below.reads_objects
+    by_resources, kinds_read = set(below.by_resources), set(below.kinds_read)
     for plugin in plugins:
         signature, parts = _signed(plugin, pod)
         if signature is None:
             return None
         whole.append(signature)
-        if plugin in candidates and (parts is Part.RESOURCES or _reads_alike(plugin, pod, parts)):
-            by_resources.add(plugin)
-            reads_objects |= Part.OBJECTS in parts
-        else:
+        kinds = _kinds_read_alike(plugin, pod, parts) if plugin in candidates else None
+        if kinds is None:
             static.append(signature)
+        else:
+            by_resources.add(plugin)
+            kinds_read.update(kinds)
     signed = _Signed(tuple(whole)), _Signed(tuple(static)), below.static
-    return _Parts(*signed, frozenset(by_resources), reads_objects)
+    return _Parts(*signed, frozenset(by_resources), frozenset(kinds_read))
 
 
-def _reads_alike(plugin: Plugin[Any], pod: Pod, parts: Part) -> bool:
-    """Return whether ``plugin`` reads resources, and objects that say the same of all nodes."""
+def _kinds_read_alike(plugin: Plugin[Any], pod: Pod, parts: Part) -> Collection[type[Object]] | None:
+    """Return the kinds of objects that ``plugin`` reads, which say the same of all nodes, beside resources;
+    None where it reads anything else.
+    """
+    if parts is Part.RESOURCES:
+        return ()
     reads_both = parts == Part.RESOURCES | Part.OBJECTS
-    return reads_both and isinstance(plugin, ObjectReader) and plugin.reads_alike(pod)
+    if reads_both and isinstance(plugin, ObjectReader) and plugin.reads_alike(pod):
+        return plugin.kinds_read(pod)
+    return None
 
 
 def _signed(plugin: Plugin[Any], pod: Pod) -> tuple[Hashable | None, Part]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 import msgspec
@@ -19,6 +19,7 @@ from mooring.framework import (
     ScorePlugin,
 )
 from mooring.framework.internal import NodeRater, NodeRating
+from mooring.framework.objects import Object
 from mooring.framework.pod_requests import PodUsage, plain_usage
 from mooring.framework.state import ClusterState
 from mooring.plugins.resource_totals import Put, TotalsRating, TotalsRatings
@@ -150,18 +151,18 @@ class ResourceScores:
         cluster: ClusterState,
         pod: Pod,
         tracker: ChangeTracker,
-        *,
-        reads_objects: bool,
+        kinds_read: Collection[type[Object]] = (),
     ) -> None:
         self._plugins = plugins
         self._cluster = cluster
         self._pod = pod
         self._tracker = tracker
-        self._objects = self._read_objects() if reads_objects else None
+        objects = cluster.snapshot.objects
+        self._objects = ObjectsRead(objects, dict.fromkeys(kinds_read, 0)).now() if kinds_read else None
         self._ratings: Sequence[tuple[Rater, NodeRating]] | None = None
         usage = plugins.usage(pod)
         self._totals_rating = plugins.totals_rating(pod, usage)
-        self._usage = None if reads_objects else usage
+        self._usage = None if kinds_read else usage
         self.states = _NOTHING_RATED
 
     @property
@@ -178,12 +179,6 @@ class ResourceScores:
         if generation != self.states.generation or not self.is_true():
             self.states = self._plugins.states(self._usage, generation)
             self._objects = None if self._objects is None else self._objects.now()
-
-    def _read_objects(self) -> ObjectsRead | None:
-        """Return the objects that the plugins read, as of now; none of them reads others."""
-        table, plugins = self._cluster.snapshot.objects, self._plugins.profile.evaluating
-        read = ObjectsRead.of(plugins, self._pod, table, {})
-        return None if read is None else read.now()
 
     def make_room(self) -> None:
         """Take in ids that are new."""
