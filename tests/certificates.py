@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import shutil
+import ssl
 import subprocess
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -14,6 +15,8 @@ import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
+
+from mooring.framework.certificates import believe_as_go
 
 
 @dataclass(frozen=True)
@@ -54,8 +57,23 @@ class Authority:
         )
         return Pair(self._folder / f"{name}.crt", self._folder / f"{name}.key")
 
+    def intermediate(self, folder: Path) -> Authority:
+        """Another authority, to which this one has given its certificate."""
+        made = Authority(folder)
+        self._openssl(
+            *(*_REQUEST, "-x509", "-CA", "ca.crt", "-CAkey", "ca.key", "-subj", "/CN=intermediate"),
+            *("-addext", "basicConstraints=critical,CA:true"),
+            *("-keyout", str(made.pair.key), "-out", str(made.pair.certificate)),
+        )
+        return made
+
     def _openssl(self, *arguments: str) -> None:
         subprocess.run(["openssl", *arguments], cwd=self._folder, check=True, capture_output=True)
+
+
+def trusting(authority: Path) -> ssl.SSLContext:
+    """A client's context that believes the authority in this file alone, which need not be a root."""
+    return believe_as_go(ssl.create_default_context(cafile=str(authority)))
 
 
 def certificate(*names: str, authority: Authority | None = None) -> bytes:

@@ -7,7 +7,7 @@ import socket
 import ssl
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
@@ -230,6 +230,30 @@ def test_over_tls(tmp_path: Path) -> None:
         assert seen[0].startswith(f"CONNECT {address} HTTP/1.".encode())
         with pytest.raises(UnavailableError, match="CERTIFICATE_VERIFY_FAILED"):
             client(f"https://{address}").request("POST", "/pods", body={})
+
+
+@pytest.mark.filterwarnings("ignore::urllib3.exceptions.InsecureRequestWarning")
+@pytest.mark.parametrize(
+    ("settings", "answers"),
+    [
+        pytest.param({"ssl_ca_cert": "ROOT"}, False, id="who vouches for it is not told"),
+        pytest.param({"ssl_ca_cert": "INTERMEDIATE"}, True, id="an authority that is no root"),
+        pytest.param({"verify_ssl": False}, True, id="not verified"),
+        pytest.param({"ssl_ca_cert": "INTERMEDIATE", "tls_server_name": "other"}, False, id="another name"),
+    ],
+)
+def test_whom_it_believes(settings: dict[str, Any], answers: bool, tmp_path: Path) -> None:
+    """As Go does, and so kube-scheduler."""
+    root = Authority(tmp_path / "root")
+    intermediate = root.intermediate(tmp_path / "intermediate")
+    files = {"ROOT": str(root.certificate), "INTERMEDIATE": str(intermediate.certificate)}
+    pair = intermediate.issue("api")
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    tls.load_cert_chain(pair.certificate, pair.key)
+    with scripted(LENGTH, tls=tls) as (_, address):
+        api = client(f"https://{address}", **{name: files.get(at, at) for name, at in settings.items()})
+        with nullcontext() if answers else pytest.raises(UnavailableError, match="CERTIFICATE_VERIFY_FAILED"):
+            assert api.request("POST", "/pods", body={}).status == 201
 
 
 @contextmanager

@@ -16,7 +16,7 @@ from mooring_extender import protocol
 from mooring_extender.app import ExtenderApp, Options
 from mooring_extender.server import HttpServer
 from mooring_extender.tls import server_context, warn_of_strangers
-from tests.certificates import Authority, Pair
+from tests.certificates import Authority, Pair, trusting
 from tests.extender.fakes import FakeClient, Rules, grpc_server
 from tests.extender.test_cli import running
 
@@ -25,7 +25,7 @@ BINDING = json.dumps({"PodName": "p", "PodNamespace": "default", "PodUID": "u", 
 
 @contextmanager
 def connected(url: str, authority: Authority, pair: Pair) -> Iterator[http.client.HTTPSConnection]:
-    context = ssl.create_default_context(cafile=str(authority.certificate))
+    context = trusting(authority.certificate)
     context.load_cert_chain(pair.certificate, pair.key)
     port = urlsplit(url).port
     connection = http.client.HTTPSConnection("127.0.0.1", port, timeout=30, context=context)
@@ -125,7 +125,7 @@ def test_no_session_outlives_the_authority_that_let_it_in(tmp_path: Path, versio
     old, new = Authority(tmp_path / "old"), Authority(tmp_path / "new")
     authority, own, pair = tmp_path / "ca.crt", old.issue("adapter"), old.issue("kube-scheduler")
     authority.write_bytes(old.certificate.read_bytes())
-    context = ssl.create_default_context(cafile=str(old.certificate))
+    context = trusting(old.certificate)
     context.load_cert_chain(pair.certificate, pair.key)
     context.minimum_version = context.maximum_version = version
 

@@ -337,10 +337,13 @@ def test_the_file_says_who_asks() -> None:
 
 
 def test_only_a_certificate_of_the_named_authority_will_do(tmp_path: Path) -> None:
-    ours, other = Authority(tmp_path / "ours"), Authority(tmp_path / "other")
+    """Also of one that is no root, as for Go."""
+    other = Authority(tmp_path / "other")
+    ours = other.intermediate(tmp_path / "ours")
     with stub_prometheus(StubPrometheus(values={"a": 1}), ours.issue("prometheus")) as stub:
         assert asking(stub.address, ca_file=str(ours.certificate)).measure() == {"a": 1}
         for files in ({"ca_file": str(other.certificate)}, {}):
+            # The server doesn't show by whom its authority is vouched for.
             with pytest.raises(QueryError, match="CERTIFICATE_VERIFY_FAILED"):
                 asking(stub.address, **files).measure()
 

@@ -16,6 +16,7 @@ import pytest
 
 from mooring.config.types import ExtenderStanza, ExtenderTLS
 from mooring.framework import Pod
+from mooring.framework.certificates import believe_as_go
 from mooring.framework.errors import InvalidArgumentError, PluginFailureError
 from mooring.framework.preemption import Candidate
 from mooring.runtime.profiles.extender import FilterAnswer, MetaVictims
@@ -284,7 +285,9 @@ def test_the_timeout_is_for_the_whole_answer(monkeypatch: pytest.MonkeyPatch) ->
 
 @pytest.fixture(scope="module")
 def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
-    return Authority(tmp_path_factory.mktemp("ca"))
+    """No root: as for Go, it is enough that it is given."""
+    root = Authority(tmp_path_factory.mktemp("root"))
+    return root.intermediate(tmp_path_factory.mktemp("ca"))
 
 
 @pytest.fixture(scope="module")
@@ -301,7 +304,7 @@ def listening(pair: Pair, clients: Path | None = None) -> ssl.SSLContext:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(pair.certificate, pair.key)
     if clients:
-        context.load_verify_locations(clients)
+        believe_as_go(context).load_verify_locations(clients)
         context.verify_mode = ssl.CERT_REQUIRED
     return context
 

@@ -14,7 +14,7 @@ from mooring.serving.clients import typed_names
 from mooring.v1.cluster_service_pb2 import PushObjectsRequest
 from mooring.v1.cluster_service_pb2_grpc import ClusterServiceStub
 from mooring_extender import tls as adapter
-from tests.certificates import Authority, Pair, certificate
+from tests.certificates import Authority, Pair, certificate, trusting
 from tests.service.harness import LONG, failed, running
 from tests.service.test_access import Caller, as_client
 
@@ -30,7 +30,7 @@ def seen_by_the_adapter(folder: Path, *names: str) -> tuple[str, ...]:
     own = folder / "client.pem"
     own.write_bytes(certificate(*names, authority=authority))
     serving = adapter.server_context(TlsFiles(shown.certificate, shown.key, authority=authority.certificate))
-    asking = ssl.create_default_context(cafile=str(authority.certificate))
+    asking = trusting(authority.certificate)
     asking.load_cert_chain(own)
     there, back = ssl.MemoryBIO(), ssl.MemoryBIO()
     server = serving.wrap_bio(there, back, server_side=True)

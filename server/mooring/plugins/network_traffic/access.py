@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from mooring.framework.certificates import believe_as_go
+
 
 @dataclass(frozen=True, slots=True)
 class PrometheusAccess:
@@ -48,4 +50,4 @@ class PrometheusAccess:
         Raises:
             OSError: The authorities can't be used.
         """
-        return ssl.create_default_context(cafile=self.ca_file or None)
+        return believe_as_go(ssl.create_default_context(cafile=self.ca_file or None))
