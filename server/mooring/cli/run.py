@@ -7,6 +7,7 @@ import signal
 import sys
 import threading
 import time
+import urllib.error
 import urllib.request
 from contextlib import ExitStack
 from typing import Any
@@ -108,6 +109,7 @@ def _await_ready(url: str, stop: threading.Event) -> None:
             with urllib.request.urlopen(f"{url}/readyz", timeout=REQUEST_SECONDS):  # noqa: S310 - our own
                 return
         except OSError as error:
+            _close(error)
             if time.monotonic() > deadline:
                 raise remote.CallError(f"{url}/readyz: {error}") from None
         stop.wait(WATCH_SECONDS)
@@ -149,7 +151,14 @@ def _post(url: str, pod: Pod, names: list[str]) -> Any:
         with urllib.request.urlopen(request, timeout=REQUEST_SECONDS) as response:  # noqa: S310 - as above
             return msgspec.json.decode(response.read())
     except OSError as error:
+        _close(error)
         raise remote.CallError(f"{url}: {error}") from None
+
+
+def _close(error: OSError) -> None:
+    """Give up what there is of an answer that is raised as an error."""
+    if isinstance(error, urllib.error.HTTPError):
+        error.close()
 
 
 def _serve(children: list[Child], stop: threading.Event) -> int:
