@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import overload
 
@@ -142,6 +142,13 @@ class PlacedColumns(Sequence[Choice]):
 
     def __len__(self) -> int:
         return len(self.names)
+
+    def __iter__(self) -> Iterator[Choice]:
+        columns = (
+            *(self.names, self.rows, self.totals, self.tie_counts, self.evaluated, self.feasible),
+            *(self.versions, self.sources),
+        )
+        return map(Choice, *columns)
 
     @overload
     def __getitem__(self, at: int) -> Choice: ...

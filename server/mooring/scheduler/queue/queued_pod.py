@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from mooring.framework import Pod
 
@@ -118,17 +118,17 @@ class QueuedPod(QueuedEntity):
         rejected_by: The plugins that rejected it at the last attempt or have gated it since.
         asked: The pod and the revision with which its gates were asked last.
         takes_others: Trying it takes the other pods of its group along, which costs the time of all of them.
+        uid: The pod's UID.
     """
 
     pod: Pod
     rejected_by: Rejection = Rejection()
     asked: tuple[Pod, Hashable] | None = None
     takes_others: bool = False
+    uid: str = field(init=False)
 
-    @property
-    def uid(self) -> str:
-        """The pod's UID."""
-        return self.pod.metadata.uid
+    def __post_init__(self) -> None:
+        self.uid = self.pod.metadata.uid
 
     @property
     def kind(self) -> str:
