@@ -15,6 +15,7 @@ from mooring.framework.label_selector import (
 from mooring.framework.objects import LabelSelector, LabelSelectorRequirement
 
 WEB = {"app": "web", "tier": "front"}
+TEXTS = ("app", "web", "tier", "front")
 
 
 def expression(key: str, operator: str, *values: str) -> LabelSelectorRequirement:
@@ -46,6 +47,23 @@ def selector(*expressions: LabelSelectorRequirement, **labels: str) -> LabelSele
 )
 def test_what_a_selector_matches(chosen: LabelSelector | None, matches: bool) -> None:
     assert compiled(chosen).matches(WEB) is matches
+    assert not (matches and compiled(chosen).lacks(TEXTS))
+
+
+@pytest.mark.parametrize(
+    ("matcher", "lacks"),
+    [
+        pytest.param(having({"app": "db"}), True, id="a value"),
+        pytest.param(having({"app": "front"}), False, id="a value of another label"),
+        pytest.param(compiled(selector(expression("app", "In", "db", "x"))), True, id="all values"),
+        pytest.param(compiled(selector(expression("app", "In", "db", "web"))), False, id="one of two values"),
+        pytest.param(compiled(selector(expression("zone", "Exists"))), False, id="a key is not looked for"),
+        pytest.param(NOTHING, True, id="nothing matches"),
+        pytest.param(having({}), False, id="everything matches"),
+    ],
+)
+def test_what_labels_lack(matcher: LabelMatcher, lacks: bool) -> None:
+    assert matcher.lacks(TEXTS) is lacks
 
 
 @pytest.mark.parametrize(

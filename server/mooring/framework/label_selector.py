@@ -7,7 +7,7 @@ Mirrors ``LabelSelectorAsSelector`` of ``k8s.io/apimachinery/pkg/apis/meta/v1/he
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 from mooring.framework.names import is_label_value, is_qualified_name
@@ -59,6 +59,16 @@ class LabelMatcher:
     def matches(self, labels: Mapping[str, str]) -> bool:
         """Return whether ``labels`` match."""
         return not self.nothing and all(requirement.holds(labels) for requirement in self.requirements)
+
+    def lacks(self, texts: Collection[str]) -> bool:
+        """Return True where no labels of which these are all keys and values can match; False says nothing.
+
+        It takes a fraction of making the labels and matching them.
+        """
+        for requirement in self.requirements:
+            if requirement.operator == "In" and requirement.values.isdisjoint(texts):
+                return True
+        return self.nothing
 
     def narrowed(self, other: LabelMatcher) -> LabelMatcher:
         """Return a matcher of what both match; it matches nothing when one of them does."""

@@ -20,7 +20,7 @@ def among_alike(constraint: HardConstraint, pod: Pod, nodes: NodeView, kinds: Se
     domains: Int32s = pods.topology.ids.take(nodes.rows)
     eligible = _eligible(constraint)
     namespace = pod.metadata.namespace
-    adds = [rule.counts(namespace, kind.class_key, kind.labels) for kind in kinds]
+    adds = [rule.counts(namespace, kind.class_key) for kind in kinds]
     counted = CountedPods(
         rule.topology_key == HOSTNAME,
         np.array(adds, np.int64),

@@ -5,7 +5,7 @@ Mirrors ``plugins/podtopologyspread/common.go`` and ``DefaultSelector`` in ``plu
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -21,7 +21,7 @@ from mooring.framework.objects import (
     TopologySpreadConstraint,
 )
 from mooring.framework.objects.node import HOSTNAME
-from mooring.framework.pod_classes import ClassKey, PodClasses
+from mooring.framework.pod_classes import TERMINATING, ClassKey, PodClasses, labels_of_class
 
 HARD, SOFT = "DoNotSchedule", "ScheduleAnyway"
 
@@ -52,15 +52,14 @@ class SpreadConstraint:
     honors_affinity: bool
     honors_taints: bool
 
-    def counts(self, namespace: str, key: ClassKey, labels: Mapping[str, str]) -> bool:
-        """Return whether the pods of a class, all with ``labels``, count for a pod of ``namespace``.
+    def counts(self, namespace: str, key: ClassKey) -> bool:
+        """Return whether the pods of a class count for a pod of ``namespace``.
 
         Pods that are being deleted don't, nor does any pod for an empty selector.
         """
-        theirs, terminating, *_ = key
-        if theirs != namespace or terminating or self.selector.empty:
+        if key[0] != namespace or key[1] == TERMINATING or self.selector.empty or self.selector.lacks(key):
             return False
-        return self.selector.matches(labels)
+        return self.selector.matches(labels_of_class(key))
 
     def by_row(self, namespace: str, classes: PodClasses, capacity: int) -> Int64s:
         """int64[capacity]: how many pods that it ``counts`` each row has."""

@@ -31,7 +31,5 @@ class ConstraintCounts(PodCounts):
     namespace: str
 
     def adds(self, kind: PodKind) -> Sequence[tuple[Move, int]]:
-        key, labels = kind.class_key, kind.labels
-        return [
-            (each.pods.move, 1) for each in self.constraints if each.rule.counts(self.namespace, key, labels)
-        ]
+        namespace, key = self.namespace, kind.class_key
+        return [(each.pods.move, 1) for each in self.constraints if each.rule.counts(namespace, key)]
