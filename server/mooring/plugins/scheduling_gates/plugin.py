@@ -26,7 +26,7 @@ class SchedulingGates(PreEnqueuePlugin[None], SignedByShape):
         return Part.NONE
 
     def pre_enqueue(self, pod: Pod) -> Status:
-        gates = " ".join(gate.name for gate in pod.spec.scheduling_gates)
         if not pod.spec.scheduling_gates:
             return SUCCESS
+        gates = " ".join(gate.name for gate in pod.spec.scheduling_gates)
         return Status.unresolvable(f"waiting for scheduling gates: [{gates}]")
