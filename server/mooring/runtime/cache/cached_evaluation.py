@@ -76,6 +76,7 @@ class CachedEvaluation:
         self._resources = resources
         self._pod_bytes = pod_bytes
         self.generation = -1
+        self._structure = -1
         self._start = 0
         self._kept = KeptTotals(resources, tracker)
         self._dynamic = None
@@ -289,8 +290,16 @@ class CachedEvaluation:
         return self._kept.values.take(rows, mode="clip"), self._kept.base.take(rows, mode="clip")
 
     def _static_is_true(self, moved: Changes) -> bool:
-        static = moved.generation == self.generation and self.static.is_true(self._tracker, moved.version)
-        return static and self._resources.is_true()
+        """Return whether the static scores, and what resources are rated by, are true for ``moved``."""
+        structure = self._tracker.structure
+        if moved.generation != self.generation:
+            return False
+        if structure == self._structure:
+            return True
+        if not (self.static.is_true(self._tracker, moved.version) and self._resources.is_true()):
+            return False
+        self._structure = structure
+        return True
 
     def _begin(self, moved: Changes, calls: Calls) -> None:
         """Find everything out, as if every row had changed."""

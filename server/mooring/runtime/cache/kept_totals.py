@@ -89,8 +89,10 @@ class KeptTotals:
         # Row by row, resource states get their scores, which ``follow`` needs. The pass finds the leaders,
         # which a ranking has already, and which mean nothing where dynamic scores are added or none is asked
         # for.
-        at_once = not few or (self._whole and not self.is_ranked and self._selections > 0)
-        if at_once and self._put_at_once(rows if self._worth_gathering(rows) else self._static.open.at):
+        at_once = not few or (self._whole and self._ranking is None and self._selections > 0)
+        if at_once and self._put_at_once(
+            rows if few or self._worth_gathering(rows) else self._static.open.at
+        ):
             self._selections = self._selections if few else 0
             return
         placed = rows[rows != UNPLACED]

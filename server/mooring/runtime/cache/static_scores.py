@@ -80,7 +80,7 @@ class ObjectsRead:
 
     def unchanged(self) -> bool:
         """Return whether no object of these kinds has changed since."""
-        return self.table.versions(self.versions) == tuple(self.versions.values())
+        return self.table.has(self.versions)
 
 
 @dataclass(frozen=True, slots=True)
