@@ -200,7 +200,7 @@ class ResourceScores:
             if len(changed):
                 steady = ~np.isin(asked, changed)
                 asked, found = asked[steady], found[steady]
-            resource_ids = [tracker.ids_of(rows)[row] for row in asked.tolist()]
+            resource_ids = np.asarray(tracker.ids_of(rows)).take(asked)
             self.make_room()
             self.states.values[resource_ids] = found
 
