@@ -16,7 +16,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from mooring.framework.certificates import believe_as_go
+from mooring.framework.certificates import verify_as_go
 
 
 @dataclass(frozen=True)
@@ -72,8 +72,8 @@ class Authority:
 
 
 def trusting(authority: Path) -> ssl.SSLContext:
-    """A client's context that believes the authority in this file alone, which need not be a root."""
-    return believe_as_go(ssl.create_default_context(cafile=str(authority)))
+    """A client's context that trusts the authority in this file alone, which need not be a root."""
+    return verify_as_go(ssl.create_default_context(cafile=str(authority)))
 
 
 def certificate(*names: str, authority: Authority | None = None) -> bytes:

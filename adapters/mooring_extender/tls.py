@@ -43,7 +43,7 @@ def warn_of_strangers(address: str, files: TlsFiles | None, flag: str) -> None:
 
 def _read(files: TlsFiles) -> ssl.SSLContext:
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-    # As Go's servers do: an authority need not be a root, nor have extensions that Python 3.13 insists on.
+    # As Go's servers do: an authority need not be a root, nor have extensions that Python 3.13 requires.
     context.verify_flags = context.verify_flags & ~ssl.VERIFY_X509_STRICT | ssl.VERIFY_X509_PARTIAL_CHAIN
     # A resumed session was let in by the authorities of its beginning, which may have been replaced.
     context.options |= ssl.OP_NO_TICKET

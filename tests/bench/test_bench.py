@@ -67,7 +67,9 @@ def test_an_unknown_section_is_an_error_that_names_it(tmp_path: Path) -> None:
         record("b", ABOUT, [], page)
 
 
-@pytest.mark.parametrize("section", ["bench", "bench-ghz", "bench-list", "bench-peers"])
+@pytest.mark.parametrize(
+    "section", ["bench", "bench-ghz", "bench-list", "bench-peers decisions", "bench-peers cluster"]
+)
 def test_the_documents_have_the_sections_of_the_benchmarks(section: str) -> None:
     text = PAGE.read_text()
     assert text.count(f"<!-- {section}: begin -->\n") == text.count(f"<!-- {section}: end -->\n") == 1

@@ -81,8 +81,11 @@ def test_what_was_found_before_an_error_is_reported(
     monkeypatch.setattr(needs, "provide", lambda **_: None)
     monkeypatch.setattr(peers, "measure_all", lambda _workloads, _repeats: [figure])
     monkeypatch.setattr(peers, "bound", fail)
+    recorded: list[str] = []
+    monkeypatch.setattr(peers, "record", lambda section, *_: recorded.append(section))
     with pytest.raises(RuntimeError, match="no control plane"):
-        main([])
+        main(["--record"])
+    assert recorded == ["bench-peers decisions"]
     assert figure.workload in capsys.readouterr().out
     assert figure.workload in (tmp_path / "peers" / "figures.jsonl").read_text("utf-8")
 

@@ -50,6 +50,19 @@ def test_a_contestant_stands_still_until_it_is_its_turn(tmp_path: Path) -> None:
         contestant.resume()
 
 
+def test_what_was_asked_for_is_answered_before_a_contestant_stands_still(tmp_path: Path) -> None:
+    log = tmp_path / "audit.log"
+    asking = Process("asking", ["sleep", "60"], tmp_path / "asking.log")
+    answering = [sys.executable, "-c", BINDER, str(log), "1000", "0.002"]
+    with asking, Process("answering", answering, tmp_path / "answering.log") as server:
+        bindings = Bindings(log)
+        bindings.wait(1, 0.001)
+        before = bindings.count()
+        contestant = Contestant({"scheduler": [asking], "server": [server]}, bindings, 1000)
+        assert bindings.count() > before + 20
+        contestant.resume()
+
+
 def test_the_turns_end_with_the_first_who_is_done_and_waiting_for_the_end_of_a_turn_is_not_slow(
     tmp_path: Path,
 ) -> None:

@@ -16,6 +16,7 @@ from tests.bench.observed import Bindings, Programs, check_alive, cpu_millisecon
 from tests.bench.workload import Sample
 
 TURN_SECONDS = 0.25
+SETTLING_SECONDS = 0.5
 LONGEST_SECONDS = 1800.0
 
 
@@ -33,7 +34,8 @@ class Contestant:
         self._bindings = bindings
         self._enough = enough
         self._seconds = 0.0
-        self._signal(signal.SIGSTOP)
+        # Others may take a minute to begin, and etcd gives up a request after seconds: none is left undone.
+        self._signal(signal.SIGSTOP, SETTLING_SECONDS)
         self._early = bindings.count()
         self._before = cpu_milliseconds(programs)
 
@@ -66,12 +68,14 @@ class Contestant:
         cpu = {f"{role} ms/pod": (after[role] - self._before[role]) / bound for role in self._programs}
         return {"pods/s": bound / self._seconds, **cpu}
 
-    def _signal(self, number: signal.Signals) -> None:
+    def _signal(self, number: signal.Signals, pause: float = 0.0) -> None:
+        """Send a signal to those that ask, and after ``pause`` seconds to those that answer."""
         for processes in self._programs.values():
             for process in processes:
                 # `Process.signal` asks whether it has ended, which does away with what it has used.
                 with suppress(ProcessLookupError):
                     os.kill(process.pid, number)
+            time.sleep(pause)
 
 
 @contextmanager

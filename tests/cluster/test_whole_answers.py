@@ -242,7 +242,7 @@ def test_over_tls(tmp_path: Path) -> None:
         pytest.param({"ssl_ca_cert": "INTERMEDIATE", "tls_server_name": "other"}, False, id="another name"),
     ],
 )
-def test_whom_it_believes(settings: dict[str, Any], answers: bool, tmp_path: Path) -> None:
+def test_which_servers_it_trusts(settings: dict[str, Any], answers: bool, tmp_path: Path) -> None:
     """As Go does, and so kube-scheduler."""
     root = Authority(tmp_path / "root")
     intermediate = root.intermediate(tmp_path / "intermediate")

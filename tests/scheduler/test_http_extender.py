@@ -16,7 +16,7 @@ import pytest
 
 from mooring.config.types import ExtenderStanza, ExtenderTLS
 from mooring.framework import Pod
-from mooring.framework.certificates import believe_as_go
+from mooring.framework.certificates import verify_as_go
 from mooring.framework.errors import InvalidArgumentError, PluginFailureError
 from mooring.framework.preemption import Candidate
 from mooring.runtime.profiles.extender import FilterAnswer, MetaVictims
@@ -304,7 +304,7 @@ def listening(pair: Pair, clients: Path | None = None) -> ssl.SSLContext:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(pair.certificate, pair.key)
     if clients:
-        believe_as_go(context).load_verify_locations(clients)
+        verify_as_go(context).load_verify_locations(clients)
         context.verify_mode = ssl.CERT_REQUIRED
     return context
 

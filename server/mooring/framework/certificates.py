@@ -1,4 +1,4 @@
-"""Certificates: whom to believe, as kube-scheduler does, and pairs that are in memory alone."""
+"""Certificates: which are trusted, as kube-scheduler does it, and pairs that are in memory alone."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import os
 import ssl
 
 
-def believe_as_go(context: ssl.SSLContext) -> ssl.SSLContext:
-    """Let ``context`` believe the certificates that Go's ``crypto/x509`` believes, and return it.
+def verify_as_go(context: ssl.SSLContext) -> ssl.SSLContext:
+    """Let ``context`` accept the certificates that Go's ``crypto/x509`` accepts, and return it.
 
-    An authority that is given need not be a root, and certificates may lack extensions on which Python
-    insists from 3.13 on.
+    An authority that is given need not be a root, and certificates may lack extensions that Python requires
+    from 3.13 on.
     """
     context.verify_flags = context.verify_flags & ~ssl.VERIFY_X509_STRICT | ssl.VERIFY_X509_PARTIAL_CHAIN
     return context

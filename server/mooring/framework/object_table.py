@@ -79,7 +79,7 @@ class ObjectTable:
             found.append(objects.changes.version if objects is not None else 0)
         return tuple(found)
 
-    def has(self, versions: Mapping[type[Object], int]) -> bool:
+    def is_at(self, versions: Mapping[type[Object], int]) -> bool:
         """Return whether each kind still has the ``version`` that is given for it."""
         known = self.kinds
         for kind, version in versions.items():

@@ -6,11 +6,12 @@ import argparse
 import sys
 from collections.abc import Iterable, Sequence
 
+from tests.bench import machine
 from tests.bench.peers import in_process, needs
 from tests.bench.peers.clusters import bound
 from tests.bench.peers.contestants import contestants
 from tests.bench.peers.side_by_side import side_by_side
-from tests.bench.report import FOLDER, publish
+from tests.bench.report import FOLDER, publish, record
 from tests.bench.steps import measure_all
 from tests.bench.workload import Figure
 from tests.e2e.build import KUBERNETES_VERSION
@@ -55,8 +56,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     finally:
         # Whoever stops it after twenty minutes wants what was found by then.
         summary = [figure for nodes in args.nodes for figure in side_by_side(found, nodes)]
-        publish(TITLE, summary + found, FOLDER / "peers", "bench-peers" if args.record else "")
+        publish(TITLE, summary + found, FOLDER / "peers")
+        if args.record:
+            _record(summary + found)
     return 0
+
+
+def _record(found: Sequence[Figure]) -> None:
+    """Write the tables of each part that was measured into its section of docs/figures.md."""
+    alone = [figure for figure in found if figure.group.startswith("decision")]
+    together = [figure for figure in found if figure not in alone]
+    for part, figures in (("decisions", alone), ("cluster", together)):
+        if figures:
+            record(f"bench-peers {part}", machine.describe(), figures)
 
 
 def named(names: Iterable[str], parts: Sequence[str] | None) -> list[str]:

@@ -18,7 +18,7 @@ from urllib3.connectionpool import HTTPConnectionPool
 from urllib3.exceptions import ProtocolError
 from urllib3.util.ssl_ import create_urllib3_context, resolve_cert_reqs
 
-from mooring.framework.certificates import believe_as_go
+from mooring.framework.certificates import verify_as_go
 
 LONGEST_HEAD = 64 * 1024
 """Bytes of status line and headers, those of interim answers included, without the last read."""
@@ -89,15 +89,15 @@ class _WholeAnswers(HTTPConnection):
         )
 
 
-class _BelievingAsGo(HTTPSConnection):
-    """Believes the API servers that kube-scheduler believes."""
+class _VerifyingAsGo(HTTPSConnection):
+    """Trusts the API servers that kube-scheduler trusts."""
 
     def connect(self) -> None:
         # A context for each connection, as urllib3 has it: the files of authorities and pairs are rotated.
         context = create_urllib3_context(cert_reqs=resolve_cert_reqs(self.cert_reqs))
         if not (self.ca_certs or self.ca_cert_dir or self.ca_cert_data):
             context.load_default_certs()
-        self.ssl_context = believe_as_go(context)
+        self.ssl_context = verify_as_go(context)
         super().connect()
 
 
@@ -260,6 +260,6 @@ def with_whole_answers(manager: PoolManager) -> PoolManager:
 
 def _with_whole_answers(pool: type[HTTPConnectionPool]) -> type[HTTPConnectionPool]:
     used = pool.ConnectionCls
-    verifying = (_BelievingAsGo,) if issubclass(used, HTTPSConnection) else ()
+    verifying = (_VerifyingAsGo,) if issubclass(used, HTTPSConnection) else ()
     connection = type(used.__name__, (_WholeAnswers, *verifying, used), {})
     return type(pool.__name__, (_Dialling, pool), {"ConnectionCls": connection})

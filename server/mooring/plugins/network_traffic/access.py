@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from mooring.framework.certificates import believe_as_go
+from mooring.framework.certificates import verify_as_go
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,4 +50,4 @@ class PrometheusAccess:
         Raises:
             OSError: The authorities can't be used.
         """
-        return believe_as_go(ssl.create_default_context(cafile=self.ca_file or None))
+        return verify_as_go(ssl.create_default_context(cafile=self.ca_file or None))

@@ -80,7 +80,7 @@ class ObjectsRead:
 
     def unchanged(self) -> bool:
         """Return whether no object of these kinds has changed since."""
-        return self.table.has(self.versions)
+        return self.table.is_at(self.versions)
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ from mooring import __version__
 from mooring.config.show import without_secrets
 from mooring.config.types import ExtenderStanza, ExtenderTLS
 from mooring.framework.args import FieldError
-from mooring.framework.certificates import believe_as_go, load_pair
+from mooring.framework.certificates import load_pair, verify_as_go
 from mooring.framework.errors import InvalidArgumentError
 from mooring.tracing.spans import current_span, outgoing_headers
 
@@ -158,7 +158,7 @@ def _context(extender: ExtenderStanza, path: str) -> ssl.SSLContext:
             cafile=tls.ca_file or None if not tls.ca_data else None,
             cadata=_inline(tls.ca_data).decode() if tls.ca_data else None,
         )
-        believe_as_go(context)
+        verify_as_go(context)
         if tls.insecure or (extender.enable_https and not has_authority):
             context.check_hostname = False
             context.verify_mode = ssl.CERT_NONE
