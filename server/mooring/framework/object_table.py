@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -78,15 +78,6 @@ class ObjectTable:
             objects = known.get(kind)
             found.append(objects.changes.version if objects is not None else 0)
         return tuple(found)
-
-    def is_at(self, versions: Mapping[type[Object], int]) -> bool:
-        """Return whether each kind still has the ``version`` that is given for it."""
-        known = self.kinds
-        for kind, version in versions.items():
-            objects = known.get(kind)
-            if (objects.changes.version if objects is not None else 0) != version:
-                return False
-        return True
 
     def changes_since(self, kind: type[Object], version: int) -> Sequence[ObjectKey] | None:
         """Return which objects of ``kind`` changed after ``version``, in turn; None when that is forgotten.

@@ -80,7 +80,7 @@ class ObjectsRead:
 
     def unchanged(self) -> bool:
         """Return whether no object of these kinds has changed since."""
-        return self.table.is_at(self.versions)
+        return self.table.versions(self.versions) == tuple(self.versions.values())
 
 
 @dataclass(frozen=True, slots=True)
