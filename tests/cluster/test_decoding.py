@@ -1,5 +1,5 @@
 import json
-import re
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -72,13 +72,17 @@ def test_fixtures_set_every_field_of_every_kind() -> None:
     assert {field for kind in KINDS.values() for field in fields_of(kind)} - told == set()
 
 
+# Python 3.14 has room to read on to the end, which is missing.
+DEEP_FIELD = "truncated" if sys.version_info >= (3, 14) else "nested too deeply"
+
+
 @pytest.mark.parametrize(
     ("text", "path", "message"),
     [
         pytest.param("", "", "empty", id="nothing"),
         pytest.param("{", "", "truncated", id="cut off"),
         pytest.param("[" * 100_000, "", "nested too deeply", id="deep list"),
-        pytest.param('{"spec":' * 100_000, "", "nested too deeply|truncated", id="deep field"),
+        pytest.param('{"spec":' * 100_000, "", DEEP_FIELD, id="deep field"),
         pytest.param("<html>", "", "malformed", id="no JSON"),
         pytest.param('{"metadata":{"name":NaN}}', "", "malformed", id="NaN"),
         pytest.param("{}", "metadata.name", "required", id="no name"),
@@ -121,7 +125,7 @@ def test_malformed_json_is_rejected_with_the_fields_path(text: str, path: str, m
         decode_pod(text.encode())
     violation = raised.value.violations[0]
     assert violation.path == path
-    assert re.search(message, violation.message)
+    assert message in violation.message
 
 
 @pytest.mark.parametrize(

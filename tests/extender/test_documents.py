@@ -1,6 +1,7 @@
 """The documents of extender/v1: golden texts after Go's types, malformed ones, casing, null and absent."""
 
 import json
+import sys
 from contextlib import suppress
 from typing import Any
 
@@ -187,11 +188,13 @@ def test_what_is_no_json_object_is_400(verb: str, body: bytes) -> None:
 @pytest.mark.parametrize("verb", BODIES)
 @pytest.mark.parametrize("body", DEEP)
 def test_what_nests_too_deep_is_rejected(verb: str, body: bytes) -> None:
-    """How deep a document may be to be read at all depends on Python."""
+    """Python 3.14 has room to read it, and it is wrong then."""
     client = FakeClient()
     reply = ask(client, f"/{verb}", body)
-    said = {name.lower(): value for name, value in reply.json.items()}
-    assert reply.status == 400 or said["error"]
+    if sys.version_info >= (3, 14):
+        assert reply.status == 400 or reply.json["Error"]
+    else:
+        assert (reply.status, list(reply.json)) == (400, ["error"])
     assert len(reply.body) < 1024
     assert client.rules.requests == []
 

@@ -28,9 +28,9 @@ _MAX_HASHES = 1 << 14
 counts as one also after so many other keys. They take 3 MB at most."""
 
 _NEWEST, _NEWEST_SHARE = 32, 8
-"""So many of the values that were used once are there for a second use, and have one part in so many of the
-budget at most. Where as many came in a row none but the last is: values that nobody uses again would only be
-in each other's way in the processor's cache."""
+"""This many values that were used once are kept for a second use, in at most an eighth of the budget. When as
+many first uses follow one another, only the last value is kept: values that nobody uses again would only push
+other data out of the processor's cache."""
 
 _MEASURED_EACH, _MEASURED_SHARE = 16, 8
 """Values grow after they were put in, so all are measured again each time this many were added, or one for so
@@ -38,7 +38,7 @@ many."""
 
 
 class SecondUseCache(Generic[Value]):
-    """What is used once is there until some more were, and then leaves only the hash of its key.
+    """The newest values that were used once are kept for a while; then only the hashes of their keys are.
 
     Past the budget the values that were used least recently are dropped, down to half of it. Safe from any
     thread: two that miss the same key at the same time may both make its value, and one is dropped.
