@@ -2,19 +2,31 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from mooring.cluster.api import RESOURCES, ApiServer, Response, configuration, failure, served_version
+from mooring.cluster.api import (
+    RESOURCES,
+    ApiServer,
+    Response,
+    Stream,
+    configuration,
+    failure,
+    served_version,
+)
 from mooring.cluster.api.rate import TokenBucket
 from mooring.cluster.cluster_api import KubernetesApi
+from mooring.cluster.decoding.protobuf_objects import ENVELOPE
 from mooring.cluster.leases import Lease
 from mooring.framework import ObjectReference
 from mooring.framework.errors import (
@@ -25,6 +37,7 @@ from mooring.framework.errors import (
     PermissionDeniedError,
     UnavailableError,
 )
+from mooring.kubernetes.v1 import meta_pb2
 from tests.cluster.following import pod
 from tests.fake_api_server import Answer, Cut, Delay, FakeApiServer, Hang
 
@@ -83,9 +96,54 @@ def test_a_silent_stream_ends_at_its_read_timeout(fake: FakeApiServer) -> None:
     query = {"watch": "true", "resourceVersion": str(fake.store.version)}
     with (
         fake.client().stream(PODS, query=query, read_timeout=0.2) as stream,
-        pytest.raises(UnavailableError, match="Read timed out"),
+        pytest.raises(UnavailableError, match="timed out"),
     ):
         list(stream)
+
+
+class Streamed:
+    """An answer that comes in these chunks."""
+
+    status = 200
+    headers: Mapping[str, str] = {}
+
+    def __init__(self, chunks: list[bytes]) -> None:
+        self._chunks = chunks
+
+    def stream(self) -> Iterator[bytes]:
+        return iter(self._chunks)
+
+
+def in_pieces(data: bytes, cuts: list[int]) -> list[bytes]:
+    ends = sorted({min(cut, len(data)) for cut in cuts} | {0, len(data)})
+    return [data[begin:end] for begin, end in itertools.pairwise(ends)]
+
+
+@given(st.lists(st.binary(max_size=300), max_size=5), st.lists(st.integers(0, 600), max_size=8))
+def test_frames_may_come_in_any_pieces(frames: list[bytes], cuts: list[int]) -> None:
+    data = b"".join(len(frame).to_bytes(4, "big") + frame for frame in frames)
+    assert list(Stream(Streamed(in_pieces(data, cuts))).frames()) == frames
+
+
+@pytest.mark.parametrize(
+    ("data", "why"),
+    [
+        pytest.param(b"\0\0\0\4abc", "ended within a frame", id="the last one is cut off"),
+        pytest.param(b"\0\0\0", "ended within a frame", id="its length is cut off"),
+        pytest.param(b"\2\0\0\0abc", "has 33554432 bytes", id="it is longer than any object"),
+    ],
+)
+def test_a_frame_that_is_not_whole_ends_the_stream(data: bytes, why: str) -> None:
+    with pytest.raises(UnavailableError, match=why):
+        list(Stream(Streamed([data])).frames())
+
+
+def test_a_rejection_says_why_in_protobuf_too() -> None:
+    status = meta_pb2.Status(message="pods is forbidden", code=403).SerializeToString()
+    body = ENVELOPE + meta_pb2.Unknown(raw=status).SerializeToString()
+    response = Response(403, {"Content-Type": "application/vnd.kubernetes.protobuf"}, body)
+    assert response.message == "pods is forbidden"
+    assert response.cause == ""
 
 
 def test_a_token_that_was_renewed_is_read_again(fake: FakeApiServer, tmp_path: Path) -> None:

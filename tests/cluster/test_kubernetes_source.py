@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -17,7 +18,7 @@ from mooring.cluster.sources import KubernetesSource, Timers
 from mooring.cluster.sources.kubernetes.known import KnownObjects
 from mooring.cluster.sources.kubernetes.lister import Lister
 from mooring.cluster.sources.kubernetes.reflector import Reflector
-from mooring.cluster.sources.kubernetes.wire import UNREADABLE, GoneError
+from mooring.cluster.sources.kubernetes.wire import UNREADABLE, GoneError, decode_pod_event
 from mooring.cluster.state import State
 from mooring.framework.errors import MooringError
 from mooring.framework.node_table import CPU_ROW
@@ -29,6 +30,7 @@ from tests.cluster.breaking import (
 )
 from tests.cluster.following import QUICK, Following, following, held, node, pod
 from tests.fake_api_server import Answer, Cut, FakeApiServer, Hang, event_line
+from tests.fake_api_server.frames import frame_of
 from tests.process import until
 
 AUDITING = replace(QUICK, probe=0.05)
@@ -40,7 +42,9 @@ def fake() -> Iterator[FakeApiServer]:
         yield running
 
 
-def test_what_changes_is_followed(fake: FakeApiServer) -> None:
+@pytest.mark.parametrize("protobuf", [True, False], ids=["protobuf", "JSON"])
+def test_what_changes_is_followed(fake: FakeApiServer, *, protobuf: bool) -> None:
+    fake.protobuf = protobuf
     fake.add(*(node(f"n{i}") for i in range(7)), *(pod(f"p{i}", node="n1") for i in range(8)))
     with following(fake) as live:
         live.wait_equal()
@@ -185,7 +189,7 @@ def test_an_event_says_the_same_in_one_step_and_in_two(said: dict[str, Any], typ
     for originals in (UNWANTED, OriginalsOfKind(lambda _: True)):
         lister = Lister(ApiServer.__new__(ApiServer), RESOURCES["Pod"], QUICK, originals)
         type_told, identity, data = lister.decode_event(line)
-        found.append((type_told, identity, lister.decode_object(data)))
+        found.append((type_told, identity, lister.decode_object(data, identity)))
     assert found[0] == found[1]
 
 
@@ -441,7 +445,10 @@ class Teller:
         )
 
     def tell(self, type_: str, item: dict[str, Any]) -> None:
-        self.reflector._take(event_line(type_, item))
+        self.take(event_line(type_, item))
+
+    def take(self, line: bytes) -> None:
+        self.reflector._take(*self.reflector.lister.decode_event(line))
 
     def versions(self) -> dict[str, int]:
         return {key: int(version) for (_, key), (_, version) in held(self.state).items()}
@@ -507,9 +514,22 @@ def test_a_shuffled_watch_never_goes_back(order: list[int], history: list[tuple[
 def test_any_line_is_taken_or_rejected(line: bytes) -> None:
     teller = Teller()
     try:
-        teller.reflector._take(line)
+        teller.take(line)
     except (*UNREADABLE, GoneError, MooringError):
         assert teller.versions() == {}
+
+
+@settings(max_examples=100)
+@given(st.data())
+def test_any_frame_is_taken_or_rejected(data: st.DataObject) -> None:
+    frame = bytearray(frame_of(event_line(*told(("a", True), 1, 1)))[4:])
+    for _ in range(data.draw(st.integers(0, 3))):
+        frame[data.draw(st.integers(0, len(frame) - 1))] = data.draw(st.integers(0, 255))
+    teller = Teller()
+    with suppress(*UNREADABLE, GoneError, MooringError):
+        teller.reflector._take(*decode_pod_event(bytes(frame[: data.draw(st.integers(0, len(frame)))])))
+        return
+    assert teller.versions() == {}
 
 
 def test_counts_are_those_of_the_version_asked_for() -> None:

@@ -5,6 +5,7 @@ A subclass gives the fixture ``cluster``. Nothing here looks inside a server.
 
 from __future__ import annotations
 
+import itertools
 import json
 import threading
 import uuid
@@ -14,14 +15,21 @@ from typing import Any, Protocol
 
 import pytest
 
-from mooring.cluster.api import RESOURCES, ApiServer, Response, Stream, served_version
+from mooring.cluster.api import JSON, PROTOBUF, RESOURCES, ApiServer, Response, Stream, served_version
 from mooring.cluster.api.client import MERGE_PATCH, STRATEGIC_MERGE_PATCH
+from mooring.cluster.kinds import ClusterObject
+from mooring.cluster.sources import Timers
+from mooring.cluster.sources.kubernetes.lister import Lister
+from mooring.cluster.sources.kubernetes.wire import GoneError, Identity
 from mooring.testing.builders import pod_manifest
 
 Manifest = dict[str, Any]
 
 PODS = RESOURCES["Pod"]
 LEASES = RESOURCES["Lease"]
+
+CACHE: Manifest = {"name": "cache", "emptyDir": {}}
+"""A volume of a kind that scheduling ignores."""
 
 
 class Cluster(Protocol):
@@ -101,9 +109,9 @@ def deleted(cluster: Cluster, item: Manifest, **options: Any) -> Response:
     return cluster.api.request("DELETE", path, body=options or None)
 
 
-def watch(cluster: Cluster, since: str, **query: str) -> Stream:
+def watch(cluster: Cluster, since: str, accept: str = JSON, **query: str) -> Stream:
     asked = {"watch": "true", "resourceVersion": since, "timeoutSeconds": "20", **query}
-    return cluster.api.stream(PODS.collection("default"), query=asked, read_timeout=30)
+    return cluster.api.stream(PODS.collection("default"), query=asked, read_timeout=30, accept=accept)
 
 
 def events(stream: Stream, count: int) -> list[tuple[str, Manifest]]:
@@ -114,6 +122,12 @@ def events(stream: Stream, count: int) -> list[tuple[str, Manifest]]:
         if len(found) == count:
             break
     return found
+
+
+def decoded(lister: Lister, stream: Stream, count: int) -> list[tuple[str, Identity, ClusterObject | None]]:
+    """Type, identity and object of so many events."""
+    events = itertools.islice(lister.read_events(stream), count)
+    return [(type_, identity, lister.decode_object(data, identity)) for type_, identity, data in events]
 
 
 class Contract:
@@ -322,6 +336,22 @@ class Contract:
         assert told[0][1]["kind"] == "Pod"
         assert told[1][1] == {**stored(cluster, item)}
 
+    def test_a_watch_in_protobuf_tells_what_one_in_json_does(self, cluster: Cluster) -> None:
+        since = body(cluster.api.request("GET", PODS.collection("default")))["metadata"]["resourceVersion"]
+        items = [
+            made_pod(cluster),
+            made_pod(cluster, spec={"nodeSelector": {"disk": "ssd"}, "volumes": [CACHE]}),
+        ]
+        bound(cluster, items[0])
+        deleted(cluster, items[1], gracePeriodSeconds=0)
+        lister = Lister(cluster.api, PODS, Timers())
+        with watch(cluster, since) as one, watch(cluster, since, lister.accept) as other:
+            media_types = [stream.headers["Content-Type"] for stream in (one, other)]
+            assert media_types == [JSON, f"{PROTOBUF};stream=watch"]
+            told = [decoded(lister, stream, 4) for stream in (one, other)]
+        assert told[0] == told[1]
+        assert [type_ for type_, _, _ in told[0][:3]] == ["ADDED", "ADDED", "MODIFIED"]
+
     def test_a_watch_ends_by_itself(self, cluster: Cluster) -> None:
         since = body(cluster.api.request("GET", PODS.collection("default")))["metadata"]["resourceVersion"]
         with watch(cluster, since, timeoutSeconds="1") as stream:
@@ -345,6 +375,9 @@ class Contract:
             assert stream.status == 200
             [(type_, status)] = events(stream, 1)
         assert (type_, status["kind"], status["code"]) == ("ERROR", "Status", 410)
+        lister = Lister(cluster.api, PODS, Timers())
+        with watch(cluster, "1", lister.accept) as stream, pytest.raises(GoneError):
+            next(lister.read_events(stream))
 
     def test_a_stream_can_be_interrupted(self, cluster: Cluster) -> None:
         since = body(cluster.api.request("GET", PODS.collection("default")))["metadata"]["resourceVersion"]

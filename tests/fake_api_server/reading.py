@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from tests.fake_api_server.errors import RejectedError
+from tests.fake_api_server.frames import MEDIA_TYPE, frame_of, wants_frames
 from tests.fake_api_server.history import Call
 from tests.fake_api_server.kinds import Kind
 from tests.fake_api_server.store import Event, Manifest, Store
@@ -46,8 +47,9 @@ def watched(handler: Handler, call: Call, kind: Kind, namespace: str) -> None:
     """Sends events until the watch's time is over, or somebody ends it."""
     fake = handler.fake
     seconds = float(call.query.get("timeoutSeconds") or DEFAULT_TIMEOUT_SECONDS)
+    framed = fake.protobuf and wants_frames(handler.headers.get("Accept", ""), kind)
     handler.send_response(200)
-    handler.send_header("Content-Type", "application/json")
+    handler.send_header("Content-Type", MEDIA_TYPE if framed else "application/json")
     handler.send_header("Transfer-Encoding", "chunked")
     handler.end_headers()
     handler.wfile.flush()
@@ -58,7 +60,8 @@ def watched(handler: Handler, call: Call, kind: Kind, namespace: str) -> None:
             return
         while fake.faults.silent and not handler.closed():
             time.sleep(POLL_SECONDS)
-        handler.wfile.write(b"%x\r\n%s\r\n" % (len(line), line))
+        chunk = frame_of(line) if framed else line
+        handler.wfile.write(b"%x\r\n%s\r\n" % (len(chunk), chunk))
         handler.wfile.flush()
     if not handler.closed():
         handler.wfile.write(b"0\r\n\r\n")

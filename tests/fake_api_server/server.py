@@ -68,6 +68,7 @@ class FakeApiServer(Startable):
         without: API versions that it doesn't have.
         bookmark_seconds: How long a watch is quiet before it gets a bookmark.
         token: The bearer token that it wants; "" = any or none.
+        protobuf: Whether watches of pods are answered in protobuf where that is preferred.
 
     Attributes:
         store: The objects.
@@ -78,11 +79,17 @@ class FakeApiServer(Startable):
     """
 
     def __init__(
-        self, *, without: Iterable[str] = DEFAULT_OFF, bookmark_seconds: float = 0.5, token: str = ""
+        self,
+        *,
+        without: Iterable[str] = DEFAULT_OFF,
+        bookmark_seconds: float = 0.5,
+        token: str = "",
+        protobuf: bool = True,
     ) -> None:
         self.kinds = {(kind.version, kind.plural): kind for kind in KINDS if kind.version not in set(without)}
         self.bookmark_seconds = bookmark_seconds
         self.token = token
+        self.protobuf = protobuf
         self.store = Store()
         self.objects = Objects(self.store)
         self.faults = Faults()

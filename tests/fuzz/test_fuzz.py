@@ -83,10 +83,10 @@ def a_rejection_overtakes_answers(patch: Patch) -> None:
 def an_object_without_a_spec_is_a_defect(patch: Patch) -> None:
     decode = Lister.decode_object
 
-    def reads(self: Lister, data: Any) -> Any:
+    def reads(self: Lister, data: Any, *identity: Any) -> Any:
         if b'"spec"' not in (data if isinstance(data, bytes) else msgspec.json.encode(data)):
             raise KeyError("spec")
-        return decode(self, data)
+        return decode(self, data, *identity)
 
     patch.setattr(Lister, "decode_object", reads)
 

@@ -103,7 +103,10 @@ class Followed:
         else:
             reflector, taken = self._reflector(kind, b""), False
             for line in data.split(b"\n"):
-                taken = self._tried(lambda line=line: reflector._take(line)) or taken
+                taken = (
+                    self._tried(lambda line=line: reflector._take(*reflector.lister.decode_event(line)))
+                    or taken
+                )
         self._count += 1
         if taken and self._count % 4 == 0:
             self._decide(kind)

@@ -25,12 +25,14 @@ LEAVING = {"deletionTimestamp": "2026-01-01T00:00:00Z"}
 class Told:
     """Stands in for a queue: notes what it is told."""
 
-    heeds_events = False
-
     def __init__(self, *, follows_events: bool = True) -> None:
         self.follows_events = follows_events
+        self.rejected = False
         self.calls: list[tuple[str, ...]] = []
         self.only: Callable[[Pod], bool] | None = None
+
+    def heeds(self, change: ObjectChange) -> bool:
+        return self.rejected
 
     def add_pod(self, pod: Pod) -> None:
         self.calls.append(("add", pod.metadata.name))
@@ -162,7 +164,7 @@ PENDING, PLACED = make_pod("p"), make_pod("p", node="a")
 def test_what_helps_nobody_wakes_nobody(change: ObjectChange, always: bool, rejected: bool) -> None:
     woken: list[None] = []
     stand_in: Any = Told()
-    stand_in.heeds_events = rejected
+    stand_in.rejected = rejected
     gates = Gates(NEWEST)
     feed = ChangeFeed(
         stand_in, State(), {"default-scheduler"}, gates, NOBODY_WAITS, lambda: woken.append(None)

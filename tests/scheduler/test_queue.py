@@ -13,13 +13,15 @@ from mooring.framework import (
     ClusterEvent,
     EventResource,
     HintedEvent,
+    ObjectChange,
     Pod,
     QueueingHint,
     Status,
 )
 from mooring.framework.errors import UnavailableError
 from mooring.scheduler.queue import Rejection, SchedulingQueue
-from mooring.testing import make_pod
+from mooring.scheduler.queue.cluster_events import POD_PLACED
+from mooring.testing import make_node, make_pod
 
 from .fakes import FIT, HEARS_NODES, NODE_ADDED, FakeClock, new_queue, popped, reject, seconds_until_active
 
@@ -302,12 +304,38 @@ def test_events_are_followed_while_a_pod_is_tried_or_rejected() -> None:
     assert [*followed, queue.follows_events] == [False, True, True, False]
 
 
+BOUND = ObjectChange("Pod", make_pod("other"), make_pod("other", node="a"))
+
+
+@pytest.mark.parametrize(
+    ("change", "rejector", "heeded"),
+    [
+        pytest.param(BOUND, "Fit", False, id="a pod is bound, and who waits for nodes waits on"),
+        pytest.param(BOUND, "Neighbour", True, id="a pod is bound that may be the neighbour"),
+        pytest.param(ObjectChange("Pod", None, BOUND.new), "Fit", False, id="a bound pod appears"),
+        pytest.param(ObjectChange("Pod", BOUND.new, None), "Fit", True, id="a pod leaves its node"),
+        pytest.param(ObjectChange("Node", None, make_node("b")), "Fit", True, id="a node comes"),
+    ],
+)
+def test_a_pod_that_got_its_node_is_heeded_by_who_registered_for_that(
+    change: ObjectChange, rejector: str, heeded: bool
+) -> None:
+    queue = new_queue(FakeClock(), {**HEARS_NODES, "Neighbour": [HintedEvent(POD_PLACED)]})
+    assert not queue.heeds(change)
+    queue.add_pod(make_pod())
+    reject(queue, Rejection(frozenset({rejector})))
+    assert queue.heeds(change) is heeded
+    queue.move_pods(POD_PLACED, None, change.new)
+    assert (where(queue) == "unschedulable") is (rejector == "Fit")
+
+
 def test_a_pod_that_comes_back_rejected_heeds_events_and_wakes_who_tells_of_them() -> None:
     woken: list[None] = []
     queue = new_queue(FakeClock(), wake=lambda: woken.append(None))
     queue.add_pod(make_pod())
     item = popped(queue)
     woken.clear()
-    before = queue.heeds_events
+    change = ObjectChange("Node", None, make_node("a"))
+    before = queue.heeds(change)
     queue.give_back(item, Rejection(frozenset({"Fit"})))
-    assert (before, queue.heeds_events, len(woken)) == (False, True, 1)
+    assert (before, queue.heeds(change), len(woken)) == (False, True, 1)

@@ -11,8 +11,7 @@ from functools import partial
 
 import msgspec
 
-from mooring.cluster.api import RESOURCES, ApiServer, Response
-from mooring.cluster.api.client import JSON
+from mooring.cluster.api import JSON, RESOURCES, ApiServer, Response
 from mooring.cluster.api.connection import ApiRequest
 from mooring.cluster.cluster_api import KubernetesApi
 from mooring.cluster.state import State

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from mooring.cluster.api import RESOURCES, ApiServer, Resource, Response, failure, served_version
-from mooring.cluster.api.client import MERGE_PATCH, PROTOBUF, STRATEGIC_MERGE_PATCH
+from mooring.cluster.api import PROTOBUF, RESOURCES, ApiServer, Resource, Response, failure, served_version
+from mooring.cluster.api.client import MERGE_PATCH, STRATEGIC_MERGE_PATCH
 from mooring.cluster.decoding import decode_pod
 from mooring.cluster.decoding.protobuf_objects import ENVELOPE
 from mooring.framework.cluster_api import ObjectReference

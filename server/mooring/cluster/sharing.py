@@ -133,7 +133,7 @@ def _shared_pod(pod: Pod, check: Callable[[ClusterObject], None]) -> Pod:
 
     template = _one(bare_template_of(pod), checked)
     meta, node_name = pod.metadata, _text(pod.spec.node_name)
-    labels = _shared_labels(meta.labels, meta.name)
+    labels = shared_labels(meta.labels, meta.name)
     return of_template(template, labels, meta, node_name, pod.status.start_time)
 
 
@@ -176,7 +176,7 @@ def _shared_texts(texts: Mapping[str, str]) -> dict[str, str]:
     return {_text(key): _value(value) for key, value in texts.items()}
 
 
-def _shared_labels(labels: Mapping[str, str], name: str) -> dict[str, str]:
+def shared_labels(labels: Mapping[str, str], name: str) -> dict[str, str]:
     """Return the labels to keep of the pod of that name, which often is one of them and its own then."""
     if name and name in labels.values():
         return {_text(key): name if value == name else _value(value) for key, value in labels.items()}

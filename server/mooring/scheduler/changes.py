@@ -67,7 +67,7 @@ class ChangeFeed:
         watch tells of each pod that is bound, too.
         """
         self._noted.append(change)
-        if self._queue.heeds_events or _is_of_the_queue(change):
+        if _is_of_the_queue(change) or self._queue.heeds(change):
             self._wake()
 
     def tell_queue(self) -> None:

@@ -7,7 +7,9 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Self, TypeVar
 
 import msgspec
+from google.protobuf.message import DecodeError
 
+from mooring.cluster.decoding.protobuf_objects import ENVELOPE
 from mooring.framework.args import FieldError
 from mooring.framework.errors import (
     AbortedError,
@@ -17,11 +19,19 @@ from mooring.framework.errors import (
     PermissionDeniedError,
     UnavailableError,
 )
+from mooring.kubernetes.v1 import meta_pb2
 
 T = TypeVar("T")
 
 LONGEST_LINE = 16 * 1024 * 1024
 """Bytes of one watch event; etcd stores objects of 1.5 MiB at most."""
+
+
+JSON = "application/json"
+PROTOBUF = "application/vnd.kubernetes.protobuf"
+
+_LENGTH_BYTES = 4
+"""Before each frame, the most significant one first."""
 
 
 class Response(msgspec.Struct, frozen=True):
@@ -68,6 +78,8 @@ class Response(msgspec.Struct, frozen=True):
 
     def _said(self, name: str) -> Any:
         """Return what the body, which may be anything, has under this name; None without it."""
+        if self.headers.get("Content-Type", "").startswith(PROTOBUF):
+            return _said_in_protobuf(self.body, name)
         try:
             answer = msgspec.json.decode(self.body)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -75,12 +87,20 @@ class Response(msgspec.Struct, frozen=True):
         return answer.get(name) if isinstance(answer, dict) else None
 
 
+def _said_in_protobuf(body: bytes, name: str) -> Any:
+    try:
+        status = meta_pb2.EnvelopedStatus.FromString(body.removeprefix(ENVELOPE)).raw
+        return getattr(status, name, None)
+    except DecodeError:
+        return None
+
+
 Answered = Callable[[Response | UnavailableError], None]
 """Called with an answer, or with why there is none, by the thread that takes it; must not block."""
 
 
 class Stream:
-    """A streamed answer: its lines, as they come. One thread reads; any thread may interrupt.
+    """A streamed answer: its lines, or its frames, as they come. One thread reads; any thread may interrupt.
 
     Attributes:
         status: The HTTP status.
@@ -115,6 +135,28 @@ class Stream:
                 pending = rest
         if pending:
             yield bytes(pending)
+
+    def frames(self) -> Iterator[bytes]:
+        """Yield the frames, each of which has its length before it, as a watch in protobuf does.
+
+        Raises:
+            UnavailableError: The connection broke, nothing came for too long, a frame is cut off or too long.
+        """
+        pending = b""
+        for chunk in self._chunks():
+            pending = pending + chunk if pending else chunk
+            begin = 0
+            while (first := begin + _LENGTH_BYTES) <= len(pending):
+                length = int.from_bytes(pending[begin:first], "big")
+                if length > LONGEST_LINE:
+                    raise unanswered(f"a frame of the stream has {length} bytes")
+                if first + length > len(pending):
+                    break
+                begin = first + length
+                yield pending[first:begin]
+            pending = pending[begin:]
+        if pending:
+            raise unanswered("the stream ended within a frame")
 
     def read(self) -> Response:
         """Return the rest as a whole answer: for one that turned out to be a rejection."""

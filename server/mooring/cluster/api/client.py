@@ -14,16 +14,14 @@ import msgspec
 
 from mooring import __version__
 from mooring.cluster.api import configuration
-from mooring.cluster.api.answers import Answered, Response, Stream, unanswered
+from mooring.cluster.api.answers import JSON, Answered, Response, Stream, unanswered
 from mooring.cluster.api.connection import ApiRequest, Connection
 from mooring.cluster.api.rate import TokenBucket
 from mooring.framework.errors import InvalidArgumentError, UnavailableError
 
 log = logging.getLogger(__name__)
 
-JSON = "application/json"
 MERGE_PATCH = "application/merge-patch+json"
-PROTOBUF = "application/vnd.kubernetes.protobuf"
 STRATEGIC_MERGE_PATCH = "application/strategic-merge-patch+json"
 
 DEFAULT_TIMEOUT_SECONDS = 10.0
@@ -195,7 +193,9 @@ class ApiServer:
             time.sleep(pause)
             response = self._answer(request, end)
 
-    def stream(self, path: str, *, query: Mapping[str, str] | None = None, read_timeout: float) -> Stream:
+    def stream(
+        self, path: str, *, query: Mapping[str, str] | None = None, read_timeout: float, accept: str = JSON
+    ) -> Stream:
         """Return a GET whose answer goes on, such as a watch, whatever its status. The thread that reads
         closes it.
 
@@ -203,13 +203,16 @@ class ApiServer:
             path: From the root.
             query: Parameters of the URL.
             read_timeout: Seconds without a byte after which the connection counts as dead.
+            accept: The media types of the answer, the preferred one first.
 
         Raises:
             UnavailableError: There was no answer.
         """
         self._wait_for_turn(read_timeout)
         connection = self._connection
-        stream = connection.open(ApiRequest("GET", path, query or {}), CONNECT_SECONDS, read_timeout)
+        stream = connection.open(
+            ApiRequest("GET", path, query or {}, accept=accept), CONNECT_SECONDS, read_timeout
+        )
         if stream.status == 401:
             self._reload(connection)
         return stream

@@ -1,4 +1,4 @@
-"""Connections for requests whose answer is wanted as a whole: one write, as few reads as there are records.
+"""Connections on which a request is one write, and its answer as few reads as there are records.
 
 A process may stand still at any moment. What it sends in pieces may be half sent then, and what was allowed a
 moment earlier may be sent much later. And ``http.client`` takes longer for an answer's headers, which the
@@ -8,7 +8,7 @@ email package parses, than everything else here takes for the whole exchange.
 from __future__ import annotations
 
 import socket
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
 from typing import Any
 
 from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
@@ -44,9 +44,8 @@ class GuardedBody(bytes):
 
 
 class _WholeAnswers(HTTPConnection):
-    """Asks for content that is preloaded in its own way; anything else goes the usual one.
-
-    The names are urllib3's, and so are timeouts, TLS, proxies and the pool.
+    """Asks and reads in its own way. The names are urllib3's, and so are timeouts, TLS, proxies and the
+    pool.
     """
 
     _whole = False
@@ -63,9 +62,6 @@ class _WholeAnswers(HTTPConnection):
     ) -> None:
         """Send the request. What the guard of its body raises is raised, and nothing is sent."""
         self._whole = preload_content
-        if not preload_content:
-            super().request(method, url, body, headers, preload_content=False, **options)
-            return
         message = message_of(method, url, head_of(headers), body)
         if self.sock is None:
             self.connect()
@@ -76,17 +72,42 @@ class _WholeAnswers(HTTPConnection):
 
     def getresponse(self) -> HTTPResponse:  # type: ignore[override] # urllib3 does so too
         """Return the answer, with all of its body if it is wanted as a whole."""
-        if not self._whole:
-            return super().getresponse()
         self.sock.settimeout(self.timeout)
         answer = WholeAnswer()
-        while not answer.complete:
+        while not (answer.complete if self._whole else answer.begun):
             answer.feed(self.sock.recv(READ))
+        if not self._whole:
+            return _StreamedAnswer(answer, self.sock)
         if not answer.keep_alive:
             self.close()
         return HTTPResponse(
             answer.body, answer.headers, answer.status, preload_content=False, decode_content=False
         )
+
+
+class _StreamedAnswer(HTTPResponse):
+    """An answer whose body is read as it comes. The names are urllib3's."""
+
+    def __init__(self, answer: WholeAnswer, connected: socket.socket) -> None:
+        super().__init__(b"", answer.headers, answer.status, preload_content=False, decode_content=False)
+        self._answer = answer
+        self._connected = connected
+
+    def stream(
+        self, amt: int | None = None, decode_content: bool | None = None
+    ) -> Generator[bytes, None, None]:
+        """Yield what comes; raises ProtocolError when the body is cut off, OSError after a silence."""
+        while True:
+            yield self._answer.taken()
+            if self._answer.complete:
+                return
+            self._answer.feed(self._connected.recv(READ))
+
+    def shutdown(self) -> None:
+        """End it for the thread that reads, where there is no proxy that is spoken to over TLS, too."""
+        if isinstance(self._connected, socket.socket):
+            # Without what TLS makes of it: who reads on could take what is left for plain text.
+            socket.socket.shutdown(self._connected, socket.SHUT_RD)
 
 
 class _VerifyingAsGo(HTTPSConnection):
@@ -107,8 +128,8 @@ class WholeAnswer:
     Attributes:
         complete: Whether nothing of it is missing any more.
         keep_alive: Whether the connection can be used again.
-        status: The HTTP status of the complete answer.
-        body: Its body, as it came.
+        status: The HTTP status, once it has begun.
+        body: The body of the complete answer, as it came.
     """
 
     def __init__(self) -> None:
@@ -125,6 +146,16 @@ class WholeAnswer:
         self.body = b""
         self._came = []
         self._head: int | None = 0
+
+    @property
+    def begun(self) -> bool:
+        """Whether its headers are complete."""
+        return self._head is None
+
+    def taken(self) -> bytes:
+        """Return what came of the body since the last time, for who doesn't want it as a whole."""
+        parts, self._body = self._body, []
+        return parts[0] if len(parts) == 1 else b"".join(parts)
 
     @property
     def headers(self) -> HTTPHeaderDict:
@@ -160,7 +191,9 @@ class WholeAnswer:
         self.keep_alive = False
 
     def on_headers_complete(self) -> None:
-        if self._parser.get_status_code() >= 200:
+        status = self._parser.get_status_code()
+        if status >= 200:
+            self.status = status
             self._head = None
 
     def on_body(self, body: bytes) -> None:
@@ -179,7 +212,6 @@ class WholeAnswer:
         self._complete()
 
     def _complete(self) -> None:
-        self.status = self._parser.get_status_code()
         self.body = b"".join(self._body)
         self.complete = True
 

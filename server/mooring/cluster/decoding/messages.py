@@ -8,15 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
-from functools import cache
-from typing import Any
+from functools import cache, lru_cache
+from typing import Any, TypeVar
 
 import msgspec
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 from google.protobuf.message import Message
 from msgspec import inspect
 
+from mooring.cluster.decoding.checks import checked
+from mooring.cluster.decoding.errors import rejected
+from mooring.cluster.kinds import ClusterObject
 from mooring.kubernetes.v1.meta_pb2 import Quantity, Time
+
+ObjectT = TypeVar("ObjectT", bound=ClusterObject)
 
 Reader = Callable[[Any], Any]
 """Turns a field's value into an attribute's."""
@@ -27,14 +32,19 @@ INLINE = ("volume_source", "persistent_volume_source")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-def object_from(message: Message, kind: type[msgspec.Struct]) -> Any:
+def object_from(message: Message, kind: type[ObjectT], *, named: bool = True) -> ObjectT:
     """Return the object of struct type ``kind`` that ``message`` says.
 
     Raises:
-        UnicodeDecodeError: A string is not UTF-8.
-        OverflowError: A time is beyond the calendar.
+        InvalidArgumentError: It can't be used, as ``checked`` says; a string is not UTF-8, or a time is
+            beyond the calendar.
     """
-    return kind(**_attributes_reader(kind, message.DESCRIPTOR)(message))
+    shape: type[msgspec.Struct] = kind
+    try:
+        item = kind(**_attributes_reader(shape, message.DESCRIPTOR)(message))
+    except (UnicodeDecodeError, OverflowError) as error:
+        raise rejected("", f"the object can't be read: {error}") from None
+    return checked(item, named=named)
 
 
 @cache
@@ -88,7 +98,7 @@ def _reader(shape: inspect.Type, wire: FieldDescriptor) -> tuple[Reader, bool]:
         kind, attributes = shape.cls, _attributes_reader(shape.cls, wire.message_type)
         return lambda message: kind(**attributes(message)), False
     if wire.message_type is Time.DESCRIPTOR:
-        return _time, False
+        return time_text, False
     if wire.message_type is Quantity.DESCRIPTOR:
         return _quantity, False
     return (_text if isinstance(shape, inspect.StrType) else _same), False
@@ -97,16 +107,14 @@ def _reader(shape: inspect.Type, wire: FieldDescriptor) -> tuple[Reader, bool]:
 def _map_reader(shape: inspect.Type, entry: Any) -> Reader:
     """Return how to read a map of ``entry`` messages; a value that says nothing is empty, not absent.
 
-    Messages come in the order of their keys, as in Go's JSON. A map gives them by hash, and of several that
-    are faulty a rejection names the first.
+    Values come in the order of their keys, as in Go's JSON. A map gives them by hash, and of several that
+    are faulty a rejection names the first; and equal maps are encoded alike.
     """
     wire: FieldDescriptor = entry.fields_by_name["value"]
     item, _ = _reader(shape, wire)
     if wire.message_type is Time.DESCRIPTOR:
         return lambda values: {_text(name): item(value) or "" for name, value in values.items()}
-    if wire.message_type is not None:
-        return lambda values: dict(sorted((_text(name), item(value)) for name, value in values.items()))
-    return lambda values: {_text(name): item(value) for name, value in values.items()}
+    return lambda values: dict(sorted((_text(name), item(value)) for name, value in values.items()))
 
 
 def _same(value: Any) -> Any:
@@ -122,8 +130,15 @@ def _quantity(value: Quantity) -> str:
     return _text(value.string) if value.HasField("string") else "0"
 
 
-def _time(value: Time) -> str | None:
-    """As Go's JSON has it: whole seconds, and no time at all at zero."""
-    if not value.seconds and not value.nanos:
-        return None
-    return (_EPOCH + timedelta(seconds=value.seconds)).isoformat().replace("+00:00", "Z")
+def time_text(value: Time) -> str | None:
+    """As Go's JSON has it: whole seconds, and no time at all at zero.
+
+    Raises:
+        OverflowError: It is beyond the calendar.
+    """
+    return _second(value.seconds) if value.seconds or value.nanos else None
+
+
+@lru_cache(maxsize=1 << 10)
+def _second(seconds: int) -> str:
+    return (_EPOCH + timedelta(seconds=seconds)).isoformat().replace("+00:00", "Z")

@@ -6,7 +6,6 @@ from typing import TypeVar
 
 from google.protobuf.message import DecodeError, Message
 
-from mooring.cluster.decoding.checks import checked
 from mooring.cluster.decoding.errors import check_size, rejected
 from mooring.cluster.decoding.json_objects import agreed_kind
 from mooring.cluster.decoding.messages import object_from
@@ -118,12 +117,7 @@ def decode_protobuf(
         return None
     version = api_version or stated[1]
     kind_of_message = OLDER_MESSAGES.get((wanted.__name__, version), MESSAGES[wanted.__name__])
-    message = _parsed(kind_of_message, data)
-    try:
-        item: ClusterObject = object_from(message, wanted)
-    except (ValueError, OverflowError) as error:
-        raise rejected("", f"the object can't be read: {error}") from None
-    return checked(item, named=named)
+    return object_from(_parsed(kind_of_message, data), wanted, named=named)
 
 
 def _of_another_version(kind: str) -> InvalidArgumentError:

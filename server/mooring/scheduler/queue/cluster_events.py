@@ -64,6 +64,22 @@ def as_scheduler_sees(change: ObjectChange) -> ObjectChange | None:
     return ObjectChange(change.kind, old, new)
 
 
+POD_PLACED = ClusterEvent(EventResource.ASSIGNED_POD, ActionType.ADD)
+"""A pod is on a node, which it was not before."""
+
+
+def is_placement(change: ObjectChange) -> bool:
+    """Return whether the only event of a change is ``POD_PLACED``."""
+    old, new = change.old, change.new
+    return (
+        change.kind == "Pod"
+        and new is not None
+        and bool(new.spec.node_name)
+        and not new.finished
+        and (old is None or not old.spec.node_name)
+    )
+
+
 def events_of(change: ObjectChange, gates: Gates = _NEWEST_GATES) -> tuple[ClusterEvent, ...]:
     """Return the events for the queue, each with one action.
 

@@ -40,14 +40,17 @@ class Mover:
         self._gates = gates
         self._flushed_once = gates.version >= FLUSHED_ONCE_SINCE
 
+    def heeds(self, event: ClusterEvent) -> bool:
+        """Return whether the event may help what is unschedulable. Any thread."""
+        return not self._interested(event).isdisjoint(self._places.unschedulable.rejectors)
+
     def move_interested(
         self, event: ClusterEvent, old: Any, new: Any, only: Callable[[Pod], bool] | None
     ) -> None:
         """Move those that the event may help; of ``only`` those pods, None = of all."""
         if not self._in_flight and not self._places.unschedulable:
             return
-        interested = {plugin for rules in self._rules.values() for plugin in rules.interested(event)}
-        if interested:
+        if interested := self._interested(event):
             waiting = self._places.unschedulable.rejected_by(interested)
             self._move([each for each in waiting if only is None or _any(each, only)], event, old, new)
 
@@ -80,6 +83,10 @@ class Mover:
             if answer is Strategy.AT_ONCE or (answer and not item.rejected_by.pending):
                 break
         return answer
+
+    def _interested(self, event: ClusterEvent) -> set[str]:
+        """Return the plugins of all profiles that registered for the event."""
+        return {plugin for rules in tuple(self._rules.values()) for plugin in rules.interested(event)}
 
     def _move(self, entities: Iterable[QueuedEntity], event: ClusterEvent, old: Any, new: Any) -> None:
         label = TIMED_OUT if event == WILDCARD else label_of(event, self._gates.version)

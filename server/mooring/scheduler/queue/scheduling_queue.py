@@ -15,7 +15,7 @@ from mooring.framework import Clock, ClusterEvent, ObjectChange, Pod, Status
 from mooring.framework.objects import PodGroup
 from mooring.framework.releases import NEWEST, Gates
 from mooring.scheduler.queue.backoff import BackoffTimes
-from mooring.scheduler.queue.cluster_events import events_of
+from mooring.scheduler.queue.cluster_events import POD_PLACED, events_of, is_placement
 from mooring.scheduler.queue.gathering import Gathering, groups_are_tried
 from mooring.scheduler.queue.heap import Order
 from mooring.scheduler.queue.hints import WILDCARD, QueueingRules, Strategy
@@ -107,10 +107,15 @@ class SchedulingQueue:
         with self._lock:
             return len(self._places)
 
-    @property
-    def heeds_events(self) -> bool:
-        """Whether an event may move anything: a pod was rejected, or is gated. Waits for no lock."""
-        return len(self._places.unschedulable) > 0
+    def heeds(self, change: ObjectChange) -> bool:
+        """Return whether a change may move anything: a pod was rejected, or is gated. Waits for no lock.
+
+        A pod that got its node, which most changes are in a cluster that places many, moves only who
+        registered for that.
+        """
+        if not len(self._places.unschedulable):
+            return False
+        return not is_placement(change) or self._mover.heeds(POD_PLACED)
 
     @property
     def follows_events(self) -> bool:

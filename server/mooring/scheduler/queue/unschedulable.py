@@ -8,7 +8,7 @@ from mooring.scheduler.queue.queued_pod import QueuedEntity
 
 
 class UnschedulableEntities:
-    """Rejected and gated pods, and gated groups, by UID. For one thread at a time.
+    """Rejected and gated pods, and gated groups, by UID. For one thread at a time, but for ``rejectors``.
 
     Thousands may wait, and hundreds of events happen in a second, most of which can help none of them: those
     with the same rejectors are skipped together.
@@ -27,6 +27,12 @@ class UnschedulableEntities:
     def __iter__(self) -> Iterator[QueuedEntity]:
         for group in self._alike.values():
             yield from group.values()
+
+    @property
+    def rejectors(self) -> set[str]:
+        """The plugins that rejected or gate any of them. Any thread may ask."""
+        # A list of the keys is made in one step, whoever writes meanwhile.
+        return {plugin for rejectors in list(self._alike) for plugin in rejectors}
 
     def put(self, item: QueuedEntity) -> None:
         """Add it, or note that others reject it now."""

@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from mooring.cluster.api import ApiServer, Resource, Response, failure, served_version
+from mooring.cluster.api import JSON, PROTOBUF, ApiServer, Resource, Response, Stream, failure, served_version
 from mooring.cluster.decoding import checked, decode_kind
 from mooring.cluster.decoding.errors import MAX_OBJECT_BYTES
+from mooring.cluster.decoding.known_pods import KnownPods
 from mooring.cluster.kinds import KINDS, ClusterObject
 from mooring.cluster.originals import UNWANTED, OriginalsOfKind
 from mooring.cluster.sources.kubernetes.timers import Timers
@@ -23,12 +24,21 @@ from mooring.cluster.sources.kubernetes.wire import (
     decode_event,
     decode_identity,
     decode_page,
+    decode_pod_event,
+    decode_status,
     nonsense,
     raise_error,
 )
 from mooring.framework.errors import InvalidArgumentError, NotFoundError
+from mooring.framework.objects import Pod
+from mooring.kubernetes.v1 import pod_pb2
 
 log = logging.getLogger(__name__)
+
+NOBODY = Identity()
+
+Undecoded = bytes | ClusterObject | pod_pb2.Pod
+"""An object as far as it was decoded: its JSON, before any check, or its message."""
 
 
 @dataclass(slots=True)
@@ -55,6 +65,8 @@ class Lister:
 
     Attributes:
         path: Where the server has the kind; "" before that is known.
+        accept: What a watch is best answered in. A pod in protobuf, which the API server has at hand for its
+            own watches, costs it a tenth less of what binding the pod does; others hardly change.
     """
 
     def __init__(
@@ -71,6 +83,9 @@ class Lister:
         self._originals = originals
         self._unreadable: set[str] = set()
         self._kind = KINDS[resource.kind]
+        self._known_pods = KnownPods()
+        in_protobuf = self._kind is Pod and originals is UNWANTED
+        self.accept = f"{PROTOBUF};stream=watch, {JSON}" if in_protobuf else JSON
         decoder: msgspec.json.Decoder[ObjectEvent[ClusterObject]] = msgspec.json.Decoder(
             ObjectEvent[self._kind]  # type: ignore[name-defined] # known at run time alone
         )
@@ -133,7 +148,13 @@ class Lister:
                 listing.versions[identity.key] = identity.version
             listing.position = int(page.metadata.resource_version)
 
-    def decode_event(self, line: bytes) -> tuple[str, Identity, ClusterObject | bytes]:
+    def read_events(self, stream: Stream) -> Iterator[tuple[str, Identity, Undecoded]]:
+        """Yield the events of a watch that was asked for what is accepted. Raises as ``decode_event``."""
+        if stream.headers.get("Content-Type", "").startswith(PROTOBUF):
+            return map(decode_pod_event, stream.frames())
+        return map(self.decode_event, stream)
+
+    def decode_event(self, line: bytes) -> tuple[str, Identity, Undecoded]:
         """Return what a line of a watch says: the event's type, and the object for ``decode_object``.
 
         It is decoded in one step, unless somebody wants its bytes, or it has what has to be looked at twice:
@@ -154,19 +175,19 @@ class Lister:
                     return event.type, _identity_of(event.object), event.object
         raw = decode_event(line)
         if raw.type == "ERROR":
-            raise_error(raw)
+            raise_error(decode_status(raw.object))
         return raw.type, decode_identity(raw.object).metadata, bytes(raw.object)
 
-    def decode_object(self, data: bytes | ClusterObject) -> ClusterObject | None:
+    def decode_object(self, data: Undecoded, identity: Identity = NOBODY) -> ClusterObject | None:
         """Return the object; None when it can't be used: it counts as absent, and the log says so once.
 
-        ``data`` is its JSON, or the object as it was decoded, before any check.
+        ``identity`` is its identity, for which JSON can be asked.
         """
-        item: ClusterObject
         try:
-            item = decode_kind(data, self._kind) if isinstance(data, bytes) else checked(data)
+            item = self._decoded(data)
         except InvalidArgumentError as error:
-            identity = decode_identity(data).metadata if isinstance(data, bytes) else _identity_of(data)
+            if isinstance(data, bytes):
+                identity = decode_identity(data).metadata
             if identity.key not in self._unreadable:
                 self._unreadable.add(identity.key)
                 log.warning(
@@ -176,6 +197,11 @@ class Lister:
         if isinstance(data, bytes):
             self._originals.put_object(item, data)
         return item
+
+    def _decoded(self, data: Undecoded) -> ClusterObject:
+        if isinstance(data, bytes):
+            return decode_kind(data, self._kind)
+        return self._known_pods.decode(data) if isinstance(data, pod_pb2.Pod) else checked(data)
 
 
 def _identity_of(item: ClusterObject) -> Identity:

@@ -15,7 +15,7 @@ from mooring.cluster.api import ApiServer, Resource, Stream
 from mooring.cluster.kinds import Change, ClusterObject, Put, Remove
 from mooring.cluster.originals import UNWANTED, OriginalsOfKind
 from mooring.cluster.sources.kubernetes.known import KnownObjects
-from mooring.cluster.sources.kubernetes.lister import Lister, ListSummary, rejection
+from mooring.cluster.sources.kubernetes.lister import Lister, ListSummary, Undecoded, rejection
 from mooring.cluster.sources.kubernetes.timers import Timers
 from mooring.cluster.sources.kubernetes.wire import (
     UNREADABLE,
@@ -227,7 +227,9 @@ class Reflector:
         }
         opened_at = time.monotonic()
         longest_silence = seconds + self._timers.watch_margin
-        with self._api.stream(self.lister.path, query=query, read_timeout=longest_silence) as stream:
+        with self._api.stream(
+            self.lister.path, query=query, read_timeout=longest_silence, accept=self.lister.accept
+        ) as stream:
             if stream.status != 200:
                 raise rejection(stream.read(), self.resource)
             self._stream = stream
@@ -246,8 +248,8 @@ class Reflector:
         """Apply the stream's events, until it ends or a stop or new list is requested."""
         try:
             if not self._interrupted():
-                for line in stream:
-                    self._take(line)
+                for type_, identity, data in self.lister.read_events(stream):
+                    self._take(type_, identity, data)
                     if self._interrupted():
                         return
         except UNREADABLE as error:
@@ -259,8 +261,7 @@ class Reflector:
     def _interrupted(self) -> bool:
         return self._stopping.is_set() or bool(self._list_needed)
 
-    def _take(self, line: bytes) -> None:
-        type_, identity, data = self.lister.decode_event(line)
+    def _take(self, type_: str, identity: Identity, data: Undecoded) -> None:
         version = identity.version
         if type_ == "BOOKMARK":
             self.known.advance_position(version)
@@ -271,8 +272,8 @@ class Reflector:
         self._forgotten = False
         self._note("")
 
-    def _apply(self, type_: str, data: bytes | ClusterObject, identity: Identity) -> None:
-        item = None if type_ == "DELETED" else self.lister.decode_object(data)
+    def _apply(self, type_: str, data: Undecoded, identity: Identity) -> None:
+        item = None if type_ == "DELETED" else self.lister.decode_object(data, identity)
         changes: list[Change] = [Put(item)] if item is not None else [self._gone(identity)]
         if isinstance(item, Pod) and item.finished:
             # Nothing displaces the pod that had the name before, if its end was never told.

@@ -5,9 +5,12 @@ from __future__ import annotations
 from typing import Generic, TypeVar
 
 import msgspec
+from google.protobuf.message import DecodeError
 
+from mooring.cluster.decoding.protobuf_objects import ENVELOPE
 from mooring.cluster.kinds import ClusterObject
 from mooring.framework.errors import UnavailableError
+from mooring.kubernetes.v1 import meta_pb2, pod_pb2
 
 ObjectT = TypeVar("ObjectT", bound=ClusterObject)
 
@@ -73,7 +76,9 @@ class ObjectEvent(msgspec.Struct, Generic[ObjectT]):
     object: ObjectT
 
 
-class _ErrorStatus(msgspec.Struct):
+class ErrorStatus(msgspec.Struct):
+    """Why a watch ends: the HTTP status, and a sentence."""
+
     code: int = 0
     message: str = ""
 
@@ -81,20 +86,44 @@ class _ErrorStatus(msgspec.Struct):
 decode_page = msgspec.json.Decoder(Page).decode
 decode_event = msgspec.json.Decoder(Event).decode
 decode_identity = msgspec.json.Decoder(Envelope).decode
-_decode_status = msgspec.json.Decoder(_ErrorStatus).decode
+decode_status = msgspec.json.Decoder(ErrorStatus).decode
 
-UNREADABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, ValueError)
+UNREADABLE = (msgspec.MsgspecError, DecodeError, UnicodeDecodeError, RecursionError, ValueError)
 """What decoding raises on bytes that no API server would send."""
 
 
-def raise_error(event: Event) -> None:
+def decode_pod_event(frame: bytes) -> tuple[str, Identity, pod_pb2.Pod]:
+    """Return what a frame of a watch of pods says: the event's type, and the pod, of which a bookmark has
+    nothing but the version.
+
+    Raises:
+        GoneError: The watch is too old.
+        UnavailableError: It failed in another way.
+        DecodeError: The frame is not an event.
+        ValueError: Likewise.
+    """
+    event = meta_pb2.WatchEvent.FromString(frame)
+    type_, enveloped = event.type, event.object.raw
+    if not enveloped.startswith(ENVELOPE):
+        raise ValueError("an event without an object in the envelope")
+    if type_ == "ERROR":
+        status = meta_pb2.EnvelopedStatus.FromString(enveloped[len(ENVELOPE) :]).raw
+        raise_error(ErrorStatus(status.code, status.message))
+    pod = pod_pb2.EnvelopedPod.FromString(enveloped[len(ENVELOPE) :]).raw
+    meta = pod.metadata
+    identity = Identity(meta.name, meta.namespace, meta.uid, meta.resource_version)
+    if type(identity.name) is not str or type(identity.namespace) is not str:
+        raise ValueError("an object whose name is not UTF-8")  # protobuf hands it over as bytes
+    return type_, identity, pod
+
+
+def raise_error(status: ErrorStatus) -> None:
     """Raise what an ERROR event says.
 
     Raises:
         GoneError: 410.
         UnavailableError: Anything else.
     """
-    status = _decode_status(event.object)
     if status.code == 410:
         raise GoneError(status.message)
     raise UnavailableError(

@@ -1,0 +1,185 @@
+"""Pods from messages: what the JSON says, and in full once for each template."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import pytest
+from google.protobuf.descriptor import Descriptor
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from msgspec import inspect
+from msgspec.structs import replace
+
+from mooring.cluster.decoding import decode_json, known_pods
+from mooring.cluster.decoding.known_pods import KnownPods
+from mooring.cluster.decoding.messages import INLINE, object_from
+from mooring.cluster.kinds import ClusterObject
+from mooring.framework.errors import InvalidArgumentError
+from mooring.framework.objects import Pod
+from mooring.kubernetes.v1 import meta_pb2, pod_pb2, volume_pb2
+from tests.cluster.messages import each_field, message_of, objects
+
+OWN_PARTS = ("name", "uid", "resource_version", "creation_timestamp", "labels")
+FIXTURES = Path(__file__).parents[1] / "testdata" / "protobuf"
+NAMES = sorted(file.stem for file in FIXTURES.glob("pod*.json") if file.stem.partition("-")[0] == "pod")
+
+
+def of_message(pods: KnownPods, data: bytes) -> ClusterObject | str:
+    """The pod, or the text of the rejection."""
+    try:
+        return pods.decode(pod_pb2.Pod.FromString(data))
+    except InvalidArgumentError as error:
+        return error.message
+
+
+def of_json(data: bytes) -> ClusterObject | str | None:
+    """The same from JSON."""
+    try:
+        return decode_json(data, "Pod")
+    except InvalidArgumentError as error:
+        return error.message
+
+
+def check(pods: KnownPods, pod: Pod) -> None:
+    # Go writes the entries of a map in the order of their keys.
+    expected = of_json(msgspec.json.encode(pod, order="deterministic"))
+    assert of_message(pods, message_of(pod).SerializeToString()) == expected
+
+
+def of_same_template(item: Pod, other: Pod) -> Pod:
+    """``item`` with what ``other`` has as its own."""
+    own = {name: getattr(other.metadata, name) for name in OWN_PARTS}
+    return Pod(
+        replace(item.metadata, **own),
+        replace(item.spec, node_name=other.spec.node_name),
+        replace(item.status, start_time=other.status.start_time),
+    )
+
+
+@settings(max_examples=100)
+@given(objects(Pod), st.lists(objects(Pod), min_size=1, max_size=3))
+def test_a_pod_whose_template_is_known_is_what_its_json_says(item: Pod, others: list[Pod]) -> None:
+    pods = KnownPods()
+    for other in (item, *others):
+        check(pods, of_same_template(item, other))
+
+
+def test_each_field_is_read() -> None:
+    pods = KnownPods()
+    for pod in each_field(Pod):
+        # Without a name it would be rejected, whatever else it says.
+        named = replace(pod, metadata=replace(pod.metadata, name=pod.metadata.name or "x", uid="u"))
+        check(pods, named)
+        check(pods, named)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_go_marshals_is_what_its_json_says(name: str) -> None:
+    expected = of_json((FIXTURES / f"{name}.json").read_bytes())
+    assert of_message(KnownPods(), (FIXTURES / f"{name}.pb").read_bytes()) == expected
+
+
+def volume(name: str) -> pod_pb2.Pod:
+    """A pod with the volume of a token, as its message has it: of a kind that nothing here reads."""
+    source = volume_pb2.VolumeSource.FromString(b"\xd2\x01\x00")
+    return pod_pb2.Pod(spec=pod_pb2.PodSpec(volumes=[volume_pb2.Volume(name=name, volume_source=source)]))
+
+
+def condition(at: int) -> pod_pb2.Pod:
+    """A pod with a condition since then, which nothing here reads."""
+    told = pod_pb2.PodCondition(type="Ready", status="True")
+    told.MergeFromString(b"\x22\x02\x08%c" % at)
+    return pod_pb2.Pod(status=pod_pb2.PodStatus(conditions=[told]))
+
+
+def running(at: int) -> pod_pb2.Pod:
+    """A pod with a container that runs since then, which nothing here reads."""
+    started = pod_pb2.ContainerStatus(name="main")
+    started.MergeFromString(b"\x12\x06\x12\x04\x0a\x02\x08%c" % at)
+    return pod_pb2.Pod(status=pod_pb2.PodStatus(container_statuses=[started]))
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "read"),
+    [
+        pytest.param(pod_pb2.Pod(), pod_pb2.Pod(), 1, id="who it is"),
+        pytest.param(volume("token-a"), volume("token-b"), 1, id="volumes that nothing reads"),
+        pytest.param(condition(1), condition(2), 1, id="since when it is so"),
+        pytest.param(running(1), running(2), 1, id="since when it runs"),
+        pytest.param(pod_pb2.Pod(spec=pod_pb2.PodSpec(priority=1)), pod_pb2.Pod(), 2, id="another template"),
+    ],
+)
+def test_a_pod_is_read_in_full_once_for_a_template(
+    one: pod_pb2.Pod, other: pod_pb2.Pod, read: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    full = []
+
+    def reading(message: pod_pb2.Pod, kind: type[Pod], *, named: bool = True) -> Pod:
+        full.append(message)
+        return object_from(message, kind, named=named)
+
+    monkeypatch.setattr(known_pods, "object_from", reading)
+    pods = KnownPods()
+    for name, message in (("a", one), ("b", other)):
+        message.metadata.MergeFrom(meta_pb2.ObjectMeta(name=name, uid=name, labels={"app": name}))
+        expected = object_from(message, Pod)
+        assert pods.decode(message) == expected
+    assert len(full) == read
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        pytest.param(b"\x0a\x06\x0a\x01\xff\x2a\x01u", id="name"),
+        pytest.param(b"\x0a\x0d\x0a\x01a\x2a\x01u\x5a\x05\x0a\x00\x12\x01\xff", id="label"),
+        pytest.param(b"\x0a\x06\x0a\x01a\x2a\x01u\x12\x03\x52\x01\xff", id="node"),
+    ],
+)
+def test_of_a_known_template_too_what_is_no_utf8_is_rejected(data: bytes) -> None:
+    pods, like = KnownPods(), meta_pb2.ObjectMeta(name="a", uid="u")
+    assert pods.decode(pod_pb2.Pod(metadata=like)).metadata.name == "a"
+    with pytest.raises(InvalidArgumentError):
+        pods.decode(pod_pb2.Pod.FromString(data))
+
+
+def test_templates_are_forgotten_at_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(known_pods, "_MAX_BYTES", 2048)
+    pods = KnownPods()
+    for priority in range(100):
+        message = pod_pb2.Pod(
+            metadata=meta_pb2.ObjectMeta(name="a", uid="u"), spec=pod_pb2.PodSpec(priority=priority)
+        )
+        assert pods.decode(message).spec.priority == priority
+    assert len(pods._templates) < 10
+
+
+def unread(shape: inspect.Type, descriptor: Descriptor) -> set[str]:
+    """The fields of a message, and of those in it, that the objects of this shape don't have."""
+    match shape:
+        case inspect.UnionType():
+            return set().union(*(unread(part, descriptor) for part in shape.types))
+        case inspect.VarTupleType():
+            return unread(shape.item_type, descriptor)
+        case inspect.DictType() if "value" in descriptor.fields_by_name:
+            value = descriptor.fields_by_name["value"].message_type
+            return unread(shape.value_type, value) if value else set()
+        case inspect.StructType():
+            known = {field.name: field.type for field in shape.fields}
+            return set().union(
+                *(
+                    unread(shape if field.name in INLINE else known[field.name], field.message_type)
+                    if field.message_type
+                    else set()
+                    for field in descriptor.fields
+                    if field.name in known or field.name in INLINE
+                ),
+                {f"{descriptor.name}.{field.name}" for field in descriptor.fields if field.name not in known},
+            )
+    return set()
+
+
+def test_messages_have_no_field_that_would_part_templates_for_nothing() -> None:
+    found = unread(inspect.type_info(Pod), pod_pb2.Pod.DESCRIPTOR)
+    assert {name for name in found if name.rpartition(".")[2] not in INLINE} == {"ObjectMeta.finalizers"}
