@@ -61,6 +61,26 @@ def test_a_pod_whose_node_is_unknown_waits_for_it() -> None:
     assert classes(state.snapshot.pods) == {}
 
 
+@pytest.mark.parametrize("way", ["assumed", "alike", "bound", "gone"])
+def test_what_becomes_of_a_pod_that_waits_is_one_change(way: str) -> None:
+    state = State()
+    state.apply("test", [Put(make_node("n")), Put(make_pod("p"))])
+    before, pod, kind = state.version, make_pod("p"), state.kind_of(make_pod("p"))
+    match way:
+        case "assumed":
+            state.assume(pod, "n")
+        case "alike":
+            state.assume_alike(pod, kind, ["p"], [pod.metadata.uid], [0])
+        case "bound":
+            state.apply("test", [Put(make_pod("p", node="n"))])
+        case _:
+            state.discard(pod.metadata.uid)
+    [(row, record, amount)] = state.changes_since(before) or ()
+    assert record is not None
+    assert record.name == "p"
+    assert (row, amount) == ((UNPLACED, -1) if way == "gone" else (0, 1))
+
+
 def test_an_assumed_pod_counts_until_it_is_forgotten() -> None:
     state = loaded(make_node("n"))
     state.assume(make_pod("p", requests={"cpu": "1"}), "n")

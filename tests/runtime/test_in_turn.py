@@ -10,9 +10,11 @@ from hypothesis import strategies as st
 
 from mooring.cluster import table_writer
 from mooring.cluster.kinds import Put
+from mooring.framework import Int32s
 from mooring.framework.errors import MooringError
 from mooring.framework.state import RowChange
 from mooring.runtime.cache import batch as batch_module
+from mooring.runtime.cache import kept_totals
 from mooring.runtime.cycle import sampling
 from mooring.runtime.cycle.candidates import ALL_NODES
 from mooring.runtime.cycle.choice import Choice
@@ -189,3 +191,24 @@ def test_plain_pods_take_one_call_until_no_node_takes_one(
         engine = history.engine
         placed = [one for one in batch.one_by_one(engine) if isinstance(one, Choice) and one.node_name]
         assert many == len(placed)
+
+
+@pytest.mark.parametrize(
+    ("run", "ranked"), [(1, False), (4, False), (40, True)], ids=["alone", "a few alike", "many alike"]
+)
+def test_a_few_alike_among_others_are_selected_without_a_ranking(run: int, ranked: bool) -> None:
+    built: list[object] = []
+
+    class Counted(kept_totals.Ranking):
+        def __init__(self, totals: Int32s) -> None:
+            built.append(totals)
+            super().__init__(totals)
+
+    indices = [index for _ in range(6) for index in (0, 1) for _ in range(run)]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(kept_totals, "_ROWS_A_POD", 0)
+        patch.setattr(kept_totals, "Ranking", Counted)
+        batch, history = Batch(["small", "large"], indices, []), History().run(EMPTY_NODES)
+        _, many = batch.in_turn(history.engine)
+    assert many
+    assert bool(built) is ranked

@@ -25,14 +25,17 @@ LEAVING = {"deletionTimestamp": "2026-01-01T00:00:00Z"}
 class Told:
     """Stands in for a queue: notes what it is told."""
 
-    def __init__(self, *, follows_events: bool = True) -> None:
-        self.follows_events = follows_events
+    def __init__(self, *, follows: bool = True) -> None:
+        self._follows = follows
         self.rejected = False
         self.calls: list[tuple[str, ...]] = []
         self.only: Callable[[Pod], bool] | None = None
 
     def heeds(self, change: ObjectChange) -> bool:
         return self.rejected
+
+    def follows(self, change: ObjectChange) -> bool:
+        return self._follows
 
     def add_pod(self, pod: Pod) -> None:
         self.calls.append(("add", pod.metadata.name))
@@ -50,11 +53,11 @@ class Told:
         self.only = only
 
 
-def told(old: Any, new: Any, kind: str = "Pod", *, follows_events: bool = True) -> Told:
+def told(old: Any, new: Any, kind: str = "Pod", *, follows: bool = True) -> Told:
     state = State()
     if isinstance(new, Pod) and not new.finished:
         state.apply("test", [Put(new)])
-    stand_in: Any = Told(follows_events=follows_events)
+    stand_in: Any = Told(follows=follows)
     changes = ChangeFeed(stand_in, state, {"default-scheduler"}, Gates(NEWEST), NOBODY_WAITS, lambda: None)
     changes.note_change(ObjectChange(kind, old, new))
     changes.tell_queue()
@@ -110,7 +113,7 @@ def foreign(**fields: Any) -> Pod:
 def test_pods(old: Pod | None, new: Pod | None, calls: list[tuple[str, ...]]) -> None:
     assert told(old, new).calls == calls
     themselves = [call for call in calls if call[0] != "move"]
-    assert told(old, new, follows_events=False).calls == themselves, "where nothing waits for events"
+    assert told(old, new, follows=False).calls == themselves, "where nothing waits for events"
 
 
 @pytest.mark.parametrize(

@@ -295,13 +295,14 @@ class TestGates:
 def test_events_are_followed_while_a_pod_is_tried_or_rejected() -> None:
     queue = new_queue(FakeClock())
     queue.add_pod(make_pod())
-    followed = [queue.follows_events]
+    change = ObjectChange("Node", None, make_node("a"))
+    followed = [queue.follows(change)]
     item = popped(queue)
-    followed.append(queue.follows_events)
+    followed.append(queue.follows(change))
     queue.give_back(item, Rejection(frozenset({"Fit"})))
-    followed.append(queue.follows_events)
+    followed.append(queue.follows(change))
     queue.delete_pod(item.pod)
-    assert [*followed, queue.follows_events] == [False, True, True, False]
+    assert [*followed, queue.follows(change)] == [False, True, True, False]
 
 
 BOUND = ObjectChange("Pod", make_pod("other"), make_pod("other", node="a"))

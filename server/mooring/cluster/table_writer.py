@@ -202,6 +202,8 @@ class TableWriter:
             if self.journal is not None:
                 self.journal.add(PodEntry(uid, record, None), len(self.changes))
             self._detach(record)
+            if record.row == UNPLACED:
+                self.changes.append((UNPLACED, record, -1))
             self._count(record, -1)
             del self.pods.records[uid]
 
@@ -290,7 +292,9 @@ class TableWriter:
         uid, row, kind = record.uid, record.row, record.kind
         base = kind.base
         pod = base.template
-        self.changes.append((row, record, -1))
+        if row != UNPLACED:
+            # What becomes of a pod that leaves no row is the change.
+            self.changes.append((row, record, -1))
         if (group := pod.group) is not None:
             discard_from(self._groups, group, uid)
         if row == UNPLACED:

@@ -82,7 +82,7 @@ class ChangeFeed:
                 self._own_pod(change.old, change.new)
             if change.kind == "PodGroup":
                 self._group(change.old, change.new)
-            if self._queue.follows_events and (change.kind != "Pod" or self._concerns_others(change)):
+            if (change.kind != "Pod" or self._concerns_others(change)) and self._queue.follows(change):
                 for event in events_of(change, self._gates):
                     self._queue.move_pods(event, change.old, change.new)
 

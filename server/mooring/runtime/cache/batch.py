@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from functools import partial
-from itertools import accumulate, groupby
+from itertools import groupby
 from typing import NamedTuple
 
 from mooring.framework import Pod
@@ -67,6 +67,7 @@ class CachedBatch:
 
     def __init__(self, cluster: ClusterState, cache: EvaluationCache, seed: int, start: int) -> None:
         self.choices = PlacedColumns()
+        self._count = 0
         self._cluster = cluster
         self._cache = cache
         self._seed = seed
@@ -87,18 +88,18 @@ class CachedBatch:
         Raises:
             DeadlineExceededError: The caller no longer waits, and nothing was assumed.
         """
-        choices, found = self.choices, dict[int, Template]()
+        found = dict[int, Template]()
         alike = [(index, len(tuple(same))) for index, same in groupby(indices)]
         alike.reverse()
         try:
             while alike:
                 stretch = self._next_stretch(templates, alike, found)
-                use = partial(calls, stretch.profile)
-                while (at := len(choices)) < stretch.ends[-1]:
-                    some = slice(at, min(stretch.ends[-1], at + MAX_ALIKE))
+                use, end = partial(calls, stretch.profile), stretch.ends[-1]
+                while (at := self._count) < end:
+                    some = slice(at, min(end, at + MAX_ALIKE))
                     self._decide(stretch, names[some], uids[some], use)
         except DeadlineExceededError:
-            if not choices:
+            if not self._count:
                 raise
         except (NotCachedError, PluginFailureError):
             pass
@@ -117,9 +118,9 @@ class CachedBatch:
         """
         index, count = alike.pop()
         pod, profile = templates[index]
-        end = len(self.choices) + count
+        end = self._count + count
         stretch = _Stretch(profile, [(pod, self._found(pod, profile, index, found))], [end])
-        while alike and end - len(self.choices) < MAX_ALIKE:
+        while alike and end - self._count < MAX_ALIKE:
             index, count = alike[-1]
             pod, profile = templates[index]
             try:
@@ -149,7 +150,7 @@ class CachedBatch:
         Raises:
             NotCachedError: That can't be done.
         """
-        _, template = stretch.kinds[bisect_right(stretch.ends, len(self.choices))]
+        _, template = stretch.kinds[bisect_right(stretch.ends, self._count)]
 
         def assume(template: Template, _: None) -> None:
             self._assume(stretch, template, names, uids)
@@ -163,21 +164,22 @@ class CachedBatch:
     ) -> None:
         """As ``_decide``, for the holder of both locks."""
         cached, cluster = template.cached, self._cluster
-        uids, changes = self._unplaced(uids)
+        uids = self._unplaced(uids)
         if not uids:
             raise NotCachedError(Bypass.ON_NODE)
         selected, taken_in = cached.select_batch(self._seed, uids, template.kind)
         if not selected:
             raise NotCachedError(Bypass.NO_NODE)
-        count, rows, static = len(selected), selected.rows, cached.static
-        versions = tuple(accumulate(changes[:count], initial=cached.version))
+        count, rows, static, version = len(selected), selected.rows, cached.static, cached.version
         try:
             self._assume_by_kind(stretch, names, uids[:count], rows)
         except BaseException:
             cached.placed(-1, template.kind)
             raise
         if taken_in:
-            cached.placed(versions[taken_in], template.kind)
+            cached.placed(version + taken_in, template.kind)
+        else:
+            self._cache.tracker.came(rows[0], template.kind, version + 1)
         self._cache.counts.hits += count - 1
         nodes, choices = cluster.snapshot.nodes.names, self.choices
         choices.names += [nodes[row] for row in rows]
@@ -186,8 +188,9 @@ class CachedBatch:
         choices.tie_counts += selected.ties
         choices.evaluated += [selected.evaluated] * count
         choices.feasible += selected.feasible
-        choices.versions += versions[:count]
+        choices.versions += range(version, version + count)
         choices.sources += [static.cycle_state] * count
+        self._count += count
         self.start += count * selected.evaluated
         self.start %= len(cluster.snapshot.nodes)
 
@@ -195,7 +198,7 @@ class CachedBatch:
         self, stretch: _Stretch, names: Sequence[str], uids: Sequence[str], rows: Sequence[int]
     ) -> None:
         """Assume the next pods of the stretch, all of them or none, in these ``rows``."""
-        first, at = len(self.choices), 0
+        first, at = self._count, 0
         try:
             for (pod, template), end in zip(stretch.kinds, stretch.ends, strict=True):
                 some = slice(at, min(end - first, len(rows)))
@@ -207,17 +210,13 @@ class CachedBatch:
                 self._cluster.forget(uid)
             raise
 
-    def _unplaced(self, uids: Sequence[str]) -> tuple[Sequence[str], Sequence[int]]:
-        """Return the UIDs before the first pod that counts on a node, and how many changes placing each
-        makes.
-        """
+    def _unplaced(self, uids: Sequence[str]) -> Sequence[str]:
+        """Return the UIDs before the first pod that counts on a node."""
         records = self._cluster.snapshot.pods.records
         if records.keys().isdisjoint(uids):
-            return uids, [1] * len(uids)
-        changes = []
-        for uid in uids:
+            return uids
+        for at, uid in enumerate(uids):
             record = records.get(uid)
             if record is not None and record.node_name:
-                break
-            changes.append(1 if record is None else 2)
-        return uids[: len(changes)], changes
+                return uids[:at]
+        return uids

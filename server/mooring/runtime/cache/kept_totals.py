@@ -129,6 +129,12 @@ class KeptTotals:
             self._ranking = Ranking(self.values)
         return self._ranking
 
+    def is_worth_ranking(self, selections: int) -> bool:
+        """Return whether so many selections are made faster with a ranking, or in the compiled loop, than one
+        by one.
+        """
+        return selections > 1 and (self._ranking is not None or self._selections + selections > _SELECTIONS)
+
     @property
     def is_ranked(self) -> bool:
         """Whether the ranking is built."""

@@ -117,11 +117,12 @@ class SchedulingQueue:
             return False
         return not is_placement(change) or self._mover.heeds(POD_PLACED)
 
-    @property
-    def follows_events(self) -> bool:
-        """Whether ``move_pods`` does anything: it may move something, or a pod is in flight."""
+    def follows(self, change: ObjectChange) -> bool:
+        """Return whether ``move_pods`` does anything for a change: it may move something, or a pod is in
+        flight.
+        """
         # In this order, since what fails leaves the flight after it has come to its place.
-        return len(self._in_flight) > 0 or len(self._places.unschedulable) > 0
+        return len(self._in_flight) > 0 or self.heeds(change)
 
     def add_pod(self, pod: Pod) -> None:
         """Add a new pod."""
