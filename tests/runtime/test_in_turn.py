@@ -15,6 +15,7 @@ from mooring.framework.errors import MooringError
 from mooring.framework.state import RowChange
 from mooring.runtime.cache import batch as batch_module
 from mooring.runtime.cache import kept_totals
+from mooring.runtime.cache.ranking import Ranking
 from mooring.runtime.cycle import sampling
 from mooring.runtime.cycle.candidates import ALL_NODES
 from mooring.runtime.cycle.choice import Choice
@@ -199,7 +200,7 @@ def test_plain_pods_take_one_call_until_no_node_takes_one(
 def test_a_few_alike_among_others_are_selected_without_a_ranking(run: int, ranked: bool) -> None:
     built: list[object] = []
 
-    class Counted(kept_totals.Ranking):
+    class Counted(Ranking):
         def __init__(self, totals: Int32s) -> None:
             built.append(totals)
             super().__init__(totals)
