@@ -65,8 +65,10 @@ def test_what_changes_nothing_of_a_row_is_no_row() -> None:
     state.apply("test", [Put(make_node("n2", allocatable={"cpu": "1"}))])
     images = [{"names": ["app:1"], "sizeBytes": 5}]
     state.apply("test", [Put(make_node("n3", status={"images": images}))])
+    state.apply("test", [Put(make_pod("p", node="n0", labels={"zone": "as-the-node"}))])
     [first, third] = rows_of(state, (0, 2))
-    assert changed(log, version) == [first, UNPLACED, UNPLACED, third, UNPLACED]
+    confirmed, beat, listed, relabelled = UNPLACED, UNPLACED, UNPLACED, [UNPLACED] * 2
+    assert changed(log, version) == [first, confirmed, beat, third, listed, *relabelled]
 
 
 def test_rows_that_were_read_stay_as_they_were(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -89,7 +91,7 @@ def moved(state: State, version: int, until: int) -> list[tuple[int, str, int]]:
     log = state.changes_since(version)
     assert log is not None
     return [
-        (row, record.kind.labels["app"], amount)
+        (row, record.kind.labels["app"], 1 if amount > 0 else -1)
         for row, record, amount in log[: until - version]
         if record is not None and amount and row != UNPLACED
     ]

@@ -27,7 +27,7 @@ from mooring.framework.pod_table import (
 )
 from mooring.framework.resources import allocatable
 from mooring.framework.selected_labels import SELECTING, keys_of_object, keys_of_terms
-from mooring.framework.state import UNREAD, RowChange
+from mooring.framework.state import RELABELLED, UNREAD, RowChange
 from mooring.framework.view import Snapshot
 
 _FIRST_KEYS = 1 << 8
@@ -317,7 +317,7 @@ class TableWriter:
     def _relabel(self, old: PodRecord, new: PodRecord) -> None:
         """Count a pod of another class as one that left and came, in the place that it has."""
         row = new.row
-        self.changes += ((row, old, -1), (row, new, 1))
+        self.changes += ((row, old, -RELABELLED), (row, new, RELABELLED))
         if row != UNPLACED:
             self._classes.relabel_pod(old.kind.class_key, new.kind.class_key, row, new.uid)
 

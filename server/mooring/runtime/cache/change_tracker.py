@@ -274,7 +274,7 @@ class ChangeTracker:
         unnumbered = self._unnumbered
         for version, (row, record, amount) in enumerate(changes, self.version + 1):
             if record is not None:
-                if row == UNPLACED or not amount:
+                if row == UNPLACED or amount not in (1, -1):
                     continue
                 base = record.kind.base
                 if base.affinity_key is not None:

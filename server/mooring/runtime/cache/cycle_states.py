@@ -67,6 +67,6 @@ class CycleStates:
                 if row == UNPLACED and not amount and not others:
                     return None
             elif amount and row != UNPLACED:
-                moved.append((row, record, amount))
+                moved.append((row, record, 1 if amount > 0 else -1))
                 kinds.add(id(record.kind))
         return moved if len(kinds) <= MAX_KINDS else None

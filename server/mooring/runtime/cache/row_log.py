@@ -68,7 +68,7 @@ class RowLog:
         if at is None or version < self._kinds_since:
             return None
         changes = slice(at, at + until - version)
-        return MovedPods(self._rows[changes], self._pods[changes], self._kinds)
+        return MovedPods(self._pod_rows[changes], self._pods[changes], self._kinds)
 
     def _at(self, version: int) -> int | None:
         """Return where the changes after ``version`` begin; None when they are forgotten."""
@@ -83,17 +83,19 @@ class RowLog:
 
     def add_pod(self, row: int, kind: PodKind, version: int) -> None:
         """Write that a pod of ``kind`` came to ``row`` with ``version``, if that is next and has room."""
-        (rows, pods), end = self._views, self._end
+        (rows, pod_rows, pods), end = self._views, self._end
         if self.version == version - 1 and end < len(rows) and len(self._kinds) < _KINDS:
-            rows[end], pods[end] = row, self._numbers.get(id(kind)) or self._number(kind)
+            rows[end] = pod_rows[end] = row
+            pods[end] = self._numbers.get(id(kind)) or self._number(kind)
             self._end = end + 1
             self.version = version
 
     def _forget(self) -> None:
         # What readers hold of the columns stays as it is.
         self._rows: Int32s = np.zeros(2 * _LENGTH, np.int32)
+        self._pod_rows: Int32s = np.zeros(2 * _LENGTH, np.int32)
         self._pods: Int32s = np.zeros(2 * _LENGTH, np.int32)
-        self._views = self._rows.data, self._pods.data
+        self._views = self._rows.data, self._pod_rows.data, self._pods.data
         self._end = 0
 
     def _begin_kinds(self, version: int) -> None:
@@ -122,10 +124,11 @@ class RowLog:
             return
         if self._end + len(changes) > len(self._rows):
             latest = slice(self._end - _LENGTH, self._end)
-            latest_rows, latest_pods = self._rows[latest], self._pods[latest]
+            columns = self._rows[latest], self._pod_rows[latest], self._pods[latest]
             self._forget()
-            self._rows[:_LENGTH], self._pods[:_LENGTH], self._end = latest_rows, latest_pods, _LENGTH
-        (rows, pods), numbers = self._views, self._numbers
+            self._rows[:_LENGTH], self._pod_rows[:_LENGTH], self._pods[:_LENGTH] = columns
+            self._end = _LENGTH
+        (rows, pod_rows, pods), numbers = self._views, self._numbers
         for at, (row, record, amount) in enumerate(changes, self._end):
             # A node that says that it is well, or a pod that is confirmed, takes no more room than before.
             if record is None:
@@ -134,7 +137,9 @@ class RowLog:
                 rows[at], pods[at] = UNPLACED, 0
             else:
                 number = numbers.get(id(record.kind)) or self._number(record.kind)
-                rows[at], pods[at] = row, number * amount
+                # One with other labels takes as much as before, but counts for others.
+                rows[at] = row if amount in (1, -1) else UNPLACED
+                pod_rows[at], pods[at] = row, number if amount > 0 else -number
         self._end += len(changes)
 
     def _number(self, kind: PodKind) -> int:
