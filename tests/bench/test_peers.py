@@ -8,7 +8,7 @@ from tests.bench.families import DEFAULT, TOO_LARGE
 from tests.bench.peers import __main__ as peers
 from tests.bench.peers import in_process, needs
 from tests.bench.peers.__main__ import main
-from tests.bench.peers.clusters import BASES, TARGETS
+from tests.bench.peers.clusters import BASES
 from tests.bench.peers.contestants import contestants
 from tests.bench.peers.rounds import against, algorithm_seconds
 from tests.bench.peers.side_by_side import side_by_side
@@ -126,4 +126,3 @@ def test_decisions_and_bindings_are_of_the_same_release() -> None:
 
 def test_everybody_is_compared_with_contestants_that_exist() -> None:
     assert set(BASES) < set(contestants())
-    assert sorted(TARGETS) == [500, 1000, 5000]

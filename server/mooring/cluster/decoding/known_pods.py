@@ -78,15 +78,24 @@ def _is_usable(own: ObjectMeta, node_name: str) -> bool:
 
 
 def _leave_template(message: pod_pb2.Pod) -> None:
-    """Take out of the message what its bare template does not have, and what nothing reads."""
-    meta, spec = message.metadata, message.spec
+    """Take out of the message what its bare template does not have, and of what nothing reads that in which
+    pods of one template differ.
+    """
+    meta, spec, status = message.metadata, message.spec, message.status
     meta.ClearField("name")
     meta.ClearField("uid")
     meta.ClearField("resource_version")
     meta.ClearField("labels")
     meta.ClearField("creation_timestamp")
+    meta.ClearField("generation")
     spec.ClearField("node_name")
-    message.status.ClearField("start_time")
+    status.ClearField("start_time")
+    for condition in status.conditions:
+        condition.ClearField("last_transition_time")
+        condition.ClearField("observed_generation")
+    for containers in (status.container_statuses, status.init_container_statuses):
+        for container in containers:
+            container.ClearField("state")
     message.DiscardUnknownFields()
     volumes = spec.volumes
     for at in reversed(range(len(volumes))):

@@ -24,7 +24,7 @@ _sym_db = _symbol_database.Default()
 
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n mooring/kubernetes/v1/meta.proto\x12\x15mooring.kubernetes.v1\"z\n\x07Unknown\x12\x32\n\ttype_meta\x18\x01 \x01(\x0b\x32\x1f.mooring.kubernetes.v1.TypeMeta\x12\x0b\n\x03raw\x18\x02 \x01(\x0c\x12\x18\n\x10\x63ontent_encoding\x18\x03 \x01(\t\x12\x14\n\x0c\x63ontent_type\x18\x04 \x01(\t\"O\n\nWatchEvent\x12\x0c\n\x04type\x18\x01 \x01(\t\x12\x33\n\x06object\x18\x02 \x01(\x0b\x32#.mooring.kubernetes.v1.RawExtension\"\x1b\n\x0cRawExtension\x12\x0b\n\x03raw\x18\x01 \x01(\x0c\"\'\n\x06Status\x12\x0f\n\x07message\x18\x03 \x01(\t\x12\x0c\n\x04\x63ode\x18\x06 \x01(\x05\"=\n\x0f\x45nvelopedStatus\x12*\n\x03raw\x18\x02 \x01(\x0b\x32\x1d.mooring.kubernetes.v1.Status\"-\n\x08TypeMeta\x12\x13\n\x0b\x61pi_version\x18\x01 \x01(\t\x12\x0c\n\x04kind\x18\x02 \x01(\t\"&\n\x04Time\x12\x0f\n\x07seconds\x18\x01 \x01(\x03\x12\r\n\x05nanos\x18\x02 \x01(\x05\"\x1a\n\x08Quantity\x12\x0e\n\x06string\x18\x01 \x01(\t\"b\n\x0eOwnerReference\x12\x0c\n\x04kind\x18\x01 \x01(\t\x12\x0c\n\x04name\x18\x03 \x01(\t\x12\x0b\n\x03uid\x18\x04 \x01(\t\x12\x13\n\x0b\x61pi_version\x18\x05 \x01(\t\x12\x12\n\ncontroller\x18\x06 \x01(\x08\"\x86\x04\n\nObjectMeta\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x11\n\tnamespace\x18\x03 \x01(\t\x12\x0b\n\x03uid\x18\x05 \x01(\t\x12\x18\n\x10resource_version\x18\x06 \x01(\t\x12\x37\n\x12\x63reation_timestamp\x18\x08 \x01(\x0b\x32\x1b.mooring.kubernetes.v1.Time\x12\x37\n\x12\x64\x65letion_timestamp\x18\t \x01(\x0b\x32\x1b.mooring.kubernetes.v1.Time\x12=\n\x06labels\x18\x0b \x03(\x0b\x32-.mooring.kubernetes.v1.ObjectMeta.LabelsEntry\x12G\n\x0b\x61nnotations\x18\x0c \x03(\x0b\x32\x32.mooring.kubernetes.v1.ObjectMeta.AnnotationsEntry\x12?\n\x10owner_references\x18\r \x03(\x0b\x32%.mooring.kubernetes.v1.OwnerReference\x12\x12\n\nfinalizers\x18\x0e \x03(\t\x1a-\n\x0bLabelsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\x1a\x32\n\x10\x41nnotationsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"L\n\x15PartialObjectMetadata\x12\x33\n\x08metadata\x18\x01 \x01(\x0b\x32!.mooring.kubernetes.v1.ObjectMeta\"I\n\x18LabelSelectorRequirement\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\x10\n\x08operator\x18\x02 \x01(\t\x12\x0e\n\x06values\x18\x03 \x03(\t\"\xdc\x01\n\rLabelSelector\x12K\n\x0cmatch_labels\x18\x01 \x03(\x0b\x32\x35.mooring.kubernetes.v1.LabelSelector.MatchLabelsEntry\x12J\n\x11match_expressions\x18\x02 \x03(\x0b\x32/.mooring.kubernetes.v1.LabelSelectorRequirement\x1a\x32\n\x10MatchLabelsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"@\n\tNamespace\x12\x33\n\x08metadata\x18\x01 \x01(\x0b\x32!.mooring.kubernetes.v1.ObjectMeta\"\x86\x01\n\rPriorityClass\x12\x33\n\x08metadata\x18\x01 \x01(\x0b\x32!.mooring.kubernetes.v1.ObjectMeta\x12\r\n\x05value\x18\x02 \x01(\x05\x12\x16\n\x0eglobal_default\x18\x03 \x01(\x08\x12\x19\n\x11preemption_policy\x18\x05 \x01(\t\"J\n\tCondition\x12\x0c\n\x04type\x18\x01 \x01(\t\x12\x0e\n\x06status\x18\x02 \x01(\t\x12\x0e\n\x06reason\x18\x05 \x01(\t\x12\x0f\n\x07message\x18\x06 \x01(\tBQ\n\x19\x64\x65v.mooring.kubernetes.v1P\x01Z2mooring.dev/api/mooring/kubernetes/v1;kubernetesv1')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n mooring/kubernetes/v1/meta.proto\x12\x15mooring.kubernetes.v1\"z\n\x07Unknown\x12\x32\n\ttype_meta\x18\x01 \x01(\x0b\x32\x1f.mooring.kubernetes.v1.TypeMeta\x12\x0b\n\x03raw\x18\x02 \x01(\x0c\x12\x18\n\x10\x63ontent_encoding\x18\x03 \x01(\t\x12\x14\n\x0c\x63ontent_type\x18\x04 \x01(\t\"O\n\nWatchEvent\x12\x0c\n\x04type\x18\x01 \x01(\t\x12\x33\n\x06object\x18\x02 \x01(\x0b\x32#.mooring.kubernetes.v1.RawExtension\"\x1b\n\x0cRawExtension\x12\x0b\n\x03raw\x18\x01 \x01(\x0c\"\'\n\x06Status\x12\x0f\n\x07message\x18\x03 \x01(\t\x12\x0c\n\x04\x63ode\x18\x06 \x01(\x05\"=\n\x0f\x45nvelopedStatus\x12*\n\x03raw\x18\x02 \x01(\x0b\x32\x1d.mooring.kubernetes.v1.Status\"-\n\x08TypeMeta\x12\x13\n\x0b\x61pi_version\x18\x01 \x01(\t\x12\x0c\n\x04kind\x18\x02 \x01(\t\"&\n\x04Time\x12\x0f\n\x07seconds\x18\x01 \x01(\x03\x12\r\n\x05nanos\x18\x02 \x01(\x05\"\x1a\n\x08Quantity\x12\x0e\n\x06string\x18\x01 \x01(\t\"b\n\x0eOwnerReference\x12\x0c\n\x04kind\x18\x01 \x01(\t\x12\x0c\n\x04name\x18\x03 \x01(\t\x12\x0b\n\x03uid\x18\x04 \x01(\t\x12\x13\n\x0b\x61pi_version\x18\x05 \x01(\t\x12\x12\n\ncontroller\x18\x06 \x01(\x08\"\xd8\x04\n\nObjectMeta\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x15\n\rgenerate_name\x18\x02 \x01(\t\x12\x11\n\tnamespace\x18\x03 \x01(\t\x12\x0b\n\x03uid\x18\x05 \x01(\t\x12\x18\n\x10resource_version\x18\x06 \x01(\t\x12\x12\n\ngeneration\x18\x07 \x01(\x03\x12\x37\n\x12\x63reation_timestamp\x18\x08 \x01(\x0b\x32\x1b.mooring.kubernetes.v1.Time\x12\x37\n\x12\x64\x65letion_timestamp\x18\t \x01(\x0b\x32\x1b.mooring.kubernetes.v1.Time\x12%\n\x1d\x64\x65letion_grace_period_seconds\x18\n \x01(\x03\x12=\n\x06labels\x18\x0b \x03(\x0b\x32-.mooring.kubernetes.v1.ObjectMeta.LabelsEntry\x12G\n\x0b\x61nnotations\x18\x0c \x03(\x0b\x32\x32.mooring.kubernetes.v1.ObjectMeta.AnnotationsEntry\x12?\n\x10owner_references\x18\r \x03(\x0b\x32%.mooring.kubernetes.v1.OwnerReference\x12\x12\n\nfinalizers\x18\x0e \x03(\t\x1a-\n\x0bLabelsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\x1a\x32\n\x10\x41nnotationsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"L\n\x15PartialObjectMetadata\x12\x33\n\x08metadata\x18\x01 \x01(\x0b\x32!.mooring.kubernetes.v1.ObjectMeta\"I\n\x18LabelSelectorRequirement\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\x10\n\x08operator\x18\x02 \x01(\t\x12\x0e\n\x06values\x18\x03 \x03(\t\"\xdc\x01\n\rLabelSelector\x12K\n\x0cmatch_labels\x18\x01 \x03(\x0b\x32\x35.mooring.kubernetes.v1.LabelSelector.MatchLabelsEntry\x12J\n\x11match_expressions\x18\x02 \x03(\x0b\x32/.mooring.kubernetes.v1.LabelSelectorRequirement\x1a\x32\n\x10MatchLabelsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"\xac\x01\n\tNamespace\x12\x33\n\x08metadata\x18\x01 \x01(\x0b\x32!.mooring.kubernetes.v1.ObjectMeta\x12\x32\n\x04spec\x18\x02 \x01(\x0b\x32$.mooring.kubernetes.v1.NamespaceSpec\x12\x36\n\x06status\x18\x03 \x01(\x0b\x32&.mooring.kubernetes.v1.NamespaceStatus\"#\n\rNamespaceSpec\x12\x12\n\nfinalizers\x18\x01 \x03(\t\" \n\x0fNamespaceStatus\x12\r\n\x05phase\x18\x01 \x01(\t\"\x9b\x01\n\rPriorityClass\x12\x33\n\x08metadata\x18\x01 \x01(\x0b\x32!.mooring.kubernetes.v1.ObjectMeta\x12\r\n\x05value\x18\x02 \x01(\x05\x12\x16\n\x0eglobal_default\x18\x03 \x01(\x08\x12\x13\n\x0b\x64\x65scription\x18\x04 \x01(\t\x12\x19\n\x11preemption_policy\x18\x05 \x01(\t\"\xa2\x01\n\tCondition\x12\x0c\n\x04type\x18\x01 \x01(\t\x12\x0e\n\x06status\x18\x02 \x01(\t\x12\x1b\n\x13observed_generation\x18\x03 \x01(\x03\x12\x39\n\x14last_transition_time\x18\x04 \x01(\x0b\x32\x1b.mooring.kubernetes.v1.Time\x12\x0e\n\x06reason\x18\x05 \x01(\t\x12\x0f\n\x07message\x18\x06 \x01(\tBQ\n\x19\x64\x65v.mooring.kubernetes.v1P\x01Z2mooring.dev/api/mooring/kubernetes/v1;kubernetesv1')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -57,23 +57,27 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_OWNERREFERENCE']._serialized_start=512
   _globals['_OWNERREFERENCE']._serialized_end=610
   _globals['_OBJECTMETA']._serialized_start=613
-  _globals['_OBJECTMETA']._serialized_end=1131
-  _globals['_OBJECTMETA_LABELSENTRY']._serialized_start=1034
-  _globals['_OBJECTMETA_LABELSENTRY']._serialized_end=1079
-  _globals['_OBJECTMETA_ANNOTATIONSENTRY']._serialized_start=1081
-  _globals['_OBJECTMETA_ANNOTATIONSENTRY']._serialized_end=1131
-  _globals['_PARTIALOBJECTMETADATA']._serialized_start=1133
-  _globals['_PARTIALOBJECTMETADATA']._serialized_end=1209
-  _globals['_LABELSELECTORREQUIREMENT']._serialized_start=1211
-  _globals['_LABELSELECTORREQUIREMENT']._serialized_end=1284
-  _globals['_LABELSELECTOR']._serialized_start=1287
-  _globals['_LABELSELECTOR']._serialized_end=1507
-  _globals['_LABELSELECTOR_MATCHLABELSENTRY']._serialized_start=1457
-  _globals['_LABELSELECTOR_MATCHLABELSENTRY']._serialized_end=1507
-  _globals['_NAMESPACE']._serialized_start=1509
-  _globals['_NAMESPACE']._serialized_end=1573
-  _globals['_PRIORITYCLASS']._serialized_start=1576
-  _globals['_PRIORITYCLASS']._serialized_end=1710
-  _globals['_CONDITION']._serialized_start=1712
-  _globals['_CONDITION']._serialized_end=1786
+  _globals['_OBJECTMETA']._serialized_end=1213
+  _globals['_OBJECTMETA_LABELSENTRY']._serialized_start=1116
+  _globals['_OBJECTMETA_LABELSENTRY']._serialized_end=1161
+  _globals['_OBJECTMETA_ANNOTATIONSENTRY']._serialized_start=1163
+  _globals['_OBJECTMETA_ANNOTATIONSENTRY']._serialized_end=1213
+  _globals['_PARTIALOBJECTMETADATA']._serialized_start=1215
+  _globals['_PARTIALOBJECTMETADATA']._serialized_end=1291
+  _globals['_LABELSELECTORREQUIREMENT']._serialized_start=1293
+  _globals['_LABELSELECTORREQUIREMENT']._serialized_end=1366
+  _globals['_LABELSELECTOR']._serialized_start=1369
+  _globals['_LABELSELECTOR']._serialized_end=1589
+  _globals['_LABELSELECTOR_MATCHLABELSENTRY']._serialized_start=1539
+  _globals['_LABELSELECTOR_MATCHLABELSENTRY']._serialized_end=1589
+  _globals['_NAMESPACE']._serialized_start=1592
+  _globals['_NAMESPACE']._serialized_end=1764
+  _globals['_NAMESPACESPEC']._serialized_start=1766
+  _globals['_NAMESPACESPEC']._serialized_end=1801
+  _globals['_NAMESPACESTATUS']._serialized_start=1803
+  _globals['_NAMESPACESTATUS']._serialized_end=1835
+  _globals['_PRIORITYCLASS']._serialized_start=1838
+  _globals['_PRIORITYCLASS']._serialized_end=1993
+  _globals['_CONDITION']._serialized_start=1996
+  _globals['_CONDITION']._serialized_end=2158
 # @@protoc_insertion_point(module_scope)

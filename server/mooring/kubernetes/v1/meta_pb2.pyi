@@ -316,23 +316,32 @@ class ObjectMeta(_message.Message):
         def WhichOneof(self, oneof_group: _Never) -> None: ...
 
     NAME_FIELD_NUMBER: _builtins.int
+    GENERATE_NAME_FIELD_NUMBER: _builtins.int
     NAMESPACE_FIELD_NUMBER: _builtins.int
     UID_FIELD_NUMBER: _builtins.int
     RESOURCE_VERSION_FIELD_NUMBER: _builtins.int
+    GENERATION_FIELD_NUMBER: _builtins.int
     CREATION_TIMESTAMP_FIELD_NUMBER: _builtins.int
     DELETION_TIMESTAMP_FIELD_NUMBER: _builtins.int
+    DELETION_GRACE_PERIOD_SECONDS_FIELD_NUMBER: _builtins.int
     LABELS_FIELD_NUMBER: _builtins.int
     ANNOTATIONS_FIELD_NUMBER: _builtins.int
     OWNER_REFERENCES_FIELD_NUMBER: _builtins.int
     FINALIZERS_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """The name, unique in its namespace."""
+    generate_name: _builtins.str
+    """The prefix of a name that was generated."""
     namespace: _builtins.str
     """The namespace; empty for objects of the cluster."""
     uid: _builtins.str
     """The identity over time and space."""
     resource_version: _builtins.str
     """The version of the object, opaque."""
+    generation: _builtins.int
+    """Counts changes of the desired state."""
+    deletion_grace_period_seconds: _builtins.int
+    """Seconds that deletion may take."""
     @_builtins.property
     def creation_timestamp(self) -> Global___Time:
         """When it was created."""
@@ -361,19 +370,22 @@ class ObjectMeta(_message.Message):
         self,
         *,
         name: _builtins.str | None = ...,
+        generate_name: _builtins.str | None = ...,
         namespace: _builtins.str | None = ...,
         uid: _builtins.str | None = ...,
         resource_version: _builtins.str | None = ...,
+        generation: _builtins.int | None = ...,
         creation_timestamp: Global___Time | None = ...,
         deletion_timestamp: Global___Time | None = ...,
+        deletion_grace_period_seconds: _builtins.int | None = ...,
         labels: _abc.Mapping[_builtins.str, _builtins.str] | None = ...,
         annotations: _abc.Mapping[_builtins.str, _builtins.str] | None = ...,
         owner_references: _abc.Iterable[Global___OwnerReference] | None = ...,
         finalizers: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["creation_timestamp", b"creation_timestamp", "deletion_timestamp", b"deletion_timestamp", "name", b"name", "namespace", b"namespace", "resource_version", b"resource_version", "uid", b"uid"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["creation_timestamp", b"creation_timestamp", "deletion_grace_period_seconds", b"deletion_grace_period_seconds", "deletion_timestamp", b"deletion_timestamp", "generate_name", b"generate_name", "generation", b"generation", "name", b"name", "namespace", b"namespace", "resource_version", b"resource_version", "uid", b"uid"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["annotations", b"annotations", "creation_timestamp", b"creation_timestamp", "deletion_timestamp", b"deletion_timestamp", "finalizers", b"finalizers", "labels", b"labels", "name", b"name", "namespace", b"namespace", "owner_references", b"owner_references", "resource_version", b"resource_version", "uid", b"uid"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["annotations", b"annotations", "creation_timestamp", b"creation_timestamp", "deletion_grace_period_seconds", b"deletion_grace_period_seconds", "deletion_timestamp", b"deletion_timestamp", "finalizers", b"finalizers", "generate_name", b"generate_name", "generation", b"generation", "labels", b"labels", "name", b"name", "namespace", b"namespace", "owner_references", b"owner_references", "resource_version", b"resource_version", "uid", b"uid"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -492,22 +504,80 @@ class Namespace(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     METADATA_FIELD_NUMBER: _builtins.int
+    SPEC_FIELD_NUMBER: _builtins.int
+    STATUS_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def metadata(self) -> Global___ObjectMeta:
         """Name and labels."""
+
+    @_builtins.property
+    def spec(self) -> Global___NamespaceSpec:
+        """Desired state."""
+
+    @_builtins.property
+    def status(self) -> Global___NamespaceStatus:
+        """Observed state."""
 
     def __init__(
         self,
         *,
         metadata: Global___ObjectMeta | None = ...,
+        spec: Global___NamespaceSpec | None = ...,
+        status: Global___NamespaceStatus | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["metadata", b"metadata"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["metadata", b"metadata", "spec", b"spec", "status", b"status"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["metadata", b"metadata"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["metadata", b"metadata", "spec", b"spec", "status", b"status"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___Namespace: _TypeAlias = Namespace  # noqa: Y015
+
+@_typing.final
+class NamespaceSpec(_message.Message):
+    """The desired state of a namespace."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    FINALIZERS_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def finalizers(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """What must happen before it is gone."""
+
+    def __init__(
+        self,
+        *,
+        finalizers: _abc.Iterable[_builtins.str] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["finalizers", b"finalizers"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___NamespaceSpec: _TypeAlias = NamespaceSpec  # noqa: Y015
+
+@_typing.final
+class NamespaceStatus(_message.Message):
+    """The observed state of a namespace."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PHASE_FIELD_NUMBER: _builtins.int
+    phase: _builtins.str
+    """Active or Terminating."""
+    def __init__(
+        self,
+        *,
+        phase: _builtins.str | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["phase", b"phase"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["phase", b"phase"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___NamespaceStatus: _TypeAlias = NamespaceStatus  # noqa: Y015
 
 @_typing.final
 class PriorityClass(_message.Message):
@@ -518,11 +588,14 @@ class PriorityClass(_message.Message):
     METADATA_FIELD_NUMBER: _builtins.int
     VALUE_FIELD_NUMBER: _builtins.int
     GLOBAL_DEFAULT_FIELD_NUMBER: _builtins.int
+    DESCRIPTION_FIELD_NUMBER: _builtins.int
     PREEMPTION_POLICY_FIELD_NUMBER: _builtins.int
     value: _builtins.int
     """The priority."""
     global_default: _builtins.bool
     """Whether it applies to pods without a class."""
+    description: _builtins.str
+    """What it is for."""
     preemption_policy: _builtins.str
     """PreemptLowerPriority or Never."""
     @_builtins.property
@@ -535,11 +608,12 @@ class PriorityClass(_message.Message):
         metadata: Global___ObjectMeta | None = ...,
         value: _builtins.int | None = ...,
         global_default: _builtins.bool | None = ...,
+        description: _builtins.str | None = ...,
         preemption_policy: _builtins.str | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["global_default", b"global_default", "metadata", b"metadata", "preemption_policy", b"preemption_policy", "value", b"value"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["description", b"description", "global_default", b"global_default", "metadata", b"metadata", "preemption_policy", b"preemption_policy", "value", b"value"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["global_default", b"global_default", "metadata", b"metadata", "preemption_policy", b"preemption_policy", "value", b"value"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["description", b"description", "global_default", b"global_default", "metadata", b"metadata", "preemption_policy", b"preemption_policy", "value", b"value"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -553,27 +627,37 @@ class Condition(_message.Message):
 
     TYPE_FIELD_NUMBER: _builtins.int
     STATUS_FIELD_NUMBER: _builtins.int
+    OBSERVED_GENERATION_FIELD_NUMBER: _builtins.int
+    LAST_TRANSITION_TIME_FIELD_NUMBER: _builtins.int
     REASON_FIELD_NUMBER: _builtins.int
     MESSAGE_FIELD_NUMBER: _builtins.int
     type: _builtins.str
     """The type."""
     status: _builtins.str
     """True, False or Unknown."""
+    observed_generation: _builtins.int
+    """The generation that was looked at."""
     reason: _builtins.str
     """Why, as one word."""
     message: _builtins.str
     """Why, as a sentence."""
+    @_builtins.property
+    def last_transition_time(self) -> Global___Time:
+        """When it last changed."""
+
     def __init__(
         self,
         *,
         type: _builtins.str | None = ...,
         status: _builtins.str | None = ...,
+        observed_generation: _builtins.int | None = ...,
+        last_transition_time: Global___Time | None = ...,
         reason: _builtins.str | None = ...,
         message: _builtins.str | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["message", b"message", "reason", b"reason", "status", b"status", "type", b"type"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["last_transition_time", b"last_transition_time", "message", b"message", "observed_generation", b"observed_generation", "reason", b"reason", "status", b"status", "type", b"type"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["message", b"message", "reason", b"reason", "status", b"status", "type", b"type"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["last_transition_time", b"last_transition_time", "message", b"message", "observed_generation", b"observed_generation", "reason", b"reason", "status", b"status", "type", b"type"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -25,7 +25,7 @@ _sym_db = _symbol_database.Default()
 from mooring.kubernetes.v1 import meta_pb2 as mooring_dot_kubernetes_dot_v1_dot_meta__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n mooring/kubernetes/v1/node.proto\x12\x15mooring.kubernetes.v1\x1a mooring/kubernetes/v1/meta.proto\"\x9d\x01\n\x04Node\x12\x33\n\x08metadata\x18\x01 \x01(\x0b\x32!.mooring.kubernetes.v1.ObjectMeta\x12-\n\x04spec\x18\x02 \x01(\x0b\x32\x1f.mooring.kubernetes.v1.NodeSpec\x12\x31\n\x06status\x18\x03 \x01(\x0b\x32!.mooring.kubernetes.v1.NodeStatus\"O\n\x08NodeSpec\x12\x15\n\runschedulable\x18\x04 \x01(\x08\x12,\n\x06taints\x18\x05 \x03(\x0b\x32\x1c.mooring.kubernetes.v1.Taint\"3\n\x05Taint\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t\x12\x0e\n\x06\x65\x66\x66\x65\x63t\x18\x03 \x01(\t\"\x82\x04\n\nNodeStatus\x12\x41\n\x08\x63\x61pacity\x18\x01 \x03(\x0b\x32/.mooring.kubernetes.v1.NodeStatus.CapacityEntry\x12G\n\x0b\x61llocatable\x18\x02 \x03(\x0b\x32\x32.mooring.kubernetes.v1.NodeStatus.AllocatableEntry\x12\x38\n\nconditions\x18\x04 \x03(\x0b\x32$.mooring.kubernetes.v1.NodeCondition\x12\x35\n\taddresses\x18\x05 \x03(\x0b\x32\".mooring.kubernetes.v1.NodeAddress\x12\x35\n\x06images\x18\x08 \x03(\x0b\x32%.mooring.kubernetes.v1.ContainerImage\x12\x19\n\x11\x64\x65\x63lared_features\x18\x0e \x03(\t\x1aP\n\rCapacityEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12.\n\x05value\x18\x02 \x01(\x0b\x32\x1f.mooring.kubernetes.v1.Quantity:\x02\x38\x01\x1aS\n\x10\x41llocatableEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12.\n\x05value\x18\x02 \x01(\x0b\x32\x1f.mooring.kubernetes.v1.Quantity:\x02\x38\x01\"N\n\rNodeCondition\x12\x0c\n\x04type\x18\x01 \x01(\t\x12\x0e\n\x06status\x18\x02 \x01(\t\x12\x0e\n\x06reason\x18\x05 \x01(\t\x12\x0f\n\x07message\x18\x06 \x01(\t\",\n\x0bNodeAddress\x12\x0c\n\x04type\x18\x01 \x01(\t\x12\x0f\n\x07\x61\x64\x64ress\x18\x02 \x01(\t\"3\n\x0e\x43ontainerImage\x12\r\n\x05names\x18\x01 \x03(\t\x12\x12\n\nsize_bytes\x18\x02 \x01(\x03\x42Q\n\x19\x64\x65v.mooring.kubernetes.v1P\x01Z2mooring.dev/api/mooring/kubernetes/v1;kubernetesv1')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n mooring/kubernetes/v1/node.proto\x12\x15mooring.kubernetes.v1\x1a mooring/kubernetes/v1/meta.proto\"\x9d\x01\n\x04Node\x12\x33\n\x08metadata\x18\x01 \x01(\x0b\x32!.mooring.kubernetes.v1.ObjectMeta\x12-\n\x04spec\x18\x02 \x01(\x0b\x32\x1f.mooring.kubernetes.v1.NodeSpec\x12\x31\n\x06status\x18\x03 \x01(\x0b\x32!.mooring.kubernetes.v1.NodeStatus\"d\n\x08NodeSpec\x12\x13\n\x0bprovider_id\x18\x03 \x01(\t\x12\x15\n\runschedulable\x18\x04 \x01(\x08\x12,\n\x06taints\x18\x05 \x03(\x0b\x32\x1c.mooring.kubernetes.v1.Taint\"d\n\x05Taint\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t\x12\x0e\n\x06\x65\x66\x66\x65\x63t\x18\x03 \x01(\t\x12/\n\ntime_added\x18\x04 \x01(\x0b\x32\x1b.mooring.kubernetes.v1.Time\"\xa4\x05\n\nNodeStatus\x12\x41\n\x08\x63\x61pacity\x18\x01 \x03(\x0b\x32/.mooring.kubernetes.v1.NodeStatus.CapacityEntry\x12G\n\x0b\x61llocatable\x18\x02 \x03(\x0b\x32\x32.mooring.kubernetes.v1.NodeStatus.AllocatableEntry\x12\r\n\x05phase\x18\x03 \x01(\t\x12\x38\n\nconditions\x18\x04 \x03(\x0b\x32$.mooring.kubernetes.v1.NodeCondition\x12\x35\n\taddresses\x18\x05 \x03(\x0b\x32\".mooring.kubernetes.v1.NodeAddress\x12\x38\n\tnode_info\x18\x07 \x01(\x0b\x32%.mooring.kubernetes.v1.NodeSystemInfo\x12\x35\n\x06images\x18\x08 \x03(\x0b\x32%.mooring.kubernetes.v1.ContainerImage\x12\x16\n\x0evolumes_in_use\x18\t \x03(\t\x12?\n\x10volumes_attached\x18\n \x03(\x0b\x32%.mooring.kubernetes.v1.AttachedVolume\x12\x19\n\x11\x64\x65\x63lared_features\x18\x0e \x03(\t\x1aP\n\rCapacityEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12.\n\x05value\x18\x02 \x01(\x0b\x32\x1f.mooring.kubernetes.v1.Quantity:\x02\x38\x01\x1aS\n\x10\x41llocatableEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12.\n\x05value\x18\x02 \x01(\x0b\x32\x1f.mooring.kubernetes.v1.Quantity:\x02\x38\x01\"\xc3\x01\n\rNodeCondition\x12\x0c\n\x04type\x18\x01 \x01(\t\x12\x0e\n\x06status\x18\x02 \x01(\t\x12\x38\n\x13last_heartbeat_time\x18\x03 \x01(\x0b\x32\x1b.mooring.kubernetes.v1.Time\x12\x39\n\x14last_transition_time\x18\x04 \x01(\x0b\x32\x1b.mooring.kubernetes.v1.Time\x12\x0e\n\x06reason\x18\x05 \x01(\t\x12\x0f\n\x07message\x18\x06 \x01(\t\",\n\x0bNodeAddress\x12\x0c\n\x04type\x18\x01 \x01(\t\x12\x0f\n\x07\x61\x64\x64ress\x18\x02 \x01(\t\"Y\n\x0eNodeSystemInfo\x12\x17\n\x0fkubelet_version\x18\x07 \x01(\t\x12\x18\n\x10operating_system\x18\t \x01(\t\x12\x14\n\x0c\x61rchitecture\x18\n \x01(\t\"3\n\x0e\x43ontainerImage\x12\r\n\x05names\x18\x01 \x03(\t\x12\x12\n\nsize_bytes\x18\x02 \x01(\x03\"3\n\x0e\x41ttachedVolume\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x13\n\x0b\x64\x65vice_path\x18\x02 \x01(\tBQ\n\x19\x64\x65v.mooring.kubernetes.v1P\x01Z2mooring.dev/api/mooring/kubernetes/v1;kubernetesv1')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -40,19 +40,23 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_NODE']._serialized_start=94
   _globals['_NODE']._serialized_end=251
   _globals['_NODESPEC']._serialized_start=253
-  _globals['_NODESPEC']._serialized_end=332
-  _globals['_TAINT']._serialized_start=334
-  _globals['_TAINT']._serialized_end=385
-  _globals['_NODESTATUS']._serialized_start=388
-  _globals['_NODESTATUS']._serialized_end=902
-  _globals['_NODESTATUS_CAPACITYENTRY']._serialized_start=737
-  _globals['_NODESTATUS_CAPACITYENTRY']._serialized_end=817
-  _globals['_NODESTATUS_ALLOCATABLEENTRY']._serialized_start=819
-  _globals['_NODESTATUS_ALLOCATABLEENTRY']._serialized_end=902
-  _globals['_NODECONDITION']._serialized_start=904
-  _globals['_NODECONDITION']._serialized_end=982
-  _globals['_NODEADDRESS']._serialized_start=984
-  _globals['_NODEADDRESS']._serialized_end=1028
-  _globals['_CONTAINERIMAGE']._serialized_start=1030
-  _globals['_CONTAINERIMAGE']._serialized_end=1081
+  _globals['_NODESPEC']._serialized_end=353
+  _globals['_TAINT']._serialized_start=355
+  _globals['_TAINT']._serialized_end=455
+  _globals['_NODESTATUS']._serialized_start=458
+  _globals['_NODESTATUS']._serialized_end=1134
+  _globals['_NODESTATUS_CAPACITYENTRY']._serialized_start=969
+  _globals['_NODESTATUS_CAPACITYENTRY']._serialized_end=1049
+  _globals['_NODESTATUS_ALLOCATABLEENTRY']._serialized_start=1051
+  _globals['_NODESTATUS_ALLOCATABLEENTRY']._serialized_end=1134
+  _globals['_NODECONDITION']._serialized_start=1137
+  _globals['_NODECONDITION']._serialized_end=1332
+  _globals['_NODEADDRESS']._serialized_start=1334
+  _globals['_NODEADDRESS']._serialized_end=1378
+  _globals['_NODESYSTEMINFO']._serialized_start=1380
+  _globals['_NODESYSTEMINFO']._serialized_end=1469
+  _globals['_CONTAINERIMAGE']._serialized_start=1471
+  _globals['_CONTAINERIMAGE']._serialized_end=1522
+  _globals['_ATTACHEDVOLUME']._serialized_start=1524
+  _globals['_ATTACHEDVOLUME']._serialized_end=1575
 # @@protoc_insertion_point(module_scope)

@@ -64,8 +64,11 @@ class NodeSpec(_message.Message):
 
     DESCRIPTOR: _descriptor.Descriptor
 
+    PROVIDER_ID_FIELD_NUMBER: _builtins.int
     UNSCHEDULABLE_FIELD_NUMBER: _builtins.int
     TAINTS_FIELD_NUMBER: _builtins.int
+    provider_id: _builtins.str
+    """The cloud's name of the machine."""
     unschedulable: _builtins.bool
     """Whether new pods are kept away."""
     @_builtins.property
@@ -75,12 +78,13 @@ class NodeSpec(_message.Message):
     def __init__(
         self,
         *,
+        provider_id: _builtins.str | None = ...,
         unschedulable: _builtins.bool | None = ...,
         taints: _abc.Iterable[Global___Taint] | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["unschedulable", b"unschedulable"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["provider_id", b"provider_id", "unschedulable", b"unschedulable"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["taints", b"taints", "unschedulable", b"unschedulable"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["provider_id", b"provider_id", "taints", b"taints", "unschedulable", b"unschedulable"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -95,22 +99,28 @@ class Taint(_message.Message):
     KEY_FIELD_NUMBER: _builtins.int
     VALUE_FIELD_NUMBER: _builtins.int
     EFFECT_FIELD_NUMBER: _builtins.int
+    TIME_ADDED_FIELD_NUMBER: _builtins.int
     key: _builtins.str
     """The key."""
     value: _builtins.str
     """The value; may be empty."""
     effect: _builtins.str
     """NoSchedule, PreferNoSchedule or NoExecute."""
+    @_builtins.property
+    def time_added(self) -> _meta_pb2.Time:
+        """When it was added."""
+
     def __init__(
         self,
         *,
         key: _builtins.str | None = ...,
         value: _builtins.str | None = ...,
         effect: _builtins.str | None = ...,
+        time_added: _meta_pb2.Time | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["effect", b"effect", "key", b"key", "value", b"value"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["effect", b"effect", "key", b"key", "time_added", b"time_added", "value", b"value"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["effect", b"effect", "key", b"key", "value", b"value"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["effect", b"effect", "key", b"key", "time_added", b"time_added", "value", b"value"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -166,10 +176,16 @@ class NodeStatus(_message.Message):
 
     CAPACITY_FIELD_NUMBER: _builtins.int
     ALLOCATABLE_FIELD_NUMBER: _builtins.int
+    PHASE_FIELD_NUMBER: _builtins.int
     CONDITIONS_FIELD_NUMBER: _builtins.int
     ADDRESSES_FIELD_NUMBER: _builtins.int
+    NODE_INFO_FIELD_NUMBER: _builtins.int
     IMAGES_FIELD_NUMBER: _builtins.int
+    VOLUMES_IN_USE_FIELD_NUMBER: _builtins.int
+    VOLUMES_ATTACHED_FIELD_NUMBER: _builtins.int
     DECLARED_FEATURES_FIELD_NUMBER: _builtins.int
+    phase: _builtins.str
+    """The deprecated phase."""
     @_builtins.property
     def capacity(self) -> _containers.MessageMap[_builtins.str, _meta_pb2.Quantity]:
         """All resources, by name."""
@@ -187,8 +203,20 @@ class NodeStatus(_message.Message):
         """Addresses."""
 
     @_builtins.property
+    def node_info(self) -> Global___NodeSystemInfo:
+        """Versions and platform."""
+
+    @_builtins.property
     def images(self) -> _containers.RepeatedCompositeFieldContainer[Global___ContainerImage]:
         """Images on the node."""
+
+    @_builtins.property
+    def volumes_in_use(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Volumes in use, by unique name."""
+
+    @_builtins.property
+    def volumes_attached(self) -> _containers.RepeatedCompositeFieldContainer[Global___AttachedVolume]:
+        """Volumes attached."""
 
     @_builtins.property
     def declared_features(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
@@ -199,14 +227,18 @@ class NodeStatus(_message.Message):
         *,
         capacity: _abc.Mapping[_builtins.str, _meta_pb2.Quantity] | None = ...,
         allocatable: _abc.Mapping[_builtins.str, _meta_pb2.Quantity] | None = ...,
+        phase: _builtins.str | None = ...,
         conditions: _abc.Iterable[Global___NodeCondition] | None = ...,
         addresses: _abc.Iterable[Global___NodeAddress] | None = ...,
+        node_info: Global___NodeSystemInfo | None = ...,
         images: _abc.Iterable[Global___ContainerImage] | None = ...,
+        volumes_in_use: _abc.Iterable[_builtins.str] | None = ...,
+        volumes_attached: _abc.Iterable[Global___AttachedVolume] | None = ...,
         declared_features: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["node_info", b"node_info", "phase", b"phase"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["addresses", b"addresses", "allocatable", b"allocatable", "capacity", b"capacity", "conditions", b"conditions", "declared_features", b"declared_features", "images", b"images"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["addresses", b"addresses", "allocatable", b"allocatable", "capacity", b"capacity", "conditions", b"conditions", "declared_features", b"declared_features", "images", b"images", "node_info", b"node_info", "phase", b"phase", "volumes_attached", b"volumes_attached", "volumes_in_use", b"volumes_in_use"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -220,6 +252,8 @@ class NodeCondition(_message.Message):
 
     TYPE_FIELD_NUMBER: _builtins.int
     STATUS_FIELD_NUMBER: _builtins.int
+    LAST_HEARTBEAT_TIME_FIELD_NUMBER: _builtins.int
+    LAST_TRANSITION_TIME_FIELD_NUMBER: _builtins.int
     REASON_FIELD_NUMBER: _builtins.int
     MESSAGE_FIELD_NUMBER: _builtins.int
     type: _builtins.str
@@ -230,17 +264,27 @@ class NodeCondition(_message.Message):
     """Why, as one word."""
     message: _builtins.str
     """Why, as a sentence."""
+    @_builtins.property
+    def last_heartbeat_time(self) -> _meta_pb2.Time:
+        """When it was last reported."""
+
+    @_builtins.property
+    def last_transition_time(self) -> _meta_pb2.Time:
+        """When it last changed."""
+
     def __init__(
         self,
         *,
         type: _builtins.str | None = ...,
         status: _builtins.str | None = ...,
+        last_heartbeat_time: _meta_pb2.Time | None = ...,
+        last_transition_time: _meta_pb2.Time | None = ...,
         reason: _builtins.str | None = ...,
         message: _builtins.str | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["message", b"message", "reason", b"reason", "status", b"status", "type", b"type"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["last_heartbeat_time", b"last_heartbeat_time", "last_transition_time", b"last_transition_time", "message", b"message", "reason", b"reason", "status", b"status", "type", b"type"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["message", b"message", "reason", b"reason", "status", b"status", "type", b"type"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["last_heartbeat_time", b"last_heartbeat_time", "last_transition_time", b"last_transition_time", "message", b"message", "reason", b"reason", "status", b"status", "type", b"type"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -273,6 +317,36 @@ class NodeAddress(_message.Message):
 Global___NodeAddress: _TypeAlias = NodeAddress  # noqa: Y015
 
 @_typing.final
+class NodeSystemInfo(_message.Message):
+    """Versions and platform of a node."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    KUBELET_VERSION_FIELD_NUMBER: _builtins.int
+    OPERATING_SYSTEM_FIELD_NUMBER: _builtins.int
+    ARCHITECTURE_FIELD_NUMBER: _builtins.int
+    kubelet_version: _builtins.str
+    """The kubelet's version."""
+    operating_system: _builtins.str
+    """The operating system, such as "linux"."""
+    architecture: _builtins.str
+    """The architecture, such as "amd64"."""
+    def __init__(
+        self,
+        *,
+        kubelet_version: _builtins.str | None = ...,
+        operating_system: _builtins.str | None = ...,
+        architecture: _builtins.str | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["architecture", b"architecture", "kubelet_version", b"kubelet_version", "operating_system", b"operating_system"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["architecture", b"architecture", "kubelet_version", b"kubelet_version", "operating_system", b"operating_system"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___NodeSystemInfo: _TypeAlias = NodeSystemInfo  # noqa: Y015
+
+@_typing.final
 class ContainerImage(_message.Message):
     """An image on a node."""
 
@@ -299,3 +373,29 @@ class ContainerImage(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___ContainerImage: _TypeAlias = ContainerImage  # noqa: Y015
+
+@_typing.final
+class AttachedVolume(_message.Message):
+    """A volume attached to a node."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NAME_FIELD_NUMBER: _builtins.int
+    DEVICE_PATH_FIELD_NUMBER: _builtins.int
+    name: _builtins.str
+    """Its unique name."""
+    device_path: _builtins.str
+    """The device's path."""
+    def __init__(
+        self,
+        *,
+        name: _builtins.str | None = ...,
+        device_path: _builtins.str | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["device_path", b"device_path", "name", b"name"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["device_path", b"device_path", "name", b"name"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___AttachedVolume: _TypeAlias = AttachedVolume  # noqa: Y015

@@ -133,7 +133,10 @@ class PodSpec(_message.Message):
 
     VOLUMES_FIELD_NUMBER: _builtins.int
     CONTAINERS_FIELD_NUMBER: _builtins.int
+    RESTART_POLICY_FIELD_NUMBER: _builtins.int
+    TERMINATION_GRACE_PERIOD_SECONDS_FIELD_NUMBER: _builtins.int
     NODE_SELECTOR_FIELD_NUMBER: _builtins.int
+    SERVICE_ACCOUNT_NAME_FIELD_NUMBER: _builtins.int
     NODE_NAME_FIELD_NUMBER: _builtins.int
     HOST_NETWORK_FIELD_NUMBER: _builtins.int
     AFFINITY_FIELD_NUMBER: _builtins.int
@@ -142,14 +145,22 @@ class PodSpec(_message.Message):
     TOLERATIONS_FIELD_NUMBER: _builtins.int
     PRIORITY_CLASS_NAME_FIELD_NUMBER: _builtins.int
     PRIORITY_FIELD_NUMBER: _builtins.int
+    RUNTIME_CLASS_NAME_FIELD_NUMBER: _builtins.int
     PREEMPTION_POLICY_FIELD_NUMBER: _builtins.int
     OVERHEAD_FIELD_NUMBER: _builtins.int
     TOPOLOGY_SPREAD_CONSTRAINTS_FIELD_NUMBER: _builtins.int
+    OS_FIELD_NUMBER: _builtins.int
     HOST_USERS_FIELD_NUMBER: _builtins.int
     SCHEDULING_GATES_FIELD_NUMBER: _builtins.int
     RESOURCE_CLAIMS_FIELD_NUMBER: _builtins.int
     RESOURCES_FIELD_NUMBER: _builtins.int
     SCHEDULING_GROUP_FIELD_NUMBER: _builtins.int
+    restart_policy: _builtins.str
+    """When containers are restarted: Always, OnFailure or Never."""
+    termination_grace_period_seconds: _builtins.int
+    """Seconds that a stop may take."""
+    service_account_name: _builtins.str
+    """The service account."""
     node_name: _builtins.str
     """The node that the pod is bound to, or asks for."""
     host_network: _builtins.bool
@@ -160,6 +171,8 @@ class PodSpec(_message.Message):
     """The name of its priority class."""
     priority: _builtins.int
     """Its priority."""
+    runtime_class_name: _builtins.str
+    """The name of its runtime class."""
     preemption_policy: _builtins.str
     """PreemptLowerPriority or Never."""
     host_users: _builtins.bool
@@ -197,6 +210,10 @@ class PodSpec(_message.Message):
         """How pods are spread."""
 
     @_builtins.property
+    def os(self) -> Global___PodOS:
+        """The operating system."""
+
+    @_builtins.property
     def scheduling_gates(self) -> _containers.RepeatedCompositeFieldContainer[Global___PodSchedulingGate]:
         """What must be removed before the pod is scheduled."""
 
@@ -217,7 +234,10 @@ class PodSpec(_message.Message):
         *,
         volumes: _abc.Iterable[_volume_pb2.Volume] | None = ...,
         containers: _abc.Iterable[Global___Container] | None = ...,
+        restart_policy: _builtins.str | None = ...,
+        termination_grace_period_seconds: _builtins.int | None = ...,
         node_selector: _abc.Mapping[_builtins.str, _builtins.str] | None = ...,
+        service_account_name: _builtins.str | None = ...,
         node_name: _builtins.str | None = ...,
         host_network: _builtins.bool | None = ...,
         affinity: _affinity_pb2.Affinity | None = ...,
@@ -226,18 +246,20 @@ class PodSpec(_message.Message):
         tolerations: _abc.Iterable[Global___Toleration] | None = ...,
         priority_class_name: _builtins.str | None = ...,
         priority: _builtins.int | None = ...,
+        runtime_class_name: _builtins.str | None = ...,
         preemption_policy: _builtins.str | None = ...,
         overhead: _abc.Mapping[_builtins.str, _meta_pb2.Quantity] | None = ...,
         topology_spread_constraints: _abc.Iterable[_affinity_pb2.TopologySpreadConstraint] | None = ...,
+        os: Global___PodOS | None = ...,
         host_users: _builtins.bool | None = ...,
         scheduling_gates: _abc.Iterable[Global___PodSchedulingGate] | None = ...,
         resource_claims: _abc.Iterable[Global___PodResourceClaim] | None = ...,
         resources: Global___ResourceRequirements | None = ...,
         scheduling_group: Global___PodSchedulingGroup | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["affinity", b"affinity", "host_network", b"host_network", "host_users", b"host_users", "node_name", b"node_name", "preemption_policy", b"preemption_policy", "priority", b"priority", "priority_class_name", b"priority_class_name", "resources", b"resources", "scheduler_name", b"scheduler_name", "scheduling_group", b"scheduling_group"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["affinity", b"affinity", "host_network", b"host_network", "host_users", b"host_users", "node_name", b"node_name", "os", b"os", "preemption_policy", b"preemption_policy", "priority", b"priority", "priority_class_name", b"priority_class_name", "resources", b"resources", "restart_policy", b"restart_policy", "runtime_class_name", b"runtime_class_name", "scheduler_name", b"scheduler_name", "scheduling_group", b"scheduling_group", "service_account_name", b"service_account_name", "termination_grace_period_seconds", b"termination_grace_period_seconds"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["affinity", b"affinity", "containers", b"containers", "host_network", b"host_network", "host_users", b"host_users", "init_containers", b"init_containers", "node_name", b"node_name", "node_selector", b"node_selector", "overhead", b"overhead", "preemption_policy", b"preemption_policy", "priority", b"priority", "priority_class_name", b"priority_class_name", "resource_claims", b"resource_claims", "resources", b"resources", "scheduler_name", b"scheduler_name", "scheduling_gates", b"scheduling_gates", "scheduling_group", b"scheduling_group", "tolerations", b"tolerations", "topology_spread_constraints", b"topology_spread_constraints", "volumes", b"volumes"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["affinity", b"affinity", "containers", b"containers", "host_network", b"host_network", "host_users", b"host_users", "init_containers", b"init_containers", "node_name", b"node_name", "node_selector", b"node_selector", "os", b"os", "overhead", b"overhead", "preemption_policy", b"preemption_policy", "priority", b"priority", "priority_class_name", b"priority_class_name", "resource_claims", b"resource_claims", "resources", b"resources", "restart_policy", b"restart_policy", "runtime_class_name", b"runtime_class_name", "scheduler_name", b"scheduler_name", "scheduling_gates", b"scheduling_gates", "scheduling_group", b"scheduling_group", "service_account_name", b"service_account_name", "termination_grace_period_seconds", b"termination_grace_period_seconds", "tolerations", b"tolerations", "topology_spread_constraints", b"topology_spread_constraints", "volumes", b"volumes"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -319,10 +341,13 @@ class ContainerPort(_message.Message):
 
     DESCRIPTOR: _descriptor.Descriptor
 
+    NAME_FIELD_NUMBER: _builtins.int
     HOST_PORT_FIELD_NUMBER: _builtins.int
     CONTAINER_PORT_FIELD_NUMBER: _builtins.int
     PROTOCOL_FIELD_NUMBER: _builtins.int
     HOST_IP_FIELD_NUMBER: _builtins.int
+    name: _builtins.str
+    """Its name."""
     host_port: _builtins.int
     """The port on the node, 1 to 65535; 0 for none."""
     container_port: _builtins.int
@@ -334,14 +359,15 @@ class ContainerPort(_message.Message):
     def __init__(
         self,
         *,
+        name: _builtins.str | None = ...,
         host_port: _builtins.int | None = ...,
         container_port: _builtins.int | None = ...,
         protocol: _builtins.str | None = ...,
         host_ip: _builtins.str | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["container_port", b"container_port", "host_ip", b"host_ip", "host_port", b"host_port", "protocol", b"protocol"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["container_port", b"container_port", "host_ip", b"host_ip", "host_port", b"host_port", "name", b"name", "protocol", b"protocol"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["container_port", b"container_port", "host_ip", b"host_ip", "host_port", b"host_port", "protocol", b"protocol"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["container_port", b"container_port", "host_ip", b"host_ip", "host_port", b"host_port", "name", b"name", "protocol", b"protocol"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -397,6 +423,7 @@ class ResourceRequirements(_message.Message):
 
     LIMITS_FIELD_NUMBER: _builtins.int
     REQUESTS_FIELD_NUMBER: _builtins.int
+    CLAIMS_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def limits(self) -> _containers.MessageMap[_builtins.str, _meta_pb2.Quantity]:
         """Upper limits, by name."""
@@ -405,19 +432,50 @@ class ResourceRequirements(_message.Message):
     def requests(self) -> _containers.MessageMap[_builtins.str, _meta_pb2.Quantity]:
         """Requests, by name."""
 
+    @_builtins.property
+    def claims(self) -> _containers.RepeatedCompositeFieldContainer[Global___ResourceClaim]:
+        """Claims of devices."""
+
     def __init__(
         self,
         *,
         limits: _abc.Mapping[_builtins.str, _meta_pb2.Quantity] | None = ...,
         requests: _abc.Mapping[_builtins.str, _meta_pb2.Quantity] | None = ...,
+        claims: _abc.Iterable[Global___ResourceClaim] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["limits", b"limits", "requests", b"requests"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["claims", b"claims", "limits", b"limits", "requests", b"requests"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___ResourceRequirements: _TypeAlias = ResourceRequirements  # noqa: Y015
+
+@_typing.final
+class ResourceClaim(_message.Message):
+    """A claim that a container uses."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NAME_FIELD_NUMBER: _builtins.int
+    REQUEST_FIELD_NUMBER: _builtins.int
+    name: _builtins.str
+    """The name in the pod's claims."""
+    request: _builtins.str
+    """The request within the claim; empty for all."""
+    def __init__(
+        self,
+        *,
+        name: _builtins.str | None = ...,
+        request: _builtins.str | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["name", b"name", "request", b"request"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["name", b"name", "request", b"request"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ResourceClaim: _TypeAlias = ResourceClaim  # noqa: Y015
 
 @_typing.final
 class Toleration(_message.Message):
@@ -429,6 +487,7 @@ class Toleration(_message.Message):
     OPERATOR_FIELD_NUMBER: _builtins.int
     VALUE_FIELD_NUMBER: _builtins.int
     EFFECT_FIELD_NUMBER: _builtins.int
+    TOLERATION_SECONDS_FIELD_NUMBER: _builtins.int
     key: _builtins.str
     """The taint's key; empty for every key."""
     operator: _builtins.str
@@ -437,6 +496,8 @@ class Toleration(_message.Message):
     """The taint's value."""
     effect: _builtins.str
     """The taint's effect; empty for every effect."""
+    toleration_seconds: _builtins.int
+    """Seconds that NoExecute is tolerated."""
     def __init__(
         self,
         *,
@@ -444,14 +505,37 @@ class Toleration(_message.Message):
         operator: _builtins.str | None = ...,
         value: _builtins.str | None = ...,
         effect: _builtins.str | None = ...,
+        toleration_seconds: _builtins.int | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["effect", b"effect", "key", b"key", "operator", b"operator", "value", b"value"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["effect", b"effect", "key", b"key", "operator", b"operator", "toleration_seconds", b"toleration_seconds", "value", b"value"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["effect", b"effect", "key", b"key", "operator", b"operator", "value", b"value"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["effect", b"effect", "key", b"key", "operator", b"operator", "toleration_seconds", b"toleration_seconds", "value", b"value"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___Toleration: _TypeAlias = Toleration  # noqa: Y015
+
+@_typing.final
+class PodOS(_message.Message):
+    """The operating system of a pod."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NAME_FIELD_NUMBER: _builtins.int
+    name: _builtins.str
+    """Its name, such as "linux"."""
+    def __init__(
+        self,
+        *,
+        name: _builtins.str | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["name", b"name"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["name", b"name"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___PodOS: _TypeAlias = PodOS  # noqa: Y015
 
 @_typing.final
 class PodSchedulingGate(_message.Message):
@@ -556,21 +640,28 @@ class PodStatus(_message.Message):
 
     PHASE_FIELD_NUMBER: _builtins.int
     CONDITIONS_FIELD_NUMBER: _builtins.int
+    REASON_FIELD_NUMBER: _builtins.int
     START_TIME_FIELD_NUMBER: _builtins.int
     CONTAINER_STATUSES_FIELD_NUMBER: _builtins.int
     QOS_CLASS_FIELD_NUMBER: _builtins.int
     INIT_CONTAINER_STATUSES_FIELD_NUMBER: _builtins.int
     NOMINATED_NODE_NAME_FIELD_NUMBER: _builtins.int
+    RESIZE_FIELD_NUMBER: _builtins.int
     RESOURCE_CLAIM_STATUSES_FIELD_NUMBER: _builtins.int
     EXTENDED_RESOURCE_CLAIM_STATUS_FIELD_NUMBER: _builtins.int
     ALLOCATED_RESOURCES_FIELD_NUMBER: _builtins.int
     RESOURCES_FIELD_NUMBER: _builtins.int
+    NODE_ALLOCATABLE_RESOURCE_CLAIM_STATUSES_FIELD_NUMBER: _builtins.int
     phase: _builtins.str
     """Pending, Running, Succeeded, Failed or Unknown."""
+    reason: _builtins.str
+    """Why the pod is in this state."""
     qos_class: _builtins.str
     """Guaranteed, Burstable or BestEffort."""
     nominated_node_name: _builtins.str
     """The node where room is being made."""
+    resize: _builtins.str
+    """The deprecated state of a resize."""
     @_builtins.property
     def conditions(self) -> _containers.RepeatedCompositeFieldContainer[Global___PodCondition]:
         """Conditions."""
@@ -603,24 +694,31 @@ class PodStatus(_message.Message):
     def resources(self) -> Global___ResourceRequirements:
         """Resources in force for the pod as a whole."""
 
+    @_builtins.property
+    def node_allocatable_resource_claim_statuses(self) -> _containers.RepeatedCompositeFieldContainer[Global___NodeAllocatableResourceClaimStatus]:
+        """Node resources that claims stand for."""
+
     def __init__(
         self,
         *,
         phase: _builtins.str | None = ...,
         conditions: _abc.Iterable[Global___PodCondition] | None = ...,
+        reason: _builtins.str | None = ...,
         start_time: _meta_pb2.Time | None = ...,
         container_statuses: _abc.Iterable[Global___ContainerStatus] | None = ...,
         qos_class: _builtins.str | None = ...,
         init_container_statuses: _abc.Iterable[Global___ContainerStatus] | None = ...,
         nominated_node_name: _builtins.str | None = ...,
+        resize: _builtins.str | None = ...,
         resource_claim_statuses: _abc.Iterable[Global___PodResourceClaimStatus] | None = ...,
         extended_resource_claim_status: Global___PodExtendedResourceClaimStatus | None = ...,
         allocated_resources: _abc.Mapping[_builtins.str, _meta_pb2.Quantity] | None = ...,
         resources: Global___ResourceRequirements | None = ...,
+        node_allocatable_resource_claim_statuses: _abc.Iterable[Global___NodeAllocatableResourceClaimStatus] | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["extended_resource_claim_status", b"extended_resource_claim_status", "nominated_node_name", b"nominated_node_name", "phase", b"phase", "qos_class", b"qos_class", "resources", b"resources", "start_time", b"start_time"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["extended_resource_claim_status", b"extended_resource_claim_status", "nominated_node_name", b"nominated_node_name", "phase", b"phase", "qos_class", b"qos_class", "reason", b"reason", "resize", b"resize", "resources", b"resources", "start_time", b"start_time"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["allocated_resources", b"allocated_resources", "conditions", b"conditions", "container_statuses", b"container_statuses", "extended_resource_claim_status", b"extended_resource_claim_status", "init_container_statuses", b"init_container_statuses", "nominated_node_name", b"nominated_node_name", "phase", b"phase", "qos_class", b"qos_class", "resource_claim_statuses", b"resource_claim_statuses", "resources", b"resources", "start_time", b"start_time"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["allocated_resources", b"allocated_resources", "conditions", b"conditions", "container_statuses", b"container_statuses", "extended_resource_claim_status", b"extended_resource_claim_status", "init_container_statuses", b"init_container_statuses", "node_allocatable_resource_claim_statuses", b"node_allocatable_resource_claim_statuses", "nominated_node_name", b"nominated_node_name", "phase", b"phase", "qos_class", b"qos_class", "reason", b"reason", "resize", b"resize", "resource_claim_statuses", b"resource_claim_statuses", "resources", b"resources", "start_time", b"start_time"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -634,8 +732,10 @@ class PodCondition(_message.Message):
 
     TYPE_FIELD_NUMBER: _builtins.int
     STATUS_FIELD_NUMBER: _builtins.int
+    LAST_TRANSITION_TIME_FIELD_NUMBER: _builtins.int
     REASON_FIELD_NUMBER: _builtins.int
     MESSAGE_FIELD_NUMBER: _builtins.int
+    OBSERVED_GENERATION_FIELD_NUMBER: _builtins.int
     type: _builtins.str
     """The type, such as "PodScheduled"."""
     status: _builtins.str
@@ -644,17 +744,25 @@ class PodCondition(_message.Message):
     """Why, as one word."""
     message: _builtins.str
     """Why, as a sentence."""
+    observed_generation: _builtins.int
+    """The generation that was looked at."""
+    @_builtins.property
+    def last_transition_time(self) -> _meta_pb2.Time:
+        """When it last changed."""
+
     def __init__(
         self,
         *,
         type: _builtins.str | None = ...,
         status: _builtins.str | None = ...,
+        last_transition_time: _meta_pb2.Time | None = ...,
         reason: _builtins.str | None = ...,
         message: _builtins.str | None = ...,
+        observed_generation: _builtins.int | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["message", b"message", "reason", b"reason", "status", b"status", "type", b"type"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["last_transition_time", b"last_transition_time", "message", b"message", "observed_generation", b"observed_generation", "reason", b"reason", "status", b"status", "type", b"type"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["message", b"message", "reason", b"reason", "status", b"status", "type", b"type"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["last_transition_time", b"last_transition_time", "message", b"message", "observed_generation", b"observed_generation", "reason", b"reason", "status", b"status", "type", b"type"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -688,10 +796,27 @@ class ContainerStatus(_message.Message):
         def WhichOneof(self, oneof_group: _Never) -> None: ...
 
     NAME_FIELD_NUMBER: _builtins.int
+    STATE_FIELD_NUMBER: _builtins.int
+    READY_FIELD_NUMBER: _builtins.int
+    RESTART_COUNT_FIELD_NUMBER: _builtins.int
+    IMAGE_FIELD_NUMBER: _builtins.int
+    STARTED_FIELD_NUMBER: _builtins.int
     ALLOCATED_RESOURCES_FIELD_NUMBER: _builtins.int
     RESOURCES_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """The container's name."""
+    ready: _builtins.bool
+    """Whether it is ready."""
+    restart_count: _builtins.int
+    """How often it was restarted."""
+    image: _builtins.str
+    """The image in use."""
+    started: _builtins.bool
+    """Whether it has started."""
+    @_builtins.property
+    def state(self) -> Global___ContainerState:
+        """What it is doing."""
+
     @_builtins.property
     def allocated_resources(self) -> _containers.MessageMap[_builtins.str, _meta_pb2.Quantity]:
         """Resources that the node has set aside, by name."""
@@ -704,16 +829,97 @@ class ContainerStatus(_message.Message):
         self,
         *,
         name: _builtins.str | None = ...,
+        state: Global___ContainerState | None = ...,
+        ready: _builtins.bool | None = ...,
+        restart_count: _builtins.int | None = ...,
+        image: _builtins.str | None = ...,
+        started: _builtins.bool | None = ...,
         allocated_resources: _abc.Mapping[_builtins.str, _meta_pb2.Quantity] | None = ...,
         resources: Global___ResourceRequirements | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["name", b"name", "resources", b"resources"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["image", b"image", "name", b"name", "ready", b"ready", "resources", b"resources", "restart_count", b"restart_count", "started", b"started", "state", b"state"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["allocated_resources", b"allocated_resources", "name", b"name", "resources", b"resources"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["allocated_resources", b"allocated_resources", "image", b"image", "name", b"name", "ready", b"ready", "resources", b"resources", "restart_count", b"restart_count", "started", b"started", "state", b"state"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___ContainerStatus: _TypeAlias = ContainerStatus  # noqa: Y015
+
+@_typing.final
+class ContainerState(_message.Message):
+    """What a container is doing; one is set."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    RUNNING_FIELD_NUMBER: _builtins.int
+    TERMINATED_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def running(self) -> Global___ContainerStateRunning:
+        """It runs."""
+
+    @_builtins.property
+    def terminated(self) -> Global___ContainerStateTerminated:
+        """It has ended."""
+
+    def __init__(
+        self,
+        *,
+        running: Global___ContainerStateRunning | None = ...,
+        terminated: Global___ContainerStateTerminated | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["running", b"running", "terminated", b"terminated"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["running", b"running", "terminated", b"terminated"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ContainerState: _TypeAlias = ContainerState  # noqa: Y015
+
+@_typing.final
+class ContainerStateRunning(_message.Message):
+    """A running container."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    STARTED_AT_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def started_at(self) -> _meta_pb2.Time:
+        """Since when."""
+
+    def __init__(
+        self,
+        *,
+        started_at: _meta_pb2.Time | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["started_at", b"started_at"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["started_at", b"started_at"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ContainerStateRunning: _TypeAlias = ContainerStateRunning  # noqa: Y015
+
+@_typing.final
+class ContainerStateTerminated(_message.Message):
+    """A container that has ended."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    EXIT_CODE_FIELD_NUMBER: _builtins.int
+    exit_code: _builtins.int
+    """Its exit code."""
+    def __init__(
+        self,
+        *,
+        exit_code: _builtins.int | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["exit_code", b"exit_code"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["exit_code", b"exit_code"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ContainerStateTerminated: _TypeAlias = ContainerStateTerminated  # noqa: Y015
 
 @_typing.final
 class PodResourceClaimStatus(_message.Message):
@@ -798,3 +1004,58 @@ class ContainerExtendedResourceRequest(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___ContainerExtendedResourceRequest: _TypeAlias = ContainerExtendedResourceRequest  # noqa: Y015
+
+@_typing.final
+class NodeAllocatableResourceClaimStatus(_message.Message):
+    """Node resources that a claim stands for."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    @_typing.final
+    class ResourcesEntry(_message.Message):
+        DESCRIPTOR: _descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: _builtins.int
+        VALUE_FIELD_NUMBER: _builtins.int
+        key: _builtins.str
+        @_builtins.property
+        def value(self) -> _meta_pb2.Quantity: ...
+        def __init__(
+            self,
+            *,
+            key: _builtins.str | None = ...,
+            value: _meta_pb2.Quantity | None = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "value", b"value"]  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "value", b"value"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+    RESOURCE_CLAIM_NAME_FIELD_NUMBER: _builtins.int
+    CONTAINERS_FIELD_NUMBER: _builtins.int
+    RESOURCES_FIELD_NUMBER: _builtins.int
+    resource_claim_name: _builtins.str
+    """The ResourceClaim."""
+    @_builtins.property
+    def containers(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """The containers that use it."""
+
+    @_builtins.property
+    def resources(self) -> _containers.MessageMap[_builtins.str, _meta_pb2.Quantity]:
+        """The resources, by name."""
+
+    def __init__(
+        self,
+        *,
+        resource_claim_name: _builtins.str | None = ...,
+        containers: _abc.Iterable[_builtins.str] | None = ...,
+        resources: _abc.Mapping[_builtins.str, _meta_pb2.Quantity] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["resource_claim_name", b"resource_claim_name"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["containers", b"containers", "resource_claim_name", b"resource_claim_name", "resources", b"resources"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___NodeAllocatableResourceClaimStatus: _TypeAlias = NodeAllocatableResourceClaimStatus  # noqa: Y015

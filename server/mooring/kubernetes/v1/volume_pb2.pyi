@@ -152,20 +152,24 @@ class GCEPersistentDiskVolumeSource(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     PD_NAME_FIELD_NUMBER: _builtins.int
+    PARTITION_FIELD_NUMBER: _builtins.int
     READ_ONLY_FIELD_NUMBER: _builtins.int
     pd_name: _builtins.str
     """The disk."""
+    partition: _builtins.int
+    """The partition; 0 for the whole disk."""
     read_only: _builtins.bool
     """Whether it is only read."""
     def __init__(
         self,
         *,
         pd_name: _builtins.str | None = ...,
+        partition: _builtins.int | None = ...,
         read_only: _builtins.bool | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["pd_name", b"pd_name", "read_only", b"read_only"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["partition", b"partition", "pd_name", b"pd_name", "read_only", b"read_only"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["pd_name", b"pd_name", "read_only", b"read_only"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["partition", b"partition", "pd_name", b"pd_name", "read_only", b"read_only"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -178,20 +182,24 @@ class AWSElasticBlockStoreVolumeSource(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     VOLUME_ID_FIELD_NUMBER: _builtins.int
+    PARTITION_FIELD_NUMBER: _builtins.int
     READ_ONLY_FIELD_NUMBER: _builtins.int
     volume_id: _builtins.str
     """The disk."""
+    partition: _builtins.int
+    """The partition; 0 for the whole disk."""
     read_only: _builtins.bool
     """Whether it is only read."""
     def __init__(
         self,
         *,
         volume_id: _builtins.str | None = ...,
+        partition: _builtins.int | None = ...,
         read_only: _builtins.bool | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["read_only", b"read_only", "volume_id", b"volume_id"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["partition", b"partition", "read_only", b"read_only", "volume_id", b"volume_id"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["read_only", b"read_only", "volume_id", b"volume_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["partition", b"partition", "read_only", b"read_only", "volume_id", b"volume_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -437,17 +445,47 @@ class CSIVolumeSource(_message.Message):
 
     DESCRIPTOR: _descriptor.Descriptor
 
+    @_typing.final
+    class VolumeAttributesEntry(_message.Message):
+        DESCRIPTOR: _descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: _builtins.int
+        VALUE_FIELD_NUMBER: _builtins.int
+        key: _builtins.str
+        value: _builtins.str
+        def __init__(
+            self,
+            *,
+            key: _builtins.str | None = ...,
+            value: _builtins.str | None = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "value", b"value"]  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "value", b"value"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
     DRIVER_FIELD_NUMBER: _builtins.int
+    READ_ONLY_FIELD_NUMBER: _builtins.int
+    VOLUME_ATTRIBUTES_FIELD_NUMBER: _builtins.int
     driver: _builtins.str
     """The driver."""
+    read_only: _builtins.bool
+    """Whether it is only read."""
+    @_builtins.property
+    def volume_attributes(self) -> _containers.ScalarMap[_builtins.str, _builtins.str]:
+        """What the driver is told."""
+
     def __init__(
         self,
         *,
         driver: _builtins.str | None = ...,
+        read_only: _builtins.bool | None = ...,
+        volume_attributes: _abc.Mapping[_builtins.str, _builtins.str] | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["driver", b"driver"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["driver", b"driver", "read_only", b"read_only"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["driver", b"driver"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["driver", b"driver", "read_only", b"read_only", "volume_attributes", b"volume_attributes"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -477,16 +515,20 @@ class ImageVolumeSource(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     REFERENCE_FIELD_NUMBER: _builtins.int
+    PULL_POLICY_FIELD_NUMBER: _builtins.int
     reference: _builtins.str
     """The image."""
+    pull_policy: _builtins.str
+    """When it is pulled."""
     def __init__(
         self,
         *,
         reference: _builtins.str | None = ...,
+        pull_policy: _builtins.str | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["reference", b"reference"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["pull_policy", b"pull_policy", "reference", b"reference"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["reference", b"reference"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["pull_policy", b"pull_policy", "reference", b"reference"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
