@@ -169,6 +169,22 @@ def test_watch_name_reuse(fake: FakeApiServer, last: dict[str, Any]) -> None:
         assert table.requested[CPU_ROW, table.index["n"]] == 0
 
 
+@pytest.mark.parametrize(
+    ("kind", "originals", "protobuf"),
+    [
+        pytest.param("Pod", UNWANTED, True, id="pods"),
+        pytest.param("Pod", OriginalsOfKind(lambda _: True), False, id="pods whose bytes somebody wants"),
+        pytest.param("Node", UNWANTED, False, id="nodes"),
+    ],
+)
+def test_pods_are_watched_in_protobuf_unless_their_json_is_wanted(
+    kind: str, originals: OriginalsOfKind, protobuf: bool
+) -> None:
+    lister = Lister(ApiServer.__new__(ApiServer), RESOURCES[kind], QUICK, originals)
+    assert lister.accept.startswith("application/vnd.kubernetes.protobuf") is protobuf
+    assert "application/json" in lister.accept
+
+
 SAID: dict[str, dict[str, Any]] = {
     "a pod": {},
     "nulls": {"status": None, "metadata": {**pod("p")["metadata"], "labels": None}},

@@ -35,8 +35,6 @@ from mooring.kubernetes.v1 import pod_pb2
 
 log = logging.getLogger(__name__)
 
-NOBODY = Identity()
-
 Undecoded = bytes | ClusterObject | pod_pb2.Pod
 """An object as far as it was decoded: its JSON, before any check, or its message."""
 
@@ -178,21 +176,20 @@ class Lister:
             raise_error(decode_status(raw.object))
         return raw.type, decode_identity(raw.object).metadata, bytes(raw.object)
 
-    def decode_object(self, data: Undecoded, identity: Identity = NOBODY) -> ClusterObject | None:
+    def decode_object(self, data: Undecoded, identity: Identity | None = None) -> ClusterObject | None:
         """Return the object; None when it can't be used: it counts as absent, and the log says so once.
 
-        ``identity`` is its identity, for which JSON can be asked.
+        ``identity`` is its identity, without which its JSON is asked for it.
         """
         try:
             item = self._decoded(data)
         except InvalidArgumentError as error:
-            if isinstance(data, bytes):
+            if identity is None and isinstance(data, bytes):
                 identity = decode_identity(data).metadata
-            if identity.key not in self._unreadable:
-                self._unreadable.add(identity.key)
-                log.warning(
-                    "%s %s can't be read and does not count: %s", self._resource.kind, identity.key, error
-                )
+            key = identity.key if identity is not None else ""
+            if key not in self._unreadable:
+                self._unreadable.add(key)
+                log.warning("%s %s can't be read and does not count: %s", self._resource.kind, key, error)
             return None
         if isinstance(data, bytes):
             self._originals.put_object(item, data)
