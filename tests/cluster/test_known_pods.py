@@ -133,10 +133,17 @@ def test_a_pod_is_read_in_full_once_for_a_template(
     [
         pytest.param(b"\x0a\x06\x0a\x01\xff\x2a\x01u", id="name"),
         pytest.param(b"\x0a\x0d\x0a\x01a\x2a\x01u\x5a\x05\x0a\x00\x12\x01\xff", id="label"),
+        pytest.param(
+            b"\x0a\x16\x0a\x01a\x2a\x01u\x5a\x06\x0a\x01k\x12\x01v\x5a\x06\x0a\x01\xff\x12\x01v",
+            id="a label's key",
+        ),
         pytest.param(b"\x0a\x06\x0a\x01a\x2a\x01u\x12\x03\x52\x01\xff", id="node"),
+        pytest.param(
+            b"\x0a\x12\x0a\x01a\x2a\x01u\x42\x0a\x08" + b"\xff" * 8 + b"\x7f", id="a time without a year"
+        ),
     ],
 )
-def test_of_a_known_template_too_what_is_no_utf8_is_rejected(data: bytes) -> None:
+def test_of_a_known_template_too_what_cant_be_used_is_rejected(data: bytes) -> None:
     pods, like = KnownPods(), meta_pb2.ObjectMeta(name="a", uid="u")
     assert pods.decode(pod_pb2.Pod(metadata=like)).metadata.name == "a"
     with pytest.raises(InvalidArgumentError):

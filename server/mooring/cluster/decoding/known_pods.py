@@ -37,19 +37,10 @@ class KnownPods:
         Raises:
             InvalidArgumentError: It can't be used.
         """
-        meta, node_name = message.metadata, message.spec.node_name
-        labels = meta.labels
-        own = ObjectMeta(
-            name=meta.name,
-            uid=meta.uid,
-            resource_version=meta.resource_version,
-            # As dict(labels), in half the time.
-            labels={key: labels[key] for key in sorted(labels)},
-            creation_timestamp=time_text(meta.creation_timestamp),
-        )
-        if not _is_usable(own, node_name):
+        taken = _taken_out(message)
+        if taken is None:
             return object_from(message, Pod)
-        start_time = time_text(message.status.start_time)
+        own, node_name, start_time = taken
         _leave_template(message)
         key = message.SerializeToString(deterministic=True)
         template = self._templates.get(key)
@@ -66,15 +57,28 @@ class KnownPods:
         self._templates[key] = template
 
 
-def _is_usable(own: ObjectMeta, node_name: str) -> bool:
-    """Return whether what is a pod's own can be taken as it is: nothing is missing or faulty."""
-    labels = own.labels
+def _taken_out(message: pod_pb2.Pod) -> tuple[ObjectMeta, str, str | None] | None:
+    """Return what is a pod's own: of its metadata, its node, its start; None when something is missing or
+    can't be used.
+    """
+    meta, node_name = message.metadata, message.spec.node_name
+    labels = meta.labels
     try:
-        "".join((own.uid, own.resource_version, node_name, *labels, *labels.values()))
-        usable = "" not in (own.name, own.uid) and "/" not in own.name
-    except TypeError:  # protobuf hands over bytes where a string is not UTF-8
-        return False
-    return usable
+        own = ObjectMeta(
+            name=meta.name,
+            uid=meta.uid,
+            resource_version=meta.resource_version,
+            # As dict(labels), in half the time.
+            labels={key: labels[key] for key in sorted(labels)},
+            creation_timestamp=time_text(meta.creation_timestamp),
+        )
+        start_time = time_text(message.status.start_time)
+        "".join((own.uid, own.resource_version, node_name, *own.labels, *own.labels.values()))
+        missing = "" in (own.name, own.uid) or "/" in own.name
+    except (TypeError, OverflowError):
+        # Protobuf hands over bytes where a string is not UTF-8; a time may be beyond the calendar.
+        return None
+    return None if missing else (own, node_name, start_time)
 
 
 def _leave_template(message: pod_pb2.Pod) -> None:
