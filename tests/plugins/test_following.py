@@ -141,7 +141,9 @@ def totals_in_one_step(plugin: Any, state: CycleState, before: Int32s, weight: i
 def moves(state: State, version: int) -> list[PodChange]:
     log = state.changes_since(version)
     assert log is not None
-    return [(row, record, amount) for row, record, amount in log if record and amount and row >= 0]
+    # With other labels a pod leaves and comes, too.
+    moved = [(row, record, amount) for row, record, amount in log if record and amount and row >= 0]
+    return [(row, record, 1 if amount > 0 else -1) for row, record, amount in moved]
 
 
 PLUGINS = pytest.mark.parametrize(
