@@ -158,4 +158,4 @@ def test_templates_are_forgotten_at_a_bound(monkeypatch: pytest.MonkeyPatch) -> 
             metadata=meta_pb2.ObjectMeta(name="a", uid="u"), spec=pod_pb2.PodSpec(priority=priority)
         )
         assert pods.decode(message).spec.priority == priority
-    assert len(pods._templates) < 10
+    assert len(pods._templates.parts) < 10

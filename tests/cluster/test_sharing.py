@@ -61,7 +61,7 @@ def test_pods_of_a_template_differ_only_in_what_is_their_own() -> None:
 def test_the_kind_of_a_pod_is_made_of_the_parts_known_since_it_was_decoded(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    known = sharing._Known()
+    known: sharing.KnownParts[int, object] = sharing.KnownParts(sharing._MAX_BYTES)
     monkeypatch.setattr(sharing, "_known", known)
     pending = from_manifest(pod_manifest("pending", requests={"cpu": "100m"}))
     assert isinstance(pending, Pod)
@@ -102,7 +102,7 @@ def test_texts_that_are_out_of_the_ordinary_stay_as_they_are(value: str) -> None
 def test_only_so_many_parts_are_known_and_sharing_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
     most = 32
     monkeypatch.setattr(sharing, "_MAX_BYTES", most * sharing._PART_BYTES)
-    monkeypatch.setattr(sharing, "_known", sharing._Known())
+    monkeypatch.setattr(sharing, "_known", sharing.KnownParts(sharing._MAX_BYTES))
     nodes = []
     for number in range(50):
         image = {"names": [f"registry.example/app:{number}"], "sizeBytes": number}
@@ -114,7 +114,7 @@ def test_only_so_many_parts_are_known_and_sharing_goes_on(monkeypatch: pytest.Mo
 def test_labels_of_their_own_leave_nothing_behind_and_common_ones_are_shared(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    known = sharing._Known()
+    known: sharing.KnownParts[int, object] = sharing.KnownParts(sharing._MAX_BYTES)
     monkeypatch.setattr(sharing, "_known", known)
     monkeypatch.setattr(sharing, "_values", sharing.SeenLately())
     count = 2 * sharing._LATELY
@@ -155,7 +155,7 @@ def test_long_labels_are_not_remembered() -> None:
 
 def test_large_parts_are_known_for_as_long_as_their_bytes_have_room(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sharing, "_MAX_BYTES", 100_000)
-    monkeypatch.setattr(sharing, "_known", sharing._Known())
+    monkeypatch.setattr(sharing, "_known", sharing.KnownParts(sharing._MAX_BYTES))
     for number in range(50):
         sharing.shared(Pod(metadata=ObjectMeta(annotations={f"note-{number}": "x" * 10_000})), lambda _: None)
         assert sum(len(sharing._encode(part)) for part in sharing._known.parts.values()) < 100_000

@@ -125,7 +125,7 @@ def events(stream: Stream, count: int) -> list[tuple[str, Manifest]]:
 
 
 def decoded(lister: Lister, stream: Stream, count: int) -> list[tuple[str, Identity, ClusterObject | None]]:
-    """Type, identity and object of so many events."""
+    """Type, identity and object of the first ``count`` events."""
     events = itertools.islice(lister.read_events(stream), count)
     return [(type_, identity, lister.decode_object(data, identity)) for type_, identity, data in events]
 

@@ -16,7 +16,7 @@ MEDIA_TYPE = "application/vnd.kubernetes.protobuf;stream=watch"
 
 
 def wants_frames(accept: str, kind: Kind) -> bool:
-    """Whether a request with this header is answered in frames; of other kinds nobody asks for any."""
+    """Whether a watch with this Accept header is answered in protobuf; only pods are."""
     return accept.startswith(MEDIA_TYPE) and kind.kind == "Pod"
 
 

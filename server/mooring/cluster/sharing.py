@@ -28,10 +28,11 @@ from mooring.framework.objects import (
 from mooring.framework.pod_table import bare_template_of, of_template
 
 T = TypeVar("T")
+KeyT = TypeVar("KeyT")
 ObjectT = TypeVar("ObjectT", bound=ClusterObject)
 
 _MAX_BYTES = share_of_memory(64, 64 << 20)
-"""At this many bytes of encoded parts all are forgotten, with them those that no object has any more."""
+"""The most bytes of encoded parts, which are found by the hash of their encoding."""
 
 _PART_BYTES = 256
 """What a part takes beside its encoding."""
@@ -51,23 +52,32 @@ _NO_STATUS = Pod().status
 _encode = msgspec.json.Encoder().encode
 
 
-class _Known:
-    """The parts that are kept, by the hash of their encoding."""
+class KnownParts(Generic[KeyT, T]):
+    """Parts by what they are found by. Safe from any thread: losing one only costs time and memory.
 
-    def __init__(self) -> None:
-        self.parts: dict[int, object] = {}
+    Args:
+        most: At this many bytes of encoded parts all are forgotten, with them those that no object has any
+            more.
+
+    Attributes:
+        parts: The parts.
+    """
+
+    def __init__(self, most: int) -> None:
+        self.parts: dict[KeyT, T] = {}
+        self._most = most
         self._bytes = 0
 
-    def keep(self, key: int, part: object, size: int) -> None:
+    def keep(self, key: KeyT, part: T, size: int) -> None:
         """Keep a part whose encoding has ``size`` bytes."""
         self._bytes += size + _PART_BYTES
-        if self._bytes > _MAX_BYTES:
+        if self._bytes > self._most:
             self.parts.clear()
             self._bytes = size + _PART_BYTES
         self.parts[key] = part
 
 
-_known = _Known()
+_known: KnownParts[int, object] = KnownParts(_MAX_BYTES)
 
 
 class SeenLately(Generic[T]):

@@ -104,7 +104,7 @@ class _StreamedAnswer(HTTPResponse):
             self._answer.feed(self._connected.recv(READ))
 
     def shutdown(self) -> None:
-        """End it for the thread that reads, where there is no proxy that is spoken to over TLS, too."""
+        """End it for the thread that reads. Does nothing where TLS runs inside the TLS to a proxy."""
         if isinstance(self._connected, socket.socket):
             # Without what TLS makes of it: who reads on could take what is left for plain text.
             socket.socket.shutdown(self._connected, socket.SHUT_RD)

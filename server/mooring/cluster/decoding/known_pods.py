@@ -9,17 +9,14 @@ from __future__ import annotations
 from sys import intern
 
 from mooring.cluster.decoding.messages import object_from, time_text
-from mooring.cluster.sharing import same_template, shared_labels
+from mooring.cluster.sharing import KnownParts, same_template, shared_labels
 from mooring.framework.memory import share_of_memory
 from mooring.framework.objects import ObjectMeta, Pod
 from mooring.framework.pod_table import bare_template_of, of_template
 from mooring.kubernetes.v1 import pod_pb2
 
 _MAX_BYTES = share_of_memory(256, 16 << 20)
-"""At this many bytes of encoded templates all are forgotten."""
-
-_TEMPLATE_BYTES = 256
-"""What a template takes beside its encoding, when other pods share its parts."""
+"""The most bytes of encoded templates."""
 
 
 class KnownPods:
@@ -28,8 +25,7 @@ class KnownPods:
     """
 
     def __init__(self) -> None:
-        self._templates: dict[bytes, Pod] = {}
-        self._bytes = 0
+        self._templates: KnownParts[bytes, Pod] = KnownParts(_MAX_BYTES)
 
     def decode(self, message: pod_pb2.Pod) -> Pod:
         """Return the pod that ``message`` says, of which only a part is left afterwards.
@@ -43,18 +39,11 @@ class KnownPods:
         own, node_name, start_time = taken
         _leave_template(message)
         key = message.SerializeToString(deterministic=True)
-        template = self._templates.get(key)
+        template = self._templates.parts.get(key)
         if template is None:
             template = same_template(bare_template_of(object_from(message, Pod, named=False)))
-            self._keep(key, template)
+            self._templates.keep(key, template, len(key))
         return of_template(template, shared_labels(own.labels, own.name), own, intern(node_name), start_time)
-
-    def _keep(self, key: bytes, template: Pod) -> None:
-        self._bytes += len(key) + _TEMPLATE_BYTES
-        if self._bytes > _MAX_BYTES:
-            self._templates.clear()
-            self._bytes = len(key) + _TEMPLATE_BYTES
-        self._templates[key] = template
 
 
 def _taken_out(message: pod_pb2.Pod) -> tuple[ObjectMeta, str, str | None] | None:
