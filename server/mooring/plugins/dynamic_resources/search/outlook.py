@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from itertools import accumulate
-from operator import or_
+from operator import gt, le, mul, or_
 
 from mooring.plugins.dynamic_resources.pools.gathering import DevicePool
 from mooring.plugins.dynamic_resources.pools.inventory import CandidateDevice, CounterID
@@ -69,10 +69,15 @@ class Outlook:
         self._candidates = [candidate for pool in pools for candidate in pool.candidates]
         self._bits = {candidate.id: 1 << at for at, candidate in enumerate(self._candidates)}
         self._counting = [
-            (pool, [(self._bits[each.id], each.counters) for each in pool.candidates if each.counters])
+            (pool, _Counting(counting, tuple(ledger.counters_left(pool))))
             # Without partitions a device that takes counters can't be had, and a pool has none.
             for pool in pools
             if ledger.rules.partitions
+            and (
+                counting := [
+                    (self._bits[each.id], each.counters) for each in pool.candidates if each.counters
+                ]
+            )
         ]
         self._demands: list[Demand] = []
 
@@ -112,13 +117,11 @@ class Outlook:
         if not _have_room(free):
             return True
         for pool, counting in self._counting:
-            if not counting:
-                continue
-            left = self._ledger.counters_left(pool)
-            out = _too_large(left, counting)
+            left = tuple(self._ledger.counters_left(pool).values())
+            out = counting.too_large(left)
             free = [(each, some & ~out) for each, some in free]
             # Devices that take nothing can be had even where claims have more than there is.
-            if _overdraw(free, counting, {counter: max(amount, 0) for counter, amount in left.items()}):
+            if counting.overdrawn(free, tuple([max(amount, 0) for amount in left])):
                 return True
         return (
             not _have_enough(free)
@@ -189,8 +192,14 @@ class Outlook:
 Free = Sequence[tuple[Demand, int]]
 """Demands, each with the devices that it still could get."""
 
-Counting = Sequence[tuple[int, Mapping[CounterID, int]]]
-"""Devices with what they take of the counters of their pool."""
+Amounts = tuple[int, ...]
+"""Of each counter of a pool."""
+
+Need = tuple[int, int]
+"""Devices, and how many of them are needed."""
+
+Needs = tuple[Mapping[Need, int], Need]
+"""How often each is needed by itself, unless all are the same, and what they come to together."""
 
 
 def _union(free: Free) -> int:
@@ -208,62 +217,78 @@ def _have_room(free: Free) -> bool:
     return sum(demand.count for demand, _ in free) <= _union(free).bit_count()
 
 
-def _too_large(left: Mapping[CounterID, int], counting: Counting) -> int:
-    """Return the devices that take more of a counter than is left."""
-    out = 0
-    for device, amounts in counting:
-        if any(amounts.get(counter, 0) > amount for counter, amount in left.items()):
-            out |= device
-    return out
+class _Counting:
+    """The devices of a pool that take counters.
 
-
-def _overdraw(free: Free, counting: Counting, left: Mapping[CounterID, int]) -> bool:
-    """Return whether demands take more of a pool's counters than is left, whatever they get.
-
-    Counters are looked at one by one, and then several together: however they are weighed, no more can be
-    taken than is left. Those of which the lightest devices take too much weigh more in the next round.
+    Args:
+        devices: The devices, each with what it takes.
+        counters: The pool's counters, in the order in which ``left`` has what is left of them.
     """
-    if any(_Weighed(counting, {counter: 1}).overdrawn(free, left) for counter in left):
-        return True
-    weights = {counter: _ONE // amount for counter, amount in left.items() if amount > 0}
-    for _ in range(_ROUNDS if len(weights) > 1 else 0):
-        weighed = _Weighed(counting, weights)
-        if weighed.overdrawn(free, left):
+
+    def __init__(
+        self, devices: Sequence[tuple[int, Mapping[CounterID, int]]], counters: Sequence[CounterID]
+    ) -> None:
+        self._devices = [
+            (device, tuple([amounts.get(counter, 0) for counter in counters])) for device, amounts in devices
+        ]
+        alone = [tuple([int(at == other) for other in range(len(counters))]) for at in range(len(counters))]
+        self._by_counter = [_Weighed(self._devices, weights) for weights in alone]
+
+    def too_large(self, left: Amounts) -> int:
+        """Return the devices that take more of a counter than is ``left``."""
+        return _union_of(device for device, amounts in self._devices if any(map(gt, amounts, left)))
+
+    def overdrawn(self, free: Free, left: Amounts) -> bool:
+        """Return whether demands take more counters than is ``left``, whatever they get.
+
+        Counters are looked at one by one, and then several together: however they are weighed, no more can be
+        taken than is left. Those of which the lightest devices take too much weigh more in the next round.
+        """
+        apart = Counter([(devices, demand.count) for demand, devices in free])
+        union, count = _union(free), sum([demand.count for demand, _ in free])
+        needs = (apart if len(apart) > 1 else {}), (union, count)
+        if any(weighed.overdrawn(needs, left) for weighed in self._by_counter):
             return True
-        used = weighed.lightest(_union(free), sum(demand.count for demand, _ in free))
-        taken = {counter: sum(amounts.get(counter, 0) for amounts in used) for counter in weights}
-        if all(amount <= left[counter] for counter, amount in taken.items()):
-            return False
-        weights = {counter: weight * taken[counter] // left[counter] for counter, weight in weights.items()}
-    return False
+        weights = tuple([_ONE // amount if amount else 0 for amount in left])
+        for _ in range(_ROUNDS if sum(map(bool, weights)) > 1 else 0):
+            weighed = _Weighed(self._devices, weights)
+            if weighed.overdrawn(needs, left):
+                return True
+            used = [amounts for _, _, amounts in weighed.lightest(union, count)]
+            taken = [sum(amounts) for amounts in zip(*used, strict=True)]
+            if all(map(le, taken, left)):
+                return False
+            shares = zip(weights, taken, left, strict=True)
+            # A counter of which nothing is left weighs nothing.
+            weights = tuple([weight * some // (most or 1) for weight, some, most in shares])
+        return False
 
 
 class _Weighed:
-    """Devices that take counters, the lightest first."""
+    """Devices that take counters, the lightest first, by a weight of each counter."""
 
-    def __init__(self, counting: Counting, weights: Mapping[CounterID, int]) -> None:
+    def __init__(self, devices: Sequence[tuple[int, Amounts]], weights: Amounts) -> None:
         self._weights = weights
-        weighed = ((self._weigh(amounts), device, amounts) for device, amounts in counting)
-        self._devices = sorted(weighed, key=lambda each: each[:2])
-        self._others = ~_union_of(device for device, _ in counting)
+        self._devices = sorted([(_weigh(weights, amounts), device, amounts) for device, amounts in devices])
+        self._others = ~_union_of(device for device, _ in devices)
 
-    def overdrawn(self, free: Free, left: Mapping[CounterID, int]) -> bool:
-        """Return whether demands take more than is ``left``, each by itself or all together."""
-        each = Counter((devices, demand.count) for demand, devices in free)
-        apart = sum(number * self._least(devices, count) for (devices, count), number in each.items())
-        together = self._least(_union(free), sum(demand.count for demand, _ in free))
-        return max(apart, together) > self._weigh(left)
+    def overdrawn(self, needs: Needs, left: Amounts) -> bool:
+        """Return whether what is needed takes more than is ``left``, each by itself or all together."""
+        apart, together = needs
+        least = sum([number * self._least(*need) for need, number in apart.items()])
+        return max(least, self._least(*together)) > _weigh(self._weights, left)
 
-    def lightest(self, devices: int, count: int) -> Sequence[Mapping[CounterID, int]]:
-        """Return what the lightest of ``devices`` take, of which ``count`` are needed."""
+    def lightest(self, devices: int, count: int) -> Sequence[tuple[int, int, Amounts]]:
+        """Return the lightest of ``devices``, of which ``count`` are needed: weight, device and amounts."""
         rest = max(count - (devices & self._others).bit_count(), 0)
-        return [amounts for _, device, amounts in self._devices if device & devices][:rest]
+        return [each for each in self._devices if each[1] & devices][:rest]
 
     def _least(self, devices: int, count: int) -> int:
-        return sum(map(self._weigh, self.lightest(devices, count)))
+        return sum([weight for weight, _, _ in self.lightest(devices, count)])
 
-    def _weigh(self, amounts: Mapping[CounterID, int]) -> int:
-        return sum(weight * amounts.get(counter, 0) for counter, weight in self._weights.items())
+
+def _weigh(weights: Amounts, amounts: Amounts) -> int:
+    return sum(map(mul, weights, amounts))
 
 
 def _have_enough(free: Free) -> bool:
