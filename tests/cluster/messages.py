@@ -13,6 +13,8 @@ from msgspec import inspect
 
 from mooring.cluster.decoding.messages import INLINE
 from mooring.cluster.decoding.protobuf_objects import MESSAGES
+from mooring.cluster.kinds import ClusterObject
+from mooring.cluster.pod_parts import PodParts
 from mooring.framework.objects import Object
 from mooring.kubernetes.v1.meta_pb2 import Time
 
@@ -102,6 +104,11 @@ def _newest(shape: inspect.UnionType) -> inspect.Type | None:
     message = [part for part in parts if isinstance(part, inspect.StructType)]
     alone = message or (parts if len(parts) == 1 else [])
     return alone[0] if alone else None
+
+
+def whole(item: ClusterObject | PodParts | None) -> ClusterObject | None:
+    """The object as one, also where it came in parts."""
+    return item.pod if isinstance(item, PodParts) else item
 
 
 def message_of(item: Object) -> Message:

@@ -27,7 +27,7 @@ NAMES = sorted(file.stem for file in FIXTURES.glob("pod*.json") if file.stem.par
 def of_message(pods: KnownPods, data: bytes) -> ClusterObject | str:
     """The pod, or the text of the rejection."""
     try:
-        return pods.decode(pod_pb2.Pod.FromString(data))
+        return pods.decode(pod_pb2.Pod.FromString(data)).pod
     except InvalidArgumentError as error:
         return error.message
 
@@ -124,7 +124,7 @@ def test_a_pod_is_read_in_full_once_for_a_template(
     for name, message in (("a", one), ("b", other)):
         message.metadata.MergeFrom(meta_pb2.ObjectMeta(name=name, uid=name, labels={"app": name}))
         expected = object_from(message, Pod)
-        assert pods.decode(message) == expected
+        assert pods.decode(message).pod == expected
     assert len(full) == read
 
 
@@ -145,7 +145,7 @@ def test_a_pod_is_read_in_full_once_for_a_template(
 )
 def test_of_a_known_template_too_what_cant_be_used_is_rejected(data: bytes) -> None:
     pods, like = KnownPods(), meta_pb2.ObjectMeta(name="a", uid="u")
-    assert pods.decode(pod_pb2.Pod(metadata=like)).metadata.name == "a"
+    assert pods.decode(pod_pb2.Pod(metadata=like)).own.name == "a"
     with pytest.raises(InvalidArgumentError):
         pods.decode(pod_pb2.Pod.FromString(data))
 
@@ -157,5 +157,5 @@ def test_templates_are_forgotten_at_a_bound(monkeypatch: pytest.MonkeyPatch) -> 
         message = pod_pb2.Pod(
             metadata=meta_pb2.ObjectMeta(name="a", uid="u"), spec=pod_pb2.PodSpec(priority=priority)
         )
-        assert pods.decode(message).spec.priority == priority
+        assert pods.decode(message).template.spec.priority == priority
     assert len(pods._templates.parts) < 10

@@ -205,7 +205,7 @@ def test_an_event_says_the_same_in_one_step_and_in_two(said: dict[str, Any], typ
     for originals in (UNWANTED, OriginalsOfKind(lambda _: True)):
         lister = Lister(ApiServer.__new__(ApiServer), RESOURCES["Pod"], QUICK, originals)
         type_told, identity, data = lister.decode_event(line)
-        found.append((type_told, identity, lister.decode_object(data, identity)))
+        found.append((type_told, identity, lister.decode_told(data, identity)))
     assert found[0] == found[1]
 
 

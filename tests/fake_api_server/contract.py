@@ -22,6 +22,7 @@ from mooring.cluster.sources import Timers
 from mooring.cluster.sources.kubernetes.lister import Lister
 from mooring.cluster.sources.kubernetes.wire import GoneError, Identity
 from mooring.testing.builders import pod_manifest
+from tests.cluster.messages import whole
 
 Manifest = dict[str, Any]
 
@@ -127,7 +128,7 @@ def events(stream: Stream, count: int) -> list[tuple[str, Manifest]]:
 def decoded(lister: Lister, stream: Stream, count: int) -> list[tuple[str, Identity, ClusterObject | None]]:
     """Type, identity and object of the first ``count`` events."""
     events = itertools.islice(lister.read_events(stream), count)
-    return [(type_, identity, lister.decode_object(data, identity)) for type_, identity, data in events]
+    return [(type_, identity, whole(lister.decode_told(data, identity))) for type_, identity, data in events]
 
 
 class Contract:

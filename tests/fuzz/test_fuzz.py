@@ -13,6 +13,7 @@ import pytest
 
 from mooring.cluster.manifests import documents
 from mooring.cluster.sources.kubernetes.lister import Lister
+from mooring.cluster.sources.kubernetes.wire import Identity
 from mooring.plugins.dynamic_resources.cel.patterns import Pattern
 from mooring.service.scheduling.servicer import SchedulingServicer
 from mooring_extender import wire
@@ -81,14 +82,14 @@ def a_rejection_overtakes_answers(patch: Patch) -> None:
 
 
 def an_object_without_a_spec_is_a_defect(patch: Patch) -> None:
-    decode = Lister.decode_object
+    decode = Lister.decode_told
 
-    def reads(self: Lister, data: Any, *identity: Any) -> Any:
+    def reads(self: Lister, data: Any, identity: Identity) -> Any:
         if b'"spec"' not in (data if isinstance(data, bytes) else msgspec.json.encode(data)):
             raise KeyError("spec")
-        return decode(self, data, *identity)
+        return decode(self, data, identity)
 
-    patch.setattr(Lister, "decode_object", reads)
+    patch.setattr(Lister, "decode_told", reads)
 
 
 def brackets_are_looked_behind(patch: Patch) -> None:

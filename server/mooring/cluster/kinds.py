@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from mooring.cluster.pod_parts import PodParts
 from mooring.framework.objects import (
     CSIDriver,
     CSINode,
@@ -131,6 +132,12 @@ class Remove(msgspec.Struct, frozen=True):
 
 Change = Put | Remove
 """One step of a source."""
+
+
+class PutPod(msgspec.Struct, frozen=True):
+    """``Put`` of a pod in parts, as the API server's watch is read."""
+
+    pod: PodParts
 
 
 def kept_kind(kind: str, api_version: str = "") -> type[ClusterObject] | None:

@@ -39,6 +39,8 @@ class PodKinds:
     def __init__(self, rules: ResourceRules) -> None:
         self.rules = rules
         self._bases: WeakValueDictionary[int, PodBase] = WeakValueDictionary()
+        self._of_one: WeakValueDictionary[int, PodBase] = WeakValueDictionary()
+        """Those whose template is the one with this identity."""
         self._parts: dict[Hashable, Hashable] = {}
         self._lately: dict[tuple[int, ClassKey], ref[PodKind]] = {}
 
@@ -48,12 +50,14 @@ class PodKinds:
         Raises:
             ResourceError: A quantity can't be used.
         """
-        template = bare_template_of(pod)
-        key, base = self._find(template)
-        if base is None:
-            template = same_template(template)
-            base = self._keep(key, template, *_counted(template, self.rules))
-        return self._kind(base, _class_key(pod, pod.metadata.labels))
+        return self.of_template(bare_template_of(pod), pod.metadata.labels)
+
+    def of_template(self, template: Pod, labels: Mapping[str, str]) -> PodKind:
+        """Return the kind of pods of this bare template with these labels. Raises as ``of``."""
+        base = self._of_one.get(id(template))
+        if base is None or base.template is not template:
+            base = self._base_of(template)
+        return self._kind(base, _class_key(template, labels))
 
     def like(self, template: Pod, kind: PodKind) -> PodKind:
         """Return the kind of pods with the labels of ``kind``, who count as those but are like ``template``,
@@ -75,6 +79,14 @@ class PodKinds:
             PodBase(template, *_counted(template, self.rules)), _class_key(pod, pod.metadata.labels)
         )
 
+    def _base_of(self, template: Pod) -> PodBase:
+        """Return the base of pods of a template that is equal to this one."""
+        key, base = self._find(template)
+        if base is None:
+            template = same_template(template)
+            base = self._keep(key, template, *_counted(template, self.rules))
+        return base
+
     def _find(self, template: Pod) -> tuple[int | None, PodBase | None]:
         """Return under which key the base is kept, None where that can't be, and the base, if it is known."""
         try:
@@ -95,7 +107,7 @@ class PodKinds:
         if key is None:
             return PodBase(template, usage, affinity, has_storage)
         base = PodBase(template, self._one(usage), self._one(affinity), has_storage)
-        self._bases[key] = base
+        self._bases[key] = self._of_one[id(template)] = base
         if len(self._parts) > 2 * _PARTS * len(self._bases) + _SPARE_PARTS:
             self._forget_parts()
         return base

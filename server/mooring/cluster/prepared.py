@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from mooring.cluster.kinds import ClusterObject, TabledObject, identity
 from mooring.cluster.pod_kinds import PodKinds
+from mooring.cluster.pod_parts import PodParts
 from mooring.framework.args import FieldError
 from mooring.framework.errors import InvalidArgumentError
 from mooring.framework.objects import Node, Pod
@@ -58,11 +59,11 @@ class PreparedPod(NamedTuple):
     """A pod by itself, as ``PreparedObjects``.
 
     Attributes:
-        pod: The pod.
+        parts: The pod.
         record: What the table needs of it, on no row yet.
     """
 
-    pod: Pod
+    parts: PodParts
     record: PodRecord
 
     def identities(self) -> Iterable[Identity]:
@@ -70,16 +71,31 @@ class PreparedPod(NamedTuple):
         return _identities_of(self.record)
 
 
-def prepare_pod(pod: Pod, kinds: PodKinds) -> PreparedPod:
-    """Works out what ``pod`` counts as.
+def prepare_pod(parts: PodParts, kinds: PodKinds) -> PreparedPod:
+    """Works out what the pod of these ``parts`` counts as.
 
     Raises:
         InvalidArgumentError: A quantity can't be used.
     """
     try:
-        return PreparedPod(pod, PodRecord.of(pod, kinds.of(pod), UNPLACED))
+        kind = kinds.of_template(parts.template, parts.labels)
     except ResourceError as error:
-        raise InvalidArgumentError([_violation(pod, error)]) from None
+        raise InvalidArgumentError([_violation(parts.pod, error)]) from None
+    own = parts.own
+    return PreparedPod(
+        parts,
+        PodRecord(
+            kind,
+            UNPLACED,
+            False,
+            own.name,
+            own.uid,
+            parts.node_name,
+            own.resource_version,
+            own.creation_timestamp,
+            parts.start_time,
+        ),
+    )
 
 
 def prepare(objects: Iterable[ClusterObject], kinds: PodKinds) -> PreparedObjects:

@@ -13,10 +13,11 @@ from mooring.cluster.change_log import DEFAULT_LENGTH, ChangeLog
 from mooring.cluster.holdings import Holdings
 from mooring.cluster.journal import DEFAULT_LENGTH as JOURNAL_LENGTH
 from mooring.cluster.journal import Entry, Journal
-from mooring.cluster.kinds import KINDS, Change, ClusterObject, Remove, TabledObject
+from mooring.cluster.kinds import KINDS, Change, ClusterObject, Put, PutPod, Remove, TabledObject
 from mooring.cluster.node_writer import NodeWriter
 from mooring.cluster.object_writer import ObjectWriter
 from mooring.cluster.pod_kinds import PodKinds
+from mooring.cluster.pod_parts import PodParts
 from mooring.cluster.prepared import PreparedObjects, PreparedPod, prepare, prepare_pod
 from mooring.cluster.table_writer import TableWriter
 from mooring.framework.cluster_events import Listener, ObjectChange
@@ -238,7 +239,7 @@ class State:
             self._write(batch)
             self._publish()
 
-    def apply(self, source: str, changes: Iterable[Change]) -> None:
+    def apply(self, source: str, changes: Iterable[Change | PutPod]) -> None:
         """Apply changes of ``source`` in their order. Either all of them take effect or none.
 
         Removing what ``source`` hasn't delivered does nothing.
@@ -260,12 +261,16 @@ class State:
                     self._remove(source, step)
             self._publish()
 
-    def _step(self, change: Change) -> PreparedPod | PreparedObjects | Remove:
+    def _step(self, change: Change | PutPod) -> PreparedPod | PreparedObjects | Remove:
         """Return a change as it is written. Pods, of which most changes are, come without a batch."""
-        if isinstance(change, Remove):
-            return change
-        item = change.object
-        return prepare_pod(item, self._kinds) if isinstance(item, Pod) else prepare([item], self._kinds)
+        match change:
+            case PutPod(pod=parts):
+                return prepare_pod(parts, self._kinds)
+            case Put(object=Pod() as pod):
+                return prepare_pod(PodParts.of(pod), self._kinds)
+            case Put(object=item):
+                return prepare([item], self._kinds)
+        return change
 
     def subscribe(self, listener: Listener) -> None:
         with self.lock:
@@ -294,7 +299,7 @@ class State:
         if displaced is not None:
             self._drop(source, "Pod", displaced)
         self._holdings.add_pod(source, record)
-        self._write_pod(record, prepared.pod)
+        self._write_pod(record, prepared.parts)
 
     def _remove(self, source: str, change: Remove) -> None:
         known = self._holdings.find_identity(source, change)
@@ -335,7 +340,7 @@ class State:
                 self._writer.put_node(node, amounts)
                 self._listeners.tell_listeners("Node", old, node)
         for record in batch.pods.values():
-            self._write_pod(record)
+            self._write_pod(record, record)
         for item in batch.objects.values():
             key = item.metadata.namespace, item.metadata.name
             known = self._writer.objects.find_delivered(type(item), key)
@@ -347,11 +352,8 @@ class State:
         """Return the pod as its source delivered it, without what was decided since."""
         return self._delivered[uid] if uid in self._delivered else self.snapshot.pods.records.get(uid)
 
-    def _write_pod(self, record: PodRecord, pod: Pod | None = None) -> None:
-        """Write a pod as its source delivered it, and tell of it if that is new.
-
-        ``pod`` is ``record.pod``, where it is there already.
-        """
+    def _write_pod(self, record: PodRecord, told: PodRecord | PodParts) -> None:
+        """Write a pod as its source delivered it, and tell of it if that is new; ``told`` has it whole."""
         uid = record.uid
         known, assumed = self.snapshot.pods.records.get(uid), uid in self._delivered
         before = self._delivered[uid] if assumed else known
@@ -369,7 +371,7 @@ class State:
             self._writer.put_pod(record)
         if self._listeners and not same:
             old = before.pod if before is not None else None
-            self._listeners.tell_listeners("Pod", old, pod or record.pod)
+            self._listeners.tell_listeners("Pod", old, told.pod)
 
     def _remove_pod(self, uid: str) -> None:
         self._delivered.pop(uid, None)

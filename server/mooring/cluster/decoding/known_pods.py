@@ -9,10 +9,11 @@ from __future__ import annotations
 from sys import intern
 
 from mooring.cluster.decoding.messages import object_from, time_text
+from mooring.cluster.pod_parts import PodParts
 from mooring.cluster.sharing import KnownParts, same_template, shared_labels
 from mooring.framework.memory import share_of_memory
 from mooring.framework.objects import ObjectMeta, Pod
-from mooring.framework.pod_table import bare_template_of, of_template
+from mooring.framework.pod_table import bare_template_of
 from mooring.kubernetes.v1 import pod_pb2
 
 _MAX_BYTES = share_of_memory(256, 16 << 20)
@@ -27,7 +28,7 @@ class KnownPods:
     def __init__(self) -> None:
         self._templates: KnownParts[bytes, Pod] = KnownParts(_MAX_BYTES)
 
-    def decode(self, message: pod_pb2.Pod) -> Pod:
+    def decode(self, message: pod_pb2.Pod) -> PodParts:
         """Return the pod that ``message`` says, of which only a part is left afterwards.
 
         Raises:
@@ -35,7 +36,7 @@ class KnownPods:
         """
         taken = _taken_out(message)
         if taken is None:
-            return object_from(message, Pod)
+            return PodParts.of(object_from(message, Pod))
         own, node_name, start_time = taken
         _leave_template(message)
         key = message.SerializeToString(deterministic=True)
@@ -43,7 +44,7 @@ class KnownPods:
         if template is None:
             template = same_template(bare_template_of(object_from(message, Pod, named=False)))
             self._templates.keep(key, template, len(key))
-        return of_template(template, shared_labels(own.labels, own.name), own, intern(node_name), start_time)
+        return PodParts(template, shared_labels(own.labels, own.name), own, intern(node_name), start_time)
 
 
 def _taken_out(message: pod_pb2.Pod) -> tuple[ObjectMeta, str, str | None] | None:

@@ -14,6 +14,7 @@ from mooring.cluster.decoding.errors import MAX_OBJECT_BYTES
 from mooring.cluster.decoding.known_pods import KnownPods
 from mooring.cluster.kinds import KINDS, ClusterObject
 from mooring.cluster.originals import UNWANTED, OriginalsOfKind
+from mooring.cluster.pod_parts import PodParts
 from mooring.cluster.sources.kubernetes.timers import Timers
 from mooring.cluster.sources.kubernetes.wire import (
     UNREADABLE,
@@ -153,7 +154,7 @@ class Lister:
         return map(self.decode_event, stream)
 
     def decode_event(self, line: bytes) -> tuple[str, Identity, Undecoded]:
-        """Return what a line of a watch says: the event's type, and the object for ``decode_object``.
+        """Return what a line of a watch says: the event's type, and the object for ``decode_told``.
 
         It is decoded in one step, unless somebody wants its bytes, or it has what has to be looked at twice:
         nulls, the status of an error, or what can't be read or is too large.
@@ -176,29 +177,30 @@ class Lister:
             raise_error(decode_status(raw.object))
         return raw.type, decode_identity(raw.object).metadata, bytes(raw.object)
 
-    def decode_object(self, data: Undecoded, identity: Identity | None = None) -> ClusterObject | None:
-        """Return the object; None when it can't be used: it counts as absent, and the log says so once.
-
-        ``identity`` is its identity, without which its JSON is asked for it.
-        """
+    def decode_object(self, data: bytes) -> ClusterObject | None:
+        """Return the object; None when it can't be used: it counts as absent, and the log says so once."""
         try:
-            item = self._decoded(data)
+            item = decode_kind(data, self._kind)
         except InvalidArgumentError as error:
-            if identity is None and isinstance(data, bytes):
-                identity = decode_identity(data).metadata
-            key = identity.key if identity is not None else ""
-            if key not in self._unreadable:
-                self._unreadable.add(key)
-                log.warning("%s %s can't be read and does not count: %s", self._resource.kind, key, error)
+            self._leave_out(decode_identity(data).metadata.key, error)
             return None
-        if isinstance(data, bytes):
-            self._originals.put_object(item, data)
+        self._originals.put_object(item, data)
         return item
 
-    def _decoded(self, data: Undecoded) -> ClusterObject:
+    def decode_told(self, data: Undecoded, identity: Identity) -> ClusterObject | PodParts | None:
+        """Do as ``decode_object`` does, of what a watch told of the object of that identity."""
         if isinstance(data, bytes):
-            return decode_kind(data, self._kind)
-        return self._known_pods.decode(data) if isinstance(data, pod_pb2.Pod) else checked(data)
+            return self.decode_object(data)
+        try:
+            return self._known_pods.decode(data) if isinstance(data, pod_pb2.Pod) else checked(data)
+        except InvalidArgumentError as error:
+            self._leave_out(identity.key, error)
+            return None
+
+    def _leave_out(self, key: str, error: InvalidArgumentError) -> None:
+        if key not in self._unreadable:
+            self._unreadable.add(key)
+            log.warning("%s %s can't be read and does not count: %s", self._resource.kind, key, error)
 
 
 def _identity_of(item: ClusterObject) -> Identity:

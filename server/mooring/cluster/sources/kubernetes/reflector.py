@@ -12,8 +12,9 @@ import time
 from collections.abc import Iterator, Sequence
 
 from mooring.cluster.api import ApiServer, Resource, Stream
-from mooring.cluster.kinds import Change, ClusterObject, Put, Remove
+from mooring.cluster.kinds import Change, ClusterObject, Put, PutPod, Remove
 from mooring.cluster.originals import UNWANTED, OriginalsOfKind
+from mooring.cluster.pod_parts import PodParts
 from mooring.cluster.sources.kubernetes.known import KnownObjects
 from mooring.cluster.sources.kubernetes.lister import Lister, ListSummary, Undecoded, rejection
 from mooring.cluster.sources.kubernetes.timers import Timers
@@ -273,9 +274,9 @@ class Reflector:
         self._note("")
 
     def _apply(self, type_: str, data: Undecoded, identity: Identity) -> None:
-        item = None if type_ == "DELETED" else self.lister.decode_object(data, identity)
-        changes: list[Change] = [Put(item)] if item is not None else [self._gone(identity)]
-        if isinstance(item, Pod) and item.finished:
+        item = None if type_ == "DELETED" else self.lister.decode_told(data, identity)
+        changes: list[Change | PutPod] = [self._gone(identity) if item is None else _put(item)]
+        if isinstance(item, Pod | PodParts) and item.finished:
             # Nothing displaces the pod that had the name before, if its end was never told.
             known = self._state.find_pod(identity.namespace, identity.name)
             if known is not None and known.metadata.uid != identity.uid:
@@ -289,3 +290,7 @@ class Reflector:
 
     def _gone(self, identity: Identity) -> Remove:
         return Remove(self.resource.kind, identity.namespace, identity.name)
+
+
+def _put(item: ClusterObject | PodParts) -> Put | PutPod:
+    return PutPod(item) if isinstance(item, PodParts) else Put(item)
