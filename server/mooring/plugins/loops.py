@@ -34,7 +34,9 @@ _loops: WeakSet[Loop[Any]] = WeakSet()
 
 
 class Loop(Generic[T]):
-    """A function that numba may compile. It rounds as numpy does, and other threads run meanwhile.
+    """A function that numba may compile. It rounds as numpy does.
+
+    It keeps the interpreter's lock: most loops end sooner than a thread that gives it up gets it back.
 
     It may call other loops, which are globals where it is defined.
 
@@ -97,7 +99,7 @@ class Loop(Generic[T]):
         except ImportError as error:
             log.warning("numba can't be used, so numpy is: %s", error)
             return None
-        compiled = numba.njit(self._with_loops(), nogil=True, error_model="numpy")
+        compiled = numba.njit(self._with_loops(), error_model="numpy")
         try:
             compiled.enable_caching()
         except RuntimeError:
