@@ -6,6 +6,7 @@ import pytest
 
 from mooring.cluster import pod_kinds
 from mooring.cluster.pod_kinds import PodKinds
+from mooring.cluster.sharing import same_template
 from mooring.framework.objects import Pod
 from mooring.framework.pod_affinity import AffinityTerms, affinity_terms
 from mooring.framework.pod_requests import NEWEST_RULES
@@ -116,3 +117,11 @@ def test_terms_are_worked_out_once_for_all_kinds_that_have_them() -> None:
     assert one.terms is other.terms
     assert one.terms == affinity_terms(one.template)
     assert KINDS.of(pod()).terms == AffinityTerms()
+
+
+def test_pods_in_parts_are_of_the_kind_that_they_are_of_as_a_whole() -> None:
+    kinds, one = PodKinds(NEWEST_RULES), pod()
+    template = same_template(bare_template_of(one))
+    found = kinds.of_template(template, one.metadata.labels)
+    assert found is kinds.of(one) is kinds.of_template(bare_template_of(one), one.metadata.labels)
+    assert kinds.of_template(template, {"app": "other"}).base is found.base

@@ -20,13 +20,12 @@ from mooring.framework import (
 )
 from mooring.framework.errors import UnavailableError
 from mooring.scheduler.queue import Rejection, SchedulingQueue
-from mooring.scheduler.queue.cluster_events import POD_PLACED
+from mooring.scheduler.queue.cluster_events import POD_LEFT, POD_PLACED
 from mooring.testing import make_node, make_pod
 
 from .fakes import FIT, HEARS_NODES, NODE_ADDED, FakeClock, new_queue, popped, reject, seconds_until_active
 
 NODE_RELABELLED = ClusterEvent(EventResource.NODE, ActionType.UPDATE_NODE_LABEL)
-POD_LEFT = ClusterEvent(EventResource.ASSIGNED_POD, ActionType.DELETE)
 
 
 def raising(*_: object) -> QueueingHint:

@@ -34,7 +34,7 @@ from mooring.runtime.cycle.tie_break import choose, mix64
 from mooring.runtime.engine import Engine
 from mooring.runtime.profiles.profile import Profile
 from mooring.scheduler.assembly import ask_pre_enqueue, sorted_by
-from mooring.scheduler.changes import POD_LEFT, ChangeFeed
+from mooring.scheduler.changes import ChangeFeed
 from mooring.scheduler.parts import deciding
 from mooring.scheduler.queue import (
     BackoffTimes,
@@ -44,6 +44,7 @@ from mooring.scheduler.queue import (
     groups_wait,
     rules_of,
 )
+from mooring.scheduler.queue.cluster_events import POD_LEFT
 from mooring.scheduler.scheduling_failure import failed, rejected_by_nodes, rejected_by_plugin
 from mooring.v1.recording_pb2 import PodEntry as PodMessage
 

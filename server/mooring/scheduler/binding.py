@@ -22,8 +22,8 @@ from mooring.runtime.commit.placement import PlacedPod
 from mooring.runtime.commit.reservations import Reservation
 from mooring.runtime.cycle.choice import Choice
 from mooring.scheduler.attempt import Attempt
-from mooring.scheduler.changes import POD_LEFT
 from mooring.scheduler.parts import Parts
+from mooring.scheduler.queue.cluster_events import POD_LEFT
 from mooring.scheduler.recorder import EventNote
 from mooring.scheduler.scheduling_failure import SchedulingFailure, failed, rejected_by_plugin
 from mooring.scheduler.stopping import StoppedError, UntilStopped

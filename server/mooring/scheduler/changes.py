@@ -6,20 +6,17 @@ import logging
 from collections import deque
 from collections.abc import Callable, Container
 
-from mooring.framework import ActionType, ClusterEvent, EventResource, ObjectChange, Pod, WaitingPods
+from mooring.framework import ObjectChange, Pod, WaitingPods
 from mooring.framework.objects import PodGroup
 from mooring.framework.releases import Gates
 from mooring.framework.state import ClusterState
 from mooring.scheduler.queue import SchedulingQueue
-from mooring.scheduler.queue.cluster_events import as_scheduler_sees, events_of, nomination_ended
+from mooring.scheduler.queue.cluster_events import POD_LEFT, as_scheduler_sees, events_of, nomination_ended
 
 log = logging.getLogger(__name__)
 
 NODES = logging.INFO - 2
 """The level at which nodes that come and go are logged."""
-
-POD_LEFT = ClusterEvent(EventResource.ASSIGNED_POD, ActionType.DELETE)
-"""A pod isn't on its node any more."""
 
 
 class ChangeFeed:

@@ -3,7 +3,7 @@
 isort:skip_file
 The part of the Kubernetes API that mooring reads, for decoding what Go's `Marshal` gives. Field numbers and types are the
 published ones (Kubernetes 1.37.2, scheduling.k8s.io/v1beta1; messages that begin with Alpha are v1alpha2's of 1.36.3);
-fields that nothing reads are left out and skipped. Field names are those of the API in snake case. Used inside the server
+most fields that nothing reads are left out. Field names are those of the API in snake case. Used inside the server
 only and no part of its contract.
 """
 

@@ -64,6 +64,9 @@ def as_scheduler_sees(change: ObjectChange) -> ObjectChange | None:
     return ObjectChange(change.kind, old, new)
 
 
+POD_LEFT = ClusterEvent(EventResource.ASSIGNED_POD, ActionType.DELETE)
+"""A pod isn't on its node any more."""
+
 POD_PLACED = ClusterEvent(EventResource.ASSIGNED_POD, ActionType.ADD)
 """A pod is on a node, which it was not before."""
 
