@@ -467,6 +467,8 @@ def test_a_compiled_loop_is_kept_on_disk_until_what_it_is_made_of_changes(
     assert compiled(10) == (17, count := compiled(10)[1])
     assert compiled(10) == (17, count)
     assert compiled(2000) == (2007, 2 * count)
+    monkeypatch.setitem(loops._OPTIONS, "nogil", True)
+    assert compiled(2000) == (2007, 3 * count), "nor is it taken for one that was compiled in another way"
 
 
 def test_where_nothing_can_be_kept_a_loop_is_compiled_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -29,6 +29,9 @@ T = TypeVar("T")
 
 log = logging.getLogger(__name__)
 
+_OPTIONS = {"error_model": "numpy", "nogil": False}
+"""How loops are compiled: so that they round as numpy does, and keep the interpreter's lock."""
+
 _compiler = ThreadPoolExecutor(1, "compiler")
 _loops: WeakSet[Loop[Any]] = WeakSet()
 
@@ -99,7 +102,7 @@ class Loop(Generic[T]):
         except ImportError as error:
             log.warning("numba can't be used, so numpy is: %s", error)
             return None
-        compiled = numba.njit(self._with_loops(), error_model="numpy")
+        compiled = numba.njit(self._with_loops(), **_OPTIONS)
         try:
             compiled.enable_caching()
         except RuntimeError:
@@ -112,8 +115,8 @@ class Loop(Generic[T]):
     def _with_loops(self) -> Callable[..., T]:
         """Return the function with the compiled form of each loop that it calls.
 
-        Its name tells all that it is compiled from, as numba keeps compiled functions by their name and
-        asks of their own file alone whether it changed.
+        Its name tells all that it is compiled from, and how, as numba keeps compiled functions by their name
+        and asks of their own file alone whether it changed.
         """
         function = self._function
         if not isinstance(function, FunctionType):
@@ -121,7 +124,7 @@ class Loop(Generic[T]):
         code, known = function.__code__, function.__globals__
         called = {name: known[name].compile() for name in code.co_names if isinstance(known.get(name), Loop)}
         made = FunctionType(code, known | called, function.__name__)
-        digest = sha256(repr(_parts(function)).encode()).hexdigest()
+        digest = sha256(repr((_OPTIONS, _parts(function))).encode()).hexdigest()
         made.__qualname__ = f"{function.__qualname__}_{digest[:16]}"
         return made
 

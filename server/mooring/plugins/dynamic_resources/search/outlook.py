@@ -68,18 +68,14 @@ class Outlook:
         self._pools, self._ledger = pools, ledger
         self._candidates = [candidate for pool in pools for candidate in pool.candidates]
         self._bits = {candidate.id: 1 << at for at, candidate in enumerate(self._candidates)}
-        self._counting = [
-            (pool, _Counting(counting, tuple(ledger.counters_left(pool))))
-            # Without partitions a device that takes counters can't be had, and a pool has none.
-            for pool in pools
-            if ledger.rules.partitions
-            and (
-                counting := [
-                    (self._bits[each.id], each.counters) for each in pool.candidates if each.counters
-                ]
-            )
-        ]
+        # Without partitions a device that takes counters can't be had, and a pool has none.
+        partitioned = pools if ledger.rules.partitions else ()
+        self._counting = [(pool, found) for pool in partitioned if (found := self._counting_of(pool))]
         self._demands: list[Demand] = []
+
+    def _counting_of(self, pool: DevicePool) -> _Counting | None:
+        devices = [(self._bits[each.id], each.counters) for each in pool.candidates if each.counters]
+        return _Counting(devices, tuple(self._ledger.counters_left(pool))) if devices else None
 
     def demand(
         self,
