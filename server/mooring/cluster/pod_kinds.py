@@ -50,7 +50,9 @@ class PodKinds:
         Raises:
             ResourceError: A quantity can't be used.
         """
-        return self.of_template(bare_template_of(pod), pod.metadata.labels)
+        template = bare_template_of(pod)
+        # It was made just now: nothing is known of it by its identity.
+        return self._kind(self._base_of(template), _class_key(template, pod.metadata.labels))
 
     def of_template(self, template: Pod, labels: Mapping[str, str]) -> PodKind:
         """Return the kind of pods of this bare template with these labels. Raises as ``of``."""

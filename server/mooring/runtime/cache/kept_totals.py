@@ -130,8 +130,8 @@ class KeptTotals:
         return self._ranking
 
     def is_worth_ranking(self, selections: int) -> bool:
-        """Return whether a ranking, or the compiled loop, takes less time for so many selections than to
-        select one by one.
+        """Return whether ``selections`` rows are selected faster by ranking all of them, or in the compiled
+        loop, than one by one.
         """
         return selections > 1 and (self._ranking is not None or self._selections + selections > _SELECTIONS)
 
