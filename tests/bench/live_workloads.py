@@ -111,6 +111,7 @@ def _member(number: int) -> Manifest:
 
 def _traced(traced: Traced) -> Manifest:
     pod = objects.pod(traced.name)
+    pod["metadata"]["labels"] = dict(traced.labels)
     # The API server wants a limit where an extended resource is requested, and both to be equal.
     limits = {GPU: traced.resources[GPU]} if GPU in traced.resources else {}
     resources = {"requests": dict(traced.resources), **({"limits": limits} if limits else {})}

@@ -182,6 +182,11 @@ def test_restart_in_the_middle(control_plane: ControlPlane, api: Api, tmp_path: 
     assert accepted == dict.fromkeys(names, 1)
 
 
+def has_bound(running: MooringScheduler) -> bool:
+    """Whether it says that it bound a pod."""
+    return "Successfully bound pod" in running.output()
+
+
 def test_a_standby_takes_over(control_plane: ControlPlane, api: Api, tmp_path: Path) -> None:
     """The leader is stopped and goes on later: it has bound nothing more, and ends."""
     pace = ["--leader-elect-lease-duration=3s", "--leader-elect-renew-deadline=2s"]
@@ -193,7 +198,9 @@ def test_a_standby_takes_over(control_plane: ControlPlane, api: Api, tmp_path: P
     with first, scheduler(control_plane, tmp_path / "second", PROFILE, *pace) as second:
         make_pods(api, ["before"])
         api.wait_bound("before")
-        leader, other = (first, second) if "bound pod" in first.output() else (second, first)
+        # It is told of its binding when the pod is bound already.
+        wait_until(lambda: any(map(has_bound, (first, second))), "the binding to be told")
+        leader, other = (first, second) if has_bound(first) else (second, first)
         holder = lease_holder(api)
         leader.signal(signal.SIGSTOP)
         make_pods(api, ["meanwhile"])
@@ -203,7 +210,6 @@ def test_a_standby_takes_over(control_plane: ControlPlane, api: Api, tmp_path: P
         assert leader.wait_end() == 1
         make_pods(api, ["after"])
         api.wait_bound("after")
-        # It is told of its binding when the pod is bound already.
         wait_until(
             lambda: len(re.findall("Successfully bound pod", other.output())) == 2, "two bindings to be told"
         )
