@@ -75,7 +75,8 @@ class ClassWriter:
         """Count one pod on each of ``rows``; a row may occur more than once."""
         number = self._number(key)
         self._sizes[number] += len(rows)
-        self._add_places(len(rows) - len(self._free_places))
+        if len(rows) > len(self._free_places):
+            self._add_places(len(rows) - len(self._free_places))
         pop, places, known = self._free_places.pop, self.classes.places, self.classes.uids
         numbers_at, rows_at = self._number_view, self._row_view
         for row, uid in zip(rows, uids, strict=True):
@@ -179,9 +180,7 @@ class ClassWriter:
         return column
 
     def _add_places(self, count: int) -> None:
-        """Add ``count`` free places or more; none if it is not positive."""
-        if count <= 0:
-            return
+        """Add ``count`` free places or more."""
         first, room = len(self.classes.uids), self.classes.placed.shape[1]
         used = first + max(count, _MORE_PLACES)
         self.classes.uids += [""] * (used - first)

@@ -24,6 +24,10 @@ class Holdings:
         self._sources: dict[str, dict[str, dict[str, None]]] = {}
         self._pod_uids: dict[str, dict[str, str]] = {}
 
+    def has_others(self, source: str) -> bool:
+        """Return whether there are sources beside ``source`` that may have its objects."""
+        return len(self._sources) > (source in self._sources)
+
     def check_ownership(self, source: str, identities: Iterable[Identity]) -> None:
         """Rejects objects when another source has one of them.
 
@@ -55,17 +59,18 @@ class Holdings:
 
     def add_pod(self, source: str, record: PodRecord) -> None:
         """``source`` now has the pod, unless it is finished."""
-        uid, template = record.uid, record.kind.base.template
-        if template.finished:
+        uid, base = record.uid, record.kind.base
+        if base.finished:
             self.discard(source, "Pod", uid)
             return
+        namespace = base.template.metadata.namespace
         held = self._sources.setdefault(source, {}).setdefault("Pod", {})
-        names = self._pod_uids.setdefault(template.metadata.namespace, {})
+        names = self._pod_uids.setdefault(namespace, {})
         if uid in held:
             if names.get(record.name) == uid:
                 return
             self._forget_name(uid)
-            names = self._pod_uids.setdefault(template.metadata.namespace, {})
+            names = self._pod_uids.setdefault(namespace, {})
         names[record.name] = uid
         held[uid] = None
 
@@ -89,7 +94,7 @@ class Holdings:
     def displaced_by(self, record: PodRecord) -> str | None:
         """Return the UID of the pod that must be gone, since this one has its name now; None = of none."""
         known = self._uid_of(record)
-        return known if known != record.uid and not record.kind.base.template.finished else None
+        return known if known != record.uid and not record.kind.base.finished else None
 
     def find_identity(self, source: str, change: Remove) -> str | None:
         """Return the identity of what ``change`` removes; None when ``source`` has no such object."""
@@ -112,7 +117,8 @@ class Holdings:
         return len(self._sources.get(source, {}).get(kind, {}))
 
     def _uid_of(self, named: PodRecord) -> str | None:
-        return self.pod_uid(named.namespace, named.name)
+        # Of each pod that a watch tells of it is asked: no other method is called for it.
+        return self._pod_uids.get(named.kind.base.template.metadata.namespace, {}).get(named.name)
 
     def _forget_name(self, uid: str) -> None:
         """Forget the pod's name, unless another pod has taken it already."""

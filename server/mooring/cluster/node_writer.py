@@ -150,25 +150,10 @@ class NodeWriter:
         table.version_but_images = next_version()
         heapq.heappush(self._free, row)
 
-    def add_usage(self, row: int, usage: PodUsage) -> None:
-        """Count a pod on ``row``. Sums beyond int64 wrap around, as kube-scheduler's do."""
-        self._count(row, usage, 1)
-
-    def add_usage_to_rows(self, rows: Sequence[int], usage: PodUsage) -> None:
-        """``add_usage`` for each of ``rows``, which may hold a row more than once; without host ports."""
-        table, counted = self.table, np.array(rows, np.int32)
-        table_rows = {name: self._resource_row(name) for name, _ in usage.requests}
-        np.add.at(table.requested[PODS_ROW], counted, 1)
-        np.add.at(table.non_zero_requested[0], counted, wrapped(usage.non_zero_cpu))
-        np.add.at(table.non_zero_requested[1], counted, wrapped(usage.non_zero_memory))
-        for name, amount in usage.requests:
-            np.add.at(table.requested[table_rows[name]], counted, wrapped(amount))
-
-    def subtract_usage(self, row: int, usage: PodUsage) -> None:
-        """Take back ``add_usage``."""
-        self._count(row, usage, -1)
-
-    def _count(self, row: int, usage: PodUsage, sign: int) -> None:
+    def add_usage(self, row: int, usage: PodUsage, sign: int = 1) -> None:
+        """Count a pod on ``row``, one less if ``sign`` is -1. Sums beyond int64 wrap around, as
+        kube-scheduler's do.
+        """
         at, (non_zero_cpu, non_zero_memory) = self.table.resource_index, self._non_zero_requested
         self._requested[PODS_ROW][row] += sign
         cpu = non_zero_cpu[row] + sign * usage.non_zero_cpu
@@ -189,6 +174,20 @@ class NodeWriter:
                 column[row] = wrapped(total)
         if usage.host_ports:
             self._count_ports(row, usage, sign)
+
+    def add_usage_to_rows(self, rows: Sequence[int], usage: PodUsage) -> None:
+        """``add_usage`` for each of ``rows``, which may hold a row more than once; without host ports."""
+        table, counted = self.table, np.array(rows, np.int32)
+        table_rows = {name: self._resource_row(name) for name, _ in usage.requests}
+        np.add.at(table.requested[PODS_ROW], counted, 1)
+        np.add.at(table.non_zero_requested[0], counted, wrapped(usage.non_zero_cpu))
+        np.add.at(table.non_zero_requested[1], counted, wrapped(usage.non_zero_memory))
+        for name, amount in usage.requests:
+            np.add.at(table.requested[table_rows[name]], counted, wrapped(amount))
+
+    def subtract_usage(self, row: int, usage: PodUsage) -> None:
+        """Take back ``add_usage``."""
+        self.add_usage(row, usage, -1)
 
     def _view(self) -> None:
         """Look at the columns that each decision writes through memory views, one for each resource.

@@ -78,7 +78,8 @@ class PodKinds:
         """As ``of``, without storing the kind: for a pod that is only evaluated."""
         template = bare_template_of(pod)
         return PodKind(
-            PodBase(template, *_counted(template, self.rules)), _class_key(pod, pod.metadata.labels)
+            PodBase(template, *_counted(template, self.rules), template.finished),
+            _class_key(pod, pod.metadata.labels),
         )
 
     def _base_of(self, template: Pod) -> PodBase:
@@ -107,8 +108,8 @@ class PodKinds:
         has_storage: bool,
     ) -> PodBase:
         if key is None:
-            return PodBase(template, usage, affinity, has_storage)
-        base = PodBase(template, self._one(usage), self._one(affinity), has_storage)
+            return PodBase(template, usage, affinity, has_storage, template.finished)
+        base = PodBase(template, self._one(usage), self._one(affinity), has_storage, template.finished)
         self._bases[key] = self._of_one[id(template)] = base
         if len(self._parts) > 2 * _PARTS * len(self._bases) + _SPARE_PARTS:
             self._forget_parts()

@@ -129,7 +129,7 @@ def prepare(objects: Iterable[ClusterObject], kinds: PodKinds) -> PreparedObject
 
 
 def _identities_of(record: PodRecord) -> Sequence[Identity]:
-    return () if record.kind.base.template.finished else (("Pod", record.uid, record),)
+    return () if record.kind.base.finished else (("Pod", record.uid, record),)
 
 
 def _violation(item: ClusterObject, error: ResourceError) -> FieldError:

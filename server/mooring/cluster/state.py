@@ -249,9 +249,10 @@ class State:
         """
         steps = [self._step(change) for change in changes]
         with self.lock:
-            for step in steps:
-                if not isinstance(step, Remove):
-                    self._holdings.check_ownership(source, step.identities())
+            if self._holdings.has_others(source):
+                for step in steps:
+                    if not isinstance(step, Remove):
+                        self._holdings.check_ownership(source, step.identities())
             for step in steps:
                 if isinstance(step, PreparedPod):
                     self._put_pod(source, step)
@@ -358,7 +359,7 @@ class State:
         known, assumed = self.snapshot.pods.records.get(uid), uid in self._delivered
         before = self._delivered[uid] if assumed else known
         same = before is not None and before.says_what(record)
-        if record.kind.base.template.finished:
+        if record.kind.base.finished:
             self._remove_pod(uid)
         elif not assumed:
             if not same:

@@ -21,6 +21,7 @@ from mooring.framework.pod_affinity import AffinityKey
 from mooring.framework.pod_table import (
     UNPLACED,
     AffinityClass,
+    PodBase,
     PodKind,
     PodRecord,
     PodTable,
@@ -158,7 +159,8 @@ class TableWriter:
 
         ``new`` says that none of them is there.
         """
-        if len(records) < _WORTH_SUMMING_UP or not _is_plain(kind):
+        base = kind.base
+        if not _is_plain(base):
             for record in records:
                 self.put_record(record)
             return
@@ -167,8 +169,12 @@ class TableWriter:
             self._put_new(records, uids, rows)
         else:
             self._put_known(records)
-        self.nodes.add_usage_to_rows(rows, kind.usage)
-        priorities, priority = self.pods.priorities, kind.base.template.spec.priority or 0
+        if len(rows) < _WORTH_SUMMING_UP:
+            for row in rows:
+                self.nodes.add_usage(row, base.usage)
+        else:
+            self.nodes.add_usage_to_rows(rows, base.usage)
+        priorities, priority = self.pods.priorities, base.template.spec.priority or 0
         priorities[priority] = priorities.get(priority, 0) + len(rows)
         self._classes.place_pods(kind.class_key, rows, uids)
 
@@ -186,14 +192,16 @@ class TableWriter:
         """As ``_put_new``, where some are there without a node."""
         known = self.pods.records
         for record in records:
-            if (old := known.get(record.uid)) is not None:
-                self._detach(old)
-                self._count(old, -1)
+            uid = record.uid
+            if (old := known.get(uid)) is not None:
+                if old.kind is not record.kind or old.kind.base.template.status.nominated_node_name:
+                    self._detach(old)
+                self.pods.pending_count -= 1
             if self.journal is not None:
-                self.journal.add(PodEntry(record.uid, old, record), len(self.changes))
-            known[record.uid] = record
-            self._count(record, 1)
+                self.journal.add(PodEntry(uid, old, record), len(self.changes))
+            known[uid] = record
             self.changes.append((record.row, record, 1))
+        self.pods.assumed_count += len(records)
 
     def remove_pod(self, uid: str) -> None:
         """Remove the pod, if it is there."""
@@ -295,7 +303,7 @@ class TableWriter:
         if row != UNPLACED:
             # What becomes of a pod that leaves no row is the change.
             self.changes.append((row, record, -1))
-        if (group := pod.group) is not None:
+        if pod.spec.scheduling_group is not None and (group := pod.group) is not None:
             discard_from(self._groups, group, uid)
         if row == UNPLACED:
             if record.node_name:
@@ -349,10 +357,10 @@ class TableWriter:
         pods.selected_keys = new
 
 
-def _is_plain(kind: PodKind) -> bool:
-    """Return whether pods of the kind count in amounts, priorities and classes alone."""
-    special = kind.has_storage or kind.affinity_key is not None or kind.usage.host_ports
-    return not special and kind.base.template.spec.scheduling_group is None
+def _is_plain(base: PodBase) -> bool:
+    """Return whether pods of the base count in amounts, priorities and classes alone."""
+    special = base.has_storage or base.affinity_key is not None or base.usage.host_ports
+    return not special and base.template.spec.scheduling_group is None
 
 
 def _is_status(old: TabledObject | None, new: TabledObject | None) -> bool:
@@ -379,5 +387,5 @@ def _same_place(old: PodRecord, new: PodRecord) -> bool:
         and was.template.status.nominated_node_name == now.template.status.nominated_node_name
         and was.template.spec.scheduling_group == now.template.spec.scheduling_group
         and was.template.spec.volumes == now.template.spec.volumes
-        and was.template.priority == now.template.priority
+        and (was.template.spec.priority or 0) == (now.template.spec.priority or 0)
     )

@@ -162,7 +162,7 @@ class WorkTree(State):
         """Remove the pods whose names those of ``batch`` have now."""
         for uid, record in batch.pods.items():
             known = self.find_uid(record.namespace, record.name)
-            if known not in (None, uid) and not record.kind.base.template.finished:
+            if known not in (None, uid) and not record.kind.base.finished:
                 self._remove_pod(known or "")
 
     def _remove_object(self, removal: Remove, at: int) -> None:

@@ -46,12 +46,14 @@ class PodBase(msgspec.Struct, frozen=True, weakref=True):
         usage: What one takes from its node.
         affinity_key: Its class in ``PodTable.affinities``; None when it has no terms about other pods.
         has_storage: Whether it has a claim or a disk.
+        finished: Whether it has ended.
     """
 
     template: Pod
     usage: PodUsage
     affinity_key: AffinityKey | None
     has_storage: bool
+    finished: bool
 
 
 class PodKind(msgspec.Struct, frozen=True, weakref=True):
@@ -263,7 +265,7 @@ def kind_like(pod: Pod, kind: PodKind) -> PodKind:
 
     It is stored nowhere: no other pod has the same claims.
     """
-    base = PodBase(bare_template_of(pod), kind.usage, kind.affinity_key, pod.has_storage)
+    base = PodBase(bare_template_of(pod), kind.usage, kind.affinity_key, pod.has_storage, pod.finished)
     return PodKind(base, kind.class_key)
 
 

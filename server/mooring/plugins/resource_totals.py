@@ -100,7 +100,7 @@ class TotalsRating:
         found: _Asked = []
         # A comprehension would be a call of its own.
         for rating, weight in self._ratings:
-            asked = rating.asked_in(snapshot)
+            asked = rating.asked if rating.scalars is None else rating.asked_in(snapshot)
             if asked is not None:
                 found.append((*asked, weight))
         return found

@@ -65,14 +65,15 @@ class AttemptLog:
             self.decisions.add(record)
 
     def _about(self, attempt: Attempt, kind: DecisionKind) -> Record:
-        item, profile, metadata = attempt.item, attempt.profile, attempt.pod.metadata
+        item, profile = attempt.item, attempt.profile
+        pod, metadata = item.pod, item.pod.metadata
         now = self.clock.now()
         record = Record(
             now,
             now - (self.clock.monotonic() - attempt.began),
             kind,
             0,
-            item.pod,
+            pod,
             profile.key,
             metadata.name,
             metadata.uid,
@@ -81,7 +82,7 @@ class AttemptLog:
         group = attempt.group
         known = attempt.start is not None or group is not None
         record.written = Details(
-            repeatable=known and not profile.extenders_for(attempt.pod),
+            repeatable=known and not profile.extenders_for(pod),
             start=attempt.start or 0,
             attempt=item.attempts,
             queue_wait=max(0.0, now - item.queued_at),

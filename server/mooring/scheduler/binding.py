@@ -122,12 +122,14 @@ class Binders:
 
     def begin_bindings(self, placed: Sequence[PlacedAttempt]) -> None:
         """As ``begin_binding``, of pods that don't wait at Permit; the attempts of all have ended."""
+        bindings = []
         for one in placed:
             attempt, choice, reservation = one.attempt, one.placed.choice, one.placed.reservation
             if reservation is not None:
                 self._parts.attempts.selected(attempt, choice)
-                self._parts.queue.end_attempt(attempt.item.uid)
-                self._placed.append(_Binding(attempt, reservation, (choice.evaluated, choice.feasible), None))
+                bindings.append(_Binding(attempt, reservation, (choice.evaluated, choice.feasible), None))
+        self._parts.queue.end_attempt(*[binding.attempt.item.uid for binding in bindings])
+        self._placed += bindings
         self._take_turns()
 
     def _wait_and_bind(self, binding: _Binding) -> None:

@@ -137,10 +137,11 @@ class CachedBatch:
         return stretch
 
     def _found(self, pod: Pod, profile: Profile, index: int, found: dict[int, Template]) -> Template:
-        check_may_decide(self._cluster, pod, profile)
-        if index not in found:
-            found[index] = self._cache.find(pod, profile)
-        return found[index]
+        template = found.get(index)
+        if template is None:
+            check_may_decide(self._cluster, pod, profile)
+            template = found[index] = self._cache.find(pod, profile)
+        return template
 
     def _decide(
         self, stretch: _Stretch, names: Sequence[str], uids: Sequence[str], calls: Callable[[], PluginCalls]
@@ -168,9 +169,10 @@ class CachedBatch:
         if not uids:
             raise NotCachedError(Bypass.ON_NODE)
         selected, taken_in = cached.select_batch(self._seed, uids, template.kind)
-        if not selected:
+        rows, static, version = selected.rows, cached.static, cached.version
+        if not rows:
             raise NotCachedError(Bypass.NO_NODE)
-        count, rows, static, version = len(selected), selected.rows, cached.static, cached.version
+        count = len(rows)
         try:
             self._assume_by_kind(stretch, names, uids[:count], rows)
         except BaseException:

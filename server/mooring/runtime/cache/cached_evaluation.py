@@ -89,6 +89,8 @@ class CachedEvaluation:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._lock.release()
+        if error is None:
+            return
         if isinstance(error, NodesChangedError):
             raise NotCachedError(Bypass.NODES_CHANGED) from None
         if isinstance(error, PluginFailureError):
@@ -165,7 +167,7 @@ class CachedEvaluation:
         Returns:
             The selected nodes, none when no node is feasible, and what follows from how many is taken in.
         """
-        asks_later = self._dynamic is not None or kind.affinity_key is not None
+        asks_later = self._dynamic is not None or kind.base.affinity_key is not None
         if not asks_later and self.static.order is None and self._kept.is_worth_ranking(len(uids)):
             return self._kept.select_alike(seed, uids, kind.usage)
         selected, follows = self.select_next(seed, uids[0], kind)

@@ -169,9 +169,10 @@ class ChangeTracker:
         if self.version != version - 1:
             return
         self._log.add_pod(row, kind, version)
-        if kind.affinity_key is not None:
+        base = kind.base
+        if base.affinity_key is not None:
             self._note_affinity(version, kind)
-        self._unnumbered[row] = None if row in self._unnumbered else kind.usage
+        self._unnumbered[row] = None if row in self._unnumbered else base.usage
         self.version = version
 
     def forget(self) -> None:

@@ -172,7 +172,7 @@ class KeptTotals:
             if compiled is not None:
                 return self._select_compiled(compiled, numbers, usage)
         tracker, ranking = self._tracker, self.ranked()
-        resource_ids, after = tracker.resource_ids.data, tracker.next_ids(usage)
+        after = tracker.next_ids(usage)
         values, base = self._resources.states.values.data, self.base.data
         known, scales = len(values), self._scales
         rows: list[int] = []
@@ -189,6 +189,7 @@ class KeptTotals:
             add_total(ranking.top if feasible > 1 else 0)
             add_ties(ties)
             add_feasible(feasible)
+            resource_ids = tracker.ids_with(row)
             resource_id = after.get(resource_ids[row])
             value = values[resource_id] if resource_id is not None and resource_id < known else UNKNOWN
             if resource_id is None or value == UNKNOWN or (value == OUT and scales):

@@ -47,9 +47,6 @@ class SelectedColumns(msgspec.Struct, frozen=True):
     feasible: list[int]
     evaluated: int
 
-    def __len__(self) -> int:
-        return len(self.rows)
-
     @classmethod
     def of(cls, one: Selected) -> SelectedColumns:
         """Return those of one pod."""

@@ -10,7 +10,7 @@ import threading
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from itertools import repeat
 from typing import Any
@@ -50,6 +50,7 @@ class Reservation:
         busy: The plugins whose PreBind has something to do; None = they were not asked yet.
         unknown_since: When the outcome of its binding became unknown, on the monotonic clock.
         batch: The batch that it was reserved in; None = it was reserved by itself.
+        uid: The pod's UID.
     """
 
     commit: Commit
@@ -58,11 +59,10 @@ class Reservation:
     busy: Sequence[Enabled[PreBindPlugin[Any]]] | None = None
     unknown_since: float = 0.0
     batch: ReservedBatch | None = None
+    uid: str = field(init=False)
 
-    @property
-    def uid(self) -> str:
-        """The pod's UID."""
-        return self.commit.pod.metadata.uid
+    def __post_init__(self) -> None:
+        self.uid = self.commit.pod.metadata.uid
 
     @property
     def uids(self) -> Sequence[str]:

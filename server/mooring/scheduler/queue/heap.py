@@ -69,18 +69,22 @@ class EntityHeap:
 
     def first(self) -> QueuedEntity | None:
         """Return the one on top, which stays there."""
-        heap = self._heap
-        while heap and not self._counts(heap[0]):
+        heap, items = self._heap, self._items
+        while heap:
+            _, number, uid = heap[0]
+            found = items.get(uid)
+            if found is not None and found[0] == number:
+                return found[1]
             heappop(heap)
-        return self._items[heap[0][2]][1] if heap else None
+        return None
 
     def pop(self) -> QueuedEntity | None:
         """Take the one on top; None when there is none."""
-        item = self.first()
-        if item is not None:
-            heappop(self._heap)
-            del self._items[item.uid]
-        return item
+        return None if self.first() is None else self.pop_first()
+
+    def pop_first(self) -> QueuedEntity:
+        """Take what ``first`` has just returned."""
+        return self._items.pop(heappop(self._heap)[2])[1]
 
     def _counts(self, entry: tuple[Any, int, str]) -> bool:
         """Return whether an entry is the last one of its UID, which is still there."""

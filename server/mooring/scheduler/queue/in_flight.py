@@ -62,9 +62,11 @@ class InFlight:
         """Return what happened since the pod was taken."""
         return islice(self._happenings, self._starts[uid] - self._forgotten, None)
 
-    def end_attempt(self, uid: str) -> None:
-        """End the pod's attempt; drop the events that no other attempt needs."""
-        if self._starts.pop(uid, None) is None:
+    def end_attempt(self, *uids: str) -> None:
+        """End the attempt of these pods; drop the events that no other attempt needs."""
+        for uid in uids:
+            self._starts.pop(uid, None)
+        if not self._happenings:
             return
         # Starts only grow, and a dict keeps the order of insertion: the first is the smallest.
         oldest = next(iter(self._starts.values()), self._forgotten + len(self._happenings))

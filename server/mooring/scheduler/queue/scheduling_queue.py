@@ -199,7 +199,7 @@ class SchedulingQueue:
         with self._lock:
             active, taken = self._places.active, list[QueuedPod]()
             while len(taken) < most and isinstance(item := active.first(), QueuedPod) and wanted(item):
-                active.pop()
+                active.pop_first()
                 if self._begin_attempt(item):
                     taken.append(item)
             return taken
@@ -235,10 +235,10 @@ class SchedulingQueue:
             # What happened while nothing waited woke nobody, and may help this one.
             self._wake()
 
-    def end_attempt(self, uid: str) -> None:
-        """End the attempt of a popped pod that does not come back."""
+    def end_attempt(self, *uids: str) -> None:
+        """End the attempt of popped pods that do not come back."""
         with self._lock:
-            self._in_flight.end_attempt(uid)
+            self._in_flight.end_attempt(*uids)
 
     def end_group_attempt(self, group: QueuedGroup, status: Status, pause: float = 0.0) -> None:
         """End the attempt of a popped group, after each of its pods was given back, ended or is being bound.
@@ -354,14 +354,15 @@ class SchedulingQueue:
     def _begin_attempt(self, entity: QueuedEntity) -> bool:
         """Put what was taken in flight; False when all its pods are already, which then are not tried."""
         entity.attempts += 1
-        if isinstance(entity, QueuedGroup):
+        if isinstance(entity, QueuedPod):
+            begun = self._in_flight.begin_attempt(entity.uid)
+        else:
+            assert isinstance(entity, QueuedGroup)  # noqa: S101 - there is no other kind
             for item in tuple(entity.members):
                 item.attempts += 1
                 if not self._in_flight.begin_attempt(item.uid):
                     entity.remove_pod(item.uid)
             begun = bool(entity.members)
-        else:
-            begun = self._in_flight.begin_attempt(entity.uid)
         if begun:
             self._gathering.tried = entity.uid
         return begun
