@@ -103,6 +103,7 @@ class SeenLately(Generic[T]):
 
 
 _values: SeenLately[str] = SeenLately()
+_NO_LABELS: dict[str, str] = {}
 _labels: SeenLately[dict[str, str]] = SeenLately(_LABELS_LATELY)
 
 
@@ -188,6 +189,8 @@ def _shared_texts(texts: Mapping[str, str]) -> dict[str, str]:
 
 def shared_labels(labels: Mapping[str, str], name: str) -> dict[str, str]:
     """Return the labels to keep of the pod of that name, which often is one of them and its own then."""
+    if not labels:
+        return _NO_LABELS
     if name and name in labels.values():
         return {_text(key): name if value == name else _value(value) for key, value in labels.items()}
     texts = _shared_texts(labels)

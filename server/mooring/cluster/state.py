@@ -46,10 +46,9 @@ class Listeners:
 
     def tell_listeners(self, kind: str, old: ClusterObject | None, new: ClusterObject | None) -> None:
         """Tell all listeners of one change."""
-        if self:
-            change = ObjectChange(kind, old, new)
-            for listener in self._listeners:
-                listener(change)
+        change = ObjectChange(kind, old, new)
+        for listener in self._listeners:
+            listener(change)
 
 
 class State:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import chain, repeat
+from operator import attrgetter
 
 import msgspec
 
@@ -36,6 +37,9 @@ _FIRST_KEYS = 1 << 8
 
 _WORTH_SUMMING_UP = 8
 """Pods from which on what they take is added up column by column."""
+
+
+_uid, _row = attrgetter("uid"), attrgetter("row")
 
 
 class TableWriter:
@@ -164,7 +168,7 @@ class TableWriter:
             for record in records:
                 self.put_record(record)
             return
-        uids, rows = [record.uid for record in records], [record.row for record in records]
+        uids, rows = list(map(_uid, records)), list(map(_row, records))
         if new:
             self._put_new(records, uids, rows)
         else:

@@ -160,7 +160,7 @@ class Binders:
 
     def _sent(self, binding: _Binding) -> bool:
         """Send the binding if nothing has to be waited for; return whether it is taken care of."""
-        pod = binding.attempt.pod
+        pod = binding.attempt.item.pod
         if binding.span is not None or self._parts.failures.statuses.is_writing(pod):
             return False
 
@@ -229,7 +229,7 @@ class Binders:
 
         Then it is bound also when the scheduler stops, since others of its group may be bound by then.
         """
-        if pod.group is None:
+        if pod.spec.scheduling_group is None or pod.group is None:
             return UntilStopped(self._stopping)
         return UntilStopped(self._stopping, partial(self._waits, pod.metadata.uid))
 
@@ -238,7 +238,8 @@ class Binders:
         return math.isfinite(self._waiting.end(uid))
 
     def _bound(self, attempt: Attempt, node_name: str, counts: Counts) -> None:
-        parts, pod, item = self._parts, attempt.pod, attempt.item
+        parts, item = self._parts, attempt.item
+        pod = item.pod
         key = pod.key
         log.log(
             BOUND,

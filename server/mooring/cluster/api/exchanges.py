@@ -37,16 +37,19 @@ class _Line:
 
     Attributes:
         socket: Never blocks; None once it is closed.
+        receive: Reads from it.
+        send: Writes to it.
         answer: What has come of the answer that is awaited, or of the last one.
         awaited: Whether one is awaited.
         answered: Gets it.
         ends: When it is too late, on the monotonic clock.
     """
 
-    __slots__ = ("answer", "answered", "awaited", "ends", "lock", "socket")
+    __slots__ = ("answer", "answered", "awaited", "ends", "lock", "receive", "send", "socket")
 
     def __init__(self, connected: socket.socket) -> None:
         self.socket: socket.socket | None = connected
+        self.receive, self.send = _reader_and_writer(connected)
         self.lock = threading.Lock()
         self.answer = WholeAnswer()
         self.awaited = False
@@ -120,7 +123,7 @@ class Exchanges:
                     raise
                 line.answer.begin_again()
                 line.awaited, line.answered, line.ends = True, answered, time.monotonic() + seconds
-                why = _sent(line.socket, message)
+                why = _sent(line.send, message)
             if why:
                 self._give_up(line, why)
             return True
@@ -165,7 +168,7 @@ class Exchanges:
         with line.lock:
             answer, why = line.answer, ""
             try:
-                if line.socket is None or not _received(line.socket, answer, line.awaited):
+                if line.socket is None or not _received(line.receive, answer, line.awaited):
                     return
             except (OSError, ProtocolError) as error:
                 why = f"{type(error).__name__}: {error}"
@@ -217,16 +220,25 @@ def _tell(answered: Answered, answer: Response | UnavailableError) -> None:
         log.exception("an answer of the API server was not taken in")
 
 
-def _sent(connected: socket.socket, message: bytes) -> str:
+def _reader_and_writer(
+    connected: socket.socket,
+) -> tuple[Callable[[int], bytes], Callable[[bytes], int]]:
+    """Return what reads and writes as ``recv`` and ``send`` do, which call it in two steps more with TLS."""
+    if isinstance(connected, ssl.SSLSocket):
+        return connected.read, connected.write
+    return connected.recv, connected.send
+
+
+def _sent(send: Callable[[bytes], int], message: bytes) -> str:
     """Send the message, which is short, at once; return why not all of it was sent, "" = it was."""
     try:
-        sent = connected.send(message)
+        sent = send(message)
     except OSError as error:
         return f"{type(error).__name__}: {error}"
     return "" if sent == len(message) else f"{sent} of {len(message)} bytes could be sent"
 
 
-def _received(connected: socket.socket, answer: WholeAnswer, awaited: bool) -> bool:
+def _received(receive: Callable[[int], bytes], answer: WholeAnswer, awaited: bool) -> bool:
     """Read what is there; return whether the answer is complete.
 
     Raises:
@@ -235,7 +247,7 @@ def _received(connected: socket.socket, answer: WholeAnswer, awaited: bool) -> b
     """
     while True:
         try:
-            data = connected.recv(READ)
+            data = receive(READ)
         except _NOT_YET:
             return False
         if not awaited:

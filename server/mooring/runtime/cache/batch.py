@@ -184,7 +184,7 @@ class CachedBatch:
             self._cache.tracker.came(rows[0], template.kind, version + 1)
         self._cache.counts.hits += count - 1
         nodes, choices = cluster.snapshot.nodes.names, self.choices
-        choices.names += [nodes[row] for row in rows]
+        choices.names += map(nodes.__getitem__, rows)
         choices.rows += rows
         choices.totals += selected.totals
         choices.tie_counts += selected.ties

@@ -133,7 +133,7 @@ class KeptTotals:
         """Return whether ``selections`` rows are selected faster by ranking all of them, or in the compiled
         loop, than one by one.
         """
-        return selections > 1 and (self._ranking is not None or self._selections + selections > _SELECTIONS)
+        return self._ranking is not None or self._selections + selections > _SELECTIONS
 
     @property
     def is_ranked(self) -> bool:

@@ -72,7 +72,8 @@ class RowLog:
 
     def _at(self, version: int) -> int | None:
         """Return where the changes after ``version`` begin; None when they are forgotten."""
-        self._write()
+        if self._state.version != self.version:
+            self._write()
         count = self.version - version
         return self._end - count if 0 <= count <= min(self._end, _LENGTH) else None
 
@@ -105,12 +106,9 @@ class RowLog:
         self._numbers: dict[int, int] = {}
 
     def _write(self) -> None:
-        now = self._state.version
-        if now == self.version:
-            return
         changes = self._state.changes_since(self.version)
         if changes is None:
-            self.version = now
+            self.version = self._state.version
             self._forget()
         else:
             self._extend(changes)

@@ -197,7 +197,7 @@ class Commit:
         assert self.begun is not None  # noqa: S101 - it was sent
         with self.begun[1]:
             outcome = answer if isinstance(answer, BindOutcome) else answer()
-        return Committed(SUCCESS.by(self.profile.bind[0].name), outcome)
+        return Committed(SUCCESS, outcome)
 
     def post_bind(self, calls: PluginCalls) -> None:
         """Tell the PostBind plugins; the pod is bound, whatever they make of it."""

@@ -139,7 +139,7 @@ class Reservations:
     def add_reservations(self, reservations: Sequence[Reservation]) -> None:
         """Store several. The caller has locked their pods."""
         with self._lock:
-            self._reservations.update((one.uid, one) for one in reservations)
+            self._reservations |= {one.uid: one for one in reservations}
 
     def add_batch(self, batch: ReservedBatch) -> None:
         """Store the reservations of all its pods, which the caller has locked."""

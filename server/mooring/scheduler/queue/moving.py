@@ -11,7 +11,7 @@ from typing import Any
 
 from mooring.framework import ClusterEvent, ObjectChange, Pod
 from mooring.framework.releases import Gates
-from mooring.scheduler.queue.cluster_events import events_of, label_of
+from mooring.scheduler.queue.cluster_events import POD_PLACED, events_of, label_of
 from mooring.scheduler.queue.hints import WILDCARD, QueueingRules, Strategy, gate_listens, strategy_for
 from mooring.scheduler.queue.in_flight import InFlight
 from mooring.scheduler.queue.places import FLUSHED_ONCE_SINCE, Places
@@ -39,10 +39,15 @@ class Mover:
         self._in_flight = in_flight
         self._gates = gates
         self._flushed_once = gates.version >= FLUSHED_ONCE_SINCE
+        self.follow_rules()
 
-    def heeds(self, event: ClusterEvent) -> bool:
-        """Return whether the event may help what is unschedulable. Any thread."""
-        return not self._interested(event).isdisjoint(self._places.unschedulable.rejectors)
+    def follow_rules(self) -> None:
+        """Take in that the rules are other ones."""
+        self._heed_placements = self._interested(POD_PLACED)
+
+    def heeds_placements(self) -> bool:
+        """Return whether a pod that gets its node may help what is unschedulable. Any thread."""
+        return self._places.unschedulable.has_rejected_by(self._heed_placements)
 
     def move_interested(
         self, event: ClusterEvent, old: Any, new: Any, only: Callable[[Pod], bool] | None

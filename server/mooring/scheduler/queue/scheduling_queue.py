@@ -15,7 +15,7 @@ from mooring.framework import Clock, ClusterEvent, ObjectChange, Pod, Status
 from mooring.framework.objects import PodGroup
 from mooring.framework.releases import NEWEST, Gates
 from mooring.scheduler.queue.backoff import BackoffTimes
-from mooring.scheduler.queue.cluster_events import POD_PLACED, events_of, is_placement
+from mooring.scheduler.queue.cluster_events import events_of, is_placement
 from mooring.scheduler.queue.gathering import Gathering, groups_are_tried
 from mooring.scheduler.queue.heap import Order
 from mooring.scheduler.queue.hints import WILDCARD, QueueingRules, Strategy
@@ -115,7 +115,7 @@ class SchedulingQueue:
         """
         if not len(self._places.unschedulable):
             return False
-        return not is_placement(change) or self._mover.heeds(POD_PLACED)
+        return not is_placement(change) or self._mover.heeds_placements()
 
     def follows(self, change: ObjectChange) -> bool:
         """Return whether ``move_pods`` does anything for a change: it may move something, or a pod is in
@@ -276,6 +276,7 @@ class SchedulingQueue:
         """Follow other rules of the same profiles; whatever was rejected or gated is tried again."""
         with self._lock:
             self._rules.update(rules)
+            self._mover.follow_rules()
             for entity in [*self._places.unschedulable]:
                 self._places.place(entity, Strategy.AFTER_BACKOFF, RECONFIGURED)
             self._in_flight.note_event(WILDCARD, None, None)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from collections.abc import Set as AbstractSet
 
 from mooring.scheduler.queue.queued_pod import QueuedEntity
 
 
 class UnschedulableEntities:
-    """Rejected and gated pods, and gated groups, by UID. For one thread at a time, but for ``rejectors``.
+    """Rejected and gated pods, and gated groups, by UID.
+
+    For one thread at a time, but for ``has_rejected_by``.
 
     Thousands may wait, and hundreds of events happen in a second, most of which can help none of them: those
     with the same rejectors are skipped together.
@@ -28,11 +31,10 @@ class UnschedulableEntities:
         for group in self._alike.values():
             yield from group.values()
 
-    @property
-    def rejectors(self) -> set[str]:
-        """The plugins that rejected or gate any of them. Any thread may ask."""
+    def has_rejected_by(self, plugins: AbstractSet[str]) -> bool:
+        """Return whether one of ``plugins`` rejected or gates any of them. Any thread may ask."""
         # A list of the keys is made in one step, whoever writes meanwhile.
-        return {plugin for rejectors in list(self._alike) for plugin in rejectors}
+        return not all(map(plugins.isdisjoint, list(self._alike)))
 
     def put(self, item: QueuedEntity) -> None:
         """Add it, or note that others reject it now."""

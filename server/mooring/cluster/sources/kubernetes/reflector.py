@@ -267,13 +267,13 @@ class Reflector:
         if type_ == "BOOKMARK":
             self.known.advance_position(version)
         elif version > self.known.position:
-            self._apply(type_, data, identity)
+            self._apply(type_, data, identity, version)
         self.last_event_at = time.monotonic()
         self._failures = 0
         self._forgotten = False
         self._note("")
 
-    def _apply(self, type_: str, data: Undecoded, identity: Identity) -> None:
+    def _apply(self, type_: str, data: Undecoded, identity: Identity, version: int) -> None:
         item = None if type_ == "DELETED" else self.lister.decode_told(data, identity)
         changes: list[Change | PutPod] = [self._gone(identity) if item is None else _put(item)]
         if isinstance(item, Pod | PodParts) and item.finished:
@@ -284,9 +284,9 @@ class Reflector:
         self._state.apply(self._source, changes)
         if type_ == "DELETED":
             self._originals.drop_object(identity.key)
-            self.known.remove_object(identity.key, identity.version)
+            self.known.remove_object(identity.key, version)
         else:
-            self.known.put_object(identity.key, identity.version)
+            self.known.put_object(identity.key, version)
 
     def _gone(self, identity: Identity) -> Remove:
         return Remove(self.resource.kind, identity.namespace, identity.name)

@@ -112,7 +112,7 @@ class ExtendedAsks:
     def of(self, pod: Pod, objects: ObjectTable) -> ExtendedResources | None:
         """None when the pod asks for no resource that devices may stand for."""
         # Without classes no device stands for anything: most clusters have GPUs, but none.
-        if not may_ask_for_devices(pod) or not objects.all(DeviceClass):
+        if not objects.version(DeviceClass) or not may_ask_for_devices(pod) or not objects.all(DeviceClass):
             return None
         asks = _asked_by(pod.spec)
         key = objects.version(DeviceClass), pod.metadata.namespace, asks
