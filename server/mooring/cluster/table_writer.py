@@ -198,7 +198,9 @@ class TableWriter:
         for record in records:
             uid = record.uid
             if (old := known.get(uid)) is not None:
-                if old.kind is not record.kind or old.kind.base.template.status.nominated_node_name:
+                base = old.kind.base
+                # What is plain and has no node is in nothing else, unless it is nominated.
+                if base is not record.kind.base or base.template.status.nominated_node_name:
                     self._detach(old)
                 self.pods.pending_count -= 1
             if self.journal is not None:

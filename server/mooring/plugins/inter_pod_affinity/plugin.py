@@ -40,6 +40,10 @@ from mooring.plugins.inter_pod_affinity.scoring import Worth, worth_of_domains
 from mooring.plugins.inter_pod_affinity.terms import namespace_labels, own_terms
 from mooring.plugins.topology import PodCountingPlugin
 
+_OTHERS = Part.AFFINITIES | Part.NODES_BUT_IMAGES | Part.OBJECTS | Part.OTHER_NODES
+_OTHERS_AND_PODS = _OTHERS | Part.PODS
+"""What a pod without terms of its own depends on, and one with some."""
+
 
 class InterPodAffinity(
     PodCountingPlugin[InterPodAffinityArgs],
@@ -73,8 +77,7 @@ class InterPodAffinity(
         return hashable(pod.metadata.namespace, pod.metadata.labels, *_own(pod))
 
     def depends_on(self, pod: Pod) -> Part:
-        others = Part.AFFINITIES | Part.NODES_BUT_IMAGES | Part.OBJECTS | Part.OTHER_NODES
-        return others | Part.PODS if any(_own(pod)) else others
+        return _OTHERS_AND_PODS if any(_own(pod)) else _OTHERS
 
     def kinds_read(self, pod: Pod) -> tuple[type[Object], ...]:
         return self.reads

@@ -50,6 +50,11 @@ MATCH_LABEL_KEYS_GATE = "MatchLabelKeysInPodTopologySpread"
 """The feature gate, on by default, without which ``matchLabelKeys`` are not read."""
 
 
+_COUNTS = Part.NODES_BUT_IMAGES | Part.PODS | Part.FEASIBLE | Part.OTHER_NODES
+_COUNTS_BY_DEFAULTS = _COUNTS | Part.OBJECTS
+"""What a pod with constraints of its own depends on, and one without."""
+
+
 class PodTopologySpread(
     PodCountingPlugin[PodTopologySpreadArgs],
     FilterPlugin[PodTopologySpreadArgs],
@@ -96,8 +101,7 @@ class PodTopologySpread(
         )
 
     def depends_on(self, pod: Pod) -> Part:
-        counts = Part.NODES_BUT_IMAGES | Part.PODS | Part.FEASIBLE | Part.OTHER_NODES
-        return counts | self.skip_depends_on(pod)
+        return _COUNTS if pod.spec.topology_spread_constraints else _COUNTS_BY_DEFAULTS
 
     def kinds_read(self, pod: Pod) -> tuple[type[Object], ...]:
         return self.reads
