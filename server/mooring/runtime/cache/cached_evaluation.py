@@ -168,8 +168,8 @@ class CachedEvaluation:
             The selected nodes, none when no node is feasible, and what follows from how many is taken in.
         """
         asks_later = self._dynamic is not None or kind.base.affinity_key is not None
-        count, alone = len(uids), asks_later or self.static.order is not None
-        if count > 1 and not alone and self._kept.is_worth_ranking(count):
+        one_by_one = asks_later or self.static.order is not None or len(uids) == 1
+        if not one_by_one and self._kept.is_worth_ranking(len(uids)):
             return self._kept.select_alike(seed, uids, kind.usage)
         selected, follows = self.select_next(seed, uids[0], kind)
         return (NONE_SELECTED if selected is None else SelectedColumns.of(selected)), int(follows)

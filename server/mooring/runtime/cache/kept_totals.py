@@ -130,8 +130,8 @@ class KeptTotals:
         return self._ranking
 
     def is_worth_ranking(self, selections: int) -> bool:
-        """Return whether ``selections`` rows are selected faster by ranking all of them, or in the compiled
-        loop, than one by one.
+        """Return whether ``selections`` rows, at least 2, are selected faster by ranking all of them, or in
+        the compiled loop, than one by one.
         """
         return self._ranking is not None or self._selections + selections > _SELECTIONS
 
