@@ -229,7 +229,7 @@ class Binders:
 
         Then it is bound also when the scheduler stops, since others of its group may be bound by then.
         """
-        if pod.spec.scheduling_group is None or pod.group is None:
+        if pod.group is None:
             return UntilStopped(self._stopping)
         return UntilStopped(self._stopping, partial(self._waits, pod.metadata.uid))
 
