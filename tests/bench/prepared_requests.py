@@ -8,6 +8,7 @@ import ssl
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -57,7 +58,8 @@ class Server:
 def send(
     server: Server, requests: Sequence[bytes], pace: float = 0.0, connections: int = CONNECTIONS
 ) -> list[float]:
-    """Send all of them, over some connections, each once the one before it there is answered.
+    """Send all of them, over some connections, each once the one before it there is answered. All connections
+    are open before the first is sent.
 
     Args:
         server: To whom.
@@ -71,16 +73,21 @@ def send(
     Raises:
         RuntimeError: One was rejected, or not answered.
     """
-    began = time.time()
-    due = [began + number / pace if pace else 0.0 for number in range(len(requests))]
     times = [0.0] * len(requests)
+    with ExitStack() as stack:
+        with ThreadPoolExecutor(connections) as pool:
+            opened = list(pool.map(_connected, [server] * connections))
+        for connection in opened:
+            stack.enter_context(connection)
+        began = time.time()
+        due = [began + number / pace if pace else 0.0 for number in range(len(requests))]
 
-    def send_share(first: int) -> None:
-        share = slice(first, None, connections)
-        times[share] = _send_in_turn(server, requests[share], due[share])
+        def send_share(first: int) -> None:
+            share = slice(first, None, connections)
+            times[share] = _send_in_turn(opened[first], requests[share], due[share])
 
-    with ThreadPoolExecutor(connections) as pool:
-        list(pool.map(send_share, range(connections)))
+        with ThreadPoolExecutor(connections) as pool:
+            list(pool.map(send_share, range(connections)))
     return times
 
 
@@ -98,21 +105,22 @@ class _Answers:
         self.count += 1
 
 
-def _send_in_turn(server: Server, requests: Sequence[bytes], due: Sequence[float]) -> list[float]:
+def _connected(server: Server) -> ssl.SSLSocket:
     url = urlsplit(server.address)
+    plain = socket.create_connection((url.hostname or "", url.port or 443))
     context = ssl.create_default_context(cafile=str(server.authority))
+    return context.wrap_socket(plain, server_hostname=url.hostname)
+
+
+def _send_in_turn(connection: ssl.SSLSocket, requests: Sequence[bytes], due: Sequence[float]) -> list[float]:
     answers, times = _Answers(), []
-    with (
-        socket.create_connection((url.hostname or "", url.port or 443)) as plain,
-        context.wrap_socket(plain, server_hostname=url.hostname) as connection,
-    ):
-        for request, earliest in zip(requests, due, strict=True):
-            time.sleep(max(0.0, earliest - time.time()))
-            times.append(time.time())
-            connection.sendall(request)
-            while answers.count < len(times):
-                received = connection.recv(16 * 1024)
-                if not received:
-                    raise RuntimeError("the API server closed the connection")
-                answers.parser.feed_data(received)
+    for request, earliest in zip(requests, due, strict=True):
+        time.sleep(max(0.0, earliest - time.time()))
+        times.append(time.time())
+        connection.sendall(request)
+        while answers.count < len(times):
+            received = connection.recv(16 * 1024)
+            if not received:
+                raise RuntimeError("the API server closed the connection")
+            answers.parser.feed_data(received)
     return times

@@ -80,8 +80,10 @@ class Contestant:
 
 @contextmanager
 def begun(programs: Programs, bindings: Bindings, enough: int) -> Iterator[Contestant]:
-    """Whoever has begun to bind; at the end its programs run again, so that they can be ended."""
-    bindings.wait(1, programs=programs)
+    """Whoever has bound a tenth, by when all connections are open; at the end its programs run again, so that
+    they can be ended.
+    """
+    bindings.wait(max(1, enough // 10), programs=programs)
     contestant = Contestant(programs, bindings, enough)
     try:
         yield contestant

@@ -1,6 +1,7 @@
 """The real API server keeps the same contract as the fake of tests/fake_api_server."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -80,3 +81,20 @@ class TestRealApiServer(Contract):
         real = RealCluster(control_plane)
         yield real
         real.api.close()
+
+
+def test_further_connections_resume_a_session(control_plane: ControlPlane) -> None:
+    """Also after it has begun anew and knows the earlier ones no more."""
+    api = ApiServer.from_kubeconfig(control_plane.kubeconfig("mooring"))
+
+    def resumed() -> bool:
+        assert api.request("GET", "/version").ok
+        connected: Any = api._connection._dial()
+        with connected:
+            return bool(connected.session_reused)
+
+    assert resumed()
+    control_plane.restart_api_server()
+    api.close()
+    assert resumed()
+    api.close()

@@ -8,6 +8,7 @@ email package parses, than everything else here takes for the whole exchange.
 from __future__ import annotations
 
 import socket
+import ssl
 from collections.abc import Callable, Generator, Mapping
 from typing import Any
 
@@ -16,9 +17,9 @@ from urllib3 import HTTPHeaderDict, HTTPResponse, PoolManager
 from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.connectionpool import HTTPConnectionPool
 from urllib3.exceptions import ProtocolError
-from urllib3.util.ssl_ import create_urllib3_context, resolve_cert_reqs
+from urllib3.util.ssl_ import resolve_cert_reqs
 
-from mooring.framework.certificates import verify_as_go
+from mooring.cluster.api.tls import TlsContexts, TlsFiles, keep_session
 
 LONGEST_HEAD = 64 * 1024
 """Bytes of status line and headers, those of interim answers included, without the last read."""
@@ -76,6 +77,7 @@ class _WholeAnswers(HTTPConnection):
         answer = WholeAnswer()
         while not (answer.complete if self._whole else answer.begun):
             answer.feed(self.sock.recv(READ))
+        keep_session(self.sock)
         if not self._whole:
             return _StreamedAnswer(answer, self.sock)
         if not answer.keep_alive:
@@ -113,12 +115,10 @@ class _StreamedAnswer(HTTPResponse):
 class _VerifyingAsGo(HTTPSConnection):
     """Trusts the API servers that kube-scheduler trusts."""
 
+    contexts: TlsContexts
+
     def connect(self) -> None:
-        # A context for each connection, as urllib3 has it: the files of authorities and pairs are rotated.
-        context = create_urllib3_context(cert_reqs=resolve_cert_reqs(self.cert_reqs))
-        if not (self.ca_certs or self.ca_cert_dir or self.ca_cert_data):
-            context.load_default_certs()
-        self.ssl_context = verify_as_go(context)
+        self.ssl_context = self.contexts.current()
         super().connect()
 
 
@@ -284,14 +284,21 @@ class _Dialling(HTTPConnectionPool):
 
 def with_whole_answers(manager: PoolManager) -> PoolManager:
     """Return ``manager``, whose connections are such from now on."""
+    options = manager.connection_pool_kw
+    verifies = resolve_cert_reqs(options.get("cert_reqs")) == ssl.CERT_REQUIRED
+    contexts = TlsContexts(TlsFiles.of(options), verifies=verifies)
+    if manager.proxy is None:
+        # urllib3 would load them into the context once more for each connection; to a proxy it has another.
+        for name in TlsFiles._fields:
+            options.pop(name, None)
     manager.pool_classes_by_scheme = {
-        scheme: _with_whole_answers(pool) for scheme, pool in manager.pool_classes_by_scheme.items()
+        scheme: _with_whole_answers(pool, contexts) for scheme, pool in manager.pool_classes_by_scheme.items()
     }
     return manager
 
 
-def _with_whole_answers(pool: type[HTTPConnectionPool]) -> type[HTTPConnectionPool]:
+def _with_whole_answers(pool: type[HTTPConnectionPool], contexts: TlsContexts) -> type[HTTPConnectionPool]:
     used = pool.ConnectionCls
     verifying = (_VerifyingAsGo,) if issubclass(used, HTTPSConnection) else ()
-    connection = type(used.__name__, (_WholeAnswers, *verifying, used), {})
+    connection = type(used.__name__, (_WholeAnswers, *verifying, used), {"contexts": contexts})
     return type(pool.__name__, (_Dialling, pool), {"ConnectionCls": connection})
