@@ -87,10 +87,9 @@ class TlsContexts:
 
 
 class ResumingContext(ssl.SSLContext):
-    """A client's context: each further connection resumes a session that an earlier one was given.
+    """A client's context, whose connections resume the session of one whose handshake was a full one.
 
-    What was verified when a session began holds for those who resume it. A server that no longer knows it
-    makes a new one.
+    What that one verified holds for all of them. A server that does not know the session makes a new one.
     """
 
     _sessions: dict[str | None, ssl.SSLSession]
@@ -105,25 +104,18 @@ class ResumingContext(ssl.SSLContext):
         return context
 
     def wrap_socket(self, *sockets: Any, **options: Any) -> ssl.SSLSocket:
-        """As ``ssl.SSLContext`` has it, with the session of that server."""
-        name = options.get("server_hostname")
-        session, made = self._sessions.get(name), None
-        try:
-            made = super().wrap_socket(*sockets, **{**options, "session": session})
-            return made
-        finally:
-            if session is not None and (made is None or not made.session_reused):
-                self._sessions.pop(name, None)
+        """As ``ssl.SSLContext`` has it, with the session that was kept of a server with that name."""
+        session = self._sessions.get(options.get("server_hostname"))
+        return super().wrap_socket(*sockets, **{**options, "session": session})
 
     def keep_session(self, connected: ssl.SSLSocket) -> None:
-        """Let others resume the session of a connection that nobody uses just now, once it has a ticket: with
-        TLS 1.3 that comes before the first answer.
+        """Let others resume the session of a connection that nobody uses just now, unless it resumed one.
+
+        With TLS 1.3 the ticket comes behind the handshake, before the first answer. To read it takes 0.3 ms.
         """
-        # To read a session takes as long as to resume it.
-        if connected.server_hostname not in self._sessions:
-            session = connected.session
-            if session is not None and session.has_ticket:
-                self._sessions[connected.server_hostname] = session
+        session = None if connected.session_reused else connected.session
+        if session is not None and session.has_ticket:
+            self._sessions[connected.server_hostname] = session
 
 
 def keep_session(connected: object) -> None:

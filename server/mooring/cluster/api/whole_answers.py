@@ -50,6 +50,11 @@ class _WholeAnswers(HTTPConnection):
     """
 
     _whole = False
+    _is_new = False
+
+    def connect(self) -> None:
+        super().connect()
+        self._is_new = True
 
     def request(
         self,
@@ -77,7 +82,9 @@ class _WholeAnswers(HTTPConnection):
         answer = WholeAnswer()
         while not (answer.complete if self._whole else answer.begun):
             answer.feed(self.sock.recv(READ))
-        keep_session(self.sock)
+        if self._is_new:
+            keep_session(self.sock)
+            self._is_new = False
         if not self._whole:
             return _StreamedAnswer(answer, self.sock)
         if not answer.keep_alive:
