@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, Self
 from mooring.framework.certificates import verify_as_go
 
 
-class TlsFiles(NamedTuple):
+class ClientTlsFiles(NamedTuple):
     """Whom to trust, and how to prove who we are; the names are those of urllib3's pools.
 
     Attributes:
@@ -32,7 +32,7 @@ class TlsFiles(NamedTuple):
     key_file: str | None = None
 
     @classmethod
-    def of(cls, options: Mapping[str, Any]) -> TlsFiles:
+    def of(cls, options: Mapping[str, Any]) -> ClientTlsFiles:
         """Return those that are among the options of a pool."""
         return cls(*[options.get(name) for name in cls._fields])
 
@@ -68,7 +68,7 @@ class TlsContexts:
         verifies: Whether the server has to prove itself.
     """
 
-    def __init__(self, files: TlsFiles, *, verifies: bool) -> None:
+    def __init__(self, files: ClientTlsFiles, *, verifies: bool) -> None:
         self._files = files
         self._verifies = verifies
         self._lock = threading.Lock()
@@ -76,7 +76,7 @@ class TlsContexts:
         self._context: ResumingContext | None = None
 
     def current(self) -> ResumingContext:
-        """Return the context for another connection; raises what ``TlsFiles.context`` does."""
+        """Return the context for another connection; raises what ``ClientTlsFiles.context`` does."""
         with self._lock:
             # Looked at before they are read: what is replaced in between is read again the next time.
             versions = self._files.versions()
