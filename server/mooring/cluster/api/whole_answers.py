@@ -19,7 +19,7 @@ from urllib3.connectionpool import HTTPConnectionPool
 from urllib3.exceptions import ProtocolError
 from urllib3.util.ssl_ import resolve_cert_reqs
 
-from mooring.cluster.api.tls import TlsContexts, ClientTlsFiles, keep_session
+from mooring.cluster.api.tls import ClientTlsFiles, TlsContexts, keep_session
 
 LONGEST_HEAD = 64 * 1024
 """Bytes of status line and headers, those of interim answers included, without the last read."""
