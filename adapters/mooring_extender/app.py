@@ -21,7 +21,7 @@ import msgspec
 from mooring.serving.clients import shown_names, typed_names
 from mooring.tracing.spans import Entered, Span, Tracer
 from mooring_extender import translate, wire
-from mooring_extender.budget import Budget, default_budget_bytes
+from mooring_extender.budget import Budget, Share, default_budget_bytes
 from mooring_extender.calls import NodeCalls
 from mooring_extender.client import Client, ClientFactory
 from mooring_extender.failures import VERBS, Answer, CallError, answer_failure, reject, shortened
@@ -39,6 +39,7 @@ log = logging.getLogger(__name__)
 DEADLINE_SHARE: Final = 0.75
 _OPERATIONS: Final = ("/healthz", "/livez", "/readyz", "/metrics")
 _PLAIN_TEXT: Final = b"text/plain; charset=utf-8"
+_OK: Final = int(HTTPStatus.OK)
 READINESS_TIMEOUT_SECONDS: Final = 1.0
 READINESS_SECONDS: Final = 1.0
 """How long an answer of /readyz is reused, so that frequent probes don't all reach mooring."""
@@ -155,7 +156,6 @@ class ExtenderApp:
         await send({"type": "lifespan.shutdown.complete"})
 
     async def _respond(self, scope: Scope, receive: Receive) -> Answer:
-        started = time.monotonic()
         method, path = scope["method"], scope["path"]
         route = self._route(path)
         if route is None:
@@ -164,12 +164,12 @@ class ExtenderApp:
         rejection = self._rejection(method, dict(scope["headers"]))
         if verb == "bind" and rejection is None:
             rejection = self._unknown_binder(scope)
-        client = next(iter(scope["state"]["client_names"]), "")
+        client, began = next(iter(scope["state"]["client_names"]), ""), scope["state"]["began"]
         with Entered(self._span(verb, scope)) as span:
-            answer = rejection or await self._decide(verb, profile, client, started, receive)
+            answer = rejection or await self._decide(verb, profile, client, began, receive)
             if span is not None:
                 span.set_attributes({"http.response.status_code": int(answer.status), "url.path": path})
-        self._metrics.answered(verb, answer, time.monotonic() - started)
+        self._metrics.answered(verb, answer, time.monotonic() - began)
         return answer
 
     def _span(self, verb: str, scope: Scope) -> Span | None:
@@ -217,16 +217,16 @@ class ExtenderApp:
         text = f"the body is larger than {self._options.max_body_bytes} bytes (--max-body-bytes)"
         return reject(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, text)
 
-    async def _decide(self, verb: str, profile: str, client: str, started: float, receive: Receive) -> Answer:
-        with self._budget.share() as grow_to:
+    async def _decide(self, verb: str, profile: str, client: str, began: float, receive: Receive) -> Answer:
+        with Share(self._budget) as grow_to:
             body = await self._body(receive, grow_to)
             if isinstance(body, Answer):
                 return body
-            return await self._answer(verb, _Call(body, profile, started + self._call_seconds, client))
+            return await self._answer(verb, _Call(body, profile, began + self._call_seconds, client))
 
     async def _answer(self, verb: str, call: _Call) -> Answer:
         try:
-            return Answer(HTTPStatus.OK, await self._verbs[verb](call))
+            return Answer(_OK, await self._verbs[verb](call))
         except (wire.MalformedBodyError, wire.ArgumentsError, CallError) as error:
             # mooring may have been started anew with another configuration.
             self._first_profile = ""

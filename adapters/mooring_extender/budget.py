@@ -40,13 +40,9 @@ class Budget:
     def __init__(self, total: int) -> None:
         self.left = total
 
-    def share(self) -> Share:
-        """Return what one body may take."""
-        return Share(self)
-
 
 class Share:
-    """What one body takes of a budget, until the end of the context that it manages."""
+    """What one body takes of ``budget``, until the end of the context that it manages."""
 
     def __init__(self, budget: Budget) -> None:
         self._budget = budget

@@ -62,7 +62,7 @@ class Foreseen:
     def expect(self, profile: str, pod: bytes, scores: Scores) -> None:
         """Expect the question about `pod` and exactly these nodes; of several the latest few are expected."""
         self.forget(pod)
-        self._expected = self._expected[1 - _MOST :]
+        del self._expected[: 1 - _MOST]
         self._expected.append(_Expected(profile, pod, self._clock() + FRESH_SECONDS, scores))
 
     def take(self, profile: str, body: bytes) -> Scores | None:

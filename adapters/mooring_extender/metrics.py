@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
+from prometheus_client import CollectorRegistry, Counter, generate_latest
 
+from mooring.telemetry.meters import durations
 from mooring_extender.failures import VERBS, Answer
 
 BUCKETS_SECONDS: Final = (
@@ -20,12 +21,12 @@ class Metrics:
 
     def __init__(self) -> None:
         self._registry = CollectorRegistry()
-        duration = Histogram(
+        duration = durations(
             "mooring_extender_request_duration_seconds",
             "Time from a request's head to its answer, in seconds, by verb.",
             ["verb"],
-            buckets=BUCKETS_SECONDS,
-            registry=self._registry,
+            BUCKETS_SECONDS,
+            self._registry,
         )
         self._failures = Counter(
             "mooring_extender_failures_total",
@@ -40,8 +41,8 @@ class Metrics:
             ["resolvable"],
             registry=self._registry,
         )
-        # labels() costs more than the observation, so the children are kept.
-        self._duration = {verb: duration.labels(verb) for verb in VERBS}
+        # To look for them costs more than the observation.
+        self._duration = {verb: duration[verb,] for verb in VERBS}
         self._resolvable, self._unresolvable = rejected.labels("true"), rejected.labels("false")
 
     def answered(self, verb: str, answer: Answer, seconds: float) -> None:

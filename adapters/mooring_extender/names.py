@@ -41,9 +41,6 @@ class Names:
         self.ending = b"%s%s}" % (BEFORE_NAMES, array)
         self.selections: dict[int, bytes] = {}
 
-    def __len__(self) -> int:
-        return len(self.listed)
-
     @cached_property
     def joined(self) -> bytes:
         """The names as mooring.v1 takes them. ArgumentsError: one is none that a node can have."""
@@ -68,7 +65,7 @@ class Names:
 
     def priorities(self, scores: Columns) -> bytes:
         """Return a HostPriorityList: every name with its score, int64[M] of 0..10."""
-        pieces = [""] * (2 * len(self))
+        pieces = [""] * (2 * len(self.listed))
         pieces[::2] = self.escaped
         pieces[1::2] = _SCORED[scores].tolist()
         pieces[-1] = pieces[-1].removesuffix(_NEXT)

@@ -59,7 +59,7 @@ class NodeTable:
 
     def _made(self, names: Names, epoch: int) -> bytes | None:
         try:
-            found = np.fromiter(map(self._indices.__getitem__, names.listed), "<u4", len(names))
+            found = np.fromiter(map(self._indices.__getitem__, names.listed), "<u4", len(names.listed))
         except KeyError:
             return None
         selection = NodeSelection()

@@ -8,17 +8,21 @@ from __future__ import annotations
 import asyncio
 import resource
 from collections.abc import Callable
+from functools import cached_property
 from time import monotonic
 from typing import Any, Final
 from urllib.parse import unquote
 
 import httptools
+from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
 from mooring_extender.eager import begin
 from mooring_extender.failures import error_body
 from mooring_extender.tls import client_names, is_resumed
 
+BODY_SECONDS: Final = 0.001
+"""How long the rest of a body is waited for before its request is looked at: Go's client sends two pieces."""
 RECEIVE_SECONDS: Final = 10.0
 SEND_SECONDS: Final = 10.0
 CONNECTION_SECONDS: Final = 300.0
@@ -61,6 +65,15 @@ class _Exchange(RequestResponseCycle):
     """
 
     _start: Any
+    _is_read = False
+
+    async def receive(self) -> Any:
+        """Return what came of the body since the last time, at once where that is the rest of it."""
+        if self.more_body or self._is_read or self.waiting_for_100_continue or self.disconnected:
+            return await super().receive()
+        self._is_read = True
+        self.message_event.clear()
+        return {"type": "http.request", "body": bytes(self.body), "more_body": False}
 
     async def send(self, message: Any) -> None:
         """Keep the head, which `http.response.start` has, until `http.response.body` comes; write both."""
@@ -107,6 +120,7 @@ class GuardedProtocol(HttpToolsProtocol):
 
     _receiving: _Alarm
     _sending: _Alarm
+    _beginning: _Alarm
     _client_names: tuple[str, ...] = ()
     _ends_at: float
     _waits_since: float
@@ -118,10 +132,16 @@ class GuardedProtocol(HttpToolsProtocol):
     _rejection: bytes | None = None
     _next: _Exchange | None = None
 
+    @cached_property
+    def _fields(self) -> dict[bytes, bytes]:
+        """The headers of a message as they came, behind its head also its trailers."""
+        return {}
+
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as in uvicorn
         super().connection_made(transport)
         self._receiving = _Alarm(self.loop, transport.abort)
         self._sending = _Alarm(self.loop, transport.abort)
+        self._beginning = _Alarm(self.loop, self._begin)
         self._client_names = client_names(transport.get_extra_info("peercert"))
         self._waits_since = monotonic()
         self._ends_at = self._waits_since + CONNECTION_SECONDS
@@ -136,6 +156,7 @@ class GuardedProtocol(HttpToolsProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         self._receiving.clear()
         self._sending.clear()
+        self._beginning.clear()
         self._unset_keepalive_if_required()
         super().connection_lost(exc)
 
@@ -144,20 +165,33 @@ class GuardedProtocol(HttpToolsProtocol):
             return
         self._body_came = False
         super().data_received(data)
-        if self._is_answering() and not self._message_open:
-            self._receiving.clear()
-        else:
+        if self._message_open or not self._is_answering():
             self._receiving.set(RECEIVE_SECONDS)
-        self._limit_head(len(data))
-        if self._next is not None:
-            exchange, self._next = self._next, None
-            self._begin(exchange)
+        else:
+            self._receiving.clear()
+        if self._message_open and not self._body_came:
+            self._limit_head(len(data))
+        else:
+            self._bytes_without_body = 0
+        if self._next is None:
+            return
+        stays_away = self.flow.read_paused or self._next.waiting_for_100_continue
+        if self._next.more_body and not stays_away:
+            self._beginning.set(BODY_SECONDS)
+        else:
+            self._begin()
 
-    def _begin(self, exchange: _Exchange) -> None:
+    def _begin(self) -> None:
         """Answer a request; in this step of the loop, if nothing has to be waited for.
 
         Those behind it begin as uvicorn's tasks do, in steps of their own: they may be many.
         """
+        self._beginning.clear()
+        exchange, self._next = self._next, None
+        if exchange is None:
+            return
+        if exchange.more_body or exchange.waiting_for_100_continue:
+            exchange.message_event.set()
         task = begin(exchange.run_asgi(self.app), self.loop)
         if task is not None:
             self.tasks.add(task)
@@ -166,27 +200,31 @@ class GuardedProtocol(HttpToolsProtocol):
     def on_message_begin(self) -> None:
         self._message_open = self._in_head = self._has_asked = True
         self._bytes_without_body = 0
+        self._fields.clear()
         super().on_message_begin()
-        self.scope["state"]["client_names"] = self._client_names
+        self.scope["state"].update(client_names=self._client_names, began=monotonic())
 
-    def on_header(self, name: bytes, value: bytes) -> None:
-        self.headers.append((name.lower(), value))
+    @property
+    def on_header(self) -> Callable[[bytes, bytes], None]:
+        """What takes in a header, of several with one name the last. The parser asks for it once."""
+        return self._fields.__setitem__
 
     def on_headers_complete(self) -> None:
         # In place of uvicorn's, which has another exchange, and limits and upgrades that are not used here.
         self._in_head = False
-        self.expect_100_continue = dict(self.headers).get(b"expect", b"").lower() == b"100-continue"
+        fields = {name.lower(): value for name, value in self._fields.items()}
+        self.expect_100_continue = fields.get(b"expect", b"").lower() == b"100-continue"
         scope, version = self.scope, self.parser.get_http_version()
         url = httptools.parse_url(self.url)
+        scope["headers"] = list(fields.items())
         scope["method"] = self.parser.get_method().decode("ascii")
         scope["http_version"] = version
         scope["raw_path"], scope["query_string"] = url.path, url.query or b""
-        scope["path"] = unquote(url.path.decode("ascii"))
-        # Trailers would come to the head's.
-        self.headers = []
+        path = url.path.decode("ascii")
+        scope["path"] = unquote(path) if "%" in path else path
         in_turn, self.cycle = not self._is_answering(), self._exchange(version)
         if in_turn:
-            # Begun when all that has come is read, by which the body is mostly there.
+            # Not before the body is there, or it takes a task, and a step of the loop for each part.
             self._next = self.cycle
         else:
             self.flow.pause_reading()
@@ -210,11 +248,24 @@ class GuardedProtocol(HttpToolsProtocol):
 
     def on_body(self, body: bytes) -> None:
         self._body_came = True
-        super().on_body(body)
+        exchange = self.cycle
+        if not exchange.response_complete:
+            exchange.body += body
+            if len(exchange.body) > HIGH_WATER_LIMIT:
+                self.flow.pause_reading()
+            self._tell(exchange)
 
     def on_message_complete(self) -> None:
         self._message_open = False
-        super().on_message_complete()
+        exchange = self.cycle
+        if not exchange.response_complete:
+            exchange.more_body = False
+            self._tell(exchange)
+
+    def _tell(self, exchange: RequestResponseCycle) -> None:
+        """Go on with the answer of an exchange that waits for its body."""
+        if exchange is not self._next:
+            exchange.message_event.set()
 
     def on_response_complete(self) -> None:
         self._waits_since = monotonic()
@@ -266,11 +317,8 @@ class GuardedProtocol(HttpToolsProtocol):
 
     def _limit_head(self, size: int) -> None:
         """Count what came of a message and is none of its body: a head, chunks' frames, or trailers."""
-        if not self._message_open or self._body_came or self._rejection is not None:
-            self._bytes_without_body = 0
-            return
         self._bytes_without_body += size
-        if self._bytes_without_body > MAX_HEAD_BYTES:
+        if self._bytes_without_body > MAX_HEAD_BYTES and self._rejection is None:
             self.send_400_response(f"a head or trailers are larger than {MAX_HEAD_BYTES} bytes")
 
     def _make_room(self) -> None:

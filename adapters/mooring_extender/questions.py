@@ -62,7 +62,7 @@ class Questions:
         """Expect a question about exactly these names, spelt as in `names.array`; a long list is not kept."""
         if len(names.array) > REMEMBERED_BYTES:
             return
-        if all(names.array != known.array for known in tuple(self._recent)):
+        if names.array not in [known.array for known in tuple(self._recent)]:
             self._recent.append(names)
 
     def _split(self, body: bytes) -> Question | None:

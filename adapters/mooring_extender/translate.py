@@ -65,10 +65,10 @@ def filtered(asked: Question, response: FilterResponse) -> Filtered:
         CallError: the answer does not fit the question, or the verdict on a node is an error.
     """
     names = asked.names
-    indices = _status_indices(response.verdicts, len(names))
-    reasons = [_reason(status) for status in response.verdicts.statuses]
+    indices = _status_indices(response.verdicts, len(names.listed))
     if indices is None:
         return Filtered(_filter_result(asked, names, None, {}, {}), names)
+    reasons = [_reason(status) for status in response.verdicts.statuses]
     stays = indices == 0
     failed: dict[str, bytes] = {}
     unresolvable: dict[str, bytes] = {}
@@ -88,7 +88,7 @@ def scores_along(passed: Names, response: FilterResponse) -> Scores | None:
     """
     if not response.totals:
         return None
-    return Scores(passed, _totals(response, len(passed)), response.weight_sum)
+    return Scores(passed, _totals(response, len(passed.listed)), response.weight_sum)
 
 
 def score_request(pod: bytes, profile: str) -> ScoreRequest:
@@ -105,8 +105,8 @@ def host_priorities(asked: Question, response: ScoreResponse) -> bytes:
         CallError: the answer does not fit the question, or a total is outside 0..100 times the weights.
     """
     names: Names | None = asked.names
-    indices = _status_indices(response.verdicts, len(asked.names))
-    totals = _totals(response, len(asked.names))
+    indices = _status_indices(response.verdicts, len(asked.names.listed))
+    totals = _totals(response, len(asked.names.listed))
     if indices is not None:
         known = indices == 0
         names, totals = asked.names.only(known), totals[known]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -286,7 +287,7 @@ async def _one(
         "method": method,
         "path": path,
         "headers": [(name.lower().encode(), value.encode()) for name, value in headers.items()],
-        "state": {"client_names": ()},
+        "state": {"client_names": (), "began": time.monotonic()},
     }
     await app(scope, receive, send)
     head = {name.decode(): value.decode() for name, value in sent[0]["headers"]}

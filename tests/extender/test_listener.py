@@ -4,6 +4,7 @@ import asyncio
 import http.client
 import socket
 import threading
+import time
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from functools import partial
@@ -238,6 +239,14 @@ def test_expect_100_continue(server: HttpServer) -> None:
         assert answer(connection).status == 200
 
 
+def test_a_body_that_is_late_takes_its_time_from_the_call() -> None:
+    with listening(FakeClient, http_timeout=0.2) as running, connect(running) as connection:
+        connection.sendall(whole()[:-1])
+        time.sleep(0.2)
+        connection.sendall(whole()[-1:])
+        assert "the body took all the time" in answer(connection).json["Error"]
+
+
 class Written(asyncio.Transport):
     """A connection that keeps what is written, write by write."""
 
@@ -260,8 +269,8 @@ class Written(asyncio.Transport):
         return False
 
 
-async def written(sent: bytes) -> list[bytes]:
-    """What a connection writes in answer to ``sent``, write by write."""
+async def written(*sent: bytes) -> tuple[list[bytes], int]:
+    """What a connection writes in answer to these pieces, write by write, and how many tasks that took."""
     app = ExtenderApp(FakeClient, Options())
     config = uvicorn.Config(app, interface="asgi3", access_log=False, proxy_headers=False)
     config.load()
@@ -269,12 +278,14 @@ async def written(sent: bytes) -> list[bytes]:
     listener = protocol.GuardedProtocol(config, state, {}, asyncio.get_running_loop())
     connection = Written()
     listener.connection_made(connection)
-    listener.data_received(sent)
+    for piece in sent:
+        listener.data_received(piece)
+    tasks = len(state.tasks)
     while state.tasks:
         await asyncio.gather(*state.tasks)
         await asyncio.sleep(0)
     listener.connection_lost(None)
-    return connection.writes
+    return connection.writes, tasks
 
 
 @pytest.mark.parametrize(
@@ -294,8 +305,16 @@ async def written(sent: bytes) -> list[bytes]:
 )
 def test_an_answer_is_one_write(sent: bytes, writes: list[bytes]) -> None:
     """Each is a system call, and wakes the client."""
-    found = asyncio.run(written(sent))
+    found, _ = asyncio.run(written(sent))
     assert [one[: len(beginning)] for one, beginning in zip(found, writes, strict=True)] == writes
+
+
+@pytest.mark.parametrize("at", [1, len(head(1)), len(whole()) - 1], ids=["head", "body", "end"])
+def test_a_request_in_pieces_is_answered_with_the_last_of_them(at: int) -> None:
+    """Go's client sends two; a task for the first would be a step of the loop more for each call."""
+    found, tasks = asyncio.run(written(whole()[:at], whole()[at:]))
+    assert tasks == 0
+    assert found[0].startswith(b"HTTP/1.1 200 ")
 
 
 @pytest.mark.parametrize(

@@ -50,7 +50,8 @@ class Totals(msgspec.Struct, frozen=True):
     @property
     def unknown(self) -> Int32s:
         """int32[U]: the positions in ``rejected`` whose reason is not known."""
-        return np.flatnonzero(self.codes == UNKNOWN).astype(np.int32)
+        found: Int32s = (self.codes == UNKNOWN).nonzero()[0].astype(np.int32)
+        return found
 
     def evaluation(self, profile: Profile, state: ClusterState, pod: Pod) -> Evaluation:
         """Return an evaluation with what is known of rejections, and the totals of the other nodes."""
@@ -113,7 +114,7 @@ class CachedTotals:
 
 def _found(cached: CachedEvaluation, rows: Int32s) -> Totals:
     totals = cached.totals(rows)
-    rejected = np.flatnonzero(totals == OUT).astype(np.int32)
+    rejected: Int32s = (totals == OUT).nonzero()[0].astype(np.int32)
     if not len(rejected):
         return Totals(
             rows, totals, cached.version, rejected, rejected, rejected, [SUCCESS], cached, cached.rejections

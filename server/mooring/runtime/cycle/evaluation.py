@@ -114,6 +114,7 @@ class Evaluation(msgspec.Struct, eq=False):
     filters_read: Part | None = None
     _candidates: NodeView | None = None
     _counts: list[int] | None = None
+    _feasible_count: int | None = None
     _status: Status | None = None
 
     def closed(self) -> Evaluation:
@@ -132,12 +133,18 @@ class Evaluation(msgspec.Struct, eq=False):
     @property
     def feasible(self) -> Int32s:
         """int32[F]: positions, among the candidates, of the feasible nodes."""
-        return np.flatnonzero(self.codes == 0).astype(np.int32)
+        found: Int32s = (self.codes == 0).nonzero()[0].astype(np.int32)
+        return found
 
     @property
     def feasible_count(self) -> int:
         """How many candidates are feasible."""
-        return len(self.codes) - int(np.count_nonzero(self.codes))
+        if self._feasible_count is not None:
+            return self._feasible_count
+        count = len(self.codes) - int(np.count_nonzero(self.codes))
+        if not self.codes.flags.writeable:
+            self._feasible_count = count
+        return count
 
     @property
     def counts(self) -> list[int]:

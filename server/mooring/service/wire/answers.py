@@ -21,9 +21,9 @@ def selected_verdicts(codes: Int32s, statuses: Sequence[Status], rows: Int32s) -
 
     ``codes`` has an index into ``statuses`` for each known node.
     """
-    known = rows != NO_ROW
-    if known.all():
+    if len(codes) == len(rows):
         return codes, list(statuses)
+    known = rows != NO_ROW
     wide = np.full(len(known), len(statuses), np.int32)
     wide[known] = codes
     return wide, [*statuses, UNKNOWN_NODE]
@@ -36,7 +36,7 @@ def ordered_verdicts(evaluation: Evaluation, rows: Int32s) -> tuple[Int32s, list
     alike, however they were found.
     """
     codes, statuses = selected_verdicts(evaluation.codes, evaluation.statuses, rows)
-    if not codes.any():
+    if len(statuses) == 1 or not codes.any():
         return codes, statuses[:1]
     said, first = np.unique(codes, return_index=True)
     order = [0, *(code for code in said[np.argsort(first)].tolist() if code)]

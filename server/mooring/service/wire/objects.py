@@ -201,6 +201,6 @@ def status_of(message: statuses_pb2.Status) -> Status:
 def verdicts(statuses: Sequence[Status], codes: Int32s) -> statuses_pb2.NodeVerdicts:
     """Verdicts on nodes: ``codes`` (int32[M]) index ``statuses``, of which number 0 is Success."""
     answer = statuses_pb2.NodeVerdicts(statuses=[status_message(status) for status in statuses])
-    if codes.any():
+    if len(statuses) > 1 and codes.any():
         put(answer, "node_statuses", codes)
     return answer

@@ -186,6 +186,8 @@ class Selection:
 
     def _others(self, table: NodeTable) -> list[Node]:
         """Return the nodes sent along that differ from the stored ones."""
+        if not self._inline:
+            return []
         index, nodes = table.index, table.nodes
         rows = [index.get(node.metadata.name) for node in self._inline]
         pairs = zip(rows, self._inline, strict=True)

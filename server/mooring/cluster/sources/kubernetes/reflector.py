@@ -54,6 +54,7 @@ class Reflector:
         known: The objects delivered so far.
         synced: A list is complete, and the server still has the kind.
         unavailable: Why the server has no such kind or doesn't show it; "" = it does.
+        answered: One of both is known, as it will always be from then on.
         error: The last failure; "" after a success.
         lists: Lists that were completed.
         last_event_at: ``time.monotonic`` of the last event, bookmark or list.
@@ -76,6 +77,7 @@ class Reflector:
         self.known = KnownObjects()
         self.synced = False
         self.unavailable = ""
+        self.answered = False
         self.error = ""
         self.lists = 0
         self.last_event_at = time.monotonic()
@@ -171,6 +173,7 @@ class Reflector:
             weakened = f"weakened by that: {self._readers}" if self._readers else "nothing works without it"
             log.warning("%s: %s; %s", self.resource.plural, error, weakened)
         self.unavailable = self.error = str(error)
+        self.answered = True
 
     def _list(self) -> None:
         why, self._list_needed = self._list_needed, ""
@@ -188,7 +191,7 @@ class Reflector:
         self.lists += 1
         self.last_event_at = time.monotonic()
         self.disconnected_at = began
-        self.synced = True
+        self.synced = self.answered = True
         self.unavailable = ""
         self._note("")
 

@@ -6,6 +6,7 @@ import logging
 import time
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from operator import attrgetter
 
 from mooring.cluster.api import RESOURCES, ApiServer
 from mooring.cluster.originals import Originals
@@ -19,6 +20,8 @@ NAME = "kubernetes"
 
 STOP_SECONDS = 2.0
 """How long ``stop`` waits for requests that hang; their threads do not keep the process alive."""
+
+_SYNCED, _ANSWERED = attrgetter("synced"), attrgetter("answered")
 
 log = logging.getLogger(__name__)
 
@@ -83,9 +86,8 @@ class KubernetesSource:
 
     @property
     def synced(self) -> bool:
-        return all(reflector.synced for reflector in self._needed.values()) and all(
-            reflector.synced or reflector.unavailable for reflector in self._reflectors
-        )
+        # Asked before each decision, of some twenty.
+        return all(map(_SYNCED, self._needed.values())) and all(map(_ANSWERED, self._reflectors))
 
     @property
     def staleness(self) -> float:
