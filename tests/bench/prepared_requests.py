@@ -75,10 +75,8 @@ def send(
     """
     times = [0.0] * len(requests)
     with ExitStack() as stack:
-        with ThreadPoolExecutor(connections) as pool:
-            opened = list(pool.map(_connected, [server] * connections))
-        for connection in opened:
-            stack.enter_context(connection)
+        pool = stack.enter_context(ThreadPoolExecutor(connections))
+        opened = [stack.enter_context(one) for one in pool.map(_connected, [server] * connections)]
         began = time.time()
         due = [began + number / pace if pace else 0.0 for number in range(len(requests))]
 
@@ -86,8 +84,7 @@ def send(
             share = slice(first, None, connections)
             times[share] = _send_in_turn(opened[first], requests[share], due[share])
 
-        with ThreadPoolExecutor(connections) as pool:
-            list(pool.map(send_share, range(connections)))
+        list(pool.map(send_share, range(connections)))
     return times
 
 

@@ -179,6 +179,25 @@ def test_our_certificate_is_replaced(
         assert server.met == [(False, "first"), (True, "first"), (False, "second"), (True, "second")]
 
 
+def test_half_of_a_pair_is_replaced(authority: Authority, tmp_path: Path) -> None:
+    """What is in use stays, until the other half fits."""
+    certificate, key = tmp_path / "tls.crt", tmp_path / "tls.key"
+    first, second = authority.issue("first"), authority.issue("second")
+    with serving(server_context(authority.issue("api"), authority)) as (server, address):
+        files = {"cert_file": str(certificate), "key_file": str(key)}
+        api = client(address, ssl_ca_cert=str(authority.certificate), **files)
+        for source, file in (
+            (first.certificate, certificate),
+            (first.key, key),
+            (second.key, key),
+            (second.certificate, certificate),
+        ):
+            shutil.copy(source, file)
+            if key.exists():
+                ask(api)
+        assert [name for _, name in server.met] == ["first", "first", "second"]
+
+
 @REPLACEMENTS
 def test_the_authority_is_replaced(
     replace: Callable[[Path, Path], None], authority: Authority, tmp_path: Path

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Generic, TypeVar
 
@@ -26,13 +27,14 @@ class TlsFiles:
     authority: Path | None = None
 
     def stamp(self) -> tuple[int, ...]:
-        """Return what changes when a file changes: modification times in nanoseconds.
+        """Return what is another once a file has been replaced, or what it links to.
 
         Raises:
             OSError: One can't be seen.
         """
         paths = (self.certificate, self.key, self.authority)
-        return tuple(path.stat().st_mtime_ns for path in paths if path is not None)
+        seen = [path.stat() for path in paths if path is not None]
+        return tuple(chain.from_iterable((it.st_dev, it.st_ino, it.st_size, it.st_mtime_ns) for it in seen))
 
 
 class FollowedFiles(Generic[Read]):

@@ -11,79 +11,56 @@ import ssl
 import threading
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 from mooring.framework.certificates import verify_as_go
+from mooring.serving.certificates import FollowedFiles, TlsFiles
 
-
-class ClientTlsFiles(NamedTuple):
-    """Whom to trust, and how to prove who we are; the names are those of urllib3's pools.
-
-    Attributes:
-        ca_certs: The file of authorities; None = there is none.
-        ca_cert_data: Authorities as PEM or DER; without either those of the system are trusted.
-        cert_file: The file of our certificate; None = we have none.
-        key_file: The file of its key; None = it is in the same one.
-    """
-
-    ca_certs: str | None = None
-    ca_cert_data: str | bytes | None = None
-    cert_file: str | None = None
-    key_file: str | None = None
-
-    @classmethod
-    def of(cls, options: Mapping[str, Any]) -> ClientTlsFiles:
-        """Return those that are among the options of a pool."""
-        return cls(*[options.get(name) for name in cls._fields])
-
-    def context(self, *, verifies: bool) -> ResumingContext:
-        """Return a context with what the files hold now; ``verifies``: whether a server has to prove itself.
-
-        Raises:
-            OSError: A file can't be read or used, such as a key that is encrypted.
-        """
-        context = ResumingContext(ssl.PROTOCOL_TLS_CLIENT)
-        verify_as_go(context)
-        if not verifies:
-            context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
-        if self.ca_certs or self.ca_cert_data:
-            context.load_verify_locations(self.ca_certs, cadata=self.ca_cert_data)
-        else:
-            context.load_default_certs()
-        if self.cert_file:
-            # With a password OpenSSL does not ask the terminal for one.
-            context.load_cert_chain(self.cert_file, self.key_file, password="")
-        return context
-
-    def versions(self) -> tuple[object, ...]:
-        """Return what is another once a file has been replaced, or what it links to."""
-        return tuple(_version(path) for path in (self.ca_certs, self.cert_file, self.key_file) if path)
+TLS_OPTIONS = ("cert_file", "key_file", "ca_certs", "ca_cert_data")
+"""The options of urllib3's pools that say how to prove who we are, and whom to trust."""
 
 
 class TlsContexts:
     """The TLS context of an API server, one as long as its files stay the same. Safe from any thread.
 
     Args:
-        files: Whom to trust, and how to prove who we are.
+        options: Those of a pool. Without authorities among them those of the system are trusted.
         verifies: Whether the server has to prove itself.
     """
 
-    def __init__(self, files: ClientTlsFiles, *, verifies: bool) -> None:
-        self._files = files
+    def __init__(self, options: Mapping[str, Any], *, verifies: bool) -> None:
+        *named, data = map(options.get, TLS_OPTIONS)
+        self._files = TlsFiles(*[Path(name) if name else None for name in named])
+        self._authority_data: str | bytes | None = data
         self._verifies = verifies
         self._lock = threading.Lock()
-        self._versions: tuple[object, ...] = ()
-        self._context: ResumingContext | None = None
+        self._followed: FollowedFiles[ResumingContext] | None = None
 
     def current(self) -> ResumingContext:
-        """Return the context for another connection; raises what ``ClientTlsFiles.context`` does."""
+        """Return the context for another connection.
+
+        Raises:
+            OSError: A file can't be used, such as a key that is encrypted, and none before it could be.
+        """
         with self._lock:
-            # Looked at before they are read: what is replaced in between is read again the next time.
-            versions = self._files.versions()
-            if self._context is None or versions != self._versions:
-                self._context = self._files.context(verifies=self._verifies)
-                self._versions = versions
-            return self._context
+            if self._followed is None:
+                self._followed = FollowedFiles(self._files, self._read)
+            self._followed.changed()
+            return self._followed.current
+
+    def _read(self, files: TlsFiles) -> ResumingContext:
+        context = ResumingContext(ssl.PROTOCOL_TLS_CLIENT)
+        verify_as_go(context)
+        if not self._verifies:
+            context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+        if files.authority or self._authority_data:
+            context.load_verify_locations(files.authority, cadata=self._authority_data)
+        else:
+            context.load_default_certs()
+        if files.certificate:
+            # With a password OpenSSL does not ask the terminal for one.
+            context.load_cert_chain(files.certificate, files.key, password="")
+        return context
 
 
 class ResumingContext(ssl.SSLContext):
@@ -122,8 +99,3 @@ def keep_session(connected: object) -> None:
     """Do so as ``ResumingContext`` does, if that is the connection's context."""
     if isinstance(connected, ssl.SSLSocket) and isinstance(connected.context, ResumingContext):
         connected.context.keep_session(connected)
-
-
-def _version(path: str) -> tuple[int, ...]:
-    about = Path(path).stat()
-    return about.st_dev, about.st_ino, about.st_size, about.st_mtime_ns

@@ -19,7 +19,7 @@ from urllib3.connectionpool import HTTPConnectionPool
 from urllib3.exceptions import ProtocolError
 from urllib3.util.ssl_ import resolve_cert_reqs
 
-from mooring.cluster.api.tls import ClientTlsFiles, TlsContexts, keep_session
+from mooring.cluster.api.tls import TLS_OPTIONS, TlsContexts, keep_session
 
 LONGEST_HEAD = 64 * 1024
 """Bytes of status line and headers, those of interim answers included, without the last read."""
@@ -293,10 +293,10 @@ def with_whole_answers(manager: PoolManager) -> PoolManager:
     """Return ``manager``, whose connections are such from now on."""
     options = manager.connection_pool_kw
     verifies = resolve_cert_reqs(options.get("cert_reqs")) == ssl.CERT_REQUIRED
-    contexts = TlsContexts(ClientTlsFiles.of(options), verifies=verifies)
+    contexts = TlsContexts(options, verifies=verifies)
     if manager.proxy is None:
         # urllib3 would load them into the context once more for each connection; to a proxy it has another.
-        for name in ClientTlsFiles._fields:
+        for name in TLS_OPTIONS:
             options.pop(name, None)
     manager.pool_classes_by_scheme = {
         scheme: _with_whole_answers(pool, contexts) for scheme, pool in manager.pool_classes_by_scheme.items()
