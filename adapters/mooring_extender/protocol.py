@@ -175,8 +175,9 @@ class GuardedProtocol(HttpToolsProtocol):
             self._bytes_without_body = 0
         if self._next is None:
             return
-        stays_away = self.flow.read_paused or self._next.waiting_for_100_continue
-        if self._next.more_body and not stays_away:
+        # More comes of a body unless reading is paused, or the client waits for an interim answer.
+        comes = not (self.flow.read_paused or self._next.waiting_for_100_continue)
+        if self._next.more_body and comes:
             self._beginning.set(BODY_SECONDS)
         else:
             self._begin()
