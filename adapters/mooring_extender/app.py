@@ -40,6 +40,7 @@ DEADLINE_SHARE: Final = 0.75
 _OPERATIONS: Final = ("/healthz", "/livez", "/readyz", "/metrics")
 _PLAIN_TEXT: Final = b"text/plain; charset=utf-8"
 _OK: Final = int(HTTPStatus.OK)
+"""A member of an enumeration is a call away."""
 READINESS_TIMEOUT_SECONDS: Final = 1.0
 READINESS_SECONDS: Final = 1.0
 """How long an answer of /readyz is reused, so that frequent probes don't all reach mooring."""

@@ -70,10 +70,12 @@ class _Exchange(RequestResponseCycle):
     async def receive(self) -> Any:
         """Return what came of the body since the last time, at once where that is the rest of it."""
         if self.more_body or self._is_read or self.waiting_for_100_continue or self.disconnected:
-            return await super().receive()
-        self._is_read = True
-        self.message_event.clear()
-        return {"type": "http.request", "body": bytes(self.body), "more_body": False}
+            message: Any = await super().receive()
+        else:
+            self.message_event.clear()
+            message = {"type": "http.request", "body": bytes(self.body), "more_body": False}
+        self._is_read = not self.more_body
+        return message
 
     async def send(self, message: Any) -> None:
         """Keep the head, which `http.response.start` has, until `http.response.body` comes; write both."""
@@ -159,6 +161,10 @@ class GuardedProtocol(HttpToolsProtocol):
         self._beginning.clear()
         self._unset_keepalive_if_required()
         super().connection_lost(exc)
+
+    def eof_received(self) -> None:
+        # Nothing more comes, and what is wrong with a head can be said.
+        self._begin()
 
     def data_received(self, data: bytes) -> None:
         if self._rejection is not None:

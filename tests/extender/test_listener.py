@@ -177,9 +177,12 @@ def test_slow_readers_are_dropped(monkeypatch: pytest.MonkeyPatch, asks_again: b
         pytest.param(b"GET /filter HTTP/1.1\r\nHost: x\r\n\r\n", 405, id="get"),
     ],
 )
-def test_rejected_before_the_body_is_read(sent: bytes, status: int) -> None:
+@pytest.mark.parametrize("ends", [False, True], ids=["waits", "sends nothing more"])
+def test_rejected_before_the_body_is_read(sent: bytes, status: int, ends: bool) -> None:
     with listening(FakeClient, max_body_bytes=100) as running, connect(running) as connection:
         connection.sendall(sent)
+        if ends:
+            connection.shutdown(socket.SHUT_WR)
         reply = answer(connection)
         assert (reply.status, list(reply.json)) == (status, ["error"])
         assert is_closed(connection)
