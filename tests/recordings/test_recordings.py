@@ -156,8 +156,9 @@ def recorded_in(directory: Path) -> object:
     return None if error else contents(state)
 
 
+@pytest.mark.parametrize("from_the_start", [False, True], ids=["later", "from the start"])
 def test_what_could_not_be_written_is_said_and_another_file_begun(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    from_the_start: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(recorder_module, "FAILED_SECONDS", 0.01)
     played, full = State(), threading.Event()
@@ -169,10 +170,15 @@ def test_what_could_not_be_written_is_said_and_another_file_begun(
         write(writer, frame)
 
     monkeypatch.setattr(SegmentWriter, "_write", fail)
+    if from_the_start:
+        full.set()
     with world(make_node("n")) as w, recorder_of(w, tmp_path) as recorder:
+        if not from_the_start:
+            until(lambda: recorder.size > 0)
         full.set()
         w.state.apply("test", [Put(make_pod("p", node="n"))])
-        until(lambda: recorder.errors > 0)
+        # Of the file's end that is another one.
+        until(lambda: recorder.errors > 1)
         full.clear()
         live = contents(w.state)
         until(lambda: recorded_in(tmp_path) == live)

@@ -13,6 +13,7 @@ import secrets
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from operator import itemgetter
 from pathlib import Path
@@ -320,6 +321,10 @@ class Recorder:
         except OSError as error:
             self.errors += 1
             log.warning("the end of %s could not be written: %s", writer.path, error.strerror)
+        if not writer.size:
+            # Who reads it would take it for a damaged one.
+            with suppress(OSError):
+                writer.path.unlink()
         self._bytes += writer.size
 
     def _forget_oldest(self) -> None:
