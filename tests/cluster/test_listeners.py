@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from mooring.cluster.decoding import from_manifest
 from mooring.cluster.kinds import Change, Put, Remove
 from mooring.cluster.state import State
-from mooring.framework.cluster_events import ObjectChange
+from mooring.framework.cluster_events import ObjectChange, PodRecordChange, StateChange
 from mooring.framework.errors import FailedPreconditionError
 from mooring.framework.objects import Node, Pod
 from mooring.testing.builders import make_node, make_pod
@@ -24,8 +24,12 @@ OTHER_SERVICE = from_manifest({"kind": "Service", **NAMED, "spec": {"selector": 
 
 def listening(state: State) -> list[ObjectChange]:
     heard: list[ObjectChange] = []
-    state.subscribe(heard.append)
+    state.subscribe(lambda change: heard.append(whole(change)))
     return heard
+
+
+def whole(change: StateChange) -> ObjectChange:
+    return change.whole() if isinstance(change, PodRecordChange) else change
 
 
 def test_every_change_of_a_source_is_told_once_and_in_order() -> None:
@@ -119,7 +123,8 @@ def test_who_listens_from_the_start_knows_what_the_source_has(steps: list[Step])
     state = State()
     mirror: dict[tuple[str, str], object] = {}
 
-    def note(change: ObjectChange) -> None:
+    def note(told: StateChange) -> None:
+        change = whole(told)
         item = change.new or change.old
         key = (change.kind, item.metadata.uid if change.kind == "Pod" else item.metadata.name)
         assert mirror.pop(key, None) == change.old

@@ -12,7 +12,8 @@ from mooring.cluster.kinds import Change, Put, PutPod
 from mooring.cluster.pod_parts import PodParts
 from mooring.cluster.sharing import same_template
 from mooring.cluster.state import State
-from mooring.framework import ObjectChange, Pod
+from mooring.framework import Pod
+from mooring.framework.cluster_events import StateChange
 from mooring.framework.errors import InvalidArgumentError
 from mooring.testing import make_node
 from tests.cluster.messages import objects
@@ -20,9 +21,9 @@ from tests.cluster.messages import objects
 NAMES = st.sampled_from(["a", "b"])
 
 
-def told(changes: Iterable[Change | PutPod]) -> tuple[list[object], list[ObjectChange], list[str]]:
+def told(changes: Iterable[Change | PutPod]) -> tuple[list[object], list[StateChange], list[str]]:
     """What a state has of pods after these changes, what it told of them, and what it rejected."""
-    state, heard, rejected = State(), list[ObjectChange](), list[str]()
+    state, heard, rejected = State(), list[StateChange](), list[str]()
     state.replace("test", [make_node("a"), make_node("b")])
     state.subscribe(heard.append)
     for change in changes:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from mooring.cluster.state import State
 from mooring.framework import (
     SUCCESS,
     ActionType,
@@ -14,9 +15,12 @@ from mooring.framework import (
     FilterPlugin,
     HintedEvent,
     NodeInfo,
+    ObjectChange,
     Pod,
     Status,
 )
+from mooring.framework.cluster_events import PodRecordChange, StateChange
+from mooring.framework.pod_table import UNPLACED, PodRecord
 from mooring.scheduler.queue import Gate, QueuedEntity, QueuedPod, QueueingRules, Rejection, SchedulingQueue
 
 SCHEDULER = "default-scheduler"
@@ -55,6 +59,14 @@ def new_queue(
     """A queue of one profile, with these plugins."""
     asked = [Gate(plugin, ask) for plugin, ask in (gates or {}).items()]
     return SchedulingQueue({SCHEDULER: QueueingRules(asked, events or {})}, by_priority, clock, **options)
+
+
+def as_told(kind: str, old: Any, new: Any) -> StateChange:
+    """The change as the state tells of it."""
+    if kind != "Pod":
+        return ObjectChange(kind, old, new)
+    before, after = (one and PodRecord.of(one, State().kind_of(one), UNPLACED) for one in (old, new))
+    return PodRecordChange(before, after or before, gone=after is None)
 
 
 def popped(queue: SchedulingQueue) -> QueuedPod:

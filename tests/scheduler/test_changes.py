@@ -9,7 +9,8 @@ import pytest
 
 from mooring.cluster.kinds import Put
 from mooring.cluster.state import State
-from mooring.framework import ClusterEvent, ObjectChange, Pod
+from mooring.framework import ClusterEvent, Pod
+from mooring.framework.cluster_events import StateChange
 from mooring.framework.releases import NEWEST, Gates
 from mooring.framework.waiting import NOBODY_WAITS
 from mooring.scheduler.changes import ChangeFeed
@@ -17,7 +18,7 @@ from mooring.scheduler.queue import SchedulingQueue
 from mooring.scheduler.queue.cluster_events import label_of
 from mooring.testing import make_node, make_pod
 
-from .fakes import FakeClock, new_queue
+from .fakes import FakeClock, as_told, new_queue
 
 LEAVING = {"deletionTimestamp": "2026-01-01T00:00:00Z"}
 
@@ -31,11 +32,14 @@ class Told:
         self.calls: list[tuple[str, ...]] = []
         self.only: Callable[[Pod], bool] | None = None
 
-    def heeds(self, change: ObjectChange) -> bool:
+    def heeds(self, change: StateChange) -> bool:
         return self.rejected
 
-    def follows(self, change: ObjectChange) -> bool:
+    def follows(self, change: StateChange) -> bool:
         return self._follows
+
+    def misses(self, change: StateChange) -> bool:
+        return False
 
     def add_pod(self, pod: Pod) -> None:
         self.calls.append(("add", pod.metadata.name))
@@ -59,7 +63,7 @@ def told(old: Any, new: Any, kind: str = "Pod", *, follows: bool = True) -> Told
         state.apply("test", [Put(new)])
     stand_in: Any = Told(follows=follows)
     changes = ChangeFeed(stand_in, state, {"default-scheduler"}, Gates(NEWEST), NOBODY_WAITS, lambda: None)
-    changes.note_change(ObjectChange(kind, old, new))
+    changes.note_change(as_told(kind, old, new))
     changes.tell_queue()
     answer: Told = stand_in
     return answer
@@ -156,15 +160,15 @@ PENDING, PLACED = make_pod("p"), make_pod("p", node="a")
 @pytest.mark.parametrize(
     ("change", "always"),
     [
-        pytest.param(ObjectChange("Pod", None, PENDING), True, id="a new pod"),
-        pytest.param(ObjectChange("Pod", PENDING, PENDING), True, id="a change of a pod that waits"),
-        pytest.param(ObjectChange("Pod", PENDING, PLACED), False, id="a pod that is bound"),
-        pytest.param(ObjectChange("Pod", PLACED, None), False, id="a pod that leaves its node"),
-        pytest.param(ObjectChange("Node", None, make_node("a")), False, id="a node"),
-        pytest.param(ObjectChange("PodGroup", None, object()), True, id="a group"),
+        pytest.param(as_told("Pod", None, PENDING), True, id="a new pod"),
+        pytest.param(as_told("Pod", PENDING, PENDING), True, id="a change of a pod that waits"),
+        pytest.param(as_told("Pod", PENDING, PLACED), False, id="a pod that is bound"),
+        pytest.param(as_told("Pod", PLACED, None), False, id="a pod that leaves its node"),
+        pytest.param(as_told("Node", None, make_node("a")), False, id="a node"),
+        pytest.param(as_told("PodGroup", None, object()), True, id="a group"),
     ],
 )
-def test_what_helps_nobody_wakes_nobody(change: ObjectChange, always: bool, rejected: bool) -> None:
+def test_what_helps_nobody_wakes_nobody(change: StateChange, always: bool, rejected: bool) -> None:
     woken: list[None] = []
     stand_in: Any = Told()
     stand_in.rejected = rejected

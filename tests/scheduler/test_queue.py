@@ -18,12 +18,23 @@ from mooring.framework import (
     QueueingHint,
     Status,
 )
+from mooring.framework.cluster_events import StateChange
 from mooring.framework.errors import UnavailableError
 from mooring.scheduler.queue import Rejection, SchedulingQueue
 from mooring.scheduler.queue.cluster_events import POD_LEFT, POD_PLACED
 from mooring.testing import make_node, make_pod
 
-from .fakes import FIT, HEARS_NODES, NODE_ADDED, FakeClock, new_queue, popped, reject, seconds_until_active
+from .fakes import (
+    FIT,
+    HEARS_NODES,
+    NODE_ADDED,
+    FakeClock,
+    as_told,
+    new_queue,
+    popped,
+    reject,
+    seconds_until_active,
+)
 
 NODE_RELABELLED = ClusterEvent(EventResource.NODE, ActionType.UPDATE_NODE_LABEL)
 
@@ -304,7 +315,8 @@ def test_events_are_followed_while_a_pod_is_tried_or_rejected() -> None:
     assert [*followed, queue.follows(change)] == [False, True, True, False]
 
 
-BOUND = ObjectChange("Pod", make_pod("other"), make_pod("other", node="a"))
+PLACED = make_pod("other", node="a")
+BOUND = as_told("Pod", make_pod("other"), PLACED)
 
 
 @pytest.mark.parametrize(
@@ -312,21 +324,72 @@ BOUND = ObjectChange("Pod", make_pod("other"), make_pod("other", node="a"))
     [
         pytest.param(BOUND, "Fit", False, id="a pod is bound, and who waits for nodes waits on"),
         pytest.param(BOUND, "Neighbour", True, id="a pod is bound that may be the neighbour"),
-        pytest.param(ObjectChange("Pod", None, BOUND.new), "Fit", False, id="a bound pod appears"),
-        pytest.param(ObjectChange("Pod", BOUND.new, None), "Fit", True, id="a pod leaves its node"),
-        pytest.param(ObjectChange("Node", None, make_node("b")), "Fit", True, id="a node comes"),
+        pytest.param(as_told("Pod", None, PLACED), "Fit", False, id="a bound pod appears"),
+        pytest.param(as_told("Pod", PLACED, None), "Fit", True, id="a pod leaves its node"),
+        pytest.param(as_told("Node", None, make_node("b")), "Fit", True, id="a node comes"),
     ],
 )
 def test_a_pod_that_got_its_node_is_heeded_by_who_registered_for_that(
-    change: ObjectChange, rejector: str, heeded: bool
+    change: StateChange, rejector: str, heeded: bool
 ) -> None:
     queue = new_queue(FakeClock(), {**HEARS_NODES, "Neighbour": [HintedEvent(POD_PLACED)]})
     assert not queue.heeds(change)
     queue.add_pod(make_pod())
     reject(queue, Rejection(frozenset({rejector})))
     assert queue.heeds(change) is heeded
-    queue.move_pods(POD_PLACED, None, change.new)
+    queue.move_pods(POD_PLACED, None, PLACED)
     assert (where(queue) == "unschedulable") is (rejector == "Fit")
+
+
+def with_rejected(rejector: str) -> SchedulingQueue:
+    queue = new_queue(FakeClock(), {**HEARS_NODES, "Neighbour": [HintedEvent(POD_PLACED)]})
+    queue.add_pod(make_pod())
+    reject(queue, Rejection(frozenset({rejector})))
+    return queue
+
+
+def with_one_in_flight() -> SchedulingQueue:
+    queue = with_active("p")
+    popped(queue)
+    return queue
+
+
+def with_active(*names: str) -> SchedulingQueue:
+    queue = new_queue(FakeClock())
+    for name in names:
+        queue.add_pod(make_pod(name))
+    return queue
+
+
+IN_A_GROUP = make_pod("other", node="a", spec={"schedulingGroup": {"podGroupName": "g"}})
+FINISHED = make_pod("other", node="a", status={"phase": "Succeeded"})
+
+
+@pytest.mark.parametrize(
+    ("queue", "change", "missed"),
+    [
+        pytest.param(with_active("p"), BOUND, True, id="another pod waits"),
+        pytest.param(with_active("other"), BOUND, False, id="the pod itself waits"),
+        pytest.param(with_one_in_flight(), BOUND, False, id="a pod is tried, and may fail"),
+        pytest.param(with_rejected("Fit"), BOUND, True, id="what was rejected waits for something else"),
+        pytest.param(with_rejected("Neighbour"), BOUND, False, id="what was rejected waits for that"),
+        pytest.param(with_active(), as_told("Pod", None, IN_A_GROUP), False, id="it is in a group"),
+        pytest.param(with_active(), as_told("Pod", None, make_pod("other")), False, id="it has no node"),
+        pytest.param(with_active(), as_told("Pod", PLACED, PLACED), False, id="it had its node before"),
+        pytest.param(with_active(), as_told("Pod", PLACED, None), False, id="it is gone"),
+        pytest.param(with_active(), as_told("Pod", PLACED, FINISHED), False, id="it has ended"),
+        pytest.param(with_active(), as_told("Node", None, make_node("b")), False, id="a node"),
+    ],
+)
+def test_a_pod_that_got_its_node_may_miss_the_queue(
+    queue: SchedulingQueue, change: StateChange, missed: bool
+) -> None:
+    assert queue.misses(change) is missed
+    if missed:
+        before = queue.count_pods()
+        queue.delete_pod(PLACED)
+        queue.move_pods(POD_PLACED, None, PLACED)
+        assert queue.count_pods() == before, "so telling it would have changed nothing"
 
 
 def test_a_pod_that_comes_back_rejected_heeds_events_and_wakes_who_tells_of_them() -> None:

@@ -20,7 +20,7 @@ from mooring.cluster.pod_kinds import PodKinds
 from mooring.cluster.pod_parts import PodParts
 from mooring.cluster.prepared import PreparedObjects, PreparedPod, prepare, prepare_pod
 from mooring.cluster.table_writer import TableWriter
-from mooring.framework.cluster_events import Listener, ObjectChange
+from mooring.framework.cluster_events import Listener, ObjectChange, PodRecordChange, StateChange
 from mooring.framework.errors import bound_elsewhere
 from mooring.framework.node_table import NodeTable
 from mooring.framework.object_table import ObjectKey, ObjectTable
@@ -36,17 +36,12 @@ class Listeners:
     def __init__(self) -> None:
         self._listeners: list[Listener] = []
 
-    def __bool__(self) -> bool:
-        """Return whether there are any."""
-        return bool(self._listeners)
-
     def add_listener(self, listener: Listener) -> None:
         """Tell ``listener`` too from now on."""
         self._listeners.append(listener)
 
-    def tell_listeners(self, kind: str, old: ClusterObject | None, new: ClusterObject | None) -> None:
+    def tell_listeners(self, change: StateChange) -> None:
         """Tell all listeners of one change."""
-        change = ObjectChange(kind, old, new)
         for listener in self._listeners:
             listener(change)
 
@@ -299,7 +294,7 @@ class State:
         if displaced is not None:
             self._drop(source, "Pod", displaced)
         self._holdings.add_pod(source, record)
-        self._write_pod(record, prepared.parts)
+        self._write_pod(record)
 
     def _remove(self, source: str, change: Remove) -> None:
         known = self._holdings.find_identity(source, change)
@@ -317,18 +312,20 @@ class State:
 
     def _drop(self, source: str, kind: str, name: str) -> None:
         self._holdings.discard(source, kind, name)
-        old: ClusterObject | None
         if kind == "Pod":
             record = self._delivered_record(name)
-            old = record.pod if record is not None else None
             self._remove_pod(name)
-        elif kind == "Node":
+            if record is not None:
+                self._listeners.tell_listeners(PodRecordChange(record, record, gone=True))
+            return
+        old: ClusterObject | None
+        if kind == "Node":
             old = self.snapshot.nodes.nodes[self.snapshot.nodes.index[name]]
             self._writer.remove_node(name)
         else:
             old = self._writer.objects.find_delivered(KINDS[kind], _key(name))
             self._writer.remove_object(KINDS[kind], _key(name))
-        self._listeners.tell_listeners(kind, old, None)
+        self._listeners.tell_listeners(ObjectChange(kind, old, None))
 
     def _write(self, batch: PreparedObjects) -> None:
         table = self.snapshot.nodes
@@ -338,22 +335,22 @@ class State:
             old = None if row is None else table.nodes[row]
             if old != node:
                 self._writer.put_node(node, amounts)
-                self._listeners.tell_listeners("Node", old, node)
+                self._listeners.tell_listeners(ObjectChange("Node", old, node))
         for record in batch.pods.values():
-            self._write_pod(record, record)
+            self._write_pod(record)
         for item in batch.objects.values():
             key = item.metadata.namespace, item.metadata.name
             known = self._writer.objects.find_delivered(type(item), key)
             if known != item:
                 self._writer.put_object(item)
-                self._listeners.tell_listeners(type(item).__name__, known, item)
+                self._listeners.tell_listeners(ObjectChange(type(item).__name__, known, item))
 
     def _delivered_record(self, uid: str) -> PodRecord | None:
         """Return the pod as its source delivered it, without what was decided since."""
         return self._delivered[uid] if uid in self._delivered else self.snapshot.pods.records.get(uid)
 
-    def _write_pod(self, record: PodRecord, told: PodRecord | PodParts) -> None:
-        """Write a pod as its source delivered it, and tell of it if that is new; ``told`` has it whole."""
+    def _write_pod(self, record: PodRecord) -> None:
+        """Write a pod as its source delivered it, and tell of it if that is new."""
         uid = record.uid
         known, assumed = self.snapshot.pods.records.get(uid), uid in self._delivered
         before = self._delivered[uid] if assumed else known
@@ -369,9 +366,8 @@ class State:
         else:
             del self._delivered[uid]
             self._writer.put_pod(record)
-        if self._listeners and not same:
-            old = before.pod if before is not None else None
-            self._listeners.tell_listeners("Pod", old, told.pod)
+        if not same:
+            self._listeners.tell_listeners(PodRecordChange(before, record))
 
     def _remove_pod(self, uid: str) -> None:
         self._delivered.pop(uid, None)

@@ -12,7 +12,10 @@ from dataclasses import dataclass
 from enum import Enum, Flag, StrEnum, auto
 from typing import Any
 
+import msgspec
+
 from mooring.framework.objects import Pod
+from mooring.framework.pod_table import PodRecord
 from mooring.framework.releases import KubeVersion
 
 
@@ -142,7 +145,7 @@ class HintedEvent:
 
 @dataclass(frozen=True, slots=True)
 class ObjectChange:
-    """One change of one object, as the state's listeners hear of it.
+    """One change of one object.
 
     Attributes:
         kind: The object's kind, ``Pod``, ``Node``, ...
@@ -155,5 +158,29 @@ class ObjectChange:
     new: Any
 
 
-Listener = Callable[[ObjectChange], None]
+class PodRecordChange(msgspec.Struct, frozen=True):
+    """One change of one pod by its records: to make the pods takes longer than most listeners need to find
+    that it doesn't concern them.
+
+    Attributes:
+        old: The pod before; None: it is new.
+        record: The pod after; as it was, when it is gone.
+        gone: Whether it is.
+    """
+
+    old: PodRecord | None
+    record: PodRecord
+    gone: bool = False
+
+    def whole(self) -> ObjectChange:
+        """Return the same with the pods, made on each call."""
+        old = None if self.old is None else self.old.pod
+        return ObjectChange("Pod", old, None if self.gone else self.record.pod)
+
+
+StateChange = ObjectChange | PodRecordChange
+"""One change of the state: of a pod by its records."""
+
+
+Listener = Callable[[StateChange], None]
 """Hears of every change, in order, under the state's lock: it may only note it down."""

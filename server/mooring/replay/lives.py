@@ -17,7 +17,8 @@ from msgspec.structs import replace
 from mooring.cluster.journal import NodeEntry, ObjectEntry, PodEntry
 from mooring.cluster.kinds import Change, Put, Remove
 from mooring.cluster.state import State
-from mooring.framework import ObjectChange, Pod
+from mooring.framework import Pod
+from mooring.framework.cluster_events import PodRecordChange
 from mooring.framework.errors import InvalidArgumentError, MooringError
 from mooring.framework.pod_table import PodRecord
 from mooring.framework.releases import Gates
@@ -205,7 +206,7 @@ class Lives:
         self.bound += 1
         yield PlayedAttempt(self._clock.now(), pod.key, record.uid, 1, node)
         if self._anything_waits:
-            self._feed.note_change(ObjectChange("Pod", None, _on_node(pod, node)))
+            self._feed.note_change(PodRecordChange(None, replace(record, node_name=node)))
             yield from self._try_all()
 
     def _leave(self, uid: str) -> Iterator[PlayedAttempt]:
@@ -224,7 +225,7 @@ class Lives:
         # It was placed at once, and no source has it.
         self._state.discard(uid)
         if self._anything_waits:
-            self._feed.note_change(ObjectChange("Pod", record.pod, None))
+            self._feed.note_change(PodRecordChange(record, record, gone=True))
 
     def _try_all(self) -> Iterator[PlayedAttempt]:
         """Try all that is ready."""

@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Callable, Container
 
 from mooring.framework import ObjectChange, Pod, WaitingPods
+from mooring.framework.cluster_events import PodRecordChange, StateChange
 from mooring.framework.objects import PodGroup
 from mooring.framework.releases import Gates
 from mooring.framework.state import ClusterState
@@ -46,7 +47,7 @@ class ChangeFeed:
         self._gates = gates
         self._waiting = waiting
         self._wake = wake
-        self._noted: deque[ObjectChange] = deque()
+        self._noted: deque[StateChange] = deque()
 
     def follow_state(self) -> None:
         """Note what is there, and every change from now on."""
@@ -54,10 +55,11 @@ class ChangeFeed:
             self._state.subscribe(self.note_change)
             for group in self._state.snapshot.objects.all(PodGroup):
                 self.note_change(ObjectChange("PodGroup", None, group))
-            for pod in self._state.snapshot.pods.pending():
-                self.note_change(ObjectChange("Pod", None, pod))
+            for record in self._state.snapshot.pods.records.values():
+                if not record.node_name:
+                    self.note_change(PodRecordChange(None, record))
 
-    def note_change(self, change: ObjectChange) -> None:
+    def note_change(self, change: StateChange) -> None:
         """Note a change of the state, as its listener; any thread.
 
         Without a pod that it may help it can wait until something else wakes the thread that decides: the
@@ -70,7 +72,10 @@ class ChangeFeed:
     def tell_queue(self) -> None:
         """Tell the queue what was noted; one thread."""
         while self._noted:
-            change = as_scheduler_sees(self._noted.popleft())
+            noted = self._noted.popleft()
+            if self._queue.misses(noted):
+                continue
+            change = as_scheduler_sees(noted.whole() if isinstance(noted, PodRecordChange) else noted)
             if change is None:
                 continue
             if change.kind == "Node":
@@ -79,7 +84,7 @@ class ChangeFeed:
                 self._own_pod(change.old, change.new)
             if change.kind == "PodGroup":
                 self._group(change.old, change.new)
-            if (change.kind != "Pod" or self._concerns_others(change)) and self._queue.follows(change):
+            if (change.kind != "Pod" or self._concerns_others(change)) and self._queue.follows(noted):
                 for event in events_of(change, self._gates):
                     self._queue.move_pods(event, change.old, change.new)
 
@@ -143,11 +148,10 @@ class ChangeFeed:
         self._queue.move_pods(POD_LEFT, pod, None, lambda other: (other.spec.priority or 0) <= priority)
 
 
-def _is_of_the_queue(change: ObjectChange) -> bool:
+def _is_of_the_queue(change: StateChange) -> bool:
     """Return whether a change is of what waits, and not of what it may wait for."""
-    if change.kind == "Pod":
-        pod: Pod = change.new or change.old
-        return not pod.spec.node_name
+    if isinstance(change, PodRecordChange):
+        return not change.record.node_name
     return change.kind != "Node"
 
 

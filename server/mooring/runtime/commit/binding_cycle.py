@@ -10,8 +10,9 @@ import logging
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 
-from mooring.framework import SUCCESS, Caller, Clock, ObjectChange, Pod, Status
+from mooring.framework import SUCCESS, Caller, Clock, Pod, Status
 from mooring.framework.cluster_api import ClusterApi
+from mooring.framework.cluster_events import PodRecordChange, StateChange
 from mooring.framework.errors import (
     DeadlineExceededError,
     MooringError,
@@ -297,15 +298,14 @@ class BindingCycle:
         if record.node_name != commit.node_name:
             raise bound_elsewhere(commit.pod.key, record.node_name)
 
-    def _heard(self, change: ObjectChange) -> None:
+    def _heard(self, change: StateChange) -> None:
         """Resolve a pod with a reservation soon when it was deleted or bound."""
-        if change.kind != "Pod" or not len(self.reservations):
+        if not isinstance(change, PodRecordChange) or not (change.gone or change.record.node_name):
             return
-        pod: Pod = change.new or change.old
-        reservation = self.reservations.find_reservation(pod.metadata.uid)
-        if reservation is None or (change.new is not None and not pod.spec.node_name):
+        reservation = self.reservations.find_reservation(change.record.uid)
+        if reservation is None:
             return
-        if change.new is None and (waiting := self._waiting.get(reservation.uid)) is not None:
+        if change.gone and (waiting := self._waiting.get(reservation.uid)) is not None:
             waiting.reject("", "removed")
         # Whoever is binding it finds out: the cluster tells of a binding before it is answered.
         if reservation.stage is not Stage.BINDING:

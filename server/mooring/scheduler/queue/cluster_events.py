@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import cache
+from typing import TypeGuard
 
 from mooring.framework.cluster_events import (
     POD_EVENTS_APART_SINCE,
@@ -16,6 +17,8 @@ from mooring.framework.cluster_events import (
     ClusterEvent,
     EventResource,
     ObjectChange,
+    PodRecordChange,
+    StateChange,
 )
 from mooring.framework.objects import DeviceTaintRule, Node, Pod
 from mooring.framework.pod_requests import ResourceRules, pod_amounts
@@ -71,16 +74,12 @@ POD_PLACED = ClusterEvent(EventResource.ASSIGNED_POD, ActionType.ADD)
 """A pod is on a node, which it was not before."""
 
 
-def is_placement(change: ObjectChange) -> bool:
+def is_placement(change: StateChange) -> TypeGuard[PodRecordChange]:
     """Return whether the only event of a change is ``POD_PLACED``."""
-    old, new = change.old, change.new
-    return (
-        change.kind == "Pod"
-        and new is not None
-        and bool(new.spec.node_name)
-        and not new.finished
-        and (old is None or not old.spec.node_name)
-    )
+    if not isinstance(change, PodRecordChange) or change.gone or not change.record.node_name:
+        return False
+    old = change.old
+    return (old is None or not old.node_name) and not change.record.kind.base.finished
 
 
 def events_of(change: ObjectChange, gates: Gates = _NEWEST_GATES) -> tuple[ClusterEvent, ...]:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from mooring.framework import Clock, ClusterEvent, ObjectChange, Pod, Status
+from mooring.framework.cluster_events import StateChange
 from mooring.framework.objects import PodGroup
 from mooring.framework.releases import NEWEST, Gates
 from mooring.scheduler.queue.backoff import BackoffTimes
@@ -107,7 +108,7 @@ class SchedulingQueue:
         with self._lock:
             return len(self._places)
 
-    def heeds(self, change: ObjectChange) -> bool:
+    def heeds(self, change: StateChange) -> bool:
         """Return whether a change may move anything: a pod was rejected, or is gated. Waits for no lock.
 
         A pod that got its node, which most changes are in a cluster that places many, moves only who
@@ -117,12 +118,24 @@ class SchedulingQueue:
             return False
         return not is_placement(change) or self._mover.heeds_placements()
 
-    def follows(self, change: ObjectChange) -> bool:
+    def follows(self, change: StateChange) -> bool:
         """Return whether ``move_pods`` does anything for a change: it may move something, or a pod is in
         flight.
         """
         # In this order, since what fails leaves the flight after it has come to its place.
         return len(self._in_flight) > 0 or self.heeds(change)
+
+    def misses(self, change: StateChange) -> bool:
+        """Return whether a change is that a pod got its node that isn't queued, and moves nothing.
+
+        Where many pods are placed most changes are, and telling of one takes as long as half a decision.
+        """
+        if not is_placement(change):
+            return False
+        record = change.record
+        with self._lock:
+            alone = record.kind.base.template.group is None
+            return alone and record.uid not in self._places and not self.follows(change)
 
     def add_pod(self, pod: Pod) -> None:
         """Add a new pod."""
