@@ -44,7 +44,8 @@ class Holdings:
             )
             for kind, name, pod in identities
             for owner, kinds in others
-            if name in kinds.get(kind, {}) or (pod and self._uid_of(pod) in kinds.get(kind, {}))
+            if name in kinds.get(kind, {})
+            or (pod and self.pod_uid(pod.namespace, pod.name) in kinds.get(kind, {}))
         ]
         if violations:
             raise InvalidArgumentError(violations)
@@ -56,6 +57,16 @@ class Holdings:
         kinds = self._sources.setdefault(source, {})
         for kind, name, _ in batch.identities_but_pods():
             kinds.setdefault(kind, {})[name] = None
+
+    def has_pod(self, source: str, record: PodRecord) -> bool:
+        """Return whether ``source`` has the pod, which is not finished, by its name already: as most often
+        when it tells of one.
+        """
+        base = record.kind.base
+        kinds, names = self._sources.get(source), self._pod_uids.get(base.template.metadata.namespace)
+        if kinds is None or names is None or base.finished:
+            return False
+        return names.get(record.name) == record.uid and record.uid in kinds.get("Pod", ())
 
     def add_pod(self, source: str, record: PodRecord) -> None:
         """``source`` now has the pod, unless it is finished."""
@@ -93,7 +104,7 @@ class Holdings:
 
     def displaced_by(self, record: PodRecord) -> str | None:
         """Return the UID of the pod that must be gone, since this one has its name now; None = of none."""
-        known = self._uid_of(record)
+        known = self.pod_uid(record.namespace, record.name)
         return known if known != record.uid and not record.kind.base.finished else None
 
     def find_identity(self, source: str, change: Remove) -> str | None:
@@ -115,10 +126,6 @@ class Holdings:
     def count_objects(self, source: str, kind: str) -> int:
         """Return how many objects of ``kind`` the source has."""
         return len(self._sources.get(source, {}).get(kind, {}))
-
-    def _uid_of(self, named: PodRecord) -> str | None:
-        # Asked of each pod that a watch tells of: by its properties and ``pod_uid`` it takes four calls.
-        return self._pod_uids.get(named.kind.base.template.metadata.namespace, {}).get(named.name)
 
     def _forget_name(self, uid: str) -> None:
         """Forget the pod's name, unless another pod has taken it already."""

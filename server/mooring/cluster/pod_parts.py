@@ -34,11 +34,6 @@ class PodParts(msgspec.Struct, frozen=True):
         return cls(bare_template_of(pod), meta.labels, meta, pod.spec.node_name, pod.status.start_time)
 
     @property
-    def finished(self) -> bool:
-        """Whether it has ended."""
-        return self.template.finished
-
-    @property
     def pod(self) -> Pod:
         """The whole object, built on each access."""
         return of_template(self.template, self.labels, self.own, self.node_name, self.start_time)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 from mooring.cluster.kinds import ClusterObject, TabledObject, identity
 from mooring.cluster.pod_kinds import PodKinds
@@ -44,7 +43,7 @@ class PreparedObjects:
     def identities(self) -> Iterable[Identity]:
         """Return those of all objects; finished pods have none: no source holds them."""
         for record in self.pods.values():
-            yield from _identities_of(record)
+            yield from identities_of(record)
         yield from self.identities_but_pods()
 
     def identities_but_pods(self) -> Iterable[Identity]:
@@ -55,24 +54,8 @@ class PreparedObjects:
             yield kind, name, None
 
 
-class PreparedPod(NamedTuple):
-    """A pod by itself, as ``PreparedObjects``.
-
-    Attributes:
-        parts: The pod.
-        record: What the table needs of it, on no row yet.
-    """
-
-    parts: PodParts
-    record: PodRecord
-
-    def identities(self) -> Iterable[Identity]:
-        """Return its own, if it is not finished."""
-        return _identities_of(self.record)
-
-
-def prepare_pod(parts: PodParts, kinds: PodKinds) -> PreparedPod:
-    """Works out what the pod of these ``parts`` counts as.
+def prepare_pod(parts: PodParts, kinds: PodKinds) -> PodRecord:
+    """Works out what the pod of these ``parts`` counts as, on no row yet.
 
     Raises:
         InvalidArgumentError: A quantity can't be used.
@@ -82,19 +65,16 @@ def prepare_pod(parts: PodParts, kinds: PodKinds) -> PreparedPod:
     except ResourceError as error:
         raise InvalidArgumentError([_violation(parts.pod, error)]) from None
     own = parts.own
-    return PreparedPod(
-        parts,
-        PodRecord(
-            kind,
-            UNPLACED,
-            False,
-            own.name,
-            own.uid,
-            parts.node_name,
-            own.resource_version,
-            own.creation_timestamp,
-            parts.start_time,
-        ),
+    return PodRecord(
+        kind,
+        UNPLACED,
+        False,
+        own.name,
+        own.uid,
+        parts.node_name,
+        own.resource_version,
+        own.creation_timestamp,
+        parts.start_time,
     )
 
 
@@ -128,7 +108,8 @@ def prepare(objects: Iterable[ClusterObject], kinds: PodKinds) -> PreparedObject
     return batch
 
 
-def _identities_of(record: PodRecord) -> Sequence[Identity]:
+def identities_of(record: PodRecord) -> Sequence[Identity]:
+    """Return its identity; none of a finished pod, which no source holds."""
     return () if record.kind.base.finished else (("Pod", record.uid, record),)
 
 

@@ -18,7 +18,7 @@ from mooring.cluster.node_writer import NodeWriter
 from mooring.cluster.object_writer import ObjectWriter
 from mooring.cluster.pod_kinds import PodKinds
 from mooring.cluster.pod_parts import PodParts
-from mooring.cluster.prepared import PreparedObjects, PreparedPod, prepare, prepare_pod
+from mooring.cluster.prepared import Identity, PreparedObjects, identities_of, prepare, prepare_pod
 from mooring.cluster.table_writer import TableWriter
 from mooring.framework.cluster_events import Listener, ObjectChange, PodRecordChange, StateChange
 from mooring.framework.errors import bound_elsewhere
@@ -246,9 +246,9 @@ class State:
             if self._holdings.has_others(source):
                 for step in steps:
                     if not isinstance(step, Remove):
-                        self._holdings.check_ownership(source, step.identities())
+                        self._holdings.check_ownership(source, _identities(step))
             for step in steps:
-                if isinstance(step, PreparedPod):
+                if isinstance(step, PodRecord):
                     self._put_pod(source, step)
                 elif isinstance(step, PreparedObjects):
                     self._put(source, step)
@@ -256,7 +256,7 @@ class State:
                     self._remove(source, step)
             self._publish()
 
-    def _step(self, change: Change | PutPod) -> PreparedPod | PreparedObjects | Remove:
+    def _step(self, change: Change | PutPod) -> PodRecord | PreparedObjects | Remove:
         """Return a change as it is written. Pods, of which most changes are, come without a batch."""
         match change:
             case PutPod(pod=parts):
@@ -288,12 +288,13 @@ class State:
         self._holdings.add_objects(source, batch)
         self._write(batch)
 
-    def _put_pod(self, source: str, prepared: PreparedPod) -> None:
-        record = prepared.record
-        displaced = self._holdings.displaced_by(record)
-        if displaced is not None:
-            self._drop(source, "Pod", displaced)
-        self._holdings.add_pod(source, record)
+    def _put_pod(self, source: str, record: PodRecord) -> None:
+        holdings = self._holdings
+        if not holdings.has_pod(source, record):
+            displaced = holdings.displaced_by(record)
+            if displaced is not None:
+                self._drop(source, "Pod", displaced)
+            holdings.add_pod(source, record)
         self._write_pod(record)
 
     def _remove(self, source: str, change: Remove) -> None:
@@ -382,6 +383,10 @@ class State:
             changes.clear()
             if writer.journal is not None:
                 writer.journal.version = self.version
+
+
+def _identities(step: PodRecord | PreparedObjects) -> Iterable[Identity]:
+    return identities_of(step) if isinstance(step, PodRecord) else step.identities()
 
 
 def _key(identity: str) -> ObjectKey:

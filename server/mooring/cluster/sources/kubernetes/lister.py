@@ -189,10 +189,10 @@ class Lister:
 
     def decode_told(self, data: Undecoded, identity: Identity) -> ClusterObject | PodParts | None:
         """Do as ``decode_object`` does, of what a watch told of the object of that identity."""
-        if isinstance(data, bytes):
-            return self.decode_object(data)
         try:
-            return self._known_pods.decode(data) if isinstance(data, pod_pb2.Pod) else checked(data)
+            if isinstance(data, pod_pb2.Pod):
+                return self._known_pods.decode(data)
+            return self.decode_object(data) if isinstance(data, bytes) else checked(data)
         except InvalidArgumentError as error:
             self._leave_out(identity.key, error)
             return None

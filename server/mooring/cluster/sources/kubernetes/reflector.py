@@ -278,8 +278,15 @@ class Reflector:
 
     def _apply(self, type_: str, data: Undecoded, identity: Identity, version: int) -> None:
         item = None if type_ == "DELETED" else self.lister.decode_told(data, identity)
-        changes: list[Change | PutPod] = [self._gone(identity) if item is None else _put(item)]
-        if isinstance(item, Pod | PodParts) and item.finished:
+        ended = False
+        changes: list[Change | PutPod]
+        if isinstance(item, PodParts):
+            changes, ended = [PutPod(item)], item.template.finished
+        elif item is None:
+            changes = [self._gone(identity)]
+        else:
+            changes, ended = [Put(item)], isinstance(item, Pod) and item.finished
+        if ended:
             # Nothing displaces the pod that had the name before, if its end was never told.
             known = self._state.find_pod(identity.namespace, identity.name)
             if known is not None and known.metadata.uid != identity.uid:
@@ -293,7 +300,3 @@ class Reflector:
 
     def _gone(self, identity: Identity) -> Remove:
         return Remove(self.resource.kind, identity.namespace, identity.name)
-
-
-def _put(item: ClusterObject | PodParts) -> Put | PutPod:
-    return PutPod(item) if isinstance(item, PodParts) else Put(item)
