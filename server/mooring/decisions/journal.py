@@ -248,7 +248,8 @@ class DecisionJournal:
         if not records:
             return
         size = RECORD_BYTES * len(records) + self._pods.size([record.pod for record in records])
-        size += sum(map(_size_of_why, [record for record in records if record.written is not None]))
+        details = [record.written for record in records if record.written is not None]
+        size += REASON_BYTES * sum([len(why.reasons) for each in details if (why := each.why) is not None])
         run = self._runs[-1] if self._runs else None
         if run is None or run.batch is not None or len(run.records) >= self._longest:
             run = _Run(self._last + 1)
@@ -275,11 +276,6 @@ class DecisionJournal:
             self._size -= self._runs[gone].size
             gone += 1
         del self._runs[:gone]
-
-
-def _size_of_why(record: Record) -> int:
-    why = record.details.why
-    return REASON_BYTES * len(why.reasons) if why is not None else 0
 
 
 def _numbered(first: int, entry: Entry, where: DecisionFilter | None) -> Iterator[Numbered]:

@@ -17,7 +17,7 @@ from contextlib import suppress
 from urllib3.exceptions import ProtocolError
 
 from mooring.cluster.api.answers import Answered, Response, unanswered
-from mooring.cluster.api.whole_answers import READ, WholeAnswer
+from mooring.cluster.api.whole_answers import READ, WholeAnswer, reader_and_writer
 from mooring.framework.errors import UnavailableError
 
 log = logging.getLogger(__name__)
@@ -49,7 +49,7 @@ class _Line:
 
     def __init__(self, connected: socket.socket) -> None:
         self.socket: socket.socket | None = connected
-        self.receive, self.send = _reader_and_writer(connected)
+        self.receive, self.send = reader_and_writer(connected)
         self.lock = threading.Lock()
         self.answer = WholeAnswer()
         self.awaited = False
@@ -218,15 +218,6 @@ def _tell(answered: Answered, answer: Response | UnavailableError) -> None:
         answered(answer)
     except Exception:  # the thread takes others' answers as well
         log.exception("an answer of the API server was not taken in")
-
-
-def _reader_and_writer(
-    connected: socket.socket,
-) -> tuple[Callable[[int], bytes], Callable[[bytes], int]]:
-    """Return what reads and writes as ``recv`` and ``send`` do, which call it in two steps more with TLS."""
-    if isinstance(connected, ssl.SSLSocket):
-        return connected.read, connected.write
-    return connected.recv, connected.send
 
 
 def _sent(send: Callable[[bytes], int], message: bytes) -> str:

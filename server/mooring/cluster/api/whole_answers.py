@@ -31,6 +31,13 @@ READ = 16 * 1024
 """Bytes of the longest TLS record."""
 
 
+def reader_and_writer(connected: socket.socket) -> tuple[Callable[[int], bytes], Callable[[bytes], int]]:
+    """Return what reads and writes as ``recv`` and ``send`` do, which call it in two steps more with TLS."""
+    if isinstance(connected, ssl.SSLSocket):
+        return connected.read, connected.write
+    return connected.recv, connected.send
+
+
 class GuardedBody(bytes):
     """A body that is sent only if ``before``, called at the last moment, raises nothing."""
 
@@ -101,6 +108,7 @@ class _StreamedAnswer(HTTPResponse):
         super().__init__(b"", answer.headers, answer.status, preload_content=False, decode_content=False)
         self._answer = answer
         self._connected = connected
+        self._receive, _ = reader_and_writer(connected)
 
     def stream(
         self, amt: int | None = None, decode_content: bool | None = None
@@ -110,7 +118,7 @@ class _StreamedAnswer(HTTPResponse):
             yield self._answer.taken()
             if self._answer.complete:
                 return
-            self._answer.feed(self._connected.recv(READ))
+            self._answer.feed(self._receive(READ))
 
     def shutdown(self) -> None:
         """End it for the thread that reads. Does nothing where TLS runs inside the TLS to a proxy."""

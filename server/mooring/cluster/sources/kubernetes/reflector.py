@@ -193,7 +193,7 @@ class Reflector:
         self.disconnected_at = began
         self.synced = self.answered = True
         self.unavailable = ""
-        self._note("")
+        self.error = ""
 
     def _listed(self, listing: ListSummary) -> Iterator[ClusterObject]:
         """Yield the objects of a list, which the state takes once it has all of them.
@@ -274,7 +274,7 @@ class Reflector:
         self.last_event_at = time.monotonic()
         self._failures = 0
         self._forgotten = False
-        self._note("")
+        self.error = ""
 
     def _apply(self, type_: str, data: Undecoded, identity: Identity, version: int) -> None:
         item = None if type_ == "DELETED" else self.lister.decode_told(data, identity)
