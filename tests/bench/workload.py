@@ -5,9 +5,9 @@ from __future__ import annotations
 import gc
 import statistics
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 
 Sample = dict[str, float]
@@ -106,14 +106,24 @@ def measure(workload: Workload, repeats: int, advance: Callable[[], None]) -> li
     gc.collect()
     with ExitStack() as running:
         repeat = workload.prepare(running)
-        # Nor is what was there before, as in ``mooring scheduler`` after the first list.
-        gc.collect()
-        gc.freeze()
-        running.callback(gc.unfreeze)
+        running.enter_context(nothing_old_collected())
         for _ in range(repeats):
             samples.append(repeat())
             advance()
     return figures(workload.name, samples, workload.targets, workload.peers, workload.note)
+
+
+@contextmanager
+def nothing_old_collected() -> Iterator[None]:
+    """Keep the garbage collector off what was there before, as in ``mooring scheduler`` after the first
+    list.
+    """
+    gc.collect()
+    gc.freeze()
+    try:
+        yield
+    finally:
+        gc.unfreeze()
 
 
 def figures(

@@ -304,7 +304,7 @@ class SendingBinder(ABC):
         to.
 
         Raises:
-            MooringError: Nothing may be sent.
+            MooringError: Nothing may be sent, as while another process leads: who calls doesn't look.
         """
 
 

@@ -199,7 +199,8 @@ class BindingCycle:
                 reservation.busy = commit.pre_flight(calls)
             if reservation.busy:
                 return False
-            self._check_again(reservation)
+            # That this process leads is looked at by who sends it, at the last moment.
+            self._check_place(reservation)
             return commit.begin_bind(calls, ended)
         except BaseException:
             self.release_reservation(reservation)
@@ -283,10 +284,18 @@ class BindingCycle:
 
         Raises:
             UnavailableError: Another process leads by now.
+            MooringError: As ``_check_place``.
+        """
+        self.require_leader()
+        self._check_place(reservation)
+
+    def _check_place(self, reservation: Reservation) -> None:
+        """Require that the pod can still be bound in its place.
+
+        Raises:
             NotFoundError: The node or the pod is gone.
             FailedPreconditionError: The pod is being deleted, or another client bound it elsewhere.
         """
-        self.require_leader()
         commit, snapshot = reservation.commit, self.engine.state.snapshot
         if commit.node_name not in snapshot.nodes.index:
             raise node_not_found(commit.node_name)
