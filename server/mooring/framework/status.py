@@ -7,35 +7,32 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from enum import IntEnum
+from typing import Self
 
 
 class Code(IntEnum):
-    """The code of a status, in the scheduling framework's order; ``label`` is how answers spell it."""
+    """The code of a status, in the scheduling framework's order.
 
-    SUCCESS = 0
-    ERROR = 1
-    UNSCHEDULABLE = 2
-    UNSCHEDULABLE_AND_UNRESOLVABLE = 3
-    WAIT = 4
-    SKIP = 5
-    PENDING = 6
+    Attributes:
+        label: The framework's own spelling, for example ``UnschedulableAndUnresolvable``.
+    """
 
-    @property
-    def label(self) -> str:
-        """The framework's own spelling, for example ``UnschedulableAndUnresolvable``."""
-        return _LABELS[self]
+    label: str
 
+    SUCCESS = 0, "Success"
+    ERROR = 1, "Error"
+    UNSCHEDULABLE = 2, "Unschedulable"
+    UNSCHEDULABLE_AND_UNRESOLVABLE = 3, "UnschedulableAndUnresolvable"
+    WAIT = 4, "Wait"
+    SKIP = 5, "Skip"
+    PENDING = 6, "Pending"
 
-_LABELS = (
-    "Success",
-    "Error",
-    "Unschedulable",
-    "UnschedulableAndUnresolvable",
-    "Wait",
-    "Skip",
-    "Pending",
-)
-"""By code."""
+    def __new__(cls, number: int, label: str) -> Self:
+        code = int.__new__(cls, number)
+        code._value_ = number
+        code.label = label
+        return code
+
 
 _REJECTIONS = frozenset({Code.UNSCHEDULABLE, Code.UNSCHEDULABLE_AND_UNRESOLVABLE, Code.PENDING})
 
