@@ -3,9 +3,9 @@
     python -m tests.bench.live --nodes 500 --pods 3000 --runs 5
 
 Needs the programs of tests/e2e. Each has a control plane of its own, on which all pods are there before the
-scheduler starts. From its first binding on it takes turns with the others, a quarter of a second each, until
-one has bound all pods; the rate is that of its turns, by the audit log. Scheduler, API server and etcd share
-the machine, so what a pod costs them in processor time bounds the rate.
+scheduler starts. Once a tenth is bound it takes turns with the others, a quarter of a second each, until each
+has bound all pods; the rate is that of its turns, by the audit log. Scheduler, API server and etcd share the
+machine, so what a pod costs them in processor time bounds the rate.
 
 Unless told otherwise it is a burst of like pods, while nothing else happens. With `--mixed` they are pods of
 StatefulSets, with a label of their own each; of ten sets one is spread over zones, and one keeps its pods on

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import signal
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 
 from tests.bench.observed import Bindings, Programs, check_alive, cpu_milliseconds
@@ -91,19 +91,18 @@ def begun(programs: Programs, bindings: Bindings, enough: int) -> Iterator[Conte
         contestant.resume()
 
 
-def take_turns(contestants: Iterable[Contestant], until: Callable[[Iterable[bool]], bool] = any) -> None:
-    """Let each that isn't done run again and again; who was first is last the next time.
+def take_turns(contestants: Iterable[Contestant]) -> None:
+    """Let each run again and again until all are done; who was first is last the next time.
 
-    Args:
-        contestants: All that take turns.
-        until: Says when that is over, of who is done: `any` or `all`.
+    Who decides far ahead of its bindings has decided about all pods when it has bound a part of them. So each
+    goes on to the end, and what it spent is for what it has bound.
 
     Raises:
         RuntimeError: A program has ended.
         TimeoutError: It wasn't over in time.
     """
     order, end = list(contestants), time.monotonic() + LONGEST_SECONDS
-    while not until(contestant.done for contestant in order):
+    while not all(contestant.done for contestant in order):
         if time.monotonic() > end:
             raise TimeoutError(f"pods were not bound within {LONGEST_SECONDS:.0f} s")
         for contestant in order:
