@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from enum import IntEnum
-from typing import Self
 
 
 class Code(IntEnum):
@@ -19,20 +18,17 @@ class Code(IntEnum):
 
     label: str
 
-    SUCCESS = 0, "Success"
-    ERROR = 1, "Error"
-    UNSCHEDULABLE = 2, "Unschedulable"
-    UNSCHEDULABLE_AND_UNRESOLVABLE = 3, "UnschedulableAndUnresolvable"
-    WAIT = 4, "Wait"
-    SKIP = 5, "Skip"
-    PENDING = 6, "Pending"
+    SUCCESS = 0
+    ERROR = 1
+    UNSCHEDULABLE = 2
+    UNSCHEDULABLE_AND_UNRESOLVABLE = 3
+    WAIT = 4
+    SKIP = 5
+    PENDING = 6
 
-    def __new__(cls, number: int, label: str) -> Self:
-        code = int.__new__(cls, number)
-        code._value_ = number
-        code.label = label
-        return code
 
+for _code in Code:
+    _code.label = _code.name.title().replace("_", "")
 
 _REJECTIONS = frozenset({Code.UNSCHEDULABLE, Code.UNSCHEDULABLE_AND_UNRESOLVABLE, Code.PENDING})
 
