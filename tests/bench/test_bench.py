@@ -18,7 +18,7 @@ from tests.bench.workload import QUICK, Figure, Size, percentile
 def test_the_quick_mode_reports_each_workload_with_all_repeats(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # What was there before is all of the tests, which the suite keeps the collector off for good.
+    # The suite froze its objects for good; to thaw them slows down every test after this one.
     monkeypatch.setattr(workload, "nothing_old_collected", nullcontext)
     assert main(["--quick", "--only", "core/"], tmp_path) == 0
     machine, *figures = map(json.loads, (tmp_path / "figures.jsonl").read_text("utf-8").splitlines())

@@ -38,7 +38,7 @@ class Told:
     def follows(self, change: StateChange) -> bool:
         return self._follows
 
-    def misses(self, change: StateChange) -> bool:
+    def ignores(self, change: StateChange) -> bool:
         return False
 
     def add_pod(self, pod: Pod) -> None:

@@ -366,7 +366,7 @@ FINISHED = make_pod("other", node="a", status={"phase": "Succeeded"})
 
 
 @pytest.mark.parametrize(
-    ("queue", "change", "missed"),
+    ("queue", "change", "ignored"),
     [
         pytest.param(with_active("p"), BOUND, True, id="another pod waits"),
         pytest.param(with_active("other"), BOUND, False, id="the pod itself waits"),
@@ -381,11 +381,11 @@ FINISHED = make_pod("other", node="a", status={"phase": "Succeeded"})
         pytest.param(with_active(), as_told("Node", None, make_node("b")), False, id="a node"),
     ],
 )
-def test_a_pod_that_got_its_node_may_miss_the_queue(
-    queue: SchedulingQueue, change: StateChange, missed: bool
+def test_a_pod_that_got_its_node_may_leave_the_queue_as_it_is(
+    queue: SchedulingQueue, change: StateChange, ignored: bool
 ) -> None:
-    assert queue.misses(change) is missed
-    if missed:
+    assert queue.ignores(change) is ignored
+    if ignored:
         before = queue.count_pods()
         queue.delete_pod(PLACED)
         queue.move_pods(POD_PLACED, None, PLACED)

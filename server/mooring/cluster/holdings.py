@@ -75,14 +75,12 @@ class Holdings:
             self.discard(source, "Pod", uid)
             return
         namespace = base.template.metadata.namespace
+        if self.has_pod(source, record):
+            return
         held = self._sources.setdefault(source, {}).setdefault("Pod", {})
-        names = self._pod_uids.setdefault(namespace, {})
         if uid in held:
-            if names.get(record.name) == uid:
-                return
             self._forget_name(uid)
-            names = self._pod_uids.setdefault(namespace, {})
-        names[record.name] = uid
+        self._pod_uids.setdefault(namespace, {})[record.name] = uid
         held[uid] = None
 
     def discard(self, source: str, kind: str, name: str) -> None:

@@ -241,14 +241,13 @@ class Binders:
         parts, item = self._parts, attempt.item
         pod = item.pod
         key = pod.key
-        if log.isEnabledFor(BOUND):
-            log.log(
-                BOUND,
-                '"Successfully bound pod to node" pod="%s" node="%s" evaluatedNodes=%d feasibleNodes=%d',
-                key,
-                node_name,
-                *counts,
-            )
+        log.log(
+            BOUND,
+            '"Successfully bound pod to node" pod="%s" node="%s" evaluatedNodes=%d feasibleNodes=%d',
+            key,
+            node_name,
+            *counts,
+        )
         note = f"Successfully assigned {key} to {node_name}"
         parts.recorder.record_event(EventNote(pod, "Normal", "Scheduled", "Binding", note))
         parts.observer.attempted("scheduled", attempt.profile.name, parts.clock.monotonic() - attempt.began)

@@ -73,7 +73,7 @@ class ChangeFeed:
         """Tell the queue what was noted; one thread."""
         while self._noted:
             noted = self._noted.popleft()
-            if self._queue.misses(noted):
+            if self._queue.ignores(noted):
                 continue
             change = as_scheduler_sees(noted.whole() if isinstance(noted, PodRecordChange) else noted)
             if change is None:

@@ -36,7 +36,7 @@ def bind(nodes: int, starts: Mapping[str, Start], pods: int) -> dict[str, tuple[
         at_work = {
             name: running.enter_context(_begun(start, planes[name], pods)) for name, start in starts.items()
         }
-        take_turns((contestant for contestant, _ in at_work.values()))
+        take_turns(contestant for contestant, _ in at_work.values())
         return {name: _found(*one) for name, one in at_work.items()}
 
 

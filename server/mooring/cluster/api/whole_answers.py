@@ -217,14 +217,16 @@ class WholeAnswer:
     def on_message_complete(self) -> None:
         if not self.complete and self._parser.get_status_code() >= 200:
             self.keep_alive = bool(self._parser.should_keep_alive())
-            self.body = b"".join(self._body)
-            self.complete = True
+            self._complete()
 
     def _end(self) -> None:
         """End a body whose length nothing tells, since the connection has ended."""
         told = {"content-length", "transfer-encoding"} & {name.lower() for name in self.headers}
         if self._head is not None or told:
             raise ProtocolError("the connection ended before the answer did")
+        self._complete()
+
+    def _complete(self) -> None:
         self.body = b"".join(self._body)
         self.complete = True
 

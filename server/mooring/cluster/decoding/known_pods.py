@@ -62,8 +62,7 @@ def _taken_out(message: pod_pb2.Pod) -> tuple[ObjectMeta, str, str | None] | Non
             labels={key: labels[key] for key in sorted(labels)},
             creation_timestamp=time_text(meta.creation_timestamp),
         )
-        status = message.status
-        start_time = time_text(status.start_time) if status.HasField("start_time") else None
+        start_time = time_text(message.status.start_time)
         "".join((own.uid, own.resource_version, node_name, *own.labels, *own.labels.values()))
         missing = "" in (own.name, own.uid) or "/" in own.name
     except (TypeError, OverflowError):
@@ -87,8 +86,7 @@ def _leave_template(message: pod_pb2.Pod) -> None:
     status.ClearField("start_time")
     for condition in status.conditions:
         condition.ClearField("last_transition_time")
-        if condition.observed_generation:
-            condition.ClearField("observed_generation")
+        condition.ClearField("observed_generation")
     for containers in (status.container_statuses, status.init_container_statuses):
         for container in containers:
             container.ClearField("state")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 
 from mooring.framework import SUCCESS, BindOutcome, BindPlugin, CycleState, Pod, Status
-from mooring.framework.handle import Handle
 from mooring.framework.internal import BindingEnded, SendingBind, SendingBinder
 from mooring.framework.upstream import Upstream
 
@@ -16,11 +15,6 @@ class DefaultBinder(BindPlugin[None], SendingBind):
     name = "DefaultBinder"
     upstream = Upstream()
 
-    def __init__(self, args: None, handle: Handle) -> None:
-        super().__init__(args, handle)
-        # Looked at once: for an abstract class, isinstance takes a frame of Python's.
-        self._sender = handle.binder if isinstance(handle.binder, SendingBinder) else None
-
     def bind(self, state: CycleState, pod: Pod, node_name: str) -> Status:
         self._log(pod, node_name)
         state.write(BindOutcome, self.handle.binder.bind(pod, node_name))
@@ -28,7 +22,8 @@ class DefaultBinder(BindPlugin[None], SendingBind):
 
     def begin_bind(self, pod: Pod, node_name: str, ended: BindingEnded) -> bool:
         self._log(pod, node_name)
-        return self._sender is not None and self._sender.begin_bind(pod, node_name, ended)
+        binder = self.handle.binder
+        return isinstance(binder, SendingBinder) and binder.begin_bind(pod, node_name, ended)
 
     def _log(self, pod: Pod, node_name: str) -> None:
         logger = self.handle.logger

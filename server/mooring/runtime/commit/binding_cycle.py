@@ -299,7 +299,7 @@ class BindingCycle:
         commit, snapshot = reservation.commit, self.engine.state.snapshot
         if commit.node_name not in snapshot.nodes.index:
             raise node_not_found(commit.node_name)
-        record = snapshot.pods.records.get(reservation.uid)
+        record = snapshot.pods.get(reservation.uid)
         if record is None:
             raise pod_not_found(commit.pod)
         if not may_be_placed(record.kind.base.template):

@@ -6,7 +6,6 @@ Mirrors ``framework/runtime/framework.go`` and ``bindingCycle`` in ``schedule_on
 from __future__ import annotations
 
 import logging
-import time
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -29,7 +28,7 @@ from mooring.framework.errors import MooringError
 from mooring.framework.internal import BindingAnswer, BindingEnded, SelectiveReserve, SendingBind
 from mooring.framework.view import NodesChangedError
 from mooring.runtime.cycle.extenders import bind_by_extender
-from mooring.runtime.cycle.plugin_calls import PluginCalls, plugin_failure
+from mooring.runtime.cycle.plugin_calls import PluginCalls, PointTimer, plugin_failure
 from mooring.runtime.profiles.profile import Enabled, Profile
 
 log = logging.getLogger(__name__)
@@ -52,14 +51,14 @@ class Commit:
             ``cycle_state`` is read.
         pod: The pod.
         node_name: The node, on which the pod is assumed already.
-        begun: With what Bind was called, and when (``time.perf_counter``), once the binding was sent ahead.
+        begun: With what Bind was called, and what measures it, once the binding was sent ahead.
     """
 
     profile: Profile
     written: CycleState
     pod: Pod
     node_name: str
-    begun: tuple[PluginCalls, float] | None = field(default=None, init=False)
+    begun: tuple[PluginCalls, PointTimer] | None = field(default=None, init=False)
     _own: CycleState | None = field(default=None, init=False)
 
     @property
@@ -189,20 +188,18 @@ class Commit:
         ``end_bind`` takes what ``ended`` is told.
         """
         (enabled,) = self.profile.bind
-        self.begun = calls, time.perf_counter()
+        self.begun = calls, calls.point("Bind")
         plugin = cast("SendingBind", enabled.plugin)  # binds_at_once has looked
         return calls.call(enabled.name, "Bind", plugin.begin_bind, self.pod, self.node_name, ended)
 
     def end_bind(self, answer: BindingAnswer) -> Committed:
         """Return how the binding ended that was sent ahead and has this answer; may block, and raise."""
         assert self.begun is not None  # noqa: S101 - it was sent
-        calls, began = self.begun
-        code = Code.ERROR
-        try:
+        with self.begun[1] as point:
+            # Whatever ends it early, also what is no error of mooring's.
+            point.status = Code.ERROR
             outcome = answer if isinstance(answer, BindOutcome) else answer()
-            code = Code.SUCCESS
-        finally:
-            calls.end_point("Bind", code, time.perf_counter() - began)
+            point.status = Code.SUCCESS
         return Committed(SUCCESS, outcome)
 
     def post_bind(self, calls: PluginCalls) -> None:

@@ -125,11 +125,7 @@ class Reservations:
 
     def find_reservation(self, uid: str) -> Reservation | None:
         """Return the reservation of the pod with this UID."""
-        found = self._reservations.get(uid)
-        if not isinstance(found, ReservedBatch):
-            return found
         with self._lock:
-            # Another thread may have made it, or ended it, just now.
             found = self._reservations.get(uid)
             if isinstance(found, ReservedBatch):
                 found = self._reservations[uid] = found.reservation(uid)

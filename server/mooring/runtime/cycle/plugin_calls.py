@@ -233,10 +233,6 @@ class PluginCalls:
         for enabled in plugins:
             self.pass_over(enabled.name, point, count)
 
-    def end_point(self, point: str, code: Code, seconds: float) -> None:
-        """Measure an extension point that took so long and ended so."""
-        self._observer.point_duration(point, code.label, self._profile, seconds, 1)
-
     def point(self, point: str, count: int = 1) -> PointTimer:
         """Return what measures an extension point, for ``count`` pods together."""
         return PointTimer(point, self._profile, self._observer, count)

@@ -192,10 +192,7 @@ class Profile:
 
     def reserves_now(self, pod: Pod) -> bool:
         """Return whether one of ``selective_reserve`` would reserve anything for ``pod`` now."""
-        for plugin in self.selective_reserve:  # noqa: SIM110 - a generator takes as long as the answers
-            if plugin.reserves_now(pod):
-                return True
-        return False
+        return any(plugin.reserves_now(pod) for plugin in self.selective_reserve)
 
     @property
     def samples(self) -> bool:

@@ -278,12 +278,11 @@ class Reflector:
 
     def _apply(self, type_: str, data: Undecoded, identity: Identity, version: int) -> None:
         item = None if type_ == "DELETED" else self.lister.decode_told(data, identity)
-        ended = False
         changes: list[Change | PutPod]
         if isinstance(item, PodParts):
             changes, ended = [PutPod(item)], item.template.finished
         elif item is None:
-            changes = [self._gone(identity)]
+            changes, ended = [self._gone(identity)], False
         else:
             changes, ended = [Put(item)], isinstance(item, Pod) and item.finished
         if ended:
