@@ -92,7 +92,7 @@ def test_names_are_whole_where_nothing_has_to_fit(capsys: pytest.CaptureFixture[
         pytest.param(["--compare", f"{BIG},{CORDONED}"], f"{CORDONED}: rejected: NodeUns", id="one rejected"),
         pytest.param(["--what-would-it-take", BIG], "is selected already", id="takes nothing"),
         pytest.param(["--what-would-it-take", SMALL], "more points to have the highest total", id="points"),
-        pytest.param(["--what-would-it-take", CORDONED], "the pod tolerates node.kub", id="a taint"),
+        pytest.param(["--what-would-it-take", CORDONED], "node(s) were unschedulable", id="a cordon"),
     ],
 )
 def test_one_node(flags: list[str], said: str, capsys: pytest.CaptureFixture[str], cluster: Path) -> None:
@@ -103,9 +103,9 @@ def test_one_node(flags: list[str], said: str, capsys: pytest.CaptureFixture[str
 
 
 def test_what_is_lacking_is_counted(capsys: pytest.CaptureFixture[str], cluster: Path) -> None:
-    result = explain(capsys, cluster, "huge", "--what-would-it-take", CORDONED)
-    assert "the pod requests 8 cpu in place of 64" in result.out
-    assert "the pod tolerates node.kubernetes.io/unschedulable:NoSchedule; " in result.out
+    result = explain(capsys, cluster, "huge", "--what-would-it-take", SMALL)
+    assert "the pod requests 4 cpu in place of 64" in result.out
+    assert "node.kubernetes.io/unschedulable" not in result.out
     assert result.code == 3
     node = explain(capsys, cluster, "huge", "--node", SMALL)
     assert "Insufficient cpu: needs 64, 4 free" in node.out

@@ -224,7 +224,9 @@ def test_a_pod_of_no_profile_stays_and_the_others_go_on(
     result = call(capsys, "schedule", "--manifests", file, "--config", config, "-o", "json")
     assert result.code == 3
     assert [row["node"] for row in result.document] == [None, "n1"]
-    assert result.document[0]["message"] == "no profile 'other'; there are: one, two"
+    assert (
+        result.document[0]["message"] == "its scheduler is 'other', which is none of the profiles: one, two"
+    )
 
 
 def test_the_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -95,7 +95,12 @@ def test_pods_of_a_cluster_that_others_schedule_are_asked_about(
         ("ReplicaSet/big", "Insufficient cpu", 1, ["prod/big-1", "prod/big-2"]),
         (None, "fits now: its scheduler has not placed it", 1, ["prod/web"]),
         (None, "waiting for scheduling gates: [quota]", 0, ["default/gated"]),
-        (None, "fits now: its scheduler has not placed it", 1, ["default/foreign"]),
+        (
+            None,
+            "its scheduler is 'other', which is none of the profiles: default-scheduler",
+            0,
+            ["default/foreign"],
+        ),
     ]
     assert (found.code, found.document[0]["oldest"]) == (3, CREATED)
     table = call(capsys, "why-pending", "big-1", "-n", "prod", "--manifests", file)

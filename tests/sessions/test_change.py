@@ -26,7 +26,6 @@ OPTIONS = EngineOptions()
 REGISTRY = registry_of(OPTIONS)
 CONFIGURATION = configuration_of(OPTIONS, REGISTRY)
 TAINT = {"key": "team", "value": "db", "effect": "NoSchedule"}
-CORDONED = "node.kubernetes.io/unschedulable"
 GONE = {"key": "node.kubernetes.io/unreachable", "effect": "NoSchedule"}
 SMALL: dict[str, Any] = {"cpu": "2", "memory": "4Gi", "pods": 10}
 OWNED = [{"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "r", "uid": "r", "controller": True}]
@@ -107,8 +106,20 @@ def on(operator: str, *values: str, key: str = HOSTNAME) -> dict[str, Any]:
         pytest.param(
             pod(),
             [node("a", spec={"taints": [GONE], "unschedulable": True})],
-            ["like a on a-1", f"tolerates {GONE['key']}; tolerates {CORDONED} on a"],
-            id="a new node has no such taints",
+            ["like a on a-1"],
+            id="zone-outage-advice, a new node has no taints of a state and nobody is to tolerate one",
+        ),
+        pytest.param(
+            pod(requests={"cpu": "1"}),
+            [node("a", cpu="1"), make_pod("bare", node="a", requests={"cpu": "1"})],
+            ["like a on a-1"],
+            id="nominated-room, preemption-simple, a request of nothing is no help",
+        ),
+        pytest.param(
+            pod(requests={"cpu": "1"}),
+            [node("a", cpu="1"), make_pod("bare", node="a", requests={"cpu": "900m"})],
+            ["cpu 100 on a", "like a on a-1"],
+            id="a request of something is",
         ),
         pytest.param(
             pod(spec={"nodeSelector": {"disk": "ssd"}}), [node("a")], ["disk=ssd on a"], id="a selected label"

@@ -262,7 +262,7 @@ def place_in(
     if profile:
         engine.profile(profile)
     queue = _queued(engine, [pod for pod in pods if pod.pending])
-    simulation = Simulation(engine, partial(engine.profile, profile), seed=seed)
+    simulation = Simulation(engine, partial(engine.profiles.of_pod, profile), seed=seed)
     for _ in shown(simulation.place(queue), len(queue)):
         pass
     return [_outcome(pod, simulation.result(pod)) for pod in queue]

@@ -71,7 +71,7 @@ def pending_pods(
 
 def _asked(engine: Engine, profile_name: str, pod: Pod) -> PendingPod:
     try:
-        profile = engine.profile(profile_name, pod)
+        profile = engine.profiles.of_pod(profile_name, pod)
         gate = enqueued(engine, pod, profile)
         if not gate.ok:
             return PendingPod(pod, why_of_status(gate))

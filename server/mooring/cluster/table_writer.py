@@ -338,7 +338,7 @@ class TableWriter:
     def _count(self, record: PodRecord, amount: int) -> None:
         if record.assumed:
             self.pods.assumed_count += amount
-        elif not record.node_name:
+        elif record.pending:
             self.pods.pending_count += amount
 
     def _attach_affinity(self, key: AffinityKey, record: PodRecord) -> None:

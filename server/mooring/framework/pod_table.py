@@ -141,6 +141,11 @@ class PodRecord(msgspec.Struct, frozen=True, gc=False):
     creation_timestamp: str | None
     start_time: str | None
 
+    @property
+    def pending(self) -> bool:
+        """Whether the pod has no node and is not being deleted."""
+        return not (self.node_name or self.kind.base.template.metadata.deletion_timestamp)
+
     @classmethod
     def of(
         cls, pod: Pod, kind: PodKind, row: int, node_name: str | None = None, *, assumed: bool = False
@@ -289,7 +294,7 @@ class PodTable:
             then also some that none names any more. Another set when it changes.
         nominated: UIDs of the pods without a node, by the name of their nominated node.
         groups: UIDs of the pods of each pod group, placed or not, by its namespace and name.
-        pending_count: How many pods have no node.
+        pending_count: How many pods are pending.
         assumed_count: How many pods are assumed: no source has delivered them with their node yet.
     """
 
@@ -339,9 +344,9 @@ class PodTable:
         return (record.pod for record in records if record.node_name)
 
     def pending(self) -> Iterator[Pod]:
-        """Yield the pods without a node, in the order in which they came."""
+        """Yield the pods without a node that are not being deleted, in the order in which they came."""
         for record in tuple(self.records.values()):
-            if not record.node_name:
+            if record.pending:
                 yield record.pod
 
     def _records(self, uids: Iterable[str]) -> Iterator[PodRecord]:

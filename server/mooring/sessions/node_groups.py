@@ -341,9 +341,8 @@ class NodeGroups:
 
 def pending(state: ClusterState) -> list[Pod]:
     """Return the pods that have no node and may be given one, in the order of kube-scheduler's queue."""
-    waiting = (pod for pod in state.snapshot.pods.pending() if not pod.metadata.deletion_timestamp)
     return sorted(
-        (pod for pod in waiting if not pod.spec.scheduling_gates),
+        (pod for pod in state.snapshot.pods.pending() if not pod.spec.scheduling_gates),
         key=lambda pod: (-pod.priority, pod.metadata.creation_timestamp or "", pod.metadata.name),
     )
 

@@ -204,14 +204,8 @@ def adopted(engine: Engine, named: str, pod: Pod) -> Profile:
     Raises:
         NotFoundError: It has none (PROFILE_NOT_FOUND).
     """
-    own = pod.spec.scheduler_name
-    if own in engine.profiles or named:
-        return engine.profile(own if own in engine.profiles else named)
-    raise NotFoundError(
-        f"pod {pod.key} is scheduled by {own!r}, which is none of the profiles",
-        reason="PROFILE_NOT_FOUND",
-        profile=own,
-    )
+    profiles = engine.profiles
+    return profiles.of_pod(named if profiles.is_foreign(pod) else "", pod)
 
 
 def made_anew(pod: Pod) -> Pod:

@@ -278,5 +278,5 @@ class Pod(Object, frozen=True):
 
     @property
     def pending(self) -> bool:
-        """True when the pod has no node yet, and has not ended."""
-        return not self.spec.node_name and not self.finished
+        """True when the pod has no node yet, has not ended and is not being deleted."""
+        return not (self.spec.node_name or self.finished or self.metadata.deletion_timestamp)

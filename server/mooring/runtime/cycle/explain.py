@@ -7,7 +7,7 @@ There is one structure for every way to it: it is made of a choice, and goes ove
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -129,7 +129,7 @@ class Explanation(msgspec.Struct, frozen=True, eq=False, kw_only=True):
             resources=_resources(evaluation),
             assigned_node=assigned_node,
             start_time=evaluation.pod.status.start_time if assigned_node else None,
-            warnings=(*evaluation.warnings, *_nominated(choice), *warnings),
+            warnings=(*evaluation.warnings, *_left_alone(evaluation), *_nominated(choice), *warnings),
         )
 
     @classmethod
@@ -214,6 +214,15 @@ class Explanation(msgspec.Struct, frozen=True, eq=False, kw_only=True):
             }
             answer[position] = (entry, total)
         return answer
+
+
+def _left_alone(evaluation: Evaluation) -> Iterator[str]:
+    """Yield why the profile would leave the pod alone in a cluster."""
+    pod, asked = evaluation.pod, evaluation.profile.name
+    if pod.spec.scheduler_name not in ("", asked):
+        yield f"the pod's scheduler is {pod.spec.scheduler_name!r}; this is what profile {asked!r} would do"
+    if pod.metadata.deletion_timestamp:
+        yield "the pod is being deleted: no scheduler gives it a node"
 
 
 def _nominated(choice: Choice) -> tuple[str, ...]:

@@ -56,3 +56,22 @@ class Profiles(Mapping[str, Profile]):
         raise NotFoundError(
             f"{said}; there are: {known}", reason="PROFILE_NOT_FOUND", profile=wanted, known=known
         )
+
+    def of_pod(self, name: str, pod: Pod) -> Profile:
+        """Return the profile called ``name``; without a name the one that schedules the pod in a cluster.
+
+        Raises:
+            NotFoundError: There is none (PROFILE_NOT_FOUND): the pod is another scheduler's.
+        """
+        if name or not self.is_foreign(pod):
+            return self.find(name, pod)
+        raise NotFoundError(self.foreign(pod), reason="PROFILE_NOT_FOUND", profile=pod.spec.scheduler_name)
+
+    def is_foreign(self, pod: Pod) -> bool:
+        """Return whether the pod is another scheduler's: no profile is called like its schedulerName."""
+        return pod.spec.scheduler_name not in ("", *self._by_name)
+
+    def foreign(self, pod: Pod) -> str:
+        """Return what is said of a pod of another scheduler."""
+        known = ", ".join(self._by_name)
+        return f"its scheduler is {pod.spec.scheduler_name!r}, which is none of the profiles: {known}"

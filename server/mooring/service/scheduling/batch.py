@@ -191,8 +191,8 @@ def commit_profile(profiles: Profiles, name: str, pod: Pod) -> Profile:
         NotFoundError: There is no such profile.
         FailedPreconditionError: The pod is another scheduler's (OTHER_SCHEDULER).
     """
-    scheduler = pod.spec.scheduler_name
-    if not name and scheduler and scheduler not in profiles:
+    if not name and profiles.is_foreign(pod):
+        scheduler = pod.spec.scheduler_name
         raise FailedPreconditionError(
             f"pod {pod.key} is scheduled by {scheduler!r}; name a profile to place it all the same",
             reason="OTHER_SCHEDULER",

@@ -111,8 +111,11 @@ class GroupRoom:
         return ways if "NodeAffinity" in self._enabled else []
 
     def taint_sets(self) -> set[Taints]:
-        """Return for which taints tolerated some node would not keep all pods away."""
-        return {taints for sets in (*self._keeping, *self._keeping_new) for taints in sets}
+        """Return for which taints tolerated some node would not keep all pods away: none that a controller
+        sets.
+        """
+        every = {taints for sets in (*self._keeping, *self._keeping_new) for taints in sets}
+        return {taints for taints in every if not any(map(is_of_condition, taints))}
 
     def caps(self, tolerated_too: Taints, amounts: Amounts) -> Caps:
         """Return what each node could take if all pods tolerated these, and requested no more than that."""

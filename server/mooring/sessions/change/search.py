@@ -28,7 +28,7 @@ from mooring.sessions.change.homes import ProfileOf
 from mooring.sessions.change.labels import MOST_WAYS
 from mooring.sessions.change.needs import Needs, NodesRead, by_taints
 from mooring.sessions.change.options import ChangeOption, Cost, NeededChanges
-from mooring.sessions.change.steps import Kind, LowerRequest, Step, Tolerate, changed_pod
+from mooring.sessions.change.steps import Kind, LowerRequest, Step, Tolerate, changed_pod, is_of_condition
 from mooring.sessions.change.trial import ChangeTrial
 from mooring.sessions.work_trees import Work
 
@@ -72,6 +72,11 @@ class _Plan:
         changes = len(self.needs.taints) + labels + requests + moves + self.needs.new
         share = sum(each.share for each in self.requests)
         return Cost(changes, int(self.needs.new), moves, requests, labels, share)
+
+    @property
+    def helps(self) -> bool:
+        """Whether the pod still requests something of each resource: one that requests nothing is no help."""
+        return all(each.amount for each in self.requests)
 
     @property
     def kinds(self) -> frozenset[Kind]:
@@ -193,7 +198,7 @@ class ChangeSearch:
         for needs in self._needs(found, rows):
             plan = _Plan(needs, requests=self._less(needs.room))
             stuck = needs.others and not needs.ways[0]
-            if PODS not in needs.room and not stuck:
+            if PODS not in needs.room and not stuck and plan.helps:
                 first.append((plan.kinds, self._item(plan)))
             movable = not needs.new and (needs.room or needs.others)
             for count in range(max(1, needs.excess), MOST_MOVES + 1) if movable else ():
@@ -211,7 +216,7 @@ class ChangeSearch:
                 pod = changed_pod(self._pod, map(Tolerate, taints))
                 tolerant = self._evaluated(pod, _only(some))
             reading = NodesRead(tolerant)
-            found_needs = reading.needs(some, taints)
+            found_needs = [] if any(map(is_of_condition, taints)) else reading.needs(some, taints)
             if not self._only:
                 found_needs += reading.needs_of_new(some, taints)
             self._complete &= all(len(needs.ways) < MOST_WAYS for needs in found_needs)
@@ -316,7 +321,7 @@ class ChangeSearch:
                 continue
             room = freed(needs.room, moved, row)
             plan = _Plan(needs, moving.at, 0, moved, self._less(room))
-            if room.get(PODS, 1) > 0 and plan.kinds <= kinds:
+            if room.get(PODS, 1) > 0 and plan.helps and plan.kinds <= kinds:
                 yield plan
         self._complete &= whole
 

@@ -15,6 +15,16 @@ from mooring.framework.objects.node import HOSTNAME
 from mooring.framework.quantity import Quantity
 from mooring.framework.resources import CPU, EPHEMERAL_STORAGE, MEMORY, counted_amounts, parse_amounts
 
+_OF_CONDITION = (
+    "node.kubernetes.io/",
+    "node.cloudprovider.kubernetes.io/",
+    "ToBeDeletedByClusterAutoscaler",
+    "DeletionCandidateOfClusterAutoscaler",
+    "karpenter.sh/",
+)
+"""How the keys of taints begin that controllers set: the node lifecycle controller, cloud controllers, and
+what takes nodes away."""
+
 
 class Kind(IntEnum):
     """What is changed, the mildest first."""
@@ -122,8 +132,10 @@ def one_more(node: Node, taken: Mapping[str, int]) -> Node:
 
 
 def is_of_condition(taint: Taint) -> bool:
-    """Return whether a taint comes and goes with its node's state, so that a new node wouldn't have it."""
-    return taint.key.startswith("node.kubernetes.io/")
+    """Return whether a controller sets the taint and takes it away, by the state of its node: a new node
+    wouldn't have it, and a pod that tolerates it would go to a node that is dead, not ready or about to go.
+    """
+    return taint.key.startswith(_OF_CONDITION)
 
 
 def kind_of_new(node: Node) -> Hashable:
