@@ -10,10 +10,12 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
+from mooring.cluster import table_writer
 from mooring.cluster.kinds import Put
 from mooring.cluster.state import State
 from mooring.config import from_document
 from mooring.framework import CacheablePlugin, CycleState, Int64s, NodeView, Part, Pod, ScorePlugin
+from mooring.framework.pod_table import UNPLACED
 from mooring.runtime.assembly import build_engine
 from mooring.runtime.cache.kept_totals import KeptTotals
 from mooring.runtime.cycle.candidates import ALL_NODES
@@ -196,6 +198,56 @@ def test_a_wrong_answer_drops_what_is_cached(monkeypatch: pytest.MonkeyPatch) ->
     assert check.check(engine, pod, engine.profile(), 0) is False
     asked(engine, **wants)
     assert check.check(engine, pod, engine.profile(), 0)
+
+
+def nominated(node: str) -> Put:
+    """A pod that leaves no room on a node for those that ask here."""
+    status = {"nominatedNodeName": node} if node else {}
+    return Put(make_pod("guest", requests={"cpu": "3"}, spec={"priority": 10}, status=status))
+
+
+def crowded(engine: Engine, state: State) -> Pod:
+    """Place pods where there is no room, beside one that is nominated; return one like them."""
+    guests = [Put(make_pod(f"big-{name}", node=name, requests={"cpu": "4"})) for name in NODES[1:]]
+    state.apply("test", [*guests, nominated("a")])
+    for number in range(3):
+        pod = make_pod(f"p{number}", requests={"cpu": "2"})
+        engine.place(pod, engine.profile(), ALL_NODES)
+    return pod
+
+
+def test_verdicts_that_are_known_are_checked_where_nothing_is_cached() -> None:
+    engine, state = engine_of()
+    pod, check = crowded(engine, state), engine.self_check
+    assert check.check(engine, pod, engine.profile(), 0)
+    state.apply("test", [nominated("b")])
+    assert check.check(engine, pod, engine.profile(), 0)
+    assert not check.different
+
+
+def test_a_wrong_verdict_drops_all_that_are_known(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """As if nobody had been told that the nomination is another one."""
+    engine, state = engine_of()
+    pod, check = crowded(engine, state), engine.self_check
+    with monkeypatch.context() as patch:
+        patch.setattr(table_writer, "_has_room", lambda record: record.row != UNPLACED)
+        state.apply("test", [nominated("b")])
+    assert engine.place(pod, engine.profile(), ALL_NODES).node_name is None
+    with caplog.at_level(logging.ERROR):
+        assert check.check(engine, pod, engine.profile(), 0) is False
+    assert "known verdicts were wrong of 1 nodes" in caplog.text
+    assert check.check(engine, pod, engine.profile(), 0) is None
+    assert engine.place(pod, engine.profile(), ALL_NODES).node_name == "a"
+
+
+def test_a_pod_that_is_rejected_again_counts_as_an_answer() -> None:
+    counted = Counted()
+    engine, state = engine_of(observer=counted, every=2)
+    crowded(engine, state)
+    assert counted.told.wait(20)
+    assert set(counted.results) == {"same"}
 
 
 def test_one_answer_in_so_many_is_checked_behind_the_decisions() -> None:

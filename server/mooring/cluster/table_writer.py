@@ -38,7 +38,6 @@ _FIRST_KEYS = 1 << 8
 _WORTH_SUMMING_UP = 8
 """Pods from which on what they take is added up column by column."""
 
-
 _uid, _row = attrgetter("uid"), attrgetter("row")
 
 
@@ -215,9 +214,7 @@ class TableWriter:
         if record is not None:
             if self.journal is not None:
                 self.journal.add(PodEntry(uid, record, None), len(self.changes))
-            self._detach(record)
-            if record.row == UNPLACED:
-                self.changes.append((UNPLACED, record, -1))
+            self._detach(record, gone=True)
             self._count(record, -1)
             del self.pods.records[uid]
 
@@ -282,8 +279,7 @@ class TableWriter:
 
     def _attach(self, record: PodRecord) -> None:
         uid, row, kind = record.uid, record.row, record.kind
-        base = kind.base
-        pod, spec = base.template, base.template.spec
+        base, pod, spec = kind.base, kind.base.template, kind.base.template.spec
         self.changes.append((row, record, 1))
         if spec.scheduling_group is not None and (group := pod.group) is not None:
             add_to(self._groups, group, uid)
@@ -302,12 +298,11 @@ class TableWriter:
         if base.affinity_key is not None:
             self._attach_affinity(base.affinity_key, record)
 
-    def _detach(self, record: PodRecord) -> None:
+    def _detach(self, record: PodRecord, *, gone: bool = False) -> None:
         uid, row, kind = record.uid, record.row, record.kind
-        base = kind.base
-        pod = base.template
-        if row != UNPLACED:
-            # What becomes of a pod that leaves no row is the change.
+        base, pod = kind.base, kind.base.template
+        if gone or _has_room(record):
+            # Of any other pod, what becomes of it is the change.
             self.changes.append((row, record, -1))
         if pod.spec.scheduling_group is not None and (group := pod.group) is not None:
             discard_from(self._groups, group, uid)
@@ -367,6 +362,12 @@ def _is_plain(base: PodBase) -> bool:
     """Return whether pods of the base count in amounts, priorities and classes alone."""
     special = base.has_storage or base.affinity_key is not None or base.usage.host_ports
     return not special and base.template.spec.scheduling_group is None
+
+
+def _has_room(record: PodRecord) -> bool:
+    """Return whether the pod is on a node, or others leave it room on one."""
+    nominated = record.kind.base.template.status.nominated_node_name
+    return record.row != UNPLACED or (not record.node_name and bool(nominated))
 
 
 def _is_status(old: TabledObject | None, new: TabledObject | None) -> bool:

@@ -13,10 +13,10 @@ from mooring.framework.view import Snapshot
 
 RowChange = tuple[int, PodRecord | None, int]
 """One change: the row, ``UNPLACED`` when it touches none; the pod that came (1), left (-1) or only changed
-otherwise (0), of which one that waited and got its node only came, and one whose labels are others leaves
-(``-RELABELLED``) and comes (``RELABELLED``) where it is; without a pod the row's node changed, or, on no row,
-some other object (0; ``UNREAD`` = a node, a service or a controller of pods, in its resource version alone;
-``IMAGES_ALONE`` = a node, in that and its images)."""
+otherwise (0), of which one that waited and got its node only came, unless it was nominated, and one whose
+labels are others leaves (``-RELABELLED``) and comes (``RELABELLED``) where it is; without a pod the row's
+node changed, or, on no row, some other object (0; ``UNREAD`` = a node, a service or a controller of pods, in
+its resource version alone; ``IMAGES_ALONE`` = a node, in that and its images)."""
 
 RELABELLED = 2
 """Of a pod that takes from its row what it took before."""

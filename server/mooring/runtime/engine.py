@@ -80,7 +80,8 @@ class Engine:
         self._totals = CachedTotals(state, self._cache)
         self._overlays = Overlays(state, self._cache)
         self._at_once = PlacementsAtOnce(state, self._cache)
-        self.self_check = SelfCheck(self._cache, self._observer.self_checked, every=self_check_every)
+        checked = self._observer.self_checked
+        self.self_check = SelfCheck(self._cache, self._full, checked, every=self_check_every)
 
     @property
     def cache_counts(self) -> CacheCounts:
@@ -248,7 +249,10 @@ class Engine:
             cached = self._from_cache(pod, profile, seed, progress, assume=True)
             if not isinstance(cached, Bypass):
                 return cached
-        return self._full.place(pod, profile, candidates, seed, progress)
+        choice = self._full.place(pod, profile, candidates, seed, progress)
+        if choice.evaluation.recalled:
+            self.self_check.answered(self, pod, profile, seed)
+        return choice
 
     def place_batch(
         self,

@@ -1,7 +1,8 @@
 """Compares cached answers with full evaluations while the process runs.
 
 One cached answer in N is an occasion: a pod like the one that was answered about is asked about again, at one
-version of the state, from the cache and in full, and both have to say the same. It happens in a thread of its
+version of the state, from the cache and in full, and both have to say the same. Where the cache is bypassed,
+what Filter is known to have said of the nodes is compared. It happens in a thread of its
 own, of whose time it takes a small share at most, so that decisions hardly notice. A difference means wrong
 placements: it is logged with what is needed to play it again, counted, and everything cached is dropped.
 """
@@ -18,13 +19,15 @@ from typing import Protocol
 import msgspec
 from msgspec.structs import replace
 
-from mooring.framework import Pod
+from mooring.framework import Pod, Status
 from mooring.framework.state import ClusterState
 from mooring.runtime.cache import SELF_CHECK_EVERY
 from mooring.runtime.cache.cached_evaluation import CachedEvaluation
 from mooring.runtime.cache.declarations import Asked, wrong_declarations
 from mooring.runtime.cache.evaluation_cache import EvaluationCache
 from mooring.runtime.cycle.choice import Choice
+from mooring.runtime.cycle.evaluation import Evaluation
+from mooring.runtime.cycle.full_cycle import FullCycle
 from mooring.runtime.profiles.profile import Profile
 
 log = logging.getLogger(__name__)
@@ -38,6 +41,9 @@ FIRST_AFTER = 1.0
 _MAX_REMEMBERED, _MAX_REMEMBERED_ROWS = 8, 1 << 17
 """Evaluations of earlier checks that are kept, to find out which plugin's answers changed, and how many nodes
 they have together: each of them holds a copy of the state."""
+
+_MAX_TOLD = 3
+"""Nodes of which it is told what was wrong."""
 
 _encode = msgspec.json.Encoder().encode
 
@@ -75,6 +81,7 @@ class SelfCheck:
 
     Args:
         cache: Whose evaluations are dropped when one was wrong.
+        full: Whose known verdicts are.
         checked: Called with the outcome of each check: ``same``, ``different`` or ``failed``.
         every: As the attribute.
 
@@ -86,13 +93,19 @@ class SelfCheck:
     """
 
     def __init__(
-        self, cache: EvaluationCache, checked: Callable[[str], object], *, every: int = SELF_CHECK_EVERY
+        self,
+        cache: EvaluationCache,
+        full: FullCycle,
+        checked: Callable[[str], object],
+        *,
+        every: int = SELF_CHECK_EVERY,
     ) -> None:
         self.every = every
         self.share = DEFAULT_SHARE
         self.different = 0
         self.not_before = time.monotonic() + FIRST_AFTER
         self._cache = cache
+        self._full = full
         self._checked = checked
         self._answers = 0
         self._count = 0
@@ -134,7 +147,7 @@ class SelfCheck:
         asked = replace(pod, metadata=replace(pod.metadata, name=name, uid=name))
         cached = asking.cached_with_copy(asked, profile, seed)
         if cached is None:
-            return None
+            return self._check_verdicts(asked, profile)
         full = asking.in_full(asked, profile, seed, cached.state)
         same = summary(cached.choice) == summary(full)
         self._checked("same" if same else "different")
@@ -152,6 +165,28 @@ class SelfCheck:
             self._tell(cached, full, now, found, seed)
         self._remember(now)
         return same
+
+    def _check_verdicts(self, pod: Pod, profile: Profile) -> bool | None:
+        known, full = self._full.filter_twice(pod, profile)
+        if not known.recalled:
+            return None
+        wrong = [
+            f"{full.names[row]}: known {before}, in full {now}"
+            for row, before, now in zip(full.rows, _said(known), _said(full), strict=True)
+            if before != now
+        ]
+        self._checked("different" if wrong else "same")
+        if wrong:
+            self.different += 1
+            self._full.known.drop()
+            log.error(
+                "known verdicts were wrong of %d nodes, so all were dropped: profile %s, %s; the pod: %s",
+                len(wrong),
+                profile.name,
+                "; ".join(wrong[:_MAX_TOLD]),
+                _encode(pod).decode(),
+            )
+        return not wrong
 
     def _remember(self, asked: Asked) -> None:
         earlier = self._earlier
@@ -174,6 +209,10 @@ class SelfCheck:
             _encode(cached.cached.pod).decode(),
             _encode(now.pod).decode(),
         )
+
+
+def _said(evaluation: Evaluation) -> list[Status]:
+    return [evaluation.statuses[code] for code in evaluation.codes.tolist()]
 
 
 def summary(choice: Choice) -> tuple[str | None, int, int, int, int]:

@@ -83,6 +83,7 @@ class Evaluation(msgspec.Struct, eq=False):
         of_totals: It was made of cached totals, and does not have what each plugin said.
         as_of: What the state was like before; None where nobody asks what is still true later.
         filters_read: What the Filter plugins look at, once that is worked out.
+        recalled: Of how many candidates it was known before what Filter says.
 
     Once it is closed, nobody writes verdicts any more, and they are counted once for all who ask.
     """
@@ -112,6 +113,7 @@ class Evaluation(msgspec.Struct, eq=False):
     of_totals: bool = False
     as_of: AsOf | None = None
     filters_read: Part | None = None
+    recalled: int = 0
     _candidates: NodeView | None = None
     _counts: list[int] | None = None
     _feasible_count: int | None = None

@@ -26,7 +26,7 @@ from mooring.framework.errors import (
 )
 from mooring.framework.state import UNREAD, ClusterState
 from mooring.framework.view import NodesChangedError
-from mooring.runtime.cycle.candidates import Candidates
+from mooring.runtime.cycle.candidates import ALL_NODES, Candidates
 from mooring.runtime.cycle.choice import Choice, choice_of, no_choice
 from mooring.runtime.cycle.cycle import CycleOptions, Run, evaluate, evaluate_filters
 from mooring.runtime.cycle.evaluation import Evaluation
@@ -53,6 +53,7 @@ class FullCycle:
         observer: Records measurements.
 
     Attributes:
+        known: What Filter said of pods that no node took.
         start: Where the next search begins that ends before all nodes were evaluated; ``nextStartNodeIndex``.
     """
 
@@ -60,13 +61,13 @@ class FullCycle:
         self.start = 0
         self._state = state
         self._observer = observer
-        self._known = KnownVerdicts()
+        self.known = KnownVerdicts()
 
     def calls(
         self, profile: Profile, progress: Progress | None = None, *, final: Callable[[], bool] = lambda: True
     ) -> PluginCalls:
         """Return the calls of ``profile``'s plugins for one decision; ``final`` as in ``PluginCalls``."""
-        return PluginCalls(profile.name, progress or Unhurried(), self._observer, final, self._known)
+        return PluginCalls(profile.name, progress or Unhurried(), self._observer, final, self.known)
 
     def evaluate(
         self,
@@ -132,6 +133,13 @@ class FullCycle:
                     self.start = (self.start + evaluation.advance) % max(len(evaluation.rows), 1)
                 break
         return choice
+
+    def filter_twice(self, pod: Pod, profile: Profile) -> tuple[Evaluation, Evaluation]:
+        """Filter all nodes of a private copy, with the verdicts that are known and without."""
+        fork = self._state.fork()
+        known, _ = self.evaluate(pod, profile, ALL_NODES, partial(evaluate_filters, reuse=True), state=fork)
+        full, _ = self.evaluate(pod, profile, ALL_NODES, evaluate_filters, state=fork)
+        return known, full
 
     def _assume(self, pod: Pod, profile: Profile, choice: Choice, progress: Progress | None) -> bool:
         """Assume ``pod`` where it was decided to be; whether it still can be there, or needs no place."""

@@ -63,6 +63,7 @@ class KnownVerdicts:
         changed = known.versions != versions
         evaluation.filters_read, evaluation.statuses = known.read, list(known.statuses)
         evaluation.codes = np.where(changed, np.int32(0), known.codes)
+        evaluation.recalled = len(rows) - int(np.count_nonzero(changed))
         return Recalled(self, key, versions, np.flatnonzero(changed).astype(np.int32))
 
     def put(self, key: tuple[str, LikePods], verdicts: EarlierVerdicts) -> None:
@@ -70,9 +71,14 @@ class KnownVerdicts:
         before = self._known.get(key)
         self._bytes += verdicts.nbytes - (before.nbytes if before is not None else 0)
         if self._bytes > _MAX_BYTES:
-            self._known.clear()
+            self.drop()
             self._bytes = verdicts.nbytes
         self._known[key] = verdicts
+
+    def drop(self) -> None:
+        """Forget all of them."""
+        self._known.clear()
+        self._bytes = 0
 
 
 @dataclass(frozen=True, slots=True)
