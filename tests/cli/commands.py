@@ -18,9 +18,9 @@ from typing import Any
 from unittest.mock import patch
 
 import pytest
-import yaml
 
 from mooring.cli import Option, main
+from mooring.documents import write_documents
 
 ROOT = Path(__file__).parents[2]
 BIN = Path(sys.executable).parent
@@ -71,13 +71,13 @@ def call(
 
 
 def write_manifests(file: Path, *objects: Mapping[str, Any]) -> Path:
-    file.write_text(yaml.safe_dump_all(objects))
+    file.write_text(write_documents(*objects))
     return file
 
 
 def write_config(file: Path, *profiles: Mapping[str, Any], **fields: Any) -> Path:
     head = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
-    file.write_text(yaml.safe_dump({**head, "profiles": list(profiles), **fields}))
+    file.write_text(write_documents({**head, "profiles": list(profiles), **fields}))
     return file
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from mooring.cluster.manifests import documents
+from mooring import documents
 from mooring.cluster.sources.kubernetes.lister import Lister
 from mooring.cluster.sources.kubernetes.wire import Identity
 from mooring.plugins.dynamic_resources.cel.patterns import Pattern
@@ -105,12 +105,12 @@ def brackets_are_looked_behind(patch: Patch) -> None:
 
 def tags_are_believed(patch: Patch) -> None:
     """`!!int z` ended the program."""
-    scalar = documents._DocumentReader._scalar
+    scalar = documents._NodeReader._scalar
 
-    def reads(self: Any, node: Any) -> Any:
-        return int(node.value) if node.tag.endswith(":int") else scalar(self, node)
+    def reads(self: Any, node: Any, path: str) -> Any:
+        return int(node.value) if node.tag.endswith(":int") else scalar(self, node, path)
 
-    patch.setattr(documents._DocumentReader, "_scalar", reads)
+    patch.setattr(documents._NodeReader, "_scalar", reads)
 
 
 def every_profile_has_a_name(patch: Patch) -> None:

@@ -27,9 +27,9 @@ def print_document(form: str, document: Any) -> None:
     if form == "json":
         print_json(document)
         return
-    import yaml
+    from mooring.documents import write_documents
 
-    print(yaml.safe_dump(document, sort_keys=False, allow_unicode=True), end="")
+    print(write_documents(document), end="")
 
 
 def complain(text: object) -> None:

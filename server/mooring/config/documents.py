@@ -8,7 +8,7 @@ from typing import Any
 from mooring.config.errors import ConfigError
 from mooring.config.types import CONFIGURATION_KINDS, KIND
 from mooring.config.volcano import is_volcano
-from mooring.config.yaml_loader import read_documents
+from mooring.documents import DocumentError, read_documents
 from mooring.framework import FieldError
 
 
@@ -19,9 +19,9 @@ def read_configuration(text: str) -> Any:
     each a document or in a List. A single document that is something else is returned as it is.
 
     Raises:
-        ConfigError: the text is not YAML, or holds no configuration among several documents, or several.
+        ConfigError: the text can't be read, or holds no configuration among several documents, or several.
     """
-    documents = read_documents(text)
+    documents = _read(text)
     found = list(_found(documents))
     if len(found) == 1:
         return found[0][1]
@@ -31,6 +31,16 @@ def read_configuration(text: str) -> Any:
     if len(documents) == 1 and not _is_wrapper(documents[0]):
         return documents[0]
     raise ConfigError([FieldError("", f"one {KIND} is expected, by itself or in a ConfigMap, found none")])
+
+
+def _read(text: str) -> list[Any]:
+    try:
+        return [document.value for document in read_documents(text, strict=True)]
+    except DocumentError as error:
+        raise ConfigError(
+            FieldError(fault.path, f"line {fault.line}: {fault.message}" if fault.line else fault.message)
+            for fault in error.faults
+        ) from error
 
 
 def _found(documents: list[Any]) -> Iterator[tuple[str, Any]]:
@@ -61,7 +71,7 @@ def _in_config_map(item: dict[str, Any], path: str) -> Iterator[tuple[str, Any]]
         if not (isinstance(text, str) and any(word in text for word in (*CONFIGURATION_KINDS, "tiers:"))):
             continue
         try:
-            documents = read_documents(text)
+            documents = _read(text)
         except ConfigError as error:
             place = f"{path}.data[{key}]"
             raise ConfigError(

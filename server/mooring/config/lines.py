@@ -8,9 +8,8 @@ from contextlib import suppress
 
 import yaml
 
-from mooring.config.errors import ConfigError
 from mooring.config.types import CONFIGURATION_KINDS
-from mooring.config.yaml_loader import compose_documents
+from mooring.documents import DocumentError, compose_documents
 
 _STEP = re.compile(r"\[(\d+)\]|([^.\[\]]+)")
 
@@ -22,10 +21,15 @@ def lines_of(text: str, paths: Iterable[str]) -> dict[str, int]:
     doesn't have is left out: another version spells it otherwise.
 
     Args:
-        text: YAML that can be read, with one configuration, by itself or in a ConfigMap.
+        text: YAML or JSON that can be read, with one configuration, by itself or in a ConfigMap.
         paths: Field paths in the configuration, such as ``profiles[0].plugins.score``.
     """
-    found = [root for node in compose_documents(text) for root in _candidates(node, 1)]
+    try:
+        documents = compose_documents(text)
+    except DocumentError:
+        # Several JSON objects after one another are not one text of YAML.
+        return {}
+    found = [root for node in documents for root in _candidates(node, 1)]
     roots = [root for root in found if _kind(root[0]) in CONFIGURATION_KINDS] or found
     if len(roots) != 1:
         return {}
@@ -47,7 +51,7 @@ def _candidates(node: yaml.Node, first: int) -> Iterator[tuple[yaml.Node, int]]:
             # Only a block keeps its lines: in other styles, breaks of the text are none of the file.
             if isinstance(value, yaml.ScalarNode) and value.style == "|":
                 # What stands beside the configuration may be no YAML.
-                with suppress(ConfigError):
+                with suppress(DocumentError):
                     for inner in compose_documents(value.value):
                         yield inner, first + value.start_mark.line + 1
     else:

@@ -9,8 +9,6 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-import yaml
-
 from mooring.config.advice import INERT_FIELDS, SCHEDULER_FIELDS
 from mooring.config.configuration import Configuration
 from mooring.config.durations import format_duration
@@ -26,6 +24,7 @@ from mooring.config.types import (
     PluginSet,
     ProfileStanza,
 )
+from mooring.documents import write_documents
 from mooring.framework.args import HIDDEN
 
 
@@ -85,24 +84,9 @@ def in_force(configuration: Configuration, *, scheduling: bool) -> dict[str, Any
     return document
 
 
-class _Dumper(yaml.SafeDumper):
-    """Quotes as kube-scheduler does: doubly what would be read as something else than a string."""
-
-
-def _represent_string(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
-    resolved = dumper.resolve(yaml.ScalarNode, text, (True, False))  # type: ignore[no-untyped-call]  # no stub
-    kind = str(resolved).removeprefix("tag:yaml.org,2002:")
-    return dumper.represent_scalar(
-        "tag:yaml.org,2002:str", text, style=None if kind in {"str", "yaml"} else '"'
-    )
-
-
-_Dumper.add_representer(str, _represent_string)
-
-
 def dump(document: object) -> str:
     """YAML with sorted keys."""
-    return yaml.dump(document, Dumper=_Dumper, sort_keys=True, default_flow_style=False, allow_unicode=True)
+    return write_documents(document, sort_keys=True)
 
 
 def without_secrets(url: str) -> str:

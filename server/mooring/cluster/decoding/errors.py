@@ -26,7 +26,10 @@ def translated(error: Exception) -> InvalidArgumentError:
     located = _LOCATED.fullmatch(text)
     if located is None:
         return rejected("", text)
-    return rejected(located["path"], located["message"].replace("`", ""))
+    message = located["message"].replace("`", "")
+    if message.startswith("Expected str, got") and message.endswith(("bool", "int", "float")):
+        message += "; put it in quotes"
+    return rejected(located["path"], message)
 
 
 def check_size(data: bytes) -> None:
