@@ -183,7 +183,7 @@ class ExtenderApp:
     def _route(self, path: str) -> tuple[str, str] | None:
         """Return the verb and the profile that a path names; the profile may be empty."""
         relative = path.removeprefix(self._prefix) if path.startswith(self._prefix + "/") else path
-        match relative.split("/"):
+        match relative.removesuffix("/").split("/"):
             case ["", verb] if verb in VERBS:
                 return verb, ""
             case ["", "profiles", profile, verb] if profile and verb in VERBS:

@@ -93,4 +93,4 @@ def _select(asked: Question, request: FilterRequest | ScoreRequest) -> None:
     else:
         nodes = request.nodes.inline.nodes
         for item in asked.items:
-            nodes.add().json = bytes(item)
+            nodes.add().json = item

@@ -1,209 +1,124 @@
 """Give every key of a document the spelling that its Go type has.
 
 Go reads JSON keys whatever their case, so a caller may send `nodenames` or `NODENAMES` for `NodeNames`, and
-the same inside the pod and its nodes. `fold` rewrites the keys of *structs* to the published field names and
-leaves the keys of *maps* (labels, annotations, resource names) alone: those are data.
+the same anywhere in the pod and its nodes. Keys of *structs* get their published names; keys of *maps*
+(labels, annotations, resource names) are data, and a key that no field has stays as it came.
 
-The schema lists the fields of Kubernetes' extender/v1, core/v1 and meta/v1 that scheduling reads. A field
-that is not listed keeps its key and its value as they came.
+`go_types.json` lists the fields of extender/v1, core/v1 and meta/v1 by the name of their Go type. Each has
+the type of the struct that it holds, `map:TYPE` for a map of them, or nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from functools import cache
+from importlib import resources
 from typing import Any, Final
 
+import msgspec
+from msgspec import Raw
 
-class Struct:
-    """The fields of one Go struct: `names` separated by blanks, `nested` for fields that hold structs."""
+_FIELDS: Final[dict[str, dict[str, str]]] = json.loads(
+    resources.files(__package__).joinpath("go_types.json").read_text("ascii")
+)
+_OBJECTS: Final = frozenset({"Pod", "Node", "NodeList"})
+"""What a document holds as a whole: each is spelt by itself."""
 
-    def __init__(self, names: str = "", /, **nested: Schema) -> None:
-        fields: dict[str, Schema] = dict.fromkeys(names.split())
-        fields.update(nested)
-        self._by_folded_name: Mapping[str, tuple[str, Schema]] = {
-            name.casefold(): (name, schema) for name, schema in fields.items()
-        }
-
-    def field(self, key: str) -> tuple[str, Schema]:
-        """Return the published spelling of `key` and what its value holds; an unknown key stays as it is."""
-        return self._by_folded_name.get(key.casefold(), (key, None))
-
-
-class MapOf:
-    """A Go map whose values are structs: its keys are data, its values are folded."""
-
-    def __init__(self, value: Schema) -> None:
-        self.value = value
+_REMEMBERED: Final = 2**16
+"""So many texts are known to be exact, by their hashes: nodes come again with each pod."""
+_MAP: Final = "map:"
+_object: Final = msgspec.json.Decoder(dict[str, Raw])
+_list: Final = msgspec.json.Decoder(list[Raw])
 
 
-Schema = Struct | MapOf | None
-
-
-def fold(value: Any, schema: Schema) -> Any:
-    """Return `value`, decoded JSON, with the keys of its structs in their published spelling.
+class Spelling:
+    """The spelling of the keys in documents of one Go type. Safe to share between threads.
 
     Args:
-        value: what an untyped JSON decoder returns. It is not modified.
-        schema: what `value` holds; the elements of a list hold the same. None means nothing to fold.
-
-    Of two keys that fold to one name the later wins, as in Go. Raises RecursionError on absurdly deep lists.
+        kind: The type's name; an object inside of another one is left as it is.
     """
-    if schema is None:
-        return value
-    if isinstance(value, list):
-        return [fold(item, schema) for item in value]
-    if not isinstance(value, dict):
-        return value
-    if isinstance(schema, MapOf):
-        return {key: fold(item, schema.value) for key, item in value.items()}
+
+    def __init__(self, kind: str) -> None:
+        self._kind = kind
+        self._strict = msgspec.json.Decoder(_strict_type(kind))
+        self._exact: set[int] = set()
+
+    def is_exact(self, text: bytes) -> bool:
+        """Return whether all keys are published ones, spelt as they are published.
+
+        This takes a fraction of what `fold` takes, and a key that no field has is a reason to fold.
+
+        Raises:
+            msgspec.DecodeError, RecursionError: `text` is not JSON, or nests too deeply.
+        """
+        if hash(text) in self._exact:
+            return True
+        try:
+            self._strict.decode(text)
+        except msgspec.ValidationError:
+            return False
+        if len(self._exact) >= _REMEMBERED:
+            self._exact.clear()
+        self._exact.add(hash(text))
+        return True
+
+    def fold(self, text: bytes) -> bytes:
+        """Return the object `text` with its keys in their published spelling, all values as they were spelt.
+
+        Of two keys that fold to one name the later wins.
+
+        Raises:
+            msgspec.DecodeError, UnicodeDecodeError, RecursionError: `text` is not a JSON object, or nests
+                too deeply.
+        """
+        return msgspec.json.encode(_folded_object(text, self._kind))
+
+
+def _folded(value: Raw, schema: str) -> Any:
+    opening = bytes(memoryview(value)[:1])
+    if opening == b"[":
+        return [_folded(item, schema) for item in _list.decode(value)]
+    return _folded_object(value, schema) if opening == b"{" else value
+
+
+def _folded_object(text: bytes | Raw, schema: str) -> dict[str, Any]:
+    fields = _object.decode(text)
+    if schema.startswith(_MAP):
+        return {key: _folded(value, schema.removeprefix(_MAP)) for key, value in fields.items()}
     folded: dict[str, Any] = {}
-    for key, item in value.items():
-        name, nested = schema.field(key)
-        folded[name] = fold(item, nested)
+    for key, value in fields.items():
+        name = _published(schema, key)
+        holds = _FIELDS[schema].get(name)
+        folded[name] = _folded(value, holds) if holds and holds not in _OBJECTS else value
     return folded
 
 
-_METADATA: Final = Struct(
-    "name generateName namespace selfLink uid resourceVersion generation creationTimestamp deletionTimestamp"
-    " deletionGracePeriodSeconds labels annotations finalizers",
-    ownerReferences=Struct("apiVersion kind name uid controller blockOwnerDeletion"),
-    managedFields=Struct("manager operation apiVersion time fieldsType fieldsV1 subresource"),
-)
-_REQUIREMENTS: Final = Struct("key operator values")
-_LABEL_SELECTOR: Final = Struct("matchLabels", matchExpressions=_REQUIREMENTS)
+def _published(kind: str, key: str) -> str:
+    """Return the name of the field that Go sets for `key`, or `key` if there is none.
 
-_NODE_SELECTOR_TERM: Final = Struct(matchExpressions=_REQUIREMENTS, matchFields=_REQUIREMENTS)
-_NODE_AFFINITY: Final = Struct(
-    requiredDuringSchedulingIgnoredDuringExecution=Struct(nodeSelectorTerms=_NODE_SELECTOR_TERM),
-    preferredDuringSchedulingIgnoredDuringExecution=Struct("weight", preference=_NODE_SELECTOR_TERM),
-)
-_POD_AFFINITY_TERM: Final = Struct(
-    "namespaces topologyKey matchLabelKeys mismatchLabelKeys",
-    labelSelector=_LABEL_SELECTOR,
-    namespaceSelector=_LABEL_SELECTOR,
-)
-_POD_AFFINITY: Final = Struct(
-    requiredDuringSchedulingIgnoredDuringExecution=_POD_AFFINITY_TERM,
-    preferredDuringSchedulingIgnoredDuringExecution=Struct("weight", podAffinityTerm=_POD_AFFINITY_TERM),
-)
-_AFFINITY: Final = Struct(
-    nodeAffinity=_NODE_AFFINITY, podAffinity=_POD_AFFINITY, podAntiAffinity=_POD_AFFINITY
-)
+    Go folds letter by letter, Python one letter to several, such as ß to ss.
+    """
+    name = _names_by_folded(kind).get(key.casefold(), key)
+    return name if len(name) == len(key) else key
 
-_RESOURCES: Final = Struct("limits requests", claims=Struct("name request"))
-_CONTAINER: Final = Struct(
-    "name image command args workingDir restartPolicy terminationMessagePath terminationMessagePolicy"
-    " imagePullPolicy stdin stdinOnce tty envFrom livenessProbe readinessProbe startupProbe lifecycle"
-    " securityContext",
-    ports=Struct("name hostPort containerPort protocol hostIP"),
-    env=Struct("name value valueFrom"),
-    resources=_RESOURCES,
-    resizePolicy=Struct("resourceName restartPolicy"),
-    volumeMounts=Struct("name readOnly recursiveReadOnly mountPath subPath mountPropagation subPathExpr"),
-    volumeDevices=Struct("name devicePath"),
-)
-_CLAIM_TEMPLATE: Final = Struct(
-    metadata=_METADATA,
-    spec=Struct(
-        "accessModes volumeName storageClassName volumeMode volumeAttributesClassName",
-        selector=_LABEL_SELECTOR,
-        resources=_RESOURCES,
-        dataSource=Struct("apiGroup kind name"),
-        dataSourceRef=Struct("apiGroup kind name namespace"),
-    ),
-)
-_VOLUME: Final = Struct(
-    "name configMap secret downwardAPI projected nfs image hostPath",
-    emptyDir=Struct("medium sizeLimit"),
-    persistentVolumeClaim=Struct("claimName readOnly"),
-    ephemeral=Struct(volumeClaimTemplate=_CLAIM_TEMPLATE),
-    csi=Struct("driver readOnly fsType volumeAttributes nodePublishSecretRef"),
-    gcePersistentDisk=Struct("pdName fsType partition readOnly"),
-    awsElasticBlockStore=Struct("volumeID fsType partition readOnly"),
-    azureDisk=Struct("diskName diskURI cachingMode fsType readOnly kind"),
-    iscsi=Struct("targetPortal iqn lun iscsiInterface fsType readOnly portals initiatorName secretRef"),
-    rbd=Struct("monitors image fsType pool user keyring secretRef readOnly"),
-)
-_CONDITIONS: Final = Struct(
-    "type status reason message lastProbeTime lastHeartbeatTime lastTransitionTime observedGeneration"
-)
-_CONTAINER_STATUS: Final = Struct(
-    "name state lastState ready restartCount image imageID containerID started allocatedResources",
-    resources=_RESOURCES,
-)
 
-POD: Final = Struct(
-    "kind apiVersion",
-    metadata=_METADATA,
-    spec=Struct(
-        "restartPolicy terminationGracePeriodSeconds activeDeadlineSeconds dnsPolicy nodeSelector"
-        " serviceAccountName serviceAccount automountServiceAccountToken nodeName hostNetwork hostPID hostIPC"
-        " shareProcessNamespace securityContext imagePullSecrets hostname subdomain schedulerName hostAliases"
-        " priorityClassName priority dnsConfig readinessGates runtimeClassName enableServiceLinks"
-        " preemptionPolicy overhead setHostnameAsFQDN os hostUsers hostnameOverride",
-        volumes=_VOLUME,
-        initContainers=_CONTAINER,
-        containers=_CONTAINER,
-        ephemeralContainers=_CONTAINER,
-        resources=_RESOURCES,
-        affinity=_AFFINITY,
-        tolerations=Struct("key operator value effect tolerationSeconds"),
-        topologySpreadConstraints=Struct(
-            "maxSkew topologyKey whenUnsatisfiable minDomains nodeAffinityPolicy nodeTaintsPolicy"
-            " matchLabelKeys",
-            labelSelector=_LABEL_SELECTOR,
-        ),
-        schedulingGates=Struct("name"),
-        resourceClaims=Struct("name resourceClaimName resourceClaimTemplateName"),
-        workloadRef=Struct("name podGroup podGroupReplicaKey"),
-    ),
-    status=Struct(
-        "phase message reason nominatedNodeName hostIP podIP startTime qosClass resize observedGeneration",
-        conditions=_CONDITIONS,
-        hostIPs=Struct("ip"),
-        podIPs=Struct("ip"),
-        resources=_RESOURCES,
-        initContainerStatuses=_CONTAINER_STATUS,
-        containerStatuses=_CONTAINER_STATUS,
-        ephemeralContainerStatuses=_CONTAINER_STATUS,
-        resourceClaimStatuses=Struct("name resourceClaimName"),
-    ),
-)
+@cache
+def _names_by_folded(kind: str) -> dict[str, str]:
+    return {name.casefold(): name for name in _FIELDS[kind]}
 
-NODE: Final = Struct(
-    "kind apiVersion",
-    metadata=_METADATA,
-    spec=Struct(
-        "podCIDR podCIDRs providerID unschedulable externalID configSource",
-        taints=Struct("key value effect timeAdded"),
-    ),
-    status=Struct(
-        "capacity allocatable phase volumesInUse config declaredFeatures",
-        conditions=_CONDITIONS,
-        addresses=Struct("type address"),
-        # Port is the one field of core/v1 that is published with a capital letter.
-        daemonEndpoints=Struct(kubeletEndpoint=Struct("Port")),
-        nodeInfo=Struct(
-            "machineID systemUUID bootID kernelVersion osImage containerRuntimeVersion kubeletVersion"
-            " kubeProxyVersion operatingSystem architecture",
-            swap=Struct("capacity"),
-        ),
-        images=Struct("names sizeBytes"),
-        volumesAttached=Struct("name devicePath"),
-        runtimeHandlers=Struct("name", features=Struct("recursiveReadOnlyMounts userNamespaces")),
-        features=Struct("supplementalGroupsPolicy"),
-    ),
-)
-_NODES: Final = Struct(
-    "kind apiVersion",
-    metadata=Struct("selfLink resourceVersion continue remainingItemCount"),
-    items=NODE,
-)
 
-EXTENDER_ARGS: Final = Struct("NodeNames", Pod=POD, Nodes=_NODES)
-EXTENDER_BINDING_ARGS: Final = Struct("PodName PodNamespace PodUID Node")
-EXTENDER_PREEMPTION_ARGS: Final = Struct(
-    Pod=POD,
-    NodeNameToVictims=MapOf(Struct("NumPDBViolations", Pods=POD)),
-    NodeNameToMetaVictims=MapOf(Struct("NumPDBViolations", Pods=Struct("UID"))),
-)
+@cache
+def _strict_type(kind: str) -> Any:
+    """Return a type with the fields of `kind` that takes no other ones."""
+    names = {f"field_{at}": name for at, name in enumerate(_FIELDS[kind])}
+    fields = [(field, _strict_value(_FIELDS[kind][name]), None) for field, name in names.items()]
+    return msgspec.defstruct(kind, fields, rename=names, forbid_unknown_fields=True, gc=False)
+
+
+def _strict_value(schema: str) -> Any:
+    if not schema or schema in _OBJECTS:
+        return Raw
+    if schema.startswith(_MAP):
+        return dict[str, _strict_value(schema.removeprefix(_MAP))] | None  # type: ignore[misc]  # made at run time
+    kind = _strict_type(schema)
+    return kind | list[kind | None] | None  # type: ignore[valid-type]  # made at run time

@@ -30,7 +30,7 @@ class Question(msgspec.Struct, frozen=True):
 
     pod: bytes
     names: Names
-    items: list[Raw] | None = None
+    items: list[bytes] | None = None
 
 
 class Questions:
@@ -54,7 +54,6 @@ class Questions:
                     return Question(pod, names)
         asked = _in_full(body) if body.endswith(_AFTER_NODES) else self._split(body)
         if asked is None:
-            wire.limit_names_anywhere(body)
             asked = question(wire.read_extender_args(body))
         return asked
 
@@ -85,18 +84,21 @@ class Questions:
 
 
 def question(args: wire.ExtenderArgs) -> Question:
-    """Check the arguments of filter or prioritize.
+    """Check the arguments of filter or prioritize. An empty list beside the other one counts as none.
 
     Raises:
         ArgumentsError: no pod, not exactly one node list, no node, or something that is not a node name.
     """
-    pod, nodes = wire.pod(args.pod), wire.present(args.nodes)
-    if (nodes is None) == (args.node_names is None):
-        which = "both are" if nodes else "none is"
-        raise wire.ArgumentsError(f"exactly one of Nodes and NodeNames must be set, {which}")
-    if args.node_names is None:
-        return _about_nodes(pod, wire.read_node_list(args.nodes))
-    return _about(pod, args.node_names, None, "NodeNames[{}]")
+    pod, items, names = (
+        wire.pod(args.pod),
+        wire.read_node_list(args.nodes),
+        wire.read_name_list(args.node_names),
+    )
+    if items and names:
+        raise wire.ArgumentsError("exactly one of Nodes and NodeNames must be set, both are")
+    if items is None and names is None:
+        raise wire.ArgumentsError("exactly one of Nodes and NodeNames must be set, none is")
+    return _about_nodes(pod, items) if items else _about(pod, names or [], None, "NodeNames[{}]")
 
 
 def _in_full(body: bytes) -> Question | None:
@@ -109,10 +111,11 @@ def _in_full(body: bytes) -> Question | None:
 
 
 def _about_nodes(pod: bytes, items: list[Raw]) -> Question:
-    return _about(pod, wire.node_names(items), items, "Nodes.items[{}].metadata.name")
+    nodes = wire.nodes(items)
+    return _about(pod, wire.node_names(nodes), nodes, "Nodes.items[{}].metadata.name")
 
 
-def _about(pod: bytes, given: list[str | None], items: list[Raw] | None, field: str) -> Question:
+def _about(pod: bytes, given: list[str | None], items: list[bytes] | None, field: str) -> Question:
     if not given:
         raise wire.ArgumentsError("the node list is empty: there is nothing to decide")
     wire.joined_names(given, field)
@@ -127,5 +130,11 @@ def _pod_before(body: bytes, end: int) -> bytes | None:
     """
     try:
         return wire.pod(wire.read_pod_alone(body[:end] + b"}").pod)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, wire.ArgumentsError):
+    except (
+        msgspec.DecodeError,
+        UnicodeDecodeError,
+        RecursionError,
+        wire.ArgumentsError,
+        wire.MalformedBodyError,
+    ):
         return None

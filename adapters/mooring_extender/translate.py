@@ -8,7 +8,6 @@ import grpc
 import msgspec
 import numpy as np
 import numpy.typing as npt
-from msgspec import Raw
 
 from mooring.v1.objects_pb2 import KubernetesObject, PodReference, PodSource
 from mooring.v1.scheduling_service_pb2 import (
@@ -147,7 +146,7 @@ def preempt_request(args: wire.ExtenderPreemptionArgs, profile: str) -> PreemptR
     full, meta = args.node_name_to_victims, args.node_name_to_meta_victims
     if full is not None and meta is None:
         candidates = [
-            _candidate(node, [_pod_source(bytes(victim)) for victim in victims.pods or ()], victims)
+            _candidate(node, list(map(_pod_source, wire.victims(victims.pods))), victims)
             for node, victims in full.items()
         ]
     elif meta is not None and full is None:
@@ -211,7 +210,7 @@ def _filter_result(
         return b'{"Nodes":null,"NodeNames":%s%s' % (passed.array if passed else b"[]", after)
     items = asked.items if stays is None else list(compress(asked.items, stays.tolist()))
     # Joined in one step: they are tens of megabytes.
-    first, *others = items or [Raw()]
+    first, *others = items or [b""]
     pieces: list[bytes] = [b'{"Nodes":{"metadata":{},"items":[%s' % first, *others]
     pieces[-1] = b'%s]},"NodeNames":null%s' % (pieces[-1], after)
     return b",".join(pieces)

@@ -5,24 +5,27 @@ is an explicit `null`. Reading accepts any casing and takes `null` for absent; w
 order. A body is exactly one JSON document: kube-scheduler sends nothing after it, so anything but white
 space there is rejected.
 
-Pods and nodes stay the bytes that came. Only what the adapter needs is decoded: node names.
+Pods and nodes stay the bytes that came, or those with their keys as published. Only what the adapter needs is
+decoded: node names.
 """
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Sequence
-from typing import Annotated, Any, Final, Generic, TypeVar
+from typing import Annotated, Final, Generic, TypeVar
 
 import msgspec
 from msgspec import Raw, Struct
 
-from mooring_extender import casing
+from mooring_extender.casing import Spelling
 
 NULL: Final = Raw(b"null")
-MAX_FOLDED_BYTES: Final = 256 * 2**10
 MAX_NODES: Final = 2**17
 """A question about more is rejected: no cluster has as many, and a few bytes for each would take seconds."""
+MAX_OBJECT_BYTES: Final = 4 * 2**20
+"""The largest pod or node, as mooring takes them."""
+MAX_FOLDED_KEYS: Final = 2**22
+"""Folding takes a second for so many; 5,000 nodes have 1.2 million."""
 
 
 class MalformedBodyError(ValueError):
@@ -33,14 +36,12 @@ class ArgumentsError(ValueError):
     """The body is a JSON object, but not the one this verb takes. The text names the field."""
 
 
-# forbid_unknown_fields makes the typed decoder stop at a key in another casing, which is the only cheap way
-# to notice one; the folding pass then decodes leniently.
-class ExtenderArgs(Struct, rename="pascal", forbid_unknown_fields=True, frozen=True):
+class ExtenderArgs(Struct, rename="pascal", frozen=True):
     """The question of filter and prioritize. One of `nodes` and `node_names` is null, by nodeCacheCapable."""
 
     pod: Raw = NULL
     nodes: Raw = NULL
-    node_names: list[str | None] | None = None
+    node_names: Raw = NULL
 
 
 class PodAlone(Struct, rename="pascal", forbid_unknown_fields=True, frozen=True):
@@ -50,9 +51,9 @@ class PodAlone(Struct, rename="pascal", forbid_unknown_fields=True, frozen=True)
 
 
 class NamesAlone(Struct, rename="pascal", frozen=True):
-    """The names of a question, undecoded."""
+    """The names of a question."""
 
-    node_names: Raw = NULL
+    node_names: list[str | None] | None
 
 
 class NodeList(Struct, frozen=True):
@@ -61,10 +62,16 @@ class NodeList(Struct, frozen=True):
     items: list[Raw] | None = None
 
 
+class ExactNodeList(NodeList, forbid_unknown_fields=True, frozen=True):
+    """NodeList with the fields that kube-scheduler sends."""
+
+    metadata: Raw = NULL
+
+
 class PodAndNodes(Struct, rename="pascal", forbid_unknown_fields=True, frozen=True):
     """ExtenderArgs with nodes in full."""
 
-    nodes: NodeList
+    nodes: ExactNodeList
     pod: Raw = NULL
     node_names: None = None
 
@@ -79,7 +86,7 @@ class ExtenderFilterResult(Struct, rename="pascal", frozen=True):
     error: str = ""
 
 
-class ExtenderBindingArgs(Struct, forbid_unknown_fields=True, frozen=True):
+class ExtenderBindingArgs(Struct, frozen=True):
     """The order of bind."""
 
     pod_name: str | None = msgspec.field(default=None, name="PodName")
@@ -117,7 +124,7 @@ class Victims(Struct, frozen=True):
     num_pdb_violations: Count = msgspec.field(default=0, name="NumPDBViolations")
 
 
-class ExtenderPreemptionArgs(Struct, rename="pascal", forbid_unknown_fields=True, frozen=True):
+class ExtenderPreemptionArgs(Struct, rename="pascal", frozen=True):
     """The question of preempt. Full victims come without nodeCacheCapable, UIDs with it."""
 
     pod: Raw = NULL
@@ -143,90 +150,96 @@ T = TypeVar("T", bound=Struct)
 
 
 class Reader(Generic[T]):
-    """Decodes one kind of document. Safe to share between threads."""
+    """Decodes one kind of document, but for the objects in it. Safe to share between threads."""
 
-    def __init__(self, kind: type[T], schema: casing.Struct) -> None:
-        self._schema = schema
-        self._exact = msgspec.json.Decoder(kind)
-        self._names = frozenset(field.encode_name for field in msgspec.structs.fields(kind))
+    def __init__(self, kind: type[T]) -> None:
+        self._spelling = Spelling(kind.__name__)
+        self._decoder = msgspec.json.Decoder(kind)
 
     def read(self, body: bytes) -> T:
         """Decode `body`, whatever the casing of its keys.
 
-        A document whose outermost keys are exact is taken to be exact all through. In any other one every
-        key is folded, which takes up to a second per 8 MiB: those above 256 KiB are rejected.
-
         Raises:
             MalformedBodyError: no JSON, no object, or more than one document.
-            ArgumentsError: a field holds the wrong type, or the document is too large to fold.
+            ArgumentsError: a field holds the wrong type, or there is too much to fold.
         """
+        text = _spelt(self._spelling, [body])[0]
         try:
-            return self._exact.decode(body)
-        except msgspec.ValidationError:
-            return self._read_leniently(body)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            raise _malformed(error) from error
-
-    def _read_leniently(self, body: bytes) -> T:
-        try:
-            known = self._known_fields(_outermost.decode(body), len(body))
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            raise _malformed(error) from error
-        try:
-            return self._exact.decode(msgspec.json.encode(known))
+            return self._decoder.decode(text)
         except msgspec.ValidationError as error:
             raise ArgumentsError(_at_field(error)) from error
         except UnicodeDecodeError as error:
             # Texts in fields that were raw until now.
             raise _malformed(error) from error
 
-    def _known_fields(self, document: dict[str, Raw], size: int) -> dict[str, Any]:
-        """Return the fields that Go's type has, by their exact names."""
-        known = [
-            (key, name, schema, value)
-            for key, value in document.items()
-            for name, schema in (self._schema.field(key),)
-            if name in self._names
-        ]
-        if all(key == name for key, name, _, _ in known):
-            return {name: value for _, name, _, value in known}
-        if size > MAX_FOLDED_BYTES:
+
+def _spelt(spelling: Spelling, texts: list[bytes]) -> list[bytes]:
+    """Return objects with their keys as published.
+
+    Raises:
+        MalformedBodyError: one of them is not a JSON object.
+        ArgumentsError: there is too much to fold.
+    """
+    try:
+        exact = [spelling.is_exact(text) for text in texts]
+        if all(exact):
+            return texts
+        keys = sum(text.count(b":") for text, as_it_is in zip(texts, exact, strict=True) if not as_it_is)
+        if keys > MAX_FOLDED_KEYS:
             raise ArgumentsError(
-                f"the keys are not in Go's casing; such a document may have {MAX_FOLDED_BYTES} bytes,"
-                f" this one has {size}"
+                f"{keys} keys are not all in Go's casing; at most {MAX_FOLDED_KEYS} may be so"
             )
-        return {name: casing.fold(_generic.decode(value), schema) for _, name, schema, value in known}
+        return [
+            text if as_it_is else spelling.fold(text) for text, as_it_is in zip(texts, exact, strict=True)
+        ]
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise _malformed(error) from error
 
 
-def _keep_number(text: str) -> Raw:
-    """Keep a number as it is spelt, so that folding never rounds one."""
-    return Raw(text.encode())
-
-
-_generic: Final = msgspec.json.Decoder(float_hook=_keep_number)
-_outermost: Final = msgspec.json.Decoder(dict[str, Raw])
+_pod: Final = Spelling("Pod")
+_node: Final = Spelling("Node")
+_nodes: Final = Spelling("NodeList")
 _node_list: Final = msgspec.json.Decoder(NodeList)
 _node_head: Final = msgspec.json.Decoder(_NodeHead)
+_names_alone: Final = msgspec.json.Decoder(NamesAlone)
 
 read_names: Final = msgspec.json.Decoder(list[str]).decode
 read_pod_and_nodes: Final = msgspec.json.Decoder(PodAndNodes).decode
-_names_alone: Final = msgspec.json.Decoder(NamesAlone)
 read_pod_alone: Final = msgspec.json.Decoder(PodAlone).decode
-read_extender_args: Final = Reader(ExtenderArgs, casing.EXTENDER_ARGS).read
-read_binding_args: Final = Reader(ExtenderBindingArgs, casing.EXTENDER_BINDING_ARGS).read
-read_preemption_args: Final = Reader(ExtenderPreemptionArgs, casing.EXTENDER_PREEMPTION_ARGS).read
+read_extender_args: Final = Reader(ExtenderArgs).read
+read_binding_args: Final = Reader(ExtenderBindingArgs).read
+read_preemption_args: Final = Reader(ExtenderPreemptionArgs).read
 
 
-def read_node_list(nodes: Raw) -> list[Raw]:
-    """Split a NodeList into the JSON of each node.
+def read_node_list(nodes: Raw) -> list[Raw] | None:
+    """Split a NodeList into its items; None if there is no list.
 
     Raises:
         ArgumentsError: `nodes` is not a NodeList.
     """
+    text = present(nodes)
+    if text is None:
+        return None
     try:
-        return limit_nodes(_node_list.decode(nodes).items or [])
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        return limit_nodes(_node_list.decode(_objects(_nodes, [text], "Nodes")[0]).items or [])
+    except msgspec.ValidationError as error:
         raise ArgumentsError(f"Nodes: {_at_field(error)}") from error
+
+
+def read_name_list(names: Raw) -> list[str | None] | None:
+    """Return the names of a question; None if there is no list.
+
+    Raises:
+        MalformedBodyError: a name is not UTF-8.
+        ArgumentsError: `names` is not a list of names, or there are more than MAX_NODES.
+    """
+    limit_names(bytes(names))
+    try:
+        return _names_alone.decode(b'{"NodeNames":%s}' % bytes(names)).node_names
+    except msgspec.ValidationError as error:
+        raise ArgumentsError(_at_field(error)) from error
+    except UnicodeDecodeError as error:
+        raise _malformed(error) from error
 
 
 def limit_names(body: bytes, start: int = 0) -> None:
@@ -244,14 +257,6 @@ def limit_names(body: bytes, start: int = 0) -> None:
         raise ArgumentsError(f"NodeNames has more than {MAX_NODES} names")
 
 
-def limit_names_anywhere(body: bytes) -> None:
-    """Do what `limit_names` does for a body that is not written as Go writes it."""
-    if len(body) > 3 * MAX_NODES:
-        # What can't be read is told by who reads all of it.
-        with contextlib.suppress(msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            limit_names(bytes(_names_alone.decode(body).node_names))
-
-
 def limit_nodes(items: list[Raw]) -> list[Raw]:
     """Return `items`. ArgumentsError: there are more than MAX_NODES."""
     if len(items) > MAX_NODES:
@@ -259,11 +264,11 @@ def limit_nodes(items: list[Raw]) -> list[Raw]:
     return items
 
 
-def node_names(items: list[Raw]) -> list[str | None]:
+def node_names(items: list[bytes]) -> list[str | None]:
     """Find the name of each node; one without a name has None.
 
     Raises:
-        ArgumentsError: an item is null or no node.
+        ArgumentsError: an item is no node.
     """
     try:
         heads = [_node_head.decode(item) for item in items]
@@ -287,17 +292,35 @@ def joined_names(names: Sequence[str | None], field: str) -> bytes:
 
 
 def pod(value: Raw) -> bytes:
-    """Return the JSON of a question's pod.
+    """Return the JSON of a question's pod, with its keys as published.
 
     Raises:
-        ArgumentsError: there is none.
+        MalformedBodyError, ArgumentsError: there is none.
     """
     text = present(value)
     if text is None:
         raise ArgumentsError("Pod is missing")
-    if not text.startswith(b"{"):
-        raise ArgumentsError("Pod is not an object")
-    return text
+    return _objects(_pod, [text], "Pod")[0]
+
+
+def victims(values: Sequence[Raw] | None) -> list[bytes]:
+    """Return the JSON of victims, as `pod` does."""
+    return _objects(_pod, list(map(bytes, values or ())), "Pods[{}]")
+
+
+def nodes(items: list[Raw]) -> list[bytes]:
+    """Return the JSON of nodes, as `pod` does."""
+    return _objects(_node, list(map(bytes, items)), "Nodes.items[{}]")
+
+
+def _objects(spelling: Spelling, texts: list[bytes], field: str) -> list[bytes]:
+    """Return objects with their keys as published; `field` is where they stand, with {} for the position."""
+    for at, text in enumerate(texts):
+        if not text.startswith(b"{"):
+            raise ArgumentsError(f"{field.format(at)} is not an object")
+        if len(text) > MAX_OBJECT_BYTES:
+            raise ArgumentsError(f"{field.format(at)} has {len(text)} bytes, more than {MAX_OBJECT_BYTES}")
+    return _spelt(spelling, texts)
 
 
 def present(value: Raw) -> bytes | None:

@@ -18,6 +18,7 @@ from tests.extender.fakes import BIND, BODIES, FakeClient, Rules, ask, ask_often
         pytest.param("/api/scheduler", "/{}", "first", id="prefix-not-used"),
         pytest.param("/api/scheduler", "/api/scheduler/{}", "first", id="prefix"),
         pytest.param("api/scheduler/", "/api/scheduler/profiles/gpu/{}", "gpu", id="prefix-and-profile"),
+        pytest.param("api/scheduler", "/api/scheduler/profiles/gpu/{}/", "gpu", id="slash-at-the-end"),
     ],
 )
 def test_route(verb: str, prefix: str, path: str, profile: str) -> None:
@@ -34,8 +35,8 @@ def test_route(verb: str, prefix: str, path: str, profile: str) -> None:
             "/",
             "",
             "/Filter",
-            "/filter/",
             "//filter",
+            "/filter//",
             "/xfilter",
             "/filter/x",
             "/profiles//filter",
