@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import typing
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import msgspec
@@ -109,7 +109,9 @@ def test_values_survive_folding_as_they_are_spelt() -> None:
 
 @given(st.data())
 def test_any_way_to_write_the_keys_of_structs_reads_the_same(data: st.DataObject) -> None:
-    cases = st.sampled_from([str.upper, str.lower, str.capitalize, str.swapcase, str])
+    cases: st.SearchStrategy[Callable[[str], str]] = st.sampled_from(
+        [str.upper, str.lower, str.capitalize, str.swapcase, str]
+    )
 
     def respelt(value: Any, schema: str) -> Any:
         if isinstance(value, list):
