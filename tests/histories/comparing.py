@@ -3,8 +3,9 @@
 A *comparison* is one cached answer held against an evaluation in full of the same objects: all of one pod's
 decision (node, total, number of ties, of nodes looked at and of feasible ones, verdict, message), or what is
 said of one node (its verdict, or its total). Where the engine itself evaluated in full, its answer is
-compared too and counted among the decisions, but not among the comparisons; except in the form with threads,
-which asks whether an answer, however it was made, was true at the time.
+compared too and counted among the decisions, but not among the comparisons, unless it took verdicts that were
+known before; and except in the form with threads, which asks whether an answer, however it was made, was true
+at the time.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ class Tally:
     Attributes:
         comparisons: As the module counts them.
         decisions: Pods that were decided, cached or not.
-        cached: Those of them that came from a kept evaluation.
+        cached: Those of them that came from a kept evaluation, or took verdicts that were known before.
         sessions: Sessions that were held against a new state with the same objects, each counted once.
     """
 
@@ -93,8 +94,8 @@ def facts(choice: Choice) -> Facts:
 
 
 def is_cached(choice: Choice) -> bool:
-    """Whether it came from a kept evaluation."""
-    return not isinstance(choice.source, Evaluation)
+    """Whether it came from a kept evaluation, or what Filter says of some node was known before."""
+    return not isinstance(choice.source, Evaluation) or bool(choice.source.recalled)
 
 
 def in_full(

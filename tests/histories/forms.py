@@ -1,4 +1,4 @@
-"""The five ways to ask that are played."""
+"""The forms of histories that are played."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from tests.histories.in_sessions import InSessions
 from tests.histories.in_threads import InThreads
 from tests.histories.over_grpc import OverGrpc
 from tests.histories.rounds import Form
+from tests.histories.stuck import Stuck
 
 
 @contextmanager
@@ -27,6 +28,7 @@ FORMS = {
     for form in (
         Form("process", "the engine's own calls", InProcess.playing, steps=60, share=2),
         Form("compiled", "the same, with compiled loops", _with_compiled_loops, steps=60, share=2),
+        Form("stuck", "a full cluster, and nominations", Stuck.playing, steps=60, share=2),
         Form("grpc", "a server on a channel", OverGrpc.playing, steps=40),
         Form("sessions", "sessions over a live state", InSessions.playing, steps=60),
         Form("threads", "threads while one writes", InThreads.playing, steps=12, repeats=False),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from random import Random
+from typing import ClassVar, Self
 
 from mooring.cluster.state import State
 from mooring.framework import Pod
@@ -25,29 +26,42 @@ from tests.histories.configurations import PROFILES, Setting
 from tests.histories.plugins import Measured
 from tests.histories.pods import Kind, named, pod_of
 
-QUESTIONS = {"decide": 4, "assume": 4, "totals": 8, "batch": 1, "batch_assumed": 1, "anew": 0.15}
-"""What is asked after some events, by how often."""
-
 
 class InProcess:
-    """One history; each step has dice of its own, so that a step is the same without those before it."""
+    """One history; each step has dice of its own, so that a step is the same without those before it.
+
+    Attributes:
+        questions: What is asked after some events, by how often.
+    """
+
+    questions: ClassVar[dict[str, float]] = {
+        "decide": 4,
+        "assume": 4,
+        "totals": 8,
+        "batch": 1,
+        "batch_assumed": 1,
+        "anew": 0.15,
+    }
 
     def __init__(self, dice: Random, tally: Tally, setting: Setting) -> None:
         self.tally = tally
         Measured.level = 0
         self.setting = setting
         self.state = State(log_length=dice.choice((5, 40, 100_000)), rules=self.setting.rules())
-        self.cluster = Cluster(Scene.of(dice))
+        self.cluster = self._cluster_of(dice)
         self.engine, self.reference = (self.setting.engine(self.state) for _ in range(2))
         self.state.apply("test", self.cluster.begin(dice))
 
     @classmethod
     @contextmanager
-    def playing(cls, dice: Random, tally: Tally) -> Iterator[InProcess]:
+    def playing(cls, dice: Random, tally: Tally) -> Iterator[Self]:
         """While it is played, under its limits."""
         setting = Setting.of(dice)
         with setting.limited():
             yield cls(dice, tally, setting)
+
+    def _cluster_of(self, dice: Random) -> Cluster:
+        return Cluster(Scene.of(dice))
 
     def step(self, dice: Random) -> None:
         """Some events, of which not every one is seen alone, and a few questions."""
@@ -57,7 +71,10 @@ class InProcess:
             self._decided_elsewhere(dice)
         if dice.random() < 0.2:
             Measured.level = dice.randrange(20)
-        for question in dice.choices(list(QUESTIONS), list(QUESTIONS.values()), k=dice.choice((1, 2, 2, 3))):
+        self._ask(dice, dice.choice((1, 2, 2, 3)))
+
+    def _ask(self, dice: Random, count: int) -> None:
+        for question in dice.choices(list(self.questions), list(self.questions.values()), k=count):
             getattr(self, f"_{question}")(dice)
 
     def _decided_elsewhere(self, dice: Random) -> None:

@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from mooring.cluster import table_writer
 from mooring.framework import Int32s, Part
+from mooring.framework.pod_table import UNPLACED
 from mooring.plugins.inter_pod_affinity.scoring import Worth
 from mooring.plugins.pod_topology_spread.scoring import SoftCounts
 from mooring.runtime.cache.change_tracker import ChangeTracker
@@ -24,6 +26,7 @@ Patch = pytest.MonkeyPatch
 STEPS = {
     "process": range(20),
     "compiled": range(20),
+    "stuck": range(20),
     "grpc": range(10),
     "sessions": range(40),
     "threads": range(2),
@@ -67,6 +70,11 @@ def counts_are_shared(patch: Patch) -> None:
     patch.setattr(Worth, "clone", lambda counts: counts)
 
 
+def nominations_end_unseen(patch: Patch) -> None:
+    """A node that a pod is no longer nominated for is the same as before."""
+    patch.setattr(table_writer, "_has_room", lambda record: record.row != UNPLACED)
+
+
 Bug = Callable[[Patch], None]
 
 
@@ -77,6 +85,8 @@ Bug = Callable[[Patch], None]
         pytest.param(feasible_nodes_are_counted, "grpc", 2, range(11, 35), id="feasible-grpc"),
         pytest.param(nodes_never_move, "process", 2, (0, 2, 3, 5, 12), id="nodes-process"),
         pytest.param(counts_are_shared, "process", 54, (29, 30, 31, 32, 34, 41, 42, 44), id="counts-process"),
+        pytest.param(nominations_end_unseen, "stuck", 1, range(5), id="nominations-stuck"),
+        pytest.param(nominations_end_unseen, "stuck", 0, range(14), id="nominations-assumed"),
     ],
 )
 def test_a_bug_that_is_put_back_is_found(
