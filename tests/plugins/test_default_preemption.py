@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import combinations
 from typing import Any
@@ -13,7 +14,8 @@ from hypothesis import strategies as st
 from mooring.framework import Pod
 from mooring.framework.preemption import Candidate
 from mooring.plugins.default_preemption.budgets import Budgets
-from mooring.plugins.default_preemption.importance import by_importance, cheapest, costs_of
+from mooring.plugins.default_preemption.importance import cheapest, costs_of
+from mooring.plugins.default_preemption.units import VictimUnit, by_importance, pods_of
 from mooring.testing import explain, make_pod
 from mooring.testing.builders import node_manifest, pod_manifest
 from tests.plugins.preempting import preemption_of
@@ -394,16 +396,23 @@ def test_cheapest(candidates: list[Candidate], best: tuple[str, ...]) -> None:
     assert tuple(candidates[at].node_name for at in found) == best
 
 
+def ordered(*pods: Pod, in_order: bool = True) -> list[int]:
+    """Which of the pods comes first, second and so on."""
+    units = [VictimUnit.of((pod,), pod.priority, NOW, place) for place, pod in enumerate(pods)]
+    names = [id(pod) for pod in pods]
+    return [names.index(id(pod)) for pod in pods_of(by_importance(units, in_order=in_order))]
+
+
 def test_importance_reads_times_as_moments() -> None:
     early, late = ranked(1, "2026-01-01T02:00:00+02:00"), ranked(1, "2026-01-01T00:00:01Z")
-    assert by_importance([late, early], NOW) == [early, late]
-    assert by_importance([ranked(None), ranked(1)], NOW)[0].spec.priority == 1
+    assert ordered(late, early) == [1, 0]
+    assert ordered(ranked(None), ranked(1)) == [1, 0]
 
 
-def test_of_those_that_wait_to_start_the_last_counts_most() -> None:
-    first, started, last = ranked(1), ranked(1, "2026-01-01T00:00:00Z"), ranked(1)
-    found = by_importance([first, started, last], NOW)
-    assert [id(pod) for pod in found] == [id(started), id(last), id(first)]
+def test_of_those_that_wait_to_start_the_first_counts_most_and_before_1_37_the_last() -> None:
+    pods = ranked(1), ranked(1, "2026-01-01T00:00:00Z"), ranked(1)
+    assert ordered(*pods) == [1, 0, 2]
+    assert ordered(*pods, in_order=False) == [1, 2, 0]
 
 
 def test_a_selector_that_cannot_be_used_guards_nobody() -> None:
@@ -418,4 +427,4 @@ def test_a_selector_that_cannot_be_used_guards_nobody() -> None:
     bad = LabelSelector(match_expressions=(LabelSelectorRequirement("app", "Near", ("web",)),))
     guard = PodDisruptionBudget(ObjectMeta("guard", "default"), PodDisruptionBudgetSpec(bad))
     pod = make_pod(labels={"app": "web"})
-    assert Budgets([guard]).split([pod]) == ([], [pod])
+    assert not Budgets([guard]).violates(pod, Counter())

@@ -50,9 +50,13 @@ PREEMPTORS: dict[str, dict[str, Any]] = {
 }
 
 
+GATES = {"GenericWorkload": True}
+
+
 def new_engine(state: State) -> Engine:
     registry = new_in_tree_registry()
-    return build_engine(default(registry.catalog()), registry, state, NoBinder())
+    configuration = default(registry.catalog(), kube_version="1.37", feature_gates=GATES)
+    return build_engine(configuration, registry, state, NoBinder(), kube_version="1.37", feature_gates=GATES)
 
 
 class Crowded:
@@ -106,8 +110,19 @@ class Crowded:
         node = make_node(name, allocatable={"cpu": cpu, "pods": 9}, spec={"unschedulable": cordoned})
         self.state.apply("test", [Put(node)])
 
-    def pod(self, number: int, node: str, priority: int, start: str | None, cpu: str, port: bool) -> None:
-        spec = {"priority": priority, **(HOST_PORT if port else {})}
+    def pod(
+        self,
+        number: int,
+        node: str,
+        priority: int,
+        start: str | None,
+        cpu: str,
+        port: bool,
+        group: str | None = None,
+    ) -> None:
+        spec: dict[str, Any] = {"priority": priority, **(HOST_PORT if port else {})}
+        if group is not None:
+            spec["schedulingGroup"] = {"podGroupName": group}
         status = {"startTime": start} if start else {}
         name = f"p{number}"
         pod = make_pod(
@@ -147,12 +162,23 @@ class Crowded:
         gone = Remove("PodDisruptionBudget", "default", f"b{app}")
         self.state.apply("test", [gone if allowed is None else Put(from_manifest(manifest))])
 
+    def group(self, name: str, mode: str | None, priority: int) -> None:
+        manifest = {
+            "apiVersion": "scheduling.k8s.io/v1beta1",
+            "kind": "PodGroup",
+            "metadata": {"name": name, "namespace": "default"},
+            "spec": {"disruptionMode": {mode: {}}, "priority": priority},
+        }
+        gone = Remove("PodGroup", "default", name)
+        self.state.apply("test", [gone if mode is None else Put(from_manifest(manifest))])
+
     def assumed(self, number: int, node: str) -> None:
         pod = make_pod("s", requests={"cpu": "500m"}, metadata={"uid": f"assumed-{number}"})
         self.state.forget(pod.metadata.uid)
         self.state.assume(pod, node)
 
 
+GROUPS = "g", "h"
 nodes = st.sampled_from(NODES)
 steps = st.one_of(
     *[st.tuples(st.just("ask"), st.sampled_from(sorted(PREEMPTORS)))] * 4,
@@ -167,6 +193,13 @@ steps = st.one_of(
         st.sampled_from(STARTS),
         st.sampled_from(("1", "2")),
         st.booleans(),
+        st.sampled_from((None, None, *GROUPS)),
+    ),
+    st.tuples(
+        st.just("group"),
+        st.sampled_from(GROUPS),
+        st.sampled_from((None, "single", "all", "all")),
+        st.sampled_from((0, 1, 15)),
     ),
     st.tuples(st.just("gone"), st.integers(0, 9)),
     st.tuples(st.just("guest"), st.integers(0, 2), st.one_of(st.none(), nodes), st.sampled_from((0, 10))),
@@ -181,6 +214,18 @@ def test_what_was_found_before_is_what_is_found_now(history: list[tuple[Any, ...
     crowded = Crowded()
     for name, *arguments in history:
         getattr(crowded, name)(*arguments)
+
+
+def test_a_group_takes_along_who_came_to_another_node_later() -> None:
+    crowded = Crowded()
+    crowded.group("g", "all", 0)
+    crowded.pod(0, NODES[0], 1, STARTS[1], "2", False, "g")
+    crowded.ask("high")
+    crowded.pod(2, NODES[1], 1, STARTS[1], "2", False, "g")
+    crowded.ask("high")
+    preemption = crowded.found(crowded.engine, "high", "later")
+    assert preemption is not None
+    assert sorted(pod.metadata.name for pod in preemption.candidates[0].victims) == ["p0", "p1", "p2"]
 
 
 def test_only_nodes_that_changed_are_searched_again(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -26,7 +26,9 @@ from mooring.framework import (
 from mooring.framework.cycle_state import CycleState
 from mooring.framework.errors import FailedPreconditionError, UnavailableError
 from mooring.framework.objects import (
+    AllDisruptionMode,
     BasicSchedulingPolicy,
+    DisruptionMode,
     GangSchedulingPolicy,
     ObjectMeta,
     PodGroup,
@@ -45,6 +47,7 @@ from .fakes import FakeClock
 from .world import FakeCluster, World
 
 GATES = {"GenericWorkload": True}
+STARTED = {"phase": "Running", "startTime": "2026-01-01T00:00:00Z"}
 LEAVING = "2026-01-01T00:00:00Z"
 
 
@@ -479,6 +482,29 @@ class TestPreemption:
             made.cluster.remove(made.cluster.named(name))
         made.wait(20)
         assert bound(made) == {"m0", "m1", "m2", "m3"}
+
+    def test_group_as_victim(self) -> None:
+        """The case of that name: all pods of a group that goes as a whole go for one pod on one node."""
+        made = world(4, 4, 4)
+        together = DisruptionMode(all=AllDisruptionMode())
+        mine = {"schedulingGroup": {"podGroupName": "low"}, "priority": 0}
+        low = (
+            make_pod(f"low-{at}", node=f"n{at}", requests={"cpu": "3"}, spec=mine, status=STARTED)
+            for at in range(2)
+        )
+        single = make_pod("single", node="n2", requests={"cpu": "3"}, spec={"priority": 10}, status=STARTED)
+        made.add(gang(2, "low", disruption_mode=together, priority=0), *low, single)
+        made.cluster.graceful = True
+        made.add(make_pod("high", requests={"cpu": "2"}, spec={"priority": 1000}))
+        assert sorted(made.cluster.deleted) == ["low-0", "low-1"]
+        nominated = made.cluster.named("high").status.nominated_node_name
+        assert nominated in ("n0", "n1")
+        notes = [note for reason, _, note in made.cluster.events if reason == "Preempted"]
+        assert len(notes) == 2
+        assert all(note.endswith(f"on node {nominated}") for note in notes)
+        said = [note for reason, name, note in made.cluster.events if name == "high"]
+        place = f"found a potential placement for pod on node {nominated}, preempting 2 victims"
+        assert said == [f"0/3 nodes are available: 3 Insufficient cpu. preemption: {place}"]
 
 
 OLD = {

@@ -45,16 +45,13 @@ def registry_of(options: EngineOptions) -> Registry:
 
 
 def read_text(file: str) -> str:
-    """Return the text of a file; of ``FILE#KEY`` that under a key of an object in it, such as a ConfigMap.
+    """Return the text of a file.
 
     Raises:
         InvalidArgumentError: It can't be read, or is not text.
-        ConfigError: There is not one text under the key.
     """
-    name, _, key = file.partition("#")
     try:
-        text = Path(name).read_text(encoding="utf-8")
-        return config.text_under(text, key) if key else text
+        return Path(file).read_text(encoding="utf-8")
     except OSError as error:
         raise InvalidArgumentError.at(file, f"can't be read: {error.strerror}") from None
     except UnicodeDecodeError:

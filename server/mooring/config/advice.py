@@ -9,7 +9,6 @@ from mooring.config.catalog import REMOVED, Catalog
 from mooring.config.expand import ALL, enabled_names
 from mooring.config.fields import join
 from mooring.config.types import KubeSchedulerConfiguration
-from mooring.config.unknown import origin
 from mooring.framework import Gates
 
 INERT_FIELDS = (
@@ -70,8 +69,7 @@ def advise(
         known = enabled_names(profile.plugins) | set(catalog)
         for position, entry in enumerate(profile.plugin_config):
             if entry.name not in known:
-                where = join(path, "pluginConfig", position)
-                yield f"{where}: no plugin named {entry.name} exists{origin(entry.name, catalog)}"
+                yield f"{join(path, 'pluginConfig', position)}: no plugin named {entry.name} exists"
 
 
 def _has(document: Any, path: str) -> bool:

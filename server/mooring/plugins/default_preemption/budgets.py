@@ -1,17 +1,18 @@
 """Disruption budgets: which of some pods may not all go.
 
-Mirrors ``filterPodsWithPDBViolation`` in ``defaultpreemption/default_preemption.go``.
+Mirrors ``FilterVictimsWithPDBViolation`` in ``framework/preemption/util.go``.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable
 
 from mooring.framework import KubeVersion, Pod
 from mooring.framework.label_selector import NOTHING, LabelMatcher, SelectorError, compiled
 from mooring.framework.objects import PodDisruptionBudget
 from mooring.framework.releases import NEWEST
+from mooring.plugins.default_preemption.units import VictimUnit
 
 _FIRST_DECIDES_SINCE = KubeVersion(1, 37)
 
@@ -33,18 +34,18 @@ class Budgets:
         found = self._guarding.get(template.metadata.namespace, ()) if labels else ()
         return [budget for budget, matcher in found if matcher.matches(labels)]
 
-    def split(self, pods: Sequence[Pod]) -> tuple[list[Pod], list[Pod]]:
-        """Those of ``pods`` whose going violates a budget, and the others.
+    def protected_first(
+        self, units: Iterable[VictimUnit], count: Callable[[Iterable[bool]], int] = sum
+    ) -> list[tuple[VictimUnit, int]]:
+        """``units``, those before the others whose going violates a budget, each with how often it does.
 
-        Each pod in turn uses up what the budgets allow, so the order counts; it is kept. Since Kubernetes
-        1.37 a pod uses up nothing of the budgets after the first that it violates.
+        Each pod in turn uses up what the budgets allow, so the order counts; either sort keeps it. Since
+        Kubernetes 1.37 a pod uses up nothing of the budgets after the first that it violates. With ``any``
+        as ``count`` the pods of a unit use up nothing after the first of them that is protected.
         """
         used: Counter[tuple[str, str]] = Counter()
-        violating: list[Pod] = []
-        others: list[Pod] = []
-        for pod in pods:
-            (violating if self.violates(pod, used) else others).append(pod)
-        return violating, others
+        counted = [(unit, count(self.violates(pod, used) for pod in unit.pods)) for unit in units]
+        return sorted(counted, key=lambda pair: not pair[1])
 
     def violates(self, pod: Pod, used: Counter[tuple[str, str]]) -> bool:
         """Return whether the pod's going violates a budget, of which ``used`` says how much is gone."""

@@ -16,8 +16,9 @@ import numpy as np
 from mooring.framework import Bools, Int32s, Int64s, Pod, Status
 from mooring.framework.pod_table import PodKind
 from mooring.framework.preemption import Candidate, NodeSums
-from mooring.plugins.default_preemption.importance import OFFSET, Float64s, by_importance
+from mooring.plugins.default_preemption.importance import OFFSET, Float64s
 from mooring.plugins.default_preemption.row_pods import LowerPods
+from mooring.plugins.default_preemption.units import VictimUnit, by_importance, pods_of
 from mooring.plugins.default_preemption.victims import AGES_ONCE_SINCE, NO_VICTIMS, VictimSearch, nobody_goes
 
 
@@ -126,16 +127,18 @@ class SumsSearch:
 
     def _victims(self, at: int, turns: Int64s, gone: Bools, violating: Bools) -> tuple[Pod, ...]:
         """Return who goes of the node at ``at``, in turn, or by importance where some violate a budget."""
-        lower, first = self.lower, int(self.lower.firsts[at])
+        lower, search, first = self.lower, self.search, int(self.lower.firsts[at])
         span = slice(first, first + int(lower.counts[at]))
-        victims = [lower.records[number].pod for number in turns[span][gone[turns[span]]].tolist()]
+        numbers = turns[span][gone[turns[span]]].tolist()
+        victims = tuple(lower.records[number].pod for number in numbers)
         some = violating[span]
         if some.all() or not some.any():
-            return tuple(victims)
-        places, records = lower.places[span], lower.records[span]
-        came = [records[at].pod for at in sorted(range(len(places)), key=places.__getitem__)]
-        in_order = self.search.version >= AGES_ONCE_SINCE
-        return tuple(by_importance(victims, self.search.now, came if in_order else None))
+            return victims
+        units = [
+            VictimUnit.of((pod,), pod.priority, search.units.now, lower.places[number])
+            for pod, number in zip(victims, numbers, strict=True)
+        ]
+        return pods_of(by_importance(units, in_order=search.version >= AGES_ONCE_SINCE))
 
 
 def _numbered(kinds: Sequence[PodKind]) -> tuple[list[PodKind], Int64s]:

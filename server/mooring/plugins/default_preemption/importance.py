@@ -1,12 +1,12 @@
-"""Which pods matter more, and which candidate costs least.
+"""Which candidate costs least.
 
-Mirrors ``MoreImportantPod`` and ``GetEarliestPodStartTime`` in ``pkg/scheduler/util/utils.go``, and
-``pickOneNodeForPreemption`` in ``framework/preemption/preemption.go``.
+Mirrors ``GetEarliestPodStartTime`` in ``pkg/scheduler/util/utils.go``, and ``pickOneNodeForPreemption`` in
+``framework/preemption/preemption.go``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from datetime import UTC, datetime
 
 import numpy as np
@@ -29,26 +29,6 @@ def priority_of(pod: Pod) -> int:
     return pod.spec.priority or 0
 
 
-def by_importance(pods: Sequence[Pod], now: float, came: Sequence[Pod] | None = None) -> list[Pod]:
-    """``pods``, the most important first: by priority, then who started earlier.
-
-    ``now``, in seconds since the epoch, is when a pod that hasn't started counts as started. With ``came``,
-    all pods of the node in the order in which they came there, those are in that order: since Kubernetes 1.37
-    each is asked once when it started. Before, the last of them goes first: kube-scheduler reads the clock in
-    each comparison, and for the later pod before.
-    """
-    order = None if came is None else {pod.metadata.uid: place for place, pod in enumerate(came)}
-
-    def rank(position: int) -> tuple[int, float, int]:
-        pod = pods[position]
-        place = position
-        if pod.status.start_time is None:
-            place = -position if order is None else order[pod.metadata.uid]
-        return -priority_of(pod), started_at(pod, now), place
-
-    return [pods[position] for position in sorted(range(len(pods)), key=rank)]
-
-
 def cheapest(costs: Float64s, now: float) -> Int64s:
     """int64[B]: the candidates that cost least, all equally good; ``costs`` (float64[6, K]) are as
     ``cost_of`` has them.
@@ -68,17 +48,18 @@ def cheapest(costs: Float64s, now: float) -> Int64s:
 def cost_of(candidate: Candidate) -> tuple[float, ...]:
     """Return what the candidate costs, whatever time it is.
 
-    These are how many budgets are violated, the top priority, the sum of priorities, how many victims, when
-    the first of the top ones started (in seconds since the epoch, infinite where none has), and whether one
-    of them has not (1) or all have (0): that one counts as started now.
+    These are how many budgets are violated, the priority of the first victim, the sum of priorities, how many
+    victims, when the first of those with the highest priority started (in seconds since the epoch, infinite
+    where none has), and whether one of them has not (1) or all have (0): that one counts as started now.
+    Priorities are the pods' own, also of groups.
     """
     priorities = [priority_of(pod) for pod in candidate.victims]
-    top = max(priorities, default=-OFFSET)
+    first, top = next(iter(priorities), -OFFSET), max(priorities, default=-OFFSET)
     tops = [pod for pod in candidate.victims if priority_of(pod) == top]
     started = [started_at(pod, 0.0) for pod in tops if pod.status.start_time is not None]
     total = sum(priority + OFFSET for priority in priorities)
     waiting = len(started) < len(tops) or not tops
-    return candidate.violations, top, total, len(priorities), min(started, default=np.inf), waiting
+    return candidate.violations, first, total, len(priorities), min(started, default=np.inf), waiting
 
 
 def costs_of(candidates: Iterable[Candidate]) -> Float64s:

@@ -10,6 +10,7 @@ import numpy as np
 
 from mooring.framework import Int32s, Int64s
 from mooring.framework.errors import PluginFailureError
+from mooring.framework.pod_table import UNPLACED
 from mooring.framework.preemption import NodeSums
 from mooring.plugins.default_preemption.by_sums import SumsSearch
 from mooring.plugins.default_preemption.outcomes import CANDIDATE, UNKNOWN, VIOLATING, KnownOutcomes
@@ -66,6 +67,15 @@ class Looking:
     def _sums(self) -> NodeSums | None:
         return self._search.nodes.sums()
 
+    @cached_property
+    def _apart(self) -> list[int]:
+        """The rows that are searched one by one: pods are nominated for them, or go with others elsewhere."""
+        pods, index = self._search.nodes.snapshot.pods, self._search.nodes.snapshot.nodes.index
+        crowded = [index.get(name, UNPLACED) for name in tuple(pods.nominated)]
+        groups = tuple(pods.groups.values()) if self._search.units.grouping else ()
+        members = (pods.get(uid) for group in groups for uid in tuple(group))
+        return crowded + [member.row for member in members if member is not None]
+
     def _next_size(self, size: int, needed: int) -> int:
         """Return how many nodes are searched at once after ``size``, at first 0, where ``needed`` may do."""
         if self._sums is not None:
@@ -76,10 +86,8 @@ class Looking:
         if self._sums is None:
             self._one_by_one(rows)
             return
-        snapshot = self._search.nodes.snapshot
-        nominated, index = snapshot.pods.nominated, snapshot.nodes.index
-        crowded = np.isin(rows, [index.get(name, -1) for name in tuple(nominated)])
-        for some, look in ((rows[crowded], self._one_by_one), (rows[~crowded], self._at_once)):
+        apart = np.isin(rows, self._apart)
+        for some, look in ((rows[apart], self._one_by_one), (rows[~apart], self._at_once)):
             if len(some):
                 look(some)
 
@@ -91,7 +99,7 @@ class Looking:
         search, sums = self._search, self._sums
         lower = self._pods.lower(search.nodes.snapshot, rows, search.pod.priority)
         # With a later start, who started first is a matter of the clock.
-        if sums is None or (lower.latest >= search.now).any():
+        if sums is None or (lower.latest >= search.units.now).any():
             self._one_by_one(rows)
             return
         try:

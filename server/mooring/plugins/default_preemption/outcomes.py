@@ -185,10 +185,13 @@ class KnownOutcomes:
         return self._columns
 
     def _stays(self, row: int, outcome: Outcome) -> bool:
-        """Return whether the outcome is the same later: failures may end, and where only some pods have
-        started, who started first is a matter of the clock.
+        """Return whether the outcome is the same later: failures may end, pods of a group may go with others
+        that come to other nodes, and where only some pods have started, who started first is a matter of the
+        clock.
         """
+        records = tuple(self._snapshot.pods.records_on(row))
+        if any(record.kind.base.template.group is not None for record in records):
+            return False
         if isinstance(outcome, Status):
             return outcome.code is not Code.ERROR
-        records = self._snapshot.pods.records_on(row)
         return len({record.start_time is None for record in records}) < 2

@@ -42,14 +42,8 @@ from mooring.plugins.default_preemption.importance import Float64s, cheapest, co
 from mooring.plugins.default_preemption.looking import Looking
 from mooring.plugins.default_preemption.outcomes import Outcomes
 from mooring.plugins.default_preemption.row_pods import PodsByRow
-from mooring.plugins.default_preemption.victims import (
-    AGES_ONCE_SINCE,
-    NO_VICTIMS,
-    VictimSearch,
-    has_lower_pods,
-    is_leaving_for,
-    lower_pods,
-)
+from mooring.plugins.default_preemption.units import VictimUnits
+from mooring.plugins.default_preemption.victims import AGES_ONCE_SINCE, NO_VICTIMS, VictimSearch
 
 NOT_HELPFUL = "Preemption is not helpful for scheduling"
 """What is said of nodes on which no pod's going would help."""
@@ -63,6 +57,9 @@ GROUP_POLICY_GATE = "PodGroupPreemptionPolicy"
 GROUPS_GATE = "WorkloadAwarePreemption"
 """The feature gate with which, in Kubernetes 1.36, room is made for groups and not for each of their pods."""
 
+WORKLOADS_GATE = "GenericWorkload"
+"""The feature gate with which, from Kubernetes 1.37 on, groups count among those who could go."""
+
 PLACEMENTS_GATE = "TopologyAwareWorkloadScheduling"
 """The feature gate with which the pods of a group are tried in several placements."""
 
@@ -71,7 +68,7 @@ MANY = 2**31
 
 
 _ANNOUNCED_SINCE = KubeVersion(1, 37)
-"""Since this release the message says that there is room, and for groups room is made as a whole."""
+"""Since this release the message says that there is room, and groups make room and go as a whole."""
 
 
 class DefaultPreemption(
@@ -150,13 +147,15 @@ class DefaultPreemption(
     def _answer(
         self, pod: Pod, nodes: RejectedNodes, given: Sequence[Candidate] | None, enough: int = MANY
     ) -> Preemption:
-        obstacle = self._group_obstacle(pod, nodes) or _obstacle(pod, nodes)
-        if obstacle:
-            return replace(_none(obstacle), eligible=False)
         now = self.handle.clock.now()
         version = self.handle.kube_version
+        grouping = version >= _ANNOUNCED_SINCE and self.handle.gates.enabled(WORKLOADS_GATE)
+        units = VictimUnits(nodes.snapshot, now, grouping)
+        obstacle = self._group_obstacle(pod, nodes) or _obstacle(pod, nodes, units)
+        if obstacle:
+            return replace(_none(obstacle), eligible=False)
         budgets = Budgets(nodes.snapshot.objects.all(PodDisruptionBudget), version)
-        search = VictimSearch(pod, nodes, budgets, now, version)
+        search = VictimSearch(pod, nodes, budgets, units, version)
         if given is not None:
             checked = list(search.checked(given))
             found = Found(checked, costs_of(checked), Counter())
@@ -190,7 +189,7 @@ class DefaultPreemption(
     def _sought(self, search: VictimSearch, enough: int) -> Found:
         nodes = search.nodes
         rows = nodes.resolvable()
-        if not len(rows) or not has_lower_pods(search.pod, nodes):
+        if not len(rows) or not search.units.any_below(search.pod.priority):
             return Found([], costs_of(()), Counter({NO_VICTIMS: len(rows)} if len(rows) else ()))
         wanted = self._wanted(len(rows))
         begin = nodes.start % len(rows)
@@ -221,14 +220,14 @@ def _of(candidates: Sequence[Candidate], costs: Float64s, now: float) -> Preempt
     return Preemption(SUCCESS, tuple(candidates), best)
 
 
-def _obstacle(pod: Pod, nodes: RejectedNodes) -> str:
+def _obstacle(pod: Pod, nodes: RejectedNodes, units: VictimUnits) -> str:
     """Why ``pod`` may not preempt others; "" when it may."""
     if pod.spec.preemption_policy == "Never":
         return "not eligible due to preemptionPolicy=Never."
     nominated = pod.status.nominated_node_name
     if not nominated or nodes.status(nominated).code is Code.UNSCHEDULABLE_AND_UNRESOLVABLE:
         return ""
-    if any(is_leaving_for(other) for other in lower_pods(pod, nodes, nominated)):
+    if units.is_any_leaving([nominated], pod.priority):
         return "not eligible due to a terminating pod on the nominated node."
     return ""
 

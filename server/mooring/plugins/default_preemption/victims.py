@@ -1,6 +1,7 @@
 """Which pods of a node would have to go.
 
-Mirrors ``SelectVictimsOnNode`` in ``defaultpreemption/default_preemption.go``.
+Mirrors ``SelectVictimsOnNode`` in ``defaultpreemption/default_preemption.go`` and ``GetVictimsOnNode`` in
+``framework/preemption/preemption.go``.
 """
 
 from __future__ import annotations
@@ -10,10 +11,11 @@ from dataclasses import dataclass, field
 
 from mooring.framework import Code, KubeVersion, Pod, Status
 from mooring.framework.deadline import timely
+from mooring.framework.errors import NotFoundError
 from mooring.framework.preemption import Candidate, RejectedNodes, WhatIf
 from mooring.framework.releases import NEWEST
 from mooring.plugins.default_preemption.budgets import Budgets
-from mooring.plugins.default_preemption.importance import by_importance, priority_of
+from mooring.plugins.default_preemption.units import VictimUnit, VictimUnits, by_importance, pods_of
 
 AGES_ONCE_SINCE = KubeVersion(1, 37)
 """Since this release each pod is asked once when it started; before, in each comparison."""
@@ -30,14 +32,14 @@ class VictimSearch:
         pod: The pod that needs room.
         nodes: The nodes.
         budgets: The disruption budgets.
-        now: Seconds since the epoch.
+        units: Who goes together.
         version: The release.
     """
 
     pod: Pod
     nodes: RejectedNodes
     budgets: Budgets
-    now: float
+    units: VictimUnits
     version: KubeVersion = NEWEST
 
     def on_nodes(self, node_names: Sequence[str]) -> list[Candidate | Status]:
@@ -45,29 +47,39 @@ class VictimSearch:
 
         Several nodes only where they are independent.
         """
-        lower = {name: lower_pods(self.pod, self.nodes, name) for name in timely(node_names)}
-        return self._search(lower, ())
+        return self._search({name: self._lower(name) for name in timely(node_names)}, ())
 
     def checked(self, given: Sequence[Candidate]) -> Iterator[Candidate]:
         """Yield the given candidates that are possible, with further victims where needed, in their order.
 
-        One whose node is not known, or a victim of which is not known or as important, is left out.
+        One whose node is not known, or with a victim that is not on it or as important, is left out.
         """
         for candidate in timely(given):
             if self.nodes.status(candidate.node_name).code is Code.UNSCHEDULABLE_AND_UNRESOLVABLE:
                 continue
-            lower = {pod.metadata.uid: pod for pod in lower_pods(self.pod, self.nodes, candidate.node_name)}
+            lower = self._lower(candidate.node_name)
+            there = {} if isinstance(lower, Status) else _by_uid(candidate.node_name, lower)
             # A victim that is given twice goes once.
-            wanted = {pod.metadata.uid: lower.get(pod.metadata.uid) for pod in candidate.victims}
+            wanted = {pod.metadata.uid: there.get(pod.metadata.uid) for pod in candidate.victims}
             victims = [pod for pod in wanted.values() if pod is not None]
             if len(victims) < len(wanted):
                 continue
             if self._suffices(candidate.node_name, victims):
                 yield Candidate(candidate.node_name, tuple(victims), candidate.violations)
                 continue
-            [more] = self._search({candidate.node_name: list(lower.values())}, victims)
-            if isinstance(more, Candidate):
+            [more] = self._search({candidate.node_name: lower}, victims)
+            if isinstance(more, Candidate) and all(
+                pod.spec.node_name == candidate.node_name for pod in more.victims
+            ):
                 yield more
+
+    def _lower(self, node_name: str) -> list[VictimUnit] | Status:
+        """Return who is less important than the pod, in the order of their coming, or why nobody knows."""
+        row = self.nodes.snapshot.nodes.index.get(node_name)
+        try:
+            return [] if row is None else list(self.units.on([row], self.pod.priority))
+        except NotFoundError as lost:
+            return Status.error(lost.message)
 
     def _suffices(self, node_name: str, victims: Sequence[Pod]) -> bool:
         with self.nodes.what_if([node_name]) as trial:
@@ -75,27 +87,65 @@ class VictimSearch:
                 trial.remove(node_name, victim)
             return trial.statuses([node_name])[0].ok
 
-    def _search(self, lower: Mapping[str, Sequence[Pod]], given: Sequence[Pod]) -> list[Candidate | Status]:
-        """Victims among the ``lower`` pods by node; those in ``given`` go in any case."""
-        answers: dict[str, Candidate | Status] = dict.fromkeys(lower, NO_VICTIMS)
-        tried = [name for name, pods in lower.items() if pods]
+    def _search(
+        self, lower: Mapping[str, Sequence[VictimUnit] | Status], given: Sequence[Pod]
+    ) -> list[Candidate | Status]:
+        """Victims among those who are ``lower`` by node; those in ``given`` go in any case."""
+        in_order = self.version >= AGES_ONCE_SINCE
+        answers: dict[str, Candidate | Status] = {}
+        tried: dict[str, Sequence[VictimUnit]] = {}
+        for name, units in lower.items():
+            answers[name] = units if isinstance(units, Status) else NO_VICTIMS
+            if not isinstance(units, Status) and units:
+                tried[name] = units
         if not tried:
             return list(answers.values())
-        with self.nodes.what_if(tried) as trial:
-            for name in tried:
-                for pod in timely(lower[name]):
-                    trial.remove(name, pod)
+        with self.nodes.what_if(tuple(tried)) as trial:
+            for name, units in tried.items():
+                for unit in timely(units):
+                    self._remove(trial, name, unit)
             cases = []
-            for name, status in zip(tried, trial.statuses(tried), strict=True):
+            for name, status in zip(tried, trial.statuses(tuple(tried)), strict=True):
                 answers[name] = status
                 if status.ok:
-                    came = lower[name] if self.version >= AGES_ONCE_SINCE else None
-                    split = self.budgets.split(by_importance(lower[name], self.now, came))
-                    cases.append(Case(name, *split, came))
-            _reprieve(trial, cases, {pod.metadata.uid for pod in given})
+                    ordered = by_importance(tried[name], in_order=in_order)
+                    cases.append(Case(name, self.budgets.protected_first(ordered)))
+            self._reprieve(trial, cases, {pod.metadata.uid for pod in given})
         for case in cases:
-            answers[case.node_name] = case.answer(self.now)
+            answers[case.node_name] = case.answer(in_order=in_order)
         return list(answers.values())
+
+    def _reprieve(self, trial: WhatIf, cases: Sequence[Case], going: set[str]) -> None:
+        """Let units come back, on each node one after the other, as long as it stays feasible."""
+        number = 0
+        while turns := [(case, case.turns[number][0]) for case in cases if number < len(case.turns)]:
+            asked = []
+            for case, unit in timely(turns):
+                if any(pod.metadata.uid in going for pod in unit.pods):
+                    case.goes(number)
+                else:
+                    self._add(trial, case.node_name, unit)
+                    asked.append((case, unit))
+            statuses = trial.statuses([case.node_name for case, _ in asked])
+            for (case, unit), status in zip(asked, statuses, strict=True):
+                if not status.ok:
+                    self._remove(trial, case.node_name, unit)
+                    case.goes(number)
+            number += 1
+
+    def _remove(self, trial: WhatIf, node_name: str, unit: VictimUnit) -> None:
+        for pod in self._seen(node_name, unit):
+            trial.remove(pod.spec.node_name, pod)
+
+    def _add(self, trial: WhatIf, node_name: str, unit: VictimUnit) -> None:
+        for pod in self._seen(node_name, unit):
+            trial.add(pod.spec.node_name, pod)
+
+    def _seen(self, node_name: str, unit: VictimUnit) -> Sequence[Pod]:
+        """Return the pods that count when the node is tried: where nodes are independent, its own alone."""
+        if len(unit.pods) == 1 or not self.nodes.independent:
+            return unit.pods
+        return [pod for pod in unit.pods if pod.spec.node_name == node_name]
 
 
 @dataclass(slots=True)
@@ -104,58 +154,30 @@ class Case:
 
     Attributes:
         node_name: The node.
-        violating: Those whose eviction violates a budget, the most important first.
-        others: The others, the most important first.
-        came: All of them in the order in which they came to the node; None where that doesn't count.
+        turns: Who may stay, in this order, each with how often its going violates a budget: those who are
+            protected first, and either sort with the most important first.
         gone: Those that have to be evicted.
-        violations: How many of them are violating.
+        violations: How often their going violates a budget.
     """
 
     node_name: str
-    violating: Sequence[Pod]
-    others: Sequence[Pod]
-    came: Sequence[Pod] | None = None
-    gone: list[Pod] = field(default_factory=list)
+    turns: Sequence[tuple[VictimUnit, int]]
+    gone: list[VictimUnit] = field(default_factory=list)
     violations: int = 0
 
-    def turn(self, number: int) -> Pod | None:
-        """Whose turn it is to be spared; None after the last one."""
-        before = len(self.violating)
-        if number < before:
-            return self.violating[number]
-        return self.others[number - before] if number - before < len(self.others) else None
+    def goes(self, number: int) -> None:
+        """Note that the unit of this turn was not spared."""
+        unit, violations = self.turns[number]
+        self.gone.append(unit)
+        self.violations += violations
 
-    def goes(self, pod: Pod, number: int) -> None:
-        """Note that ``pod`` was not spared when it had this turn."""
-        self.gone.append(pod)
-        self.violations += number < len(self.violating)
-
-    def answer(self, now: float) -> Candidate | Status:
+    def answer(self, *, in_order: bool) -> Candidate | Status:
         """Return the candidate; an error when every pod could stay."""
         if not self.gone:
             return nobody_goes(self.node_name)
-        mixed = self.violating and self.others
-        victims = by_importance(self.gone, now, self.came) if mixed else self.gone
-        return Candidate(self.node_name, tuple(victims), self.violations)
-
-
-def _reprieve(trial: WhatIf, cases: Sequence[Case], going: set[str]) -> None:
-    """Let pods come back, on each node one after the other, as long as it stays feasible."""
-    number = 0
-    while turns := [(case, pod) for case in cases if (pod := case.turn(number)) is not None]:
-        asked = []
-        for case, pod in timely(turns):
-            if pod.metadata.uid in going:
-                case.goes(pod, number)
-            else:
-                trial.add(case.node_name, pod)
-                asked.append((case, pod))
-        statuses = trial.statuses([case.node_name for case, _ in asked])
-        for (case, pod), status in zip(asked, statuses, strict=True):
-            if not status.ok:
-                trial.remove(case.node_name, pod)
-                case.goes(pod, number)
-        number += 1
+        mixed = self.turns[0][1] and not self.turns[-1][1]
+        gone = by_importance(self.gone, in_order=in_order) if mixed else self.gone
+        return Candidate(self.node_name, pods_of(gone), self.violations)
 
 
 def nobody_goes(node_name: str) -> Status:
@@ -163,28 +185,6 @@ def nobody_goes(node_name: str) -> Status:
     return Status.error(f'expected at least one victim pod on node "{node_name}"')
 
 
-def lower_pods(pod: Pod, nodes: RejectedNodes, node_name: str) -> list[Pod]:
-    """Return the pods on the node that are less important than ``pod``, in the order in which they came."""
-    row = nodes.snapshot.nodes.index.get(node_name)
-    if row is None:
-        return []
-    own = priority_of(pod)
-    records = nodes.snapshot.pods.records_on(row)
-    return [record.pod for record in records if record.kind.base.template.priority < own]
-
-
-def has_lower_pods(pod: Pod, nodes: RejectedNodes) -> bool:
-    """Return whether any placed pod is less important than ``pod``; often none is, and no node need be looked
-    at.
-    """
-    return min(nodes.snapshot.pods.priorities.copy(), default=pod.priority) < pod.priority
-
-
-def is_leaving_for(pod: Pod) -> bool:
-    """Return whether ``pod`` is being deleted because the scheduler preempted it."""
-    if pod.metadata.deletion_timestamp is None:
-        return False
-    for condition in pod.status.conditions:
-        if condition.type == "DisruptionTarget":
-            return condition.status == "True" and condition.reason == "PreemptionByScheduler"
-    return False
+def _by_uid(node_name: str, units: Sequence[VictimUnit]) -> dict[str, Pod]:
+    """Return the pods of ``units`` that are on the node."""
+    return {pod.metadata.uid: pod for pod in pods_of(units) if pod.spec.node_name == node_name}

@@ -193,10 +193,7 @@ class Questions:
         progress.about(asked.pod.metadata.uid)
         seed = self._backend.seed(request.seed)
         options = CycleOptions(
-            always_score=request.always_score,
-            all_rejections=request.all_rejections,
-            beyond_nominated=True,
-            preempt=True,
+            always_score=request.always_score, all_rejections=request.all_rejections, beyond_nominated=True
         )
         choice = self._backend.engine.decide(
             asked.pod,
