@@ -113,6 +113,8 @@ class Estimator(EstimatorServicer):
 
     def _capacity(self, asking: Asking, request: CapacityRequest) -> int:
         request.profile = self._profile
+        # As with Karmada, which sends what is not there yet as assumed workloads.
+        request.ignore_pending = True
         return min(asking.call(asking.simulation.Capacity, request).shapes[0].count, MOST)
 
     def _assume(self, asking: Asking, session: str, workloads: Sequence[PodSet]) -> None:

@@ -61,9 +61,8 @@ def shapes(tmp_path: Path) -> Path:
 def test_how_many_more_pods_of_each_shape_there_is_room_for(
     cluster: Path, shapes: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    result = call(
-        capsys, "what-if", "capacity", "--manifests", cluster, "--shape", shapes, "--nodes", "-o", "json"
-    )
+    words: list[Any] = ["what-if", "capacity", "--manifests", cluster, "--shape", shapes, "--nodes"]
+    result = call(capsys, *words, "--ignore-pending", "-o", "json")
     one, web = result.document
     assert (result.code, one["shape"], one["count"]) == (0, "default/one", 3)
     assert one["nodes"] == {"c": 3}
@@ -72,22 +71,42 @@ def test_how_many_more_pods_of_each_shape_there_is_room_for(
     assert "anti-affinity" in web["end"]
 
 
+def test_pods_that_wait_already_come_before_the_shape(
+    cluster: Path, shapes: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words: list[Any] = ["what-if", "capacity", "--manifests", cluster, "--shape", shapes]
+    one = call(capsys, *words, "-o", "json").document[0]
+    assert (one["count"], one["placedFirst"], one["stillPending"]) == (1, 1, 2)
+    lines = call(capsys, *words, columns=120).out.splitlines()
+    assert lines[-3] == "pending pods that were placed first: 1, that stay pending: 2"
+    assert lines[-2].startswith("  default/waiting-1: 0/3 nodes are available: 3 Insufficient cpu.")
+
+
 def test_which_nodes_could_go(cluster: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    result = call(capsys, "what-if", "removal", "--manifests", cluster, columns=120)
+    words: list[Any] = ["what-if", "removal", "--manifests", cluster, "--ignore-pending"]
+    result = call(capsys, *words, columns=160)
     lines = [line.split() for line in result.out.splitlines()]
     assert [line[:3] for line in lines[1:3]] == [["a", "can", "go"], ["b", "can", "go"]]
     assert lines[3][:2] == ["c", "stays"]
     assert "default/on-c: no controller would make it anew" in result.out
-    assert result.out.splitlines()[-1] == "2 of 3 nodes could go"
+    assert result.out.splitlines()[-1] == "2 of 3 nodes could go by drain, each alone"
+    assert "by drain, together" in call(capsys, *words, "--cumulative").out
+
+
+def test_no_node_goes_whose_room_pending_pods_need(cluster: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words: list[Any] = ["what-if", "removal", "--manifests", cluster, "-o", "json"]
+    found = {each["node"]: each for each in call(capsys, *words, "--node", "a", "--node", "b").document}
+    assert [found[name]["removable"] for name in "ab"] == [False, False]
+    assert found["a"]["placedFirst"] == 1
 
 
 def test_nodes_that_go_together_share_the_room_that_is_left(
     cluster: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    words: list[Any] = ["what-if", "removal", "--manifests", cluster, "-o", "json"]
+    words: list[Any] = ["what-if", "removal", "--manifests", cluster, "--ignore-pending", "-o", "json"]
     each = call(capsys, *words, "--node", "a", "--node", "b").document
     assert [one["removable"] for one in each] == [True, True]
-    assert each[0]["landings"] == [{"pod": "default/on-a", "node": "c", "message": ""}]
+    assert each[0]["landings"] == [{"pod": "default/on-a", "node": "c", "message": "", "waits": False}]
     together = call(capsys, *words, "--cumulative", "--node", "a", "--node", "b").document
     assert [one["removable"] for one in together] == [True, True]
     assert [one["landings"][0]["node"] for one in together] == ["c", "c"]

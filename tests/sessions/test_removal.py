@@ -15,12 +15,13 @@ from msgspec.structs import replace
 from mooring.app.engine import build_core, configuration_of, registry_of
 from mooring.app.options import EngineOptions
 from mooring.app.sessions import LiveState
-from mooring.framework import Node, Pod
+from mooring.framework import Int32s, Node, Pod
+from mooring.framework.state import ClusterState
 from mooring.runtime.cache.departures import Departures
-from mooring.runtime.cycle.candidates import ALL_NODES
+from mooring.runtime.cycle.candidates import ALL_NODES, Candidates
 from mooring.runtime.cycle.cycle import CycleOptions
 from mooring.runtime.cycle.plugin_calls import Unhurried
-from mooring.sessions.removal import Landing, NodeRemoval, Removal, adopted, made_anew
+from mooring.sessions.removal import Departure, Landing, NodeRemoval, Removal, adopted, cordoned, made_anew
 from mooring.testing import make_node, make_pod
 from tests.runtime.test_cached_equals_full import TEMPLATES, ZONE
 
@@ -39,22 +40,38 @@ KINDS = {
 }
 
 
-def removal_over(objects: Sequence[Any]) -> Removal:
+BOTH = pytest.mark.parametrize("departure", list(Departure), ids=[each.name.lower() for each in Departure])
+
+
+def removal_over(objects: Sequence[Any], departure: Departure = Departure.DELETION) -> Removal:
     core = build_core(OPTIONS, REGISTRY, CONFIGURATION)
     core.state.replace("test", objects)
     work = LiveState(core, OPTIONS).work()
-    return Removal(work, partial(adopted, work.engine, ""), seed=SEED)
+    return Removal(work, partial(adopted, work.engine, ""), departure=departure, seed=SEED)
 
 
-def one_by_one(nodes: Sequence[Node], pods: Sequence[Pod], name: str) -> NodeRemoval:
+def one_by_one(
+    nodes: Sequence[Node], pods: Sequence[Pod], name: str, departure: Departure = Departure.DELETION
+) -> NodeRemoval:
     """Place the pods of a node anew in a cluster of their own, each by an evaluation in full."""
     core = build_core(OPTIONS, REGISTRY, CONFIGURATION)
     stay = [pod for pod in pods if pod.spec.node_name != name]
-    core.state.replace("test", [*(node for node in nodes if node.metadata.name != name), *stay])
+    there = [node for node in nodes if node.metadata.name != name]
+    if departure is Departure.DRAIN:
+        there = [cordoned(node) if node.metadata.name == name else node for node in nodes]
+    core.state.replace("test", [*there, *stay])
+
+    def elsewhere(state: ClusterState) -> Int32s:
+        rows = state.snapshot.nodes.rows()
+        others: Int32s = rows[rows != state.snapshot.nodes.index.get(name, -1)]
+        return others
+
     landings: list[Landing] = []
     for pod in (pod for pod in pods if pod.spec.node_name == name):
         anew = made_anew(pod)
-        choice = core.engine.decide(anew, core.engine.profile(), ALL_NODES, seed=SEED, options=CycleOptions())
+        # A pod that tolerates everything tolerates the cordon.
+        asked = Candidates(elsewhere) if pod.spec.tolerations else ALL_NODES
+        choice = core.engine.decide(anew, core.engine.profile(), asked, seed=SEED, options=CycleOptions())
         landings.append(Landing(pod, choice.node_name or "", choice.status, choice.message))
         if choice.node_name is None:
             break
@@ -99,14 +116,27 @@ def clusters(draw: st.DrawFn, kinds: Sequence[str]) -> tuple[list[Node], list[Po
     return nodes, pods
 
 
+@BOTH
 @pytest.mark.parametrize("kinds", [pytest.param(PLAIN, id="plain"), pytest.param(tuple(KINDS), id="all")])
 @settings(max_examples=40, deadline=None)
 @given(data=st.data())
-def test_each_node_is_looked_at_as_if_it_had_never_been(kinds: Sequence[str], data: st.DataObject) -> None:
+def test_each_node_is_looked_at_as_if_it_had_never_been_or_were_cordoned(
+    kinds: Sequence[str], departure: Departure, data: st.DataObject
+) -> None:
     nodes, pods = data.draw(clusters(kinds))
     names = [node.metadata.name for node in nodes]
-    found = list(removal_over([*nodes, *pods]).try_nodes(names, Unhurried()))
-    assert list(map(facts, found)) == [facts(one_by_one(nodes, pods, name)) for name in names]
+    found = list(removal_over([*nodes, *pods], departure).try_nodes(names, Unhurried()))
+    for said in found:
+        expected = one_by_one(nodes, pods, said.node_name, departure)
+        deleted = one_by_one(nodes, pods, said.node_name)
+        assert said.removable == expected.removable
+        if expected.removable or departure is Departure.DELETION:
+            assert facts(said) == facts(expected)
+        elif deleted.removable:
+            assert any(landing.waits for landing in said.landings)
+            assert all(landing.node_name for landing in said.landings)
+        else:
+            assert facts(said) == facts(deleted)
 
 
 @settings(max_examples=20, deadline=None)

@@ -8,7 +8,7 @@ import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cmp_to_key, partial
+from functools import partial
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -29,6 +29,7 @@ from mooring.runtime.cycle.explain import Explanation
 from mooring.runtime.cycle.group_result import GroupMember
 from mooring.runtime.engine import Engine
 from mooring.runtime.profiles.profile import Profile
+from mooring.runtime.profiles.profiles import oldest_first
 from mooring.runtime.simulation import Result, Simulation
 
 log = logging.getLogger(__name__)
@@ -252,33 +253,24 @@ def place_pending(
         NotFoundError: There is no such profile.
     """
     engine, manifests = engine_over(options, paths)
-    return place_in(engine, filter(wanted, manifests.pods), shown, profile=profile, seed=seed)
+    pods = oldest_first(filter(wanted, manifests.pods))
+    return place_in(engine, pods, shown, profile=profile, seed=seed)
 
 
 def place_in(
     engine: Engine, pods: Iterable[Pod], shown: Shown, *, profile: str = "", seed: int = 0
 ) -> list[Outcome]:
-    """As ``place_pending``, by an engine that is there already; in its state the pods are placed then."""
+    """As ``place_pending``, by an engine that is there already; in its state the pods are placed then.
+
+    Pods of one priority are taken in the order in which they are given.
+    """
     if profile:
         engine.profile(profile)
-    queue = _queued(engine, [pod for pod in pods if pod.pending])
+    queue = engine.profiles.in_queue_order(pod for pod in pods if pod.pending)
     simulation = Simulation(engine, partial(engine.profiles.of_pod, profile), seed=seed)
     for _ in shown(simulation.place(queue), len(queue)):
         pass
     return [_outcome(pod, simulation.result(pod)) for pod in queue]
-
-
-def _queued(engine: Engine, pods: list[Pod]) -> list[Pod]:
-    """``pods`` in the order in which the QueueSort plugin takes them; it is the same in every profile."""
-    sorter = next(iter(engine.profiles.values())).queue_sort[0].plugin
-    position = {id(pod): float(at) for at, pod in enumerate(pods)}
-
-    def compare(first: Pod, second: Pod) -> int:
-        if sorter.less(first, position[id(first)], second, position[id(second)]):
-            return -1
-        return int(sorter.less(second, position[id(second)], first, position[id(first)]))
-
-    return sorted(pods, key=cmp_to_key(compare))
 
 
 def _outcome(pod: Pod, result: Result) -> Outcome:

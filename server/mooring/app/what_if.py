@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -23,9 +24,12 @@ from mooring.sessions.change.group_search import GROUP_KINDS, GroupChangeSearch
 from mooring.sessions.change.options import NeededChanges
 from mooring.sessions.change.search import ALL_KINDS, ChangeSearch
 from mooring.sessions.change.steps import Kind
-from mooring.sessions.node_groups import NodeGroup, NodeGroupOption, NodeGroups, pending
-from mooring.sessions.removal import NodeRemoval, Removal, adopted
+from mooring.sessions.node_groups import NodeGroup, NodeGroupOption, NodeGroups
+from mooring.sessions.pending import Queue, pending, place_pending
+from mooring.sessions.removal import Departure, NodeRemoval, Removal, adopted
 from mooring.sessions.work_trees import Work
+
+log = logging.getLogger(__name__)
 
 
 def shapes_of(paths: Iterable[str | Path], gates: Gates) -> list[Pod]:
@@ -52,21 +56,29 @@ def capacities(
     profile: str = "",
     limit: int = MOST,
     by_node: bool = False,
+    ignore_pending: bool = False,
     seed: int = 0,
-) -> Iterator[Capacity]:
-    """Yield how many more pods of each shape there is room for beside what is in manifests.
+) -> tuple[Queue, Iterator[Capacity]]:
+    """Return what becomes of the pending pods of manifests, and how many more pods of each shape fit then.
+
+    With ``ignore_pending`` it is as if they weren't there.
 
     Raises:
         ConfigError, RegistryError, InvalidArgumentError: As ``core_over``.
         NotFoundError: There is no such profile.
     """
     work = _work(options, paths)
-    for shape in shapes:
-        decided_by = work.engine.profile(profile, shape)
-        yield capacity_of(
-            work, shape, decided_by, limit=limit, by_node=by_node, seed=seed, progress=Unhurried()
-        )
-        work.go_back()
+    queue = Queue() if ignore_pending else _queue(work, profile, seed)
+
+    def count() -> Iterator[Capacity]:
+        for shape in shapes:
+            decided_by = work.engine.profile(profile, shape)
+            yield capacity_of(
+                work, shape, decided_by, limit=limit, by_node=by_node, seed=seed, progress=Unhurried()
+            )
+            work.go_back()
+
+    return queue, count()
 
 
 def removals(
@@ -74,17 +86,21 @@ def removals(
     paths: Objects,
     names: Sequence[str] = (),
     *,
+    departure: Departure = Departure.DRAIN,
     cumulative: bool = False,
+    ignore_pending: bool = False,
     profile: str = "",
     seed: int = 0,
-) -> tuple[int, Iterator[NodeRemoval]]:
-    """Return of how many nodes it is said whether they could go, and what is said, node by node.
+) -> tuple[Queue, int, Iterator[NodeRemoval]]:
+    """Return what becomes of the pending pods, of how many nodes it is said whether they could go, and what.
 
     Args:
         options: What decides.
         paths: The manifests' files and directories.
         names: The nodes; none = all, by name.
+        departure: How nodes go.
         cumulative: A node that can go is gone for those after it.
+        ignore_pending: Pending pods get no room first.
         profile: The profile of pods whose scheduler is none of the profiles.
         seed: Decides between nodes of equal totals.
 
@@ -98,8 +114,15 @@ def removals(
         if name not in index:
             raise node_not_found(name)
     asked = list(names) or sorted(index)
-    removal = Removal(work, partial(adopted, work.engine, profile), seed=seed)
-    return len(asked), removal.try_nodes(asked, Unhurried(), cumulative=cumulative)
+    queue = Queue() if ignore_pending else _queue(work, profile, seed)
+    removal = Removal(
+        work,
+        partial(adopted, work.engine, profile),
+        departure=departure,
+        queued=queue.placed,
+        seed=seed,
+    )
+    return queue, len(asked), removal.try_nodes(asked, Unhurried(), cumulative=cumulative)
 
 
 def groups_of(paths: Iterable[str | Path], prices: Mapping[str, float]) -> list[NodeGroup]:
@@ -138,7 +161,10 @@ def node_groups(
         NotFoundError: There is no such profile.
     """
     work = _work(options, paths)
-    looking = NodeGroups(work, pending(work.tree), lambda pod: work.engine.profile(profile, pod), seed=seed)
+    profile_of = partial(work.engine.profiles.of_pod, profile)
+    pods, warnings = pending(work.engine, profile_of)
+    _warn(warnings)
+    looking = NodeGroups(work, pods, profile_of, seed=seed)
     looking.place_existing(Unhurried())
     return looking, looking.options(groups, Unhurried())
 
@@ -195,6 +221,18 @@ def group_changes(
     decided_by = work.engine.profile(profile, pods[0] if pods else None)
     asked = asked_group(work.engine, found, pods, decided_by)
     return GroupChangeSearch(work, asked.group, decided_by, seed=seed, progress=Unhurried()).run(kinds)
+
+
+def _queue(work: Work, profile: str, seed: int) -> Queue:
+    """Place the pending pods; with a profile, those of other schedulers as well."""
+    queue = place_pending(work, partial(adopted, work.engine, profile), seed, Unhurried())
+    _warn(queue.warnings)
+    return queue
+
+
+def _warn(warnings: Iterable[str]) -> None:
+    for warning in warnings:
+        log.warning("%s", warning)
 
 
 def _work(options: EngineOptions, paths: Objects) -> Work:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +24,25 @@ NODES_A_CALL = 100
 """Nodes whose removal is asked about at once, so that a busy server answers within a call's deadline."""
 
 
-def capacity(args: argparse.Namespace, shapes: Sequence[Pod]) -> list[dict[str, Any]]:
+@dataclass(frozen=True, slots=True)
+class Queued:
+    """What became of the pods that had no node, before the question.
+
+    Attributes:
+        placed: How many were placed.
+        left: The others, each with ``pod`` and ``message``.
+    """
+
+    placed: int = 0
+    left: Sequence[dict[str, str]] = ()
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """For programs."""
+        return {"placedFirst": self.placed, "stillPending": len(self.left)}
+
+
+def capacity(args: argparse.Namespace, shapes: Sequence[Pod]) -> tuple[Queued, list[dict[str, Any]]]:
     """Ask that server how many more pods of each shape there is room for.
 
     Raises:
@@ -40,10 +59,11 @@ def capacity(args: argparse.Namespace, shapes: Sequence[Pod]) -> list[dict[str, 
         profile=args.profile,
         limit=args.limit,
         include_nodes=args.nodes,
+        ignore_pending=args.ignore_pending,
         seed=args.seed,
     )
     response = _ask(args, "Capacity", request, _opening(args))
-    return [
+    return _queued(response), [
         {
             "shape": shape.key,
             "count": each.count,
@@ -55,7 +75,7 @@ def capacity(args: argparse.Namespace, shapes: Sequence[Pod]) -> list[dict[str, 
     ]
 
 
-def removal(args: argparse.Namespace) -> list[dict[str, Any]]:
+def removal(args: argparse.Namespace) -> tuple[Queued, list[dict[str, Any]]]:
     """Ask that server which nodes could go.
 
     Raises:
@@ -63,17 +83,34 @@ def removal(args: argparse.Namespace) -> list[dict[str, Any]]:
     """
     from mooring.v1 import simulation_service_pb2 as pb
 
-    def found(pages: Iterable[simulation_service_pb2.RemovalResponse]) -> list[dict[str, Any]]:
-        return [_node_removal(each) for page in pages for each in page.nodes]
-
     request = pb.RemovalRequest(
-        nodes=args.node, cumulative=args.cumulative, profile=args.profile, seed=args.seed
+        nodes=args.node,
+        mode=pb.RemovalMode.Value(f"REMOVAL_MODE_{args.by.upper()}"),
+        cumulative=args.cumulative,
+        ignore_pending=args.ignore_pending,
+        profile=args.profile,
+        seed=args.seed,
     )
     opening = _opening(args)
     if args.cumulative:
-        return found([_ask(args, "Removal", request, opening)])
-    with calling(args) as channel:
-        return found(_removal_pages(channel, request, opening or pb.OpenSessionRequest()))
+        pages = [_ask(args, "Removal", request, opening)]
+    else:
+        with calling(args) as channel:
+            pages = list(_removal_pages(channel, request, opening or pb.OpenSessionRequest()))
+    return _queued(pages[0]), [_node_removal(each) for page in pages for each in page.nodes]
+
+
+def _queued(
+    response: simulation_service_pb2.CapacityResponse | simulation_service_pb2.RemovalResponse,
+) -> Queued:
+    """Return what became of the pending pods; what the server says besides goes to standard error."""
+    for warning in response.warnings:
+        complain(warning)
+    return Queued(response.placed_count, [_left_over(left) for left in response.unplaced])
+
+
+def _left_over(left: simulation_service_pb2.LeftOverPod) -> dict[str, str]:
+    return {"pod": f"{left.pod.namespace}/{left.pod.name}", "message": left.status.message}
 
 
 def _removal_pages(
@@ -90,15 +127,14 @@ def _removal_pages(
     from mooring.v1.simulation_service_pb2_grpc import SimulationServiceStub
 
     names = list(request.nodes) or _node_names(channel)
+    rest = pb.RemovalRequest()
+    rest.CopyFrom(request)
+    rest.ClearField("nodes")
     simulation = SimulationServiceStub(channel)
     with _session(simulation, opening) as session:
         for at in range(0, len(names), NODES_A_CALL):
-            page = pb.RemovalRequest(
-                session=session,
-                nodes=names[at : at + NODES_A_CALL],
-                profile=request.profile,
-                seed=request.seed,
-            )
+            page = pb.RemovalRequest(session=session, nodes=names[at : at + NODES_A_CALL])
+            page.MergeFrom(rest)
             yield simulation.Removal(page, timeout=TIMEOUT_SECONDS)
 
 
@@ -160,9 +196,12 @@ def _node_removal(each: simulation_service_pb2.NodeRemoval) -> dict[str, Any]:
                 "pod": f"{one.pod.namespace}/{one.pod.name}",
                 "node": one.node,
                 "message": one.status.message,
+                "waits": one.waits,
             }
             for one in each.landings
         ],
+        "alone": [f"{pod.namespace}/{pod.name}" for pod in each.alone],
+        "exhaustedBudgets": list(each.exhausted_budgets),
     }
 
 
@@ -177,9 +216,6 @@ def node_groups(args: argparse.Namespace, groups: Sequence[NodeGroup]) -> dict[s
     from mooring.v1 import objects_pb2
     from mooring.v1 import simulation_service_pb2 as pb
 
-    def left_over(left: pb.LeftOverPod) -> dict[str, str]:
-        return {"pod": f"{left.pod.namespace}/{left.pod.name}", "message": left.status.message}
-
     sent = [
         pb.NodeGroup(
             name=group.name,
@@ -190,15 +226,17 @@ def node_groups(args: argparse.Namespace, groups: Sequence[NodeGroup]) -> dict[s
     ]
     request = pb.NodeGroupsRequest(groups=sent, profile=args.profile, seed=args.seed)
     response = _ask(args, "NodeGroups", request, _opening(args))
+    for warning in response.warnings:
+        complain(warning)
     return {
         "placed": response.placed_count,
-        "unplaced": [left_over(left) for left in response.unplaced],
+        "unplaced": [_left_over(left) for left in response.unplaced],
         "options": [
             {
                 "group": each.group,
                 "nodes": each.node_count,
                 "price": each.price,
-                "left": [left_over(left) for left in each.left_over],
+                "left": [_left_over(left) for left in each.left_over],
             }
             for each in response.options
         ],

@@ -24,16 +24,23 @@ from mooring.cli.flags import (
     pod_key,
 )
 from mooring.cli.output import EXIT_OK, EXIT_UNSCHEDULED, EXIT_USAGE, complain, print_document
-from mooring.cli.values import positive, seed
+from mooring.cli.remote_what_if import Queued
+from mooring.cli.values import one_of, positive, seed
 from mooring.framework.errors import InvalidArgumentError
 from mooring.framework.releases import DEFAULT_KUBE_VERSION, Gates, KubeVersion
 
 if TYPE_CHECKING:
     from mooring.framework import Pod
-    from mooring.sessions.node_groups import LeftOver, NodeGroup
+    from mooring.sessions.node_groups import NodeGroup
+    from mooring.sessions.pending import LeftOver, Queue
 
 MANY_STEPS = 50
 """From here on a progress bar is shown."""
+
+MOST_NAMED = 10
+"""Pods that stay pending of which it is said why."""
+
+DRAIN = "drain"
 
 
 def add(commands: Commands) -> None:
@@ -53,6 +60,7 @@ def _add_capacity(questions: Commands) -> None:
     flags.many("shape", "PATH", "a manifest with a pod or a workload whose pods are meant")
     flags.add("limit", "COUNT", "1000000", "the most pods of a shape to look for", positive)
     flags.switch("nodes", "say how many each node takes")
+    _add_ignore_pending(flags)
     flags.add("profile", "NAME", "", "the profile; default that of the pod's schedulerName")
     parser.set_defaults(run=_run_capacity)
 
@@ -61,7 +69,10 @@ def _add_removal(questions: Commands) -> None:
     text = "which nodes could go, and where their pods would land"
     parser, flags = _question(questions, "removal", text)
     flags.many("node", "NAME", "a node to look at; default all")
+    modes = "drain: a node is cordoned and there until its pods have others; deletion: it is deleted first"
+    flags.add("by", "HOW", DRAIN, f"how nodes go; {modes}", one_of(DRAIN, "deletion"))
     flags.switch("cumulative", "a node that can go is gone for those after it")
+    _add_ignore_pending(flags)
     flags.add("profile", "NAME", "", "the profile of pods whose scheduler is none of the profiles")
     parser.set_defaults(run=_run_removal)
 
@@ -89,6 +100,12 @@ def _add_change(questions: Commands) -> None:
     parser.set_defaults(run=_run_change)
 
 
+def _add_ignore_pending(flags: Flags) -> None:
+    flags.switch(
+        "ignore-pending", "give no room to the pods that have no node yet; else they are placed first"
+    )
+
+
 def _question(questions: Commands, name: str, text: str) -> tuple[Parser, Flags]:
     parser = add_command(questions, name, text)
     flags = Flags(parser)
@@ -110,32 +127,36 @@ def _run_capacity(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
 
     gates = Gates(KubeVersion.parse(args.kube_version or DEFAULT_KUBE_VERSION), args.feature_gates)
     shapes = shapes_of(args.shape, gates)
-    found = remote_what_if.capacity(args, shapes) if args.server else _capacities(args, options, shapes)
+    queue, found = (
+        remote_what_if.capacity(args, shapes) if args.server else _capacities(args, options, shapes)
+    )
     if args.output != "table":
-        print_document(args.output, found)
+        print_document(args.output, [{**each, **queue.counts} for each in found])
         return EXIT_OK
     rows = [(each["shape"], Text(_amount(each), _style(each["count"] > 0)), each["end"]) for each in found]
     print_table(("SHAPE", "#MORE", "THEN"), rows)
     for each in found if args.nodes else ():
         print_table((f"NODE FOR {each['shape']}", "#PODS"), [(n, str(c)) for n, c in each["nodes"].items()])
+    _print_queue(queue)
     return EXIT_OK
 
 
 def _capacities(
     args: argparse.Namespace, options: tuple[Option, ...], shapes: list[Pod]
-) -> list[dict[str, Any]]:
+) -> tuple[Queued, list[dict[str, Any]]]:
     from mooring.app.what_if import capacities
 
-    found = capacities(
+    queue, found = capacities(
         engine_options(args, options),
         args.manifests,
         shapes,
         profile=args.profile,
         limit=args.limit,
         by_node=args.nodes,
+        ignore_pending=args.ignore_pending,
         seed=args.seed,
     )
-    return [
+    return _queued(queue), [
         {
             "shape": shape.key,
             "count": each.count,
@@ -150,43 +171,68 @@ def _capacities(
 def _run_removal(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
     if (code := _one_cluster(args)) != EXIT_OK:
         return code
-    found = remote_what_if.removal(args) if args.server else _removals(args, options)
+    queue, found = remote_what_if.removal(args) if args.server else _removals(args, options)
+    if not (args.cumulative or args.node):
+        found.sort(key=_disruption)
     if args.output != "table":
-        print_document(args.output, found)
+        print_document(args.output, [{**each, **queue.counts} for each in found])
         return EXIT_OK
-    rows = []
-    for each in found:
-        can = each["removable"]
-        rows.append(
-            (each["node"], Text("can go" if can else "stays", _style(can)), str(_moved(each)), _why(each))
-        )
-    print_table(("NODE", "VERDICT", "#MOVED", "WHY"), rows)
-    print_line(f"{sum(each['removable'] for each in found)} of {len(found)} nodes could go")
+    rows = [
+        (each["node"], _verdict(each), str(_moved(each)), _why(each), "; ".join(_losses(each)))
+        for each in found
+    ]
+    print_table(("NODE", "VERDICT", "#MOVED", "WHY", "MIND"), rows)
+    how = "together" if args.cumulative else "each alone"
+    print_line(
+        f"{sum(each['removable'] for each in found)} of {len(found)} nodes could go by {args.by}, {how}"
+    )
+    _print_queue(queue)
     return EXIT_OK
 
 
-def _removals(args: argparse.Namespace, options: tuple[Option, ...]) -> list[dict[str, Any]]:
+def _removals(args: argparse.Namespace, options: tuple[Option, ...]) -> tuple[Queued, list[dict[str, Any]]]:
     from mooring.app.what_if import removals
+    from mooring.sessions.removal import Departure
 
-    count, found = removals(
+    queue, count, found = removals(
         engine_options(args, options),
         args.manifests,
         args.node,
+        departure=Departure[args.by.upper()],
         cumulative=args.cumulative,
+        ignore_pending=args.ignore_pending,
         profile=args.profile,
         seed=args.seed,
     )
-    return [
+    return _queued(queue), [
         {
             "node": each.node_name,
             "removable": each.removable,
             "ending": each.ending,
             "landings": [
-                {"pod": one.pod.key, "node": one.node_name, "message": one.message} for one in each.landings
+                {"pod": one.pod.key, "node": one.node_name, "message": one.message, "waits": one.waits}
+                for one in each.landings
             ],
+            "alone": [pod.key for pod in each.alone],
+            "exhaustedBudgets": list(each.exhausted),
         }
         for each in with_bar(found, count, "looking", many=MANY_STEPS)
     ]
+
+
+def _queued(queue: Queue) -> Queued:
+    return Queued(len(queue.placed), [_left_over(each) for each in queue.left])
+
+
+def _print_queue(queue: Queued) -> None:
+    if queue.placed or queue.left:
+        print_line(
+            f"pending pods that were placed first: {queue.placed}, that stay pending: {len(queue.left)}"
+        )
+    for each in queue.left[:MOST_NAMED]:
+        print_line(f"  {each['pod']}: {each['message']}")
+    if len(queue.left) > MOST_NAMED:
+        print_line(f"  and {len(queue.left) - MOST_NAMED} more: see mooring why-pending")
 
 
 def _run_node_groups(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
@@ -310,11 +356,39 @@ def _moved(found: dict[str, Any]) -> int:
     return sum(bool(landing["node"]) for landing in found["landings"])
 
 
+def _waiting(found: dict[str, Any]) -> list[dict[str, Any]]:
+    return [landing for landing in found["landings"] if landing["waits"]]
+
+
+def _disruption(found: dict[str, Any]) -> tuple[bool, bool, int, int, str]:
+    """Order nodes: what can go first, then by how little that disrupts."""
+    stays = not found["removable"]
+    return stays, stays and not _waiting(found), _moved(found), len(found["alone"]), found["node"]
+
+
+def _verdict(found: dict[str, Any]) -> Text:
+    can = found["removable"]
+    return Text("can go" if can else "waits" if _waiting(found) else "stays", _style(can))
+
+
 def _why(found: dict[str, Any]) -> str:
     if found["removable"]:
         return ""
+    if waiting := _waiting(found):
+        first, more = waiting[0], len(waiting) - 1
+        others = f" and {more} more wait" if more else " waits"
+        return f"{first['pod']}{others} until the Node object is deleted: {first['message']}"
     last = found["landings"][-1]
     return f"{last['pod']}: {last['message']}"
+
+
+def _losses(found: dict[str, Any]) -> list[str]:
+    """Return what else is to be minded when the node goes."""
+    said = [f"PodDisruptionBudget {budget} allows no disruption" for budget in found["exhaustedBudgets"]]
+    if alone := found["alone"]:
+        more = f" and {len(alone) - 1} more" if len(alone) > 1 else ""
+        said.append(f"single replica: {alone[0]}{more}")
+    return said
 
 
 def _style(good: bool) -> str:

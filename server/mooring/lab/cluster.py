@@ -35,6 +35,7 @@ from mooring.lab.profiles import enabling, weighted
 from mooring.lab.rules import Rule
 from mooring.recordings.playback import Moment
 from mooring.runtime.cycle.cycle import CycleOptions
+from mooring.runtime.profiles.profiles import oldest_first
 
 Config = str | Path | Mapping[str, Any] | None
 """A configuration: a file, a document, or None for kube-scheduler's defaults."""
@@ -144,7 +145,7 @@ class Cluster:
             ConfigError, RegistryError: The configuration or a plugin can't be used.
         """
         core = self._build()
-        outcomes = place_in(core.engine, self._pods(), lambda pods, _: pods, seed=seed)
+        outcomes = place_in(core.engine, oldest_first(self._pods()), lambda pods, _: pods, seed=seed)
         return Placed.of(outcomes, core.state.snapshot.nodes)
 
     def compare(

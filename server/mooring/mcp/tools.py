@@ -115,14 +115,14 @@ class Tools:
         )
 
     def what_if(self, node: str = "", pod: str = "", group: str = "") -> Document:
-        """Say what would happen: where a node's pods would land if it went, or how many more pods would fit.
+        """Say what would happen: where a node's pods land if it is drained, or how many more pods would fit.
 
         Where none fits, the fewest changes with which one would; likewise for a pod group, which fits as a
         whole or not at all. Nothing in the cluster changes. Give one of the three.
 
         Args:
-            node: The node that goes.
-            pod: "namespace/name" of a pod: how many more like it there is room for.
+            node: The node that is drained.
+            pod: "namespace/name" of a pod: how many more like it there is room for beside all pending pods.
             group: "namespace/name" of a pod group: whether it fits, and if not, what would make it fit.
         """
         if [bool(each) for each in (node, pod, group)].count(True) != 1:
@@ -133,8 +133,10 @@ class Tools:
         if pod:
             shapes = [objects_pb2.PodSource(reference=_reference(pod))]
             request = simulation_service_pb2.CapacityRequest(shapes=shapes)
-            (shape,) = _call(self._simulation.Capacity, request).shapes
+            response = _call(self._simulation.Capacity, request)
+            (shape,) = response.shapes
             answer = {"pod": pod, "room_for": shape.count, "then": shape.end.message}
+            answer |= {"pending_placed_first": response.placed_count}
             if not shape.count:
                 asked_changes = simulation_service_pb2.ChangeRequest(pod=shapes[0])
                 answer["fits_with"] = _options(_call(self._simulation.Change, asked_changes))
@@ -143,7 +145,8 @@ class Tools:
         (found,) = _call(self._simulation.Removal, asked).nodes
         landings = [
             {"pod": _key(one.pod), "node": one.node}
-            | ({"why_not": one.status.message} if not one.node else {})
+            | ({"waits_until_node_is_deleted": True} if one.waits else {})
+            | ({"why_not": one.status.message} if one.waits or not one.node else {})
             for one in found.landings
         ]
         return fitting({"node": node, "can_go": found.removable, "pods": landings})

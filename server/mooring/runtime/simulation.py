@@ -10,10 +10,10 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from mooring.framework import KubeVersion, Pod, PodGroupInfo
+from mooring.framework import Pod, PodGroupInfo
 from mooring.framework.errors import FailedPreconditionError, MooringError, NotFoundError, PluginFailureError
 from mooring.framework.objects import PodGroup
-from mooring.runtime.commit.asked_group import enqueued
+from mooring.runtime.commit.asked_group import enqueued, group_as_a_whole
 from mooring.runtime.commit.binding_cycle import BindingCycle
 from mooring.runtime.commit.clock import ManualClock
 from mooring.runtime.commit.committer import Committer
@@ -28,11 +28,6 @@ from mooring.runtime.profiles.profile import Profile
 
 Result = PlacedPod | GroupMember | MooringError
 """What became of a pod, alone or with its group; an error is one that concerns these alone."""
-
-GROUPS_GATE = "GenericWorkload"
-
-_GROUPS_SINCE = KubeVersion(1, 36)
-"""From this release on a group is scheduled as a whole."""
 
 _OF_THE_POD = (PluginFailureError, FailedPreconditionError, NotFoundError)
 
@@ -117,10 +112,8 @@ class Simulation:
             profile = self._profile_of(pod)
         except NotFoundError:
             return None
-        namespace, name = pod.group
-        group = self._engine.state.snapshot.objects.get(PodGroup, name, namespace)
-        as_a_whole = profile.gates.version >= _GROUPS_SINCE and profile.gates.enabled(GROUPS_GATE)
-        return (group, profile) if group is not None and as_a_whole else None
+        group = group_as_a_whole(self._engine.state, pod, profile)
+        return (group, profile) if group is not None else None
 
     def _try_group(self, group: PodGroup, profile: Profile) -> None:
         """Try the group with all its pods that are untried; each has a result then."""

@@ -20,8 +20,9 @@ from mooring.service.calls.slots import SlotProgress
 from mooring.service.change_answer import answer, kinds_of
 from mooring.service.wire.objects import decode_node, pod_reference, status_message, subject
 from mooring.sessions.capacity import MOST, Capacity, capacity_of
-from mooring.sessions.node_groups import MOST_NODES, LeftOver, NodeGroup, NodeGroups, pending
-from mooring.sessions.removal import Landing, NodeRemoval, Removal, adopted
+from mooring.sessions.node_groups import MOST_NODES, NodeGroup, NodeGroups
+from mooring.sessions.pending import LeftOver, Queue, pending, place_pending
+from mooring.sessions.removal import Departure, Landing, NodeRemoval, Removal, adopted
 from mooring.sessions.sessions import LEASE_SECONDS, MAX_LEASE_SECONDS, Session
 from mooring.sessions.work_trees import Work
 from mooring.v1 import objects_pb2
@@ -147,6 +148,8 @@ class SimulationServicer(SimulationServiceServicer):
         twice = [name for name, count in Counter(request.nodes).items() if count > 1]
         if twice:
             raise InvalidArgumentError.at("nodes", f"{twice[0]!r} is there more than once")
+        if request.mode not in (0, *Departure):
+            raise InvalidArgumentError.at("mode", f"{request.mode} is not a mode of removal")
 
         def remove(progress: SlotProgress) -> pb.RemovalResponse:
             with self._about(request.session, owner, progress) as work:
@@ -235,6 +238,7 @@ def _capacity(
     there: Backend, work: Work, request: pb.CapacityRequest, progress: SlotProgress
 ) -> pb.CapacityResponse:
     shapes, profiles = [], {}
+    queue = _queue(there, work, request, progress)
     work.keep()
     for at, source in enumerate(request.shapes):
         progress.check()
@@ -253,7 +257,23 @@ def _capacity(
         work.go_back()
         shapes.append(_shape(found, by_node=request.include_nodes))
     warnings = dict.fromkeys(warning for profile in profiles.values() for warning in profile.warnings)
-    return pb.CapacityResponse(provenance=_provenance(there, work), shapes=shapes, warnings=warnings)
+    return pb.CapacityResponse(
+        provenance=_provenance(there, work),
+        shapes=shapes,
+        warnings=[*warnings, *queue.warnings],
+        placed_count=len(queue.placed),
+        unplaced=map(_left_over, queue.left),
+    )
+
+
+def _queue(
+    there: Backend, work: Work, request: pb.CapacityRequest | pb.RemovalRequest, progress: SlotProgress
+) -> Queue:
+    """Place the pods that have no node, unless they are to be left out."""
+    if request.ignore_pending:
+        return Queue()
+    profile_of = partial(adopted, work.engine, request.profile)
+    return place_pending(work, profile_of, there.seed(request.seed), progress)
 
 
 def _shape(found: Capacity, *, by_node: bool) -> pb.ShapeCapacity:
@@ -274,10 +294,23 @@ def _removal(
     if unknown:
         raise node_not_found(unknown[0])
     names = list(request.nodes) or sorted(index)
-    removal = Removal(work, partial(adopted, work.engine, request.profile), seed=there.seed(request.seed))
+    queue = _queue(there, work, request, progress)
+    removal = Removal(
+        work,
+        partial(adopted, work.engine, request.profile),
+        departure=Departure(request.mode or Departure.DRAIN),
+        queued=queue.placed,
+        seed=there.seed(request.seed),
+    )
     found = removal.try_nodes(names, progress, cumulative=request.cumulative)
     answers = [_node_removal(each) for each in found]
-    return pb.RemovalResponse(provenance=_provenance(there, work), nodes=answers)
+    return pb.RemovalResponse(
+        provenance=_provenance(there, work),
+        nodes=answers,
+        warnings=queue.warnings,
+        placed_count=len(queue.placed),
+        unplaced=map(_left_over, queue.left),
+    )
 
 
 def _node_removal(found: NodeRemoval) -> pb.NodeRemoval:
@@ -286,6 +319,8 @@ def _node_removal(found: NodeRemoval) -> pb.NodeRemoval:
         removable=found.removable,
         landings=[_landing(landing) for landing in found.landings],
         ending_pod_count=found.ending,
+        alone=map(pod_reference, found.alone),
+        exhausted_budgets=found.exhausted,
     )
 
 
@@ -294,6 +329,7 @@ def _landing(landing: Landing) -> pb.Landing:
         pod=pod_reference(landing.pod),
         node=landing.node_name,
         status=status_message(landing.status, landing.message),
+        waits=landing.waits,
     )
 
 
@@ -319,15 +355,14 @@ def _node_groups(
     pods = [
         subject(there.decoder, work.tree, source, f"pods[{at}]") for at, source in enumerate(request.pods)
     ]
-    looking = NodeGroups(
-        work,
-        pods or pending(work.tree),
-        lambda pod: work.engine.profile(request.profile, pod),
-        seed=there.seed(request.seed),
-    )
+    profiles = work.engine.profiles
+    profile_of = partial(profiles.find if pods else profiles.of_pod, request.profile)
+    waiting, warnings = (pods, ()) if pods else pending(work.engine, profile_of)
+    looking = NodeGroups(work, waiting, profile_of, seed=there.seed(request.seed))
     looking.place_existing(progress)
     return pb.NodeGroupsResponse(
         provenance=_provenance(there, work),
+        warnings=warnings,
         placed_count=looking.placed,
         unplaced=map(_left_over, looking.rest),
         options=[

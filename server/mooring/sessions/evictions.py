@@ -40,13 +40,9 @@ class Evictions:
             return f"it has the annotation {_DO_NOT_DISRUPT}"
         if meta.annotations.get(_SAFE_TO_EVICT) == "false":
             return f"its annotation {_SAFE_TO_EVICT} is false"
-        if not any(owner.controller for owner in meta.owner_references):
+        if not controller_of(pod):
             return "no controller would make it anew"
-        guards = [
-            budget
-            for budget, matcher in self._guarding.get(meta.namespace, ())
-            if matcher.matches(meta.labels)
-        ]
+        guards = self._guards(pod)
         if len(guards) > 1:
             return "it has more than one PodDisruptionBudget, which the Eviction API doesn't support"
         for budget in guards:
@@ -55,6 +51,23 @@ class Evictions:
                 return f"it would violate PodDisruptionBudget {budget.metadata.name}"
             used[key] += 1
         return ""
+
+    def exhausted(self, pods: Iterable[Pod]) -> tuple[str, ...]:
+        """Return the budgets of ``pods`` that allow no disruption now, as ``namespace/name``, sorted."""
+        budgets = [budget for pod in pods for budget in self._guards(pod)]
+        closed = (each.metadata for each in budgets if each.status.disruptions_allowed <= 0)
+        return tuple(sorted({f"{meta.namespace}/{meta.name}" for meta in closed}))
+
+    def _guards(self, pod: Pod) -> list[PodDisruptionBudget]:
+        guarding = self._guarding.get(pod.metadata.namespace, ())
+        return [budget for budget, matcher in guarding if matcher.matches(pod.metadata.labels)]
+
+
+def controller_of(pod: Pod) -> str:
+    """Return what tells the controller that would make the pod anew from others; "" = it has none."""
+    meta = pod.metadata
+    owners = (owner for owner in meta.owner_references if owner.controller)
+    return next((owner.uid or f"{meta.namespace}/{owner.kind}/{owner.name}" for owner in owners), "")
 
 
 def ends_with_node(pod: Pod) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from dataclasses import replace as changed
 from functools import partial
@@ -11,23 +11,16 @@ from functools import partial
 import numpy as np
 from msgspec.structs import replace
 
-from mooring.framework import Node, Pod, Status
-from mooring.framework.cacheable import Part
-from mooring.framework.errors import FailedPreconditionError
-from mooring.framework.internal import parts_of
+from mooring.framework import Node, Pod
 from mooring.framework.objects.node import HOSTNAME
-from mooring.framework.state import ClusterState
 from mooring.runtime.cache.side_by_side import SideBySide
 from mooring.runtime.commit.placement import asks_nothing
 from mooring.runtime.cycle.alike_pods import alike
 from mooring.runtime.cycle.candidates import ALL_NODES
 from mooring.runtime.cycle.cycle import evaluate_filters
-from mooring.runtime.cycle.evaluation import Evaluation
 from mooring.runtime.cycle.plugin_calls import Progress
-from mooring.runtime.profiles.profile import Profile
-from mooring.sessions.capacity import asked_plugins
 from mooring.sessions.least_count import Search, searched
-from mooring.sessions.placing import place_alike, place_pod
+from mooring.sessions.pending import LeftOver, PendingPods, ProfileOf
 from mooring.sessions.work_trees import Work
 
 MOST_NODES = 5_000
@@ -38,10 +31,6 @@ MOST_EXPLAINED = 3
 
 _MOST_AT_ONCE = 1 << 17
 """New nodes of all groups that pods are placed on side by side."""
-
-_SEES_OTHERS = Part.PODS | Part.OUTSIDE | Part.OTHER_NODES
-
-ProfileOf = Callable[[Pod], Profile]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,21 +48,6 @@ class NodeGroup:
     template: Node
     most: int = MOST_NODES
     price: float = 1.0
-
-
-@dataclass(frozen=True, slots=True)
-class LeftOver:
-    """A pod that gets no node all the same.
-
-    Attributes:
-        pod: The pod.
-        status: Why; Success where that was not worked out.
-        message: The same as a sentence.
-    """
-
-    pod: Pod
-    status: Status = field(default_factory=Status)
-    message: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,20 +99,19 @@ class NodeGroups:
     seed: int = 0
     placed: int = field(init=False, default=0)
     rest: list[LeftOver] = field(init=False, default_factory=list)
+    _pending: PendingPods = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        self._pending = PendingPods(self.work, self.profile_of, self.seed)
 
     def place_existing(self, progress: Progress) -> None:
         """Place the pods that need no new node; what is changed is the caller's to take back.
-
-        A pod that finds none is tried again as long as others do: it may have to be near them.
 
         Raises:
             DeadlineExceededError: The caller no longer waits.
             PluginFailureError: A plugin failed.
         """
-        waiting: Sequence[Pod] = self.pods
-        while len(rest := self._placed(waiting, progress)) < len(waiting):
-            waiting = [left.pod for left in rest]
-        self.rest = rest
+        self.rest = self._pending.place_all(self.pods, progress)
         self.placed = len(self.pods) - len(self.rest)
         self.work.keep()
 
@@ -279,7 +252,7 @@ class NodeGroups:
     def _left_by(self, group: NodeGroup, count: int, progress: Progress) -> list[LeftOver]:
         """Return the pods of the rest that get no node with ``count`` nodes more."""
         self.work.tree.add_nodes(self._new_nodes(group, count))
-        left = self._placed([each.pod for each in self.rest], progress)
+        left = self._pending.place([each.pod for each in self.rest], progress)
         self.work.go_back()
         return left
 
@@ -288,68 +261,6 @@ class NodeGroups:
         taken = self.work.tree.snapshot.nodes.index
         names = (name for number in itertools.count() if (name := f"{group.name}-{number}") not in taken)
         return [_named(group.template, name) for name in itertools.islice(names, count)]
-
-    def _placed(self, pods: Sequence[Pod], progress: Progress) -> list[LeftOver]:
-        """Place ``pods`` in order; return those that get no node."""
-        left: list[LeftOver] = []
-        templates, indices = alike(pods)
-        decided = [(pod, self.profile_of(pod)) for pod in templates]
-        names, uids = [pod.metadata.name for pod in pods], [pod.metadata.uid for pod in pods]
-        rejected: dict[int, LeftOver] = {}
-        at, step = 0, len(pods)
-        while at < len(pods):
-            progress.check()
-            known = rejected.get(indices[at])
-            if known is not None:
-                left.append(LeftOver(pods[at], known.status, known.message))
-                at += 1
-                continue
-            # Where one finds no node, the next one may well find none either.
-            some = indices[at : at + step], names[at : at + step], uids[at : at + step]
-            placed = (
-                len(place_alike(self.work, decided, *some, seed=self.seed, progress=progress)) if step else 0
-            )
-            at, failed = at + placed, placed < max(step, 1)
-            step *= 2
-            if failed and at < len(pods):
-                found, lasting = self._try(pods[at], progress)
-                step = int(found is None)
-                if found is not None:
-                    left.append(found)
-                    if lasting:
-                        rejected[indices[at]] = found
-                at += 1
-        return left
-
-    def _try(self, pod: Pod, progress: Progress) -> tuple[LeftOver | None, bool]:
-        """Place a pod. If that fails return it, and whether all like it fail from then on.
-
-        They do where nothing but room matters to them: each pod that is placed leaves less of it.
-        """
-        profile = self.profile_of(pod)
-        found, _ = self.work.engine.evaluate(pod, profile, ALL_NODES, evaluate_filters, progress=progress)
-        if not len(found.feasible):
-            return LeftOver(pod, found.status, found.message), not _sees_others(found)
-        try:
-            placed = place_pod(self.work, pod, profile, seed=self.seed, progress=progress)
-        except FailedPreconditionError as error:
-            return LeftOver(pod, Status.unresolvable(error.reason), error.message), False
-        if placed.status.ok and placed.choice.node_name is not None:
-            return None, False
-        return LeftOver(pod, placed.status, placed.choice.message or placed.status.message), False
-
-
-def pending(state: ClusterState) -> list[Pod]:
-    """Return the pods that have no node and may be given one, in the order of kube-scheduler's queue."""
-    return sorted(
-        (pod for pod in state.snapshot.pods.pending() if not pod.spec.scheduling_gates),
-        key=lambda pod: (-pod.priority, pod.metadata.creation_timestamp or "", pod.metadata.name),
-    )
-
-
-def _sees_others(found: Evaluation) -> bool:
-    """Return whether it may matter to the filters where other pods are, or what other nodes are."""
-    return any(parts_of(plugin, found.pod) & _SEES_OTHERS for plugin in asked_plugins(found))
 
 
 def _named(template: Node, name: str) -> Node:

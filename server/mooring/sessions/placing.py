@@ -84,13 +84,13 @@ def place_group(
     Raises:
         PluginFailureError: A plugin failed.
     """
-    work.keep()
+    work.set_aside()
     decision = work.engine.decide_group(group, profile, seed=seed, progress=progress)
     committed_as = placing(profile)
     for member in decision.placed if decision.status.ok else ():
         status = place_on(work, member.pod, member.node_name, committed_as, progress)
         if not status.ok:
-            work.go_back()
+            work.drop()
             lost = replace(member, status=status, message=status.message)
             return given_up(decision, lost)
     return decision

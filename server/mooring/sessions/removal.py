@@ -1,24 +1,44 @@
-"""Whether a node could go: each of its pods evicted, and placed anew where there is room."""
+"""Whether a node could go: each of its pods evicted, and placed anew where there is room.
+
+Mirrors ``kubectl drain`` (k8s.io/kubectl/pkg/drain) and, for what comes of it, Cluster Autoscaler's simulator
+(``cluster-autoscaler/simulator/cluster.go``), which leaves the node in its snapshot while it is drained.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from dataclasses import replace as changed
+from enum import IntEnum
+from functools import cached_property
 
 from msgspec.structs import replace
 
-from mooring.framework import Code, Pod, Status
+from mooring.framework import Code, Node, Pod, Status
 from mooring.framework.errors import FailedPreconditionError, NotFoundError
 from mooring.framework.objects import PodDisruptionBudget
 from mooring.framework.pod_table import PodKind, PodRecord
+from mooring.framework.taints import tolerated
+from mooring.plugins.node_unschedulable.hints import CORDON
 from mooring.runtime.commit.placement import asks_nothing
 from mooring.runtime.cycle.alike_pods import alike
+from mooring.runtime.cycle.candidates import ALL_NODES, Candidates
 from mooring.runtime.cycle.plugin_calls import Progress
 from mooring.runtime.engine import Engine
 from mooring.runtime.profiles.profile import Profile
-from mooring.sessions.evictions import Evictions, Used, ends_with_node
+from mooring.sessions.evictions import Evictions, Used, controller_of, ends_with_node
 from mooring.sessions.placing import place_alike, place_pod
 from mooring.sessions.work_trees import Work
+
+
+class Departure(IntEnum):
+    """How a node goes."""
+
+    DRAIN = 1
+    """It is cordoned and stays until its pods have other nodes, so it still counts as a topology domain."""
+    DELETION = 2
+    """Its Node object is deleted first, so it counts as nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,14 +48,21 @@ class Landing:
     Attributes:
         pod: The pod, as it is on its old node.
         node_name: Its new node, "" = none.
-        status: Why it has none.
+        status: Why it has none, or none yet.
         message: The same as a sentence.
+        waits: It gets the new node only once the Node object of the old one is deleted.
     """
 
     pod: Pod
     node_name: str = ""
     status: Status = field(default_factory=Status)
     message: str = ""
+    waits: bool = False
+
+    @property
+    def held(self) -> bool:
+        """Whether it keeps its node from going now."""
+        return self.waits or not self.node_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,15 +71,20 @@ class NodeRemoval:
 
     Attributes:
         node_name: The node.
-        removable: Whether all of its pods may be evicted and find other nodes.
-        landings: The pods that were looked at, the last one being the obstacle if there is one.
+        removable: Whether all of its pods may be evicted and find other nodes at once.
+        landings: The pods that were looked at, the last one being the obstacle if there is one, unless pods
+            wait.
         ending: How many pods end with the node.
+        alone: The pods that are their controllers' only ones.
+        exhausted: The PodDisruptionBudgets of its pods that allow no disruption now, as ``namespace/name``.
     """
 
     node_name: str
     removable: bool
     landings: tuple[Landing, ...]
     ending: int
+    alone: tuple[Pod, ...] = ()
+    exhausted: tuple[str, ...] = ()
 
 
 class Removal:
@@ -61,12 +93,24 @@ class Removal:
     Args:
         work: The tree. What is done to it is the caller's to keep or to take back.
         profile_of: The profile of a pod; raises NotFoundError for one of another scheduler.
+        departure: How nodes go.
+        queued: The UIDs of pods that have no node yet, and count as placed: they need not be evicted.
         seed: Decides between nodes of equal totals.
     """
 
-    def __init__(self, work: Work, profile_of: Callable[[Pod], Profile], *, seed: int = 0) -> None:
+    def __init__(
+        self,
+        work: Work,
+        profile_of: Callable[[Pod], Profile],
+        *,
+        departure: Departure = Departure.DRAIN,
+        queued: frozenset[str] = frozenset(),
+        seed: int = 0,
+    ) -> None:
         self._work = work
         self._profile_of = profile_of
+        self._departure = departure
+        self._queued = queued
         self._seed = seed
         self._evictions = Evictions(work.tree.snapshot.objects.all(PodDisruptionBudget))
         self._departures = work.engine.futures.departures()
@@ -105,22 +149,85 @@ class Removal:
         row = tables.nodes.index[node_name]
         there = list(tables.pods.records_on(row))
         moving = [record for record in there if not ends_with_node(record.kind.base.template)]
-        ending = len(there) - len(moving)
+        evicted = [record for record in moving if record.uid not in self._queued]
+        said = NodeRemoval(
+            node_name,
+            False,
+            (),
+            len(there) - len(moving),
+            tuple(record.pod for record in evicted if self._is_alone(record)),
+            self._evictions.exhausted(record.kind.template for record in evicted),
+        )
         # Those that can't be evicted are found before anything is moved, which takes much longer.
-        for record in moving:
+        for record in evicted:
             if obstacle := self._evictions.obstacle(record.kind.template, used):
                 status = Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, (obstacle,))
-                return NodeRemoval(node_name, False, (Landing(record.pod, "", status, obstacle),), ending)
-        moving.sort(key=lambda record: -record.kind.base.template.priority)
+                return changed(said, landings=(Landing(record.pod, "", status, obstacle),))
+        moving.sort(key=lambda record: (-record.kind.base.template.priority, record.uid not in self._queued))
+        landings = self._moved(row, moving, progress, lasting=lasting)
+        gone = len(landings) == len(moving) and not any(each.held for each in landings)
+        told = [
+            each if each.pod.metadata.uid not in self._queued else _without_room(each)
+            for each in landings
+            if each.held or each.pod.metadata.uid not in self._queued
+        ]
+        return changed(said, removable=gone, landings=tuple(told))
+
+    def _moved(
+        self, row: int, moving: Sequence[PodRecord], progress: Progress, *, lasting: bool
+    ) -> Sequence[Landing]:
+        """Place the pods that leave a node anew, up to the first that finds no node even without it."""
         nodes = self._nodes_without(row, moving, progress)
-        landings = [Landing(record.pod, new) for record, new in zip(moving, nodes, strict=False)]
-        if lasting or len(landings) < len(moving):
-            self._remove(node_name, there)
-            for landing in landings:
-                self._work.tree.assume(made_anew(landing.pod), landing.node_name)
-            landings += self._land_all([record.pod for record in moving[len(landings) :]], progress)
-        removable = len(landings) == len(moving) and all(landing.node_name for landing in landings)
-        return NodeRemoval(node_name, removable, tuple(landings), ending)
+        first = [Landing(record.pod, new) for record, new in zip(moving, nodes, strict=False)]
+        if len(first) == len(moving) and not lasting:
+            return first
+        tree, rest = self._work.tree, [record.pod for record in moving[len(first) :]]
+        node = tree.snapshot.nodes.nodes[row]
+        assert node is not None  # noqa: S101 - the tree is one thread's
+
+        def landed(departure: Departure, *, past_obstacles: bool = False) -> list[Landing]:
+            self._work.go_back()
+            self._vacate(node, departure)
+            for landing in first:
+                tree.assume(made_anew(landing.pod), landing.node_name)
+            return first + self._land_all(rest, node.metadata.name, progress, past_obstacles=past_obstacles)
+
+        found = landed(self._departure)
+        if self._departure is Departure.DELETION:
+            return found
+        if not all(each.node_name for each in found):
+            found = landed(Departure.DELETION)
+            if all(each.node_name for each in found):
+                drained = landed(Departure.DRAIN, past_obstacles=True)
+                return [
+                    one if one.node_name else changed(one, node_name=other.node_name, waits=True)
+                    for one, other in zip(drained, found, strict=True)
+                ]
+        elif lasting:
+            self._vacate(node, Departure.DELETION)
+        return found
+
+    @cached_property
+    def _of_controllers(self) -> Counter[str]:
+        """How many pods each controller has, by its UID."""
+        records = self._work.tree.snapshot.pods.records.values()
+        return Counter(controller_of(record.kind.base.template) for record in records)
+
+    def _is_alone(self, record: PodRecord) -> bool:
+        controller = controller_of(record.kind.base.template)
+        return bool(controller) and self._of_controllers[controller] == 1
+
+    def _vacate(self, node: Node, departure: Departure) -> None:
+        """Remove a node and its pods; or cordon it, and leave the pods that end with it."""
+        tree, drained = self._work.tree, departure is Departure.DRAIN
+        there = tree.snapshot.pods.records_on(tree.snapshot.nodes.index[node.metadata.name])
+        for record in list(there):
+            if not (drained and ends_with_node(record.kind.base.template)):
+                tree.discard(record.uid)
+        if drained:
+            tree.add_nodes([cordoned(node)])
+        else:
+            tree.remove_node(node.metadata.name)
 
     def _nodes_without(self, row: int, records: Sequence[PodRecord], progress: Progress) -> Sequence[str]:
         """Return where the first of some pods go without the node of ``row``; the tree stays as it is."""
@@ -154,23 +261,21 @@ class Removal:
             known = self._templates[id(kind)] = kind, decided if asks_nothing(*decided) else None
         return known[1]
 
-    def _remove(self, node_name: str, there: Sequence[PodRecord]) -> None:
-        """Remove a node and its pods."""
-        for record in there:
-            self._work.tree.discard(record.uid)
-        self._work.tree.remove_node(node_name)
-
-    def _land_all(self, pods: Sequence[Pod], progress: Progress) -> list[Landing]:
-        """Place ``pods``, up to the first that finds no node."""
+    def _land_all(
+        self, pods: Sequence[Pod], leaving: str, progress: Progress, *, past_obstacles: bool
+    ) -> list[Landing]:
+        """Place ``pods`` on other nodes than ``leaving``, up to the first that finds none, or all."""
         landings: list[Landing] = []
         while len(landings) < len(pods):
             progress.check()
             rest = pods[len(landings) :]
-            landings += self._land_alike(rest, progress)
+            # A pod that tolerates the cordon might come back, and would go on when the node is deleted.
+            returning = [tolerated(CORDON, pod.spec.tolerations) for pod in rest]
+            landings += self._land_alike(rest[: (*returning, True).index(True)], progress)
             if len(landings) == len(pods):
                 break
-            landings.append(self._land(pods[len(landings)], progress))
-            if not landings[-1].node_name:
+            landings.append(self._land(pods[len(landings)], leaving, progress))
+            if not landings[-1].node_name and not past_obstacles:
                 break
         return landings
 
@@ -186,16 +291,29 @@ class Removal:
         choices = place_alike(self._work, decided, indices, names, uids, seed=self._seed, progress=progress)
         return [Landing(pod, choice.node_name or "") for pod, choice in zip(pods, choices, strict=False)]
 
-    def _land(self, pod: Pod, progress: Progress) -> Landing:
+    def _land(self, pod: Pod, leaving: str, progress: Progress) -> Landing:
         """Place ``pod`` as the one that its controller would make in its stead."""
         again = made_anew(pod)
+        left = self._work.tree.snapshot.nodes.index.get(leaving)
+        if left is None or not tolerated(CORDON, pod.spec.tolerations):
+            elsewhere = ALL_NODES
+        else:
+            elsewhere = Candidates(
+                lambda state: state.snapshot.nodes.rows()[state.snapshot.nodes.rows() != left]
+            )
         try:
-            placed = place_pod(self._work, again, self._profile_of(again), seed=self._seed, progress=progress)
+            profile = self._profile_of(again)
+            placed = place_pod(self._work, again, profile, elsewhere, seed=self._seed, progress=progress)
         except (FailedPreconditionError, NotFoundError) as error:
             return Landing(pod, "", Status(Code.ERROR, (error.reason,)), error.message)
         if placed.status.ok:
             return Landing(pod, placed.choice.node_name or "")
         return Landing(pod, "", placed.status, placed.choice.message or placed.status.message)
+
+
+def _without_room(landing: Landing) -> Landing:
+    """Return what is said of a pod that has no node yet, and would have no room for as long."""
+    return changed(landing, message=f"it is pending, and no room is left for it: {landing.message}")
 
 
 def adopted(engine: Engine, named: str, pod: Pod) -> Profile:
@@ -216,3 +334,9 @@ def made_anew(pod: Pod) -> Pod:
         status=replace(pod.status, start_time=None, nominated_node_name=""),
         metadata=replace(pod.metadata, deletion_timestamp=None),
     )
+
+
+def cordoned(node: Node) -> Node:
+    """Return the node as ``kubectl cordon`` and the node lifecycle controller leave it."""
+    taints = (*(taint for taint in node.spec.taints if taint.key != CORDON.key), CORDON)
+    return replace(node, spec=replace(node.spec, unschedulable=True, taints=taints))

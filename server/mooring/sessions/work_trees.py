@@ -139,6 +139,7 @@ class Work:
     seed: int = 0
     busy: bool = field(default=False, repr=False)
     _engines: dict[Policy, Engine] = field(default_factory=dict, repr=False)
+    _aside: list[Sequence[Any]] = field(default_factory=list, repr=False)
 
     @contextmanager
     def deciding(self, policy: Policy | None, seed: int, live: Live) -> Iterator[None]:
@@ -162,11 +163,23 @@ class Work:
 
     def keep(self) -> Version:
         """Return the version that it is now."""
-        self.version = self.version.with_changes(self.tree.take_changes())
+        for changes in (*self._aside, self.tree.take_changes()):
+            self.version = self.version.with_changes(changes)
+        self._aside.clear()
         return self.version
 
     def go_back(self) -> None:
         """Take back what was changed since the last ``keep``."""
+        self.drop()
+        while self._aside:
+            self.tree.undo(self._aside.pop())
+
+    def set_aside(self) -> None:
+        """Let ``drop`` leave what was changed up to now."""
+        self._aside.append(self.tree.take_changes())
+
+    def drop(self) -> None:
+        """Take back what was changed since the last ``keep`` or ``set_aside``."""
         self.tree.undo(self.tree.take_changes())
 
     def become(self, version: Version) -> None:

@@ -10,6 +10,7 @@ from mooring.app.offline import core_over, place_in
 from mooring.app.options import EngineOptions
 from mooring.framework import NodeTable
 from mooring.framework.errors import FailedPreconditionError
+from mooring.runtime.profiles.profiles import oldest_first
 from mooring.sweeps.arrivals import PodArrivals, offered
 
 Figures = Mapping[str, float]
@@ -70,7 +71,7 @@ def place(sweep: SweepPlan, run: Run) -> Figures:
     """
     options = replace(sweep.options, config=sweep.configs[run.config])
     core, manifests = core_over(options, sweep.workloads[run.workload])
-    pending = [pod for pod in manifests.pods if pod.pending]
+    pending = oldest_first(pod for pod in manifests.pods if pod.pending)
     table = core.state.snapshot.nodes
     coming = sweep.arrivals.of(pending, table, run.seed)
     outcomes = place_in(core.engine, coming, lambda pods, _: pods, seed=run.seed)

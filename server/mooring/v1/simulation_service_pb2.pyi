@@ -24,6 +24,34 @@ else:
 
 DESCRIPTOR: _descriptor.FileDescriptor
 
+class _RemovalMode:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _RemovalModeEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_RemovalMode.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    REMOVAL_MODE_UNSPECIFIED: _RemovalMode.ValueType  # 0
+    """The same as REMOVAL_MODE_DRAIN."""
+    REMOVAL_MODE_DRAIN: _RemovalMode.ValueType  # 1
+    """It is cordoned, its pods are evicted, and its Node object is deleted in the end. Until then it counts as a topology domain
+    without pods, unless a pod's nodeTaintsPolicy is Honor. A pod for which that matters waits.
+    """
+    REMOVAL_MODE_DELETION: _RemovalMode.ValueType  # 2
+    """Its Node object is deleted first, so that the node counts as nothing."""
+
+class RemovalMode(_RemovalMode, metaclass=_RemovalModeEnumTypeWrapper):
+    """How a node goes."""
+
+REMOVAL_MODE_UNSPECIFIED: RemovalMode.ValueType  # 0
+"""The same as REMOVAL_MODE_DRAIN."""
+REMOVAL_MODE_DRAIN: RemovalMode.ValueType  # 1
+"""It is cordoned, its pods are evicted, and its Node object is deleted in the end. Until then it counts as a topology domain
+without pods, unless a pod's nodeTaintsPolicy is Honor. A pod for which that matters waits.
+"""
+REMOVAL_MODE_DELETION: RemovalMode.ValueType  # 2
+"""Its Node object is deleted first, so that the node counts as nothing."""
+Global___RemovalMode: _TypeAlias = RemovalMode  # noqa: Y015
+
 class _ChangeKind:
     ValueType = _typing.NewType("ValueType", _builtins.int)
     V: _TypeAlias = ValueType  # noqa: Y015
@@ -547,6 +575,7 @@ class CapacityRequest(_message.Message):
     LIMIT_FIELD_NUMBER: _builtins.int
     INCLUDE_NODES_FIELD_NUMBER: _builtins.int
     SEED_FIELD_NUMBER: _builtins.int
+    IGNORE_PENDING_FIELD_NUMBER: _builtins.int
     session: _builtins.str
     """OPTIONAL. The session to look at; default the live state as it is now."""
     profile: _builtins.str
@@ -559,6 +588,8 @@ class CapacityRequest(_message.Message):
     """OPTIONAL. Adds how many pods each node takes; default false."""
     seed: _builtins.int
     """OPTIONAL. Decides between nodes of equal totals; default 0."""
+    ignore_pending: _builtins.bool
+    """OPTIONAL. Leaves out the pods that have no node yet, as if they weren't there; default false, they are placed first."""
     @_builtins.property
     def shapes(self) -> _containers.RepeatedCompositeFieldContainer[_objects_pb2.PodSource]:
         """REQUIRED, one or more. The shapes: pods of which copies are placed."""
@@ -572,10 +603,11 @@ class CapacityRequest(_message.Message):
         limit: _builtins.int = ...,
         include_nodes: _builtins.bool = ...,
         seed: _builtins.int = ...,
+        ignore_pending: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["include_nodes", b"include_nodes", "limit", b"limit", "profile", b"profile", "seed", b"seed", "session", b"session", "shapes", b"shapes"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["ignore_pending", b"ignore_pending", "include_nodes", b"include_nodes", "limit", b"limit", "profile", b"profile", "seed", b"seed", "session", b"session", "shapes", b"shapes"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -654,6 +686,10 @@ class CapacityResponse(_message.Message):
     PROVENANCE_FIELD_NUMBER: _builtins.int
     SHAPES_FIELD_NUMBER: _builtins.int
     WARNINGS_FIELD_NUMBER: _builtins.int
+    PLACED_COUNT_FIELD_NUMBER: _builtins.int
+    UNPLACED_FIELD_NUMBER: _builtins.int
+    placed_count: _builtins.int
+    """How many pods without a node were placed before the shapes' pods."""
     @_builtins.property
     def provenance(self) -> _objects_pb2.Provenance:
         """The state and configuration used."""
@@ -664,7 +700,11 @@ class CapacityResponse(_message.Message):
 
     @_builtins.property
     def warnings(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """As in FilterResponse."""
+        """As in FilterResponse; also pending pods of other schedulers, which are left out."""
+
+    @_builtins.property
+    def unplaced(self) -> _containers.RepeatedCompositeFieldContainer[Global___LeftOverPod]:
+        """The pods without a node that stay pending."""
 
     def __init__(
         self,
@@ -672,10 +712,12 @@ class CapacityResponse(_message.Message):
         provenance: _objects_pb2.Provenance | None = ...,
         shapes: _abc.Iterable[Global___ShapeCapacity] | None = ...,
         warnings: _abc.Iterable[_builtins.str] | None = ...,
+        placed_count: _builtins.int = ...,
+        unplaced: _abc.Iterable[Global___LeftOverPod] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["provenance", b"provenance"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["provenance", b"provenance", "shapes", b"shapes", "warnings", b"warnings"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["placed_count", b"placed_count", "provenance", b"provenance", "shapes", b"shapes", "unplaced", b"unplaced", "warnings", b"warnings"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -692,6 +734,8 @@ class RemovalRequest(_message.Message):
     CUMULATIVE_FIELD_NUMBER: _builtins.int
     PROFILE_FIELD_NUMBER: _builtins.int
     SEED_FIELD_NUMBER: _builtins.int
+    MODE_FIELD_NUMBER: _builtins.int
+    IGNORE_PENDING_FIELD_NUMBER: _builtins.int
     session: _builtins.str
     """OPTIONAL. The session to look at; default the live state as it is now."""
     cumulative: _builtins.bool
@@ -702,6 +746,10 @@ class RemovalRequest(_message.Message):
     """OPTIONAL. The profile of pods whose scheduler is none of the profiles; default those pods keep a node from going."""
     seed: _builtins.int
     """OPTIONAL. Decides between nodes of equal totals; default 0."""
+    mode: Global___RemovalMode.ValueType
+    """OPTIONAL. How the nodes go; default REMOVAL_MODE_DRAIN."""
+    ignore_pending: _builtins.bool
+    """OPTIONAL. As in CapacityRequest; default false."""
     @_builtins.property
     def nodes(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """OPTIONAL. The nodes, in this order; default all, by name."""
@@ -714,10 +762,12 @@ class RemovalRequest(_message.Message):
         cumulative: _builtins.bool = ...,
         profile: _builtins.str = ...,
         seed: _builtins.int = ...,
+        mode: Global___RemovalMode.ValueType = ...,
+        ignore_pending: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["cumulative", b"cumulative", "nodes", b"nodes", "profile", b"profile", "seed", b"seed", "session", b"session"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["cumulative", b"cumulative", "ignore_pending", b"ignore_pending", "mode", b"mode", "nodes", b"nodes", "profile", b"profile", "seed", b"seed", "session", b"session"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -732,15 +782,20 @@ class Landing(_message.Message):
     POD_FIELD_NUMBER: _builtins.int
     NODE_FIELD_NUMBER: _builtins.int
     STATUS_FIELD_NUMBER: _builtins.int
+    WAITS_FIELD_NUMBER: _builtins.int
     node: _builtins.str
     """Its new node, empty if there is none."""
+    waits: _builtins.bool
+    """Whether it waits while its old node is drained, and gets the new one once the Node object is deleted. Only with
+    REMOVAL_MODE_DRAIN.
+    """
     @_builtins.property
     def pod(self) -> _objects_pb2.PodReference:
         """The pod."""
 
     @_builtins.property
     def status(self) -> _statuses_pb2.Status:
-        """Why it finds none, or keeps its node from going."""
+        """Why it finds none, or keeps its node from going, or waits."""
 
     def __init__(
         self,
@@ -748,10 +803,11 @@ class Landing(_message.Message):
         pod: _objects_pb2.PodReference | None = ...,
         node: _builtins.str = ...,
         status: _statuses_pb2.Status | None = ...,
+        waits: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["pod", b"pod", "status", b"status"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["node", b"node", "pod", b"pod", "status", b"status"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["node", b"node", "pod", b"pod", "status", b"status", "waits", b"waits"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -767,17 +823,27 @@ class NodeRemoval(_message.Message):
     REMOVABLE_FIELD_NUMBER: _builtins.int
     LANDINGS_FIELD_NUMBER: _builtins.int
     ENDING_POD_COUNT_FIELD_NUMBER: _builtins.int
+    ALONE_FIELD_NUMBER: _builtins.int
+    EXHAUSTED_BUDGETS_FIELD_NUMBER: _builtins.int
     node: _builtins.str
     """The node."""
     removable: _builtins.bool
-    """Whether all of its pods may go and would find other nodes."""
+    """Whether all of its pods may go and would find other nodes, none of them only after the node's deletion."""
     ending_pod_count: _builtins.int
     """How many pods end with the node."""
     @_builtins.property
     def landings(self) -> _containers.RepeatedCompositeFieldContainer[Global___Landing]:
         """Its pods in the order in which they are placed anew, but for those that end with the node: pods of DaemonSets and static
-        pods. Ends with the first that keeps the node from going.
+        pods. Ends with the first that keeps the node from going; that may be a pod without a node for which there would be no room.
         """
+
+    @_builtins.property
+    def alone(self) -> _containers.RepeatedCompositeFieldContainer[_objects_pb2.PodReference]:
+        """The pods that are the only ones of their controllers."""
+
+    @_builtins.property
+    def exhausted_budgets(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """The PodDisruptionBudgets of its pods that allow no disruption now, as NAMESPACE/NAME, sorted."""
 
     def __init__(
         self,
@@ -786,10 +852,12 @@ class NodeRemoval(_message.Message):
         removable: _builtins.bool = ...,
         landings: _abc.Iterable[Global___Landing] | None = ...,
         ending_pod_count: _builtins.int = ...,
+        alone: _abc.Iterable[_objects_pb2.PodReference] | None = ...,
+        exhausted_budgets: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["ending_pod_count", b"ending_pod_count", "landings", b"landings", "node", b"node", "removable", b"removable"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["alone", b"alone", "ending_pod_count", b"ending_pod_count", "exhausted_budgets", b"exhausted_budgets", "landings", b"landings", "node", b"node", "removable", b"removable"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -804,6 +872,10 @@ class RemovalResponse(_message.Message):
     PROVENANCE_FIELD_NUMBER: _builtins.int
     NODES_FIELD_NUMBER: _builtins.int
     WARNINGS_FIELD_NUMBER: _builtins.int
+    PLACED_COUNT_FIELD_NUMBER: _builtins.int
+    UNPLACED_FIELD_NUMBER: _builtins.int
+    placed_count: _builtins.int
+    """As in CapacityResponse."""
     @_builtins.property
     def provenance(self) -> _objects_pb2.Provenance:
         """The state and configuration used."""
@@ -814,7 +886,11 @@ class RemovalResponse(_message.Message):
 
     @_builtins.property
     def warnings(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """As in FilterResponse."""
+        """As in CapacityResponse."""
+
+    @_builtins.property
+    def unplaced(self) -> _containers.RepeatedCompositeFieldContainer[Global___LeftOverPod]:
+        """As in CapacityResponse."""
 
     def __init__(
         self,
@@ -822,10 +898,12 @@ class RemovalResponse(_message.Message):
         provenance: _objects_pb2.Provenance | None = ...,
         nodes: _abc.Iterable[Global___NodeRemoval] | None = ...,
         warnings: _abc.Iterable[_builtins.str] | None = ...,
+        placed_count: _builtins.int = ...,
+        unplaced: _abc.Iterable[Global___LeftOverPod] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["provenance", b"provenance"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["nodes", b"nodes", "provenance", b"provenance", "warnings", b"warnings"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["nodes", b"nodes", "placed_count", b"placed_count", "provenance", b"provenance", "unplaced", b"unplaced", "warnings", b"warnings"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

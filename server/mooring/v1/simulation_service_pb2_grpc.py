@@ -200,15 +200,17 @@ class SimulationServiceServicer:
 
     def Capacity(self, request, context):
         """How many more pods of each shape there would be room for, each shape by itself: pods are placed until one finds no node.
-        Nothing is changed. Idempotent.
+        Pods that have no node yet are placed first, in the order of kube-scheduler's queue. Quotas are not counted. Nothing is
+        changed. Idempotent.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def Removal(self, request, context):
-        """Which nodes could go: whether each of a node's pods would find another node, with disruption budgets respected. Each node
-        is looked at by itself, or all together, one after the other (cumulative). Nothing is changed. Idempotent.
+        """Which nodes could go: whether each of a node's pods would find another node, with disruption budgets respected, while the
+        node is drained or once it is deleted. Each node is looked at by itself, or all together, one after the other (cumulative).
+        Pods that have no node yet are placed first, and keep their room. Nothing is changed. Idempotent.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -86,11 +86,13 @@ class SimulationServiceStub:
     """Forgets a mark and those after it: what was done since stays. Fails as RevertSession. Not idempotent."""
     Capacity: _grpc.UnaryUnaryMultiCallable[_simulation_service_pb2.CapacityRequest, _simulation_service_pb2.CapacityResponse]
     """How many more pods of each shape there would be room for, each shape by itself: pods are placed until one finds no node.
-    Nothing is changed. Idempotent.
+    Pods that have no node yet are placed first, in the order of kube-scheduler's queue. Quotas are not counted. Nothing is
+    changed. Idempotent.
     """
     Removal: _grpc.UnaryUnaryMultiCallable[_simulation_service_pb2.RemovalRequest, _simulation_service_pb2.RemovalResponse]
-    """Which nodes could go: whether each of a node's pods would find another node, with disruption budgets respected. Each node
-    is looked at by itself, or all together, one after the other (cumulative). Nothing is changed. Idempotent.
+    """Which nodes could go: whether each of a node's pods would find another node, with disruption budgets respected, while the
+    node is drained or once it is deleted. Each node is looked at by itself, or all together, one after the other (cumulative).
+    Pods that have no node yet are placed first, and keep their room. Nothing is changed. Idempotent.
     """
     NodeGroups: _grpc.UnaryUnaryMultiCallable[_simulation_service_pb2.NodeGroupsRequest, _simulation_service_pb2.NodeGroupsResponse]
     """Which kind of node, and how many of it, would give a node to pods that have none: each group of nodes by itself, the best
@@ -170,11 +172,13 @@ class SimulationServiceAsyncStub(SimulationServiceStub):
     """Forgets a mark and those after it: what was done since stays. Fails as RevertSession. Not idempotent."""
     Capacity: _aio.UnaryUnaryMultiCallable[_simulation_service_pb2.CapacityRequest, _simulation_service_pb2.CapacityResponse]  # type: ignore[assignment]
     """How many more pods of each shape there would be room for, each shape by itself: pods are placed until one finds no node.
-    Nothing is changed. Idempotent.
+    Pods that have no node yet are placed first, in the order of kube-scheduler's queue. Quotas are not counted. Nothing is
+    changed. Idempotent.
     """
     Removal: _aio.UnaryUnaryMultiCallable[_simulation_service_pb2.RemovalRequest, _simulation_service_pb2.RemovalResponse]  # type: ignore[assignment]
-    """Which nodes could go: whether each of a node's pods would find another node, with disruption budgets respected. Each node
-    is looked at by itself, or all together, one after the other (cumulative). Nothing is changed. Idempotent.
+    """Which nodes could go: whether each of a node's pods would find another node, with disruption budgets respected, while the
+    node is drained or once it is deleted. Each node is looked at by itself, or all together, one after the other (cumulative).
+    Pods that have no node yet are placed first, and keep their room. Nothing is changed. Idempotent.
     """
     NodeGroups: _aio.UnaryUnaryMultiCallable[_simulation_service_pb2.NodeGroupsRequest, _simulation_service_pb2.NodeGroupsResponse]  # type: ignore[assignment]
     """Which kind of node, and how many of it, would give a node to pods that have none: each group of nodes by itself, the best
@@ -299,7 +303,8 @@ class SimulationServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_simulation_service_pb2.CapacityResponse, _abc.Awaitable[_simulation_service_pb2.CapacityResponse]]:
         """How many more pods of each shape there would be room for, each shape by itself: pods are placed until one finds no node.
-        Nothing is changed. Idempotent.
+        Pods that have no node yet are placed first, in the order of kube-scheduler's queue. Quotas are not counted. Nothing is
+        changed. Idempotent.
         """
 
     @_abc_1.abstractmethod
@@ -308,8 +313,9 @@ class SimulationServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _simulation_service_pb2.RemovalRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_simulation_service_pb2.RemovalResponse, _abc.Awaitable[_simulation_service_pb2.RemovalResponse]]:
-        """Which nodes could go: whether each of a node's pods would find another node, with disruption budgets respected. Each node
-        is looked at by itself, or all together, one after the other (cumulative). Nothing is changed. Idempotent.
+        """Which nodes could go: whether each of a node's pods would find another node, with disruption budgets respected, while the
+        node is drained or once it is deleted. Each node is looked at by itself, or all together, one after the other (cumulative).
+        Pods that have no node yet are placed first, and keep their room. Nothing is changed. Idempotent.
         """
 
     @_abc_1.abstractmethod

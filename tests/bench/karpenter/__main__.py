@@ -20,7 +20,7 @@ from typing import Any
 from mooring.cluster.decoding import from_manifest
 from mooring.plugins.loops import wait_for_compiler
 from mooring.runtime.cycle.plugin_calls import Unhurried
-from mooring.sessions.removal import NodeRemoval, Removal, adopted
+from mooring.sessions.removal import Departure, NodeRemoval, Removal, adopted
 from tests.bench.cluster import node_name
 from tests.bench.futures import PODS_PER_NODE, SEED, manifests, work_on
 from tests.bench.karpenter.build import build
@@ -60,7 +60,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _mooring(nodes: int, candidates: int) -> Iterator[tuple[NodeRemoval, float]]:
     """What mooring says of each node, and the seconds of processor time that it took."""
     work = work_on(map(from_manifest, [each for some in manifests(nodes) for each in some]))
-    removal = Removal(work, partial(adopted, work.engine, ""), seed=SEED)
+    removal = Removal(work, partial(adopted, work.engine, ""), departure=Departure.DELETION, seed=SEED)
     # A server has answered before, and Karpenter's program was compiled before.
     list(removal.try_nodes([node_name(nodes - 1)], Unhurried()))
     wait_for_compiler()

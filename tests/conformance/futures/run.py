@@ -24,7 +24,7 @@ from mooring.framework.errors import PluginFailureError
 from mooring.runtime.cycle.plugin_calls import Unhurried
 from mooring.sessions.node_groups import NodeGroup, NodeGroups
 from mooring.sessions.placing import place_pod
-from mooring.sessions.removal import Removal, adopted
+from mooring.sessions.removal import Departure, Removal, adopted
 from mooring.sessions.work_trees import Work
 from tests.conformance.families.draft import Manifest
 from tests.conformance.futures.generator import new_nodes
@@ -101,7 +101,7 @@ def work_over(scenario: Manifest, objects: list[Manifest]) -> tuple[Work, Engine
 def removal(scenario: Manifest, oracle: Oracle, tally: Counter[str]) -> None:
     """Judge what is said of each node; raises as ``Cluster.place``."""
     work, _ = work_over(scenario, scenario["objects"])
-    looking = Removal(work, partial(adopted, work.engine, ""), seed=3)
+    looking = Removal(work, partial(adopted, work.engine, ""), departure=Departure.DELETION, seed=3)
     pods = {each["metadata"]["name"]: each for each in scenario["objects"] if each["kind"] == "Pod"}
     for found in looking.try_nodes(sorted(work.tree.snapshot.nodes.index), Unhurried()):
         left = [

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cmp_to_key
 
 from mooring.framework import Pod
 from mooring.framework.errors import NotFoundError
@@ -40,6 +41,22 @@ class Profiles(Mapping[str, Profile]):
     def __len__(self) -> int:
         return len(self._by_name)
 
+    def in_queue_order(self, pods: Iterable[Pod]) -> list[Pod]:
+        """Return the pods, which came in this order, as the QueueSort plugin takes them.
+
+        The plugin is the same in every profile.
+        """
+        came = list(pods)
+        sorter = next(iter(self._by_name.values())).queue_sort[0].plugin
+        position = {id(pod): float(at) for at, pod in enumerate(came)}
+
+        def compare(first: Pod, second: Pod) -> int:
+            if sorter.less(first, position[id(first)], second, position[id(second)]):
+                return -1
+            return int(sorter.less(second, position[id(second)], first, position[id(first)]))
+
+        return sorted(came, key=cmp_to_key(compare))
+
     def find(self, name: str = "", pod: Pod | None = None) -> Profile:
         """Return the profile called ``name``; else that of the pod's schedulerName; else the only one.
 
@@ -75,3 +92,16 @@ class Profiles(Mapping[str, Profile]):
         """Return what is said of a pod of another scheduler."""
         known = ", ".join(self._by_name)
         return f"its scheduler is {pod.spec.scheduler_name!r}, which is none of the profiles: {known}"
+
+
+def oldest_first(pods: Iterable[Pod]) -> list[Pod]:
+    """Return the pods in the order in which they came: by creation, those of one second as they are given.
+
+    What has no time yet, as in a file that was never applied, comes last: it would be created now.
+    """
+
+    def age(pod: Pod) -> tuple[bool, str]:
+        created = pod.metadata.creation_timestamp or ""
+        return not created, created
+
+    return sorted(pods, key=age)

@@ -1,0 +1,213 @@
+"""Answers of `mooring what-if` about clusters from public reports, as a cluster would give them.
+
+Each test is called like its case. The answers are the same of manifests and of a server that has them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mooring.testing.builders import node_manifest, pod_manifest
+from tests.cli.commands import call, serving, write_manifests
+
+Asked = Any
+"""Asks a question of a cluster's objects in every way, and returns the one answer, as `-o json` has it."""
+
+
+@pytest.fixture
+def asked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Asked:
+    def ask(question: str, objects: Sequence[Mapping[str, Any]], *words: object) -> Any:
+        files = write_manifests(tmp_path / "cluster.yaml", *objects)
+        offline = call(capsys, "what-if", question, "--manifests", files, *words, "-o", "json")
+        assert offline.code == 0, offline.err
+        with serving(tmp_path, "--source", f"files:{files}") as server:
+            remote = call(
+                capsys, "what-if", question, "--server", server.address("grpc"), *words, "-o", "json"
+            )
+        assert remote.document == offline.document
+        return offline.document
+
+    return ask
+
+
+def controlled(by: str) -> dict[str, Any]:
+    return {"ownerReferences": [{"kind": "ReplicaSet", "name": by, "uid": by, "controller": True}]}
+
+
+def workload(
+    kind: str, name: str, requests: Mapping[str, Any], replicas: int = 1, **spec: Any
+) -> dict[str, Any]:
+    labels = {"app": name}
+    container = {"name": "c", "image": "registry.example/app", "resources": {"requests": dict(requests)}}
+    template = {"metadata": {"labels": labels}, "spec": {"containers": [container], **spec}}
+    counted = {} if kind == "DaemonSet" else {"replicas": replicas}
+    return {
+        "apiVersion": "v1" if kind == "ReplicationController" else "apps/v1",
+        "kind": kind,
+        "metadata": {"name": name, "namespace": "default"},
+        "spec": {
+            **counted,
+            "selector": labels if kind == "ReplicationController" else {"matchLabels": labels},
+            "template": template,
+        },
+    }
+
+
+FOUR = [
+    node_manifest(f"kube-node-{at}", allocatable={"cpu": "2", "memory": "32Gi", "pods": "110"})
+    for at in range(1, 5)
+]
+FRONT = workload("ReplicationController", "front", {"cpu": "150m", "memory": "100Mi"}, 6)
+
+
+def test_workloads_not_counted(asked: Asked, tmp_path: Path) -> None:
+    small = pod_manifest("small-pod", requests={"cpu": "150m", "memory": "100Mi"})
+    shape = write_manifests(tmp_path / "shape.yaml", small)
+    (found,) = asked("capacity", [*FOUR, FRONT], "--shape", shape)
+    assert (found["count"], found["placedFirst"], found["stillPending"]) == (46, 6, 0)
+    (empty,) = asked("capacity", [*FOUR, FRONT], "--shape", shape, "--ignore-pending")
+    assert (empty["count"], empty["placedFirst"]) == (52, 0)
+    gone = asked("removal", [*FOUR, FRONT], "--cumulative")
+    assert [each["removable"] for each in gone] == [True, True, True, False]
+    assert gone[-1]["landings"][0]["message"].startswith("it is pending, and no room is left for it: ")
+
+
+@pytest.mark.parametrize(
+    ("priorities", "placed"),
+    [
+        pytest.param((0, 0), "first", id="the first in the file"),
+        pytest.param((0, 7), "second", id="the more important one"),
+    ],
+)
+def test_pending_pods_come_in_the_order_of_the_queue(
+    priorities: tuple[int, int], placed: str, asked: Asked, tmp_path: Path
+) -> None:
+    pods = [
+        pod_manifest(name, requests={"cpu": "1500m"}, spec={"priority": priority})
+        for name, priority in zip(("first", "second"), priorities, strict=True)
+    ]
+    shape = write_manifests(tmp_path / "shape.yaml", pod_manifest("shape", requests={"cpu": "100m"}))
+    files = [FOUR[0], *pods]
+    (found,) = asked("capacity", files, "--shape", shape)
+    assert (found["count"], found["placedFirst"], found["stillPending"]) == (5, 1, 1)
+    answer = asked("node-groups", files, "--group", write_manifests(tmp_path / "group.yaml", *FOUR[:1]))
+    assert [each["pod"] for each in answer["unplaced"]] == [
+        f"default/{name}" for name in ("first", "second") if name != placed
+    ]
+
+
+def test_node_groups_order(asked: Asked, tmp_path: Path) -> None:
+    def room(name: str) -> dict[str, Any]:
+        return node_manifest(name, labels={"pool": name}, allocatable={"cpu": "16", "pods": "110"})
+
+    pods = [pod_manifest(name, requests={"cpu": "8"}) for name in ("aa-1", "aa-2")]
+    first = pod_manifest("zz-first", requests={"cpu": "8"}, spec={"nodeSelector": {"pool": "old"}})
+    group = write_manifests(tmp_path / "group.yaml", room("new"))
+    answer = asked("node-groups", [room("old"), first, *pods], "--group", group)
+    assert [each["pod"] for each in answer["unplaced"]] == ["default/aa-2"]
+    assert [(each["nodes"], each["left"]) for each in answer["options"]] == [(1, [])]
+
+
+def spread(policy: str | None = None) -> dict[str, Any]:
+    policies = {"nodeTaintsPolicy": policy} if policy else {}
+    constraint = {
+        "maxSkew": 1,
+        "topologyKey": "kubernetes.io/hostname",
+        "whenUnsatisfiable": "DoNotSchedule",
+        "labelSelector": {"matchLabels": {"app": "web"}},
+        **policies,
+    }
+    return {"topologySpreadConstraints": [constraint]}
+
+
+def spread_over(names: str, **spec: Any) -> Iterator[dict[str, Any]]:
+    for name in names:
+        labels, requests = {"app": "web"}, {"cpu": "100m"}
+        yield node_manifest(f"node-{name}", labels={"kubernetes.io/hostname": f"node-{name}"})
+        yield pod_manifest(
+            f"web-{name}",
+            labels=labels,
+            node=f"node-{name}",
+            requests=requests,
+            metadata=controlled("web"),
+            spec=spec,
+        )
+
+
+def test_drain_keeps_its_domain(asked: Asked) -> None:
+    cluster = list(spread_over("abc", **spread()))
+    drained = asked("removal", cluster)
+    assert [each["removable"] for each in drained] == [False] * 3
+    for each in drained:
+        (landing,) = each["landings"]
+        assert landing["waits"]
+        assert landing["node"] not in ("", each["node"])
+        assert "2 node(s) didn't match pod topology spread constraints" in landing["message"]
+    deleted = asked("removal", cluster, "--by", "deletion")
+    assert [each["removable"] for each in deleted] == [True] * 3
+
+
+@pytest.mark.parametrize(
+    ("spec", "landings"),
+    [
+        pytest.param(spread("Honor"), [("node-b", False)], id="tainted nodes are no domains"),
+        pytest.param(
+            {"tolerations": [{"operator": "Exists"}]}, [("node-b", False)], id="tolerates the cordon"
+        ),
+        pytest.param({}, [("node-b", False)], id="plain"),
+    ],
+)
+def test_pods_that_need_not_wait_for_the_deletion(
+    spec: dict[str, Any], landings: list[tuple[str, bool]], asked: Asked
+) -> None:
+    (found,) = asked("removal", list(spread_over("ab", **spec)), "--node", "node-a")
+    assert found["removable"]
+    assert [(each["node"], each["waits"]) for each in found["landings"]] == landings
+
+
+def test_every_pod_that_waits_is_named(asked: Asked) -> None:
+    cluster = list(spread_over("ab", **spread()))
+    second = pod_manifest(
+        "more", labels={"app": "web"}, node="node-a", metadata=controlled("web"), spec=spread()
+    )
+    third = pod_manifest(
+        "else", labels={"app": "web"}, node="node-b", metadata=controlled("web"), spec=spread()
+    )
+    (found,) = asked("removal", [*cluster, second, third], "--node", "node-a")
+    assert [(each["pod"], each["waits"]) for each in found["landings"]] == [
+        ("default/web-a", True),
+        ("default/more", True),
+    ]
+
+
+def test_what_a_drain_disrupts(asked: Asked, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    nodes = [node_manifest(name) for name in ("a", "b", "c")]
+    pods = [
+        pod_manifest("only", node="a", metadata=controlled("only")),
+        pod_manifest("web-1", node="a", metadata=controlled("web")),
+        pod_manifest("web-2", node="b", metadata=controlled("web")),
+        pod_manifest("db-1", node="c", labels={"app": "db"}, metadata=controlled("db")),
+        pod_manifest("db-2", node="c", labels={"app": "db"}, metadata=controlled("db")),
+    ]
+    budget = {
+        "apiVersion": "policy/v1",
+        "kind": "PodDisruptionBudget",
+        "metadata": {"name": "db", "namespace": "default"},
+        "spec": {"minAvailable": 2, "selector": {"matchLabels": {"app": "db"}}},
+        "status": {"disruptionsAllowed": 0, "expectedPods": 2, "currentHealthy": 2, "desiredHealthy": 2},
+    }
+    cluster = [*nodes, *pods, budget]
+    found = asked("removal", cluster)
+    assert [(each["node"], each["removable"]) for each in found] == [("b", True), ("a", True), ("c", False)]
+    assert [each["alone"] for each in found] == [[], ["default/only"], []]
+    assert [each["exhaustedBudgets"] for each in found] == [[], [], ["default/db"]]
+    files = write_manifests(tmp_path / "cluster.yaml", *cluster)
+    lines = call(capsys, "what-if", "removal", "--manifests", files, columns=200).out.splitlines()
+    assert [line.split()[0] for line in lines[1:4]] == ["b", "a", "c"]
+    assert lines[2].endswith("single replica: default/only")
+    assert lines[3].endswith("PodDisruptionBudget default/db allows no disruption")
+    assert lines[4] == "2 of 3 nodes could go by drain, each alone"
