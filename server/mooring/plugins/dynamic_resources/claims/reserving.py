@@ -95,20 +95,40 @@ def may_use(claim: ResourceClaim, pod: Pod, snapshot: Snapshot) -> bool:
 
 
 def assume(reserved: ReservedClaims, pod: Pod, handle: Handle) -> None:
-    """Let other decisions see which devices are about to be taken."""
+    """Let other decisions see which devices are about to be taken.
+
+    Where nobody writes it later, the pod uses the claims from now on, and so may others.
+    """
     for use in reserved.uses:
-        if use.allocation is not None:
+        if use.user is not None and _counts_at_once(use.user, handle):
+            allocation = use.allocation or use.claim.status.allocation
+            _show(use.claim, handle, allocation, (*use.claim.status.reserved_for, use.user))
+        elif use.allocation is not None:
             _show_waiting(use, [*in_flight_for(use.claim), pod.metadata.uid], handle)
     if reserved.extended is not None:
         extended_claim.assume(reserved.extended, pod, handle)
 
 
+def _counts_at_once(user: ResourceClaimConsumerReference, handle: Handle) -> bool:
+    """Return whether a pod counts as a user that stands in the claim's status: nobody writes it later."""
+    return handle.cluster is None and user.resource == "pods"
+
+
 def _show_waiting(use: ClaimUse, uids: Sequence[str], handle: Handle) -> None:
-    meta = use.claim.metadata
-    annotations = {**meta.annotations, IN_FLIGHT: " ".join(uids)}
-    metadata = replace(meta, annotations=annotations, resource_version="")
-    status = replace(use.claim.status, allocation=use.allocation)
-    handle.assumptions.assume_object(replace(use.claim, metadata=metadata, status=status))
+    annotations = {**use.claim.metadata.annotations, IN_FLIGHT: " ".join(uids)}
+    waiting = replace(use.claim, metadata=replace(use.claim.metadata, annotations=annotations))
+    _show(waiting, handle, use.allocation, use.claim.status.reserved_for)
+
+
+def _show(
+    claim: ResourceClaim,
+    handle: Handle,
+    allocation: AllocationResult | None,
+    users: tuple[ResourceClaimConsumerReference, ...],
+) -> None:
+    metadata = replace(claim.metadata, resource_version="")
+    status = replace(claim.status, allocation=allocation, reserved_for=users)
+    handle.assumptions.assume_object(replace(claim, metadata=metadata, status=status))
 
 
 def bind(
@@ -187,7 +207,9 @@ def give_back(reserved: ReservedClaims, pod: Pod, handle: Handle) -> None:
     """
     for use in reserved.uses:
         meta = use.claim.metadata
-        if meta.uid not in reserved.written:
+        if use.user is not None and _counts_at_once(use.user, handle):
+            _use_no_longer(use.claim, use.user, handle)
+        elif meta.uid not in reserved.written:
             _wait_no_longer(use, pod, handle)
         elif use.user is not None and use.user.resource == "pods" and handle.cluster is not None:
             try:
@@ -198,6 +220,19 @@ def give_back(reserved: ReservedClaims, pod: Pod, handle: Handle) -> None:
                 handle.logger.warning("pod %s keeps its claim %s: %s", pod.key, meta.name, error)
     if reserved.extended is not None:
         extended_claim.unmake(reserved.extended, pod, handle)
+
+
+def _use_no_longer(claim: ResourceClaim, user: ResourceClaimConsumerReference, handle: Handle) -> None:
+    """Take the user out of the claim's status; the devices that were found are free without users."""
+    meta = claim.metadata
+    with handle.assumptions.lock:
+        now = handle.snapshot().objects.get(ResourceClaim, meta.name, meta.namespace)
+        users = () if now is None else now.status.reserved_for
+        others = tuple(each for each in users if each != user)
+        if now is not None and others:
+            _show(now, handle, now.status.allocation, others)
+        else:
+            handle.assumptions.forget_object(ResourceClaim, meta.name, meta.namespace)
 
 
 def _wait_no_longer(use: ClaimUse, pod: Pod, handle: Handle) -> None:
