@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import itertools
+import json
 import math
 import statistics
 import sys
@@ -22,6 +23,7 @@ from pathlib import Path
 import grpc
 import numpy as np
 
+from mooring.documents import read_documents, write_documents
 from mooring.plugins.loops import wait_for_compiler
 from mooring.runtime.cycle.candidates import ALL_NODES
 from mooring.runtime.cycle.cycle import CycleOptions
@@ -84,6 +86,7 @@ def ratios(nodes: int) -> list[Ratio]:
         ),
         Ratio("decision/SchedulingBasic/FullOverNumpy", 0.03, partial(_full_over_numpy, nodes)),
         Ratio("decision/SchedulingBasic/ChurnOverQuiet", 0.03, partial(_churn_over_quiet, nodes)),
+        Ratio("documents/JsonOverYaml", 5, partial(_json_over_yaml, nodes)),
         Ratio("grpc/BatchOverUnary", 10, partial(_batch_over_unary, nodes)),
         Ratio("grpc/UnaryOverNull", 0.25, partial(_unary_over_null, nodes)),
         Ratio("grpc/UnaryNewPodOverNull", 0.25, partial(_new_pod_over_null, nodes)),
@@ -106,6 +109,15 @@ def _kept_over_full(name: str, nodes: int, _running: ExitStack) -> Measure:
         return (full / 10) / (kept / len(pods))
 
     return _warm(measure)
+
+
+def _json_over_yaml(_nodes: int, _running: ExitStack) -> Measure:
+    """The same hundred manifests in both languages."""
+    labels = {"zone": "a"}
+    items = [{"kind": "Node", "metadata": {"name": node_name(at), "labels": labels}} for at in range(100)]
+    document = {"kind": "List", "items": items}
+    in_json, in_yaml = json.dumps(document, indent=2), write_documents(document)
+    return _in_turn(lambda: read_documents(in_json), lambda: read_documents(in_yaml))
 
 
 def _full_over_numpy(nodes: int, _running: ExitStack) -> Measure:

@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -302,11 +303,18 @@ def test_the_kernel_finds_out_that_packets_vanish(
     assert idle + between * probes <= 45
 
 
-def test_requests_are_spread_over_time() -> None:
+def test_requests_are_spread_over_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    now, slept = 0.0, list[float]()
+
+    def sleep(seconds: float) -> None:
+        nonlocal now
+        now += seconds
+        slept.append(seconds)
+
+    monkeypatch.setattr("mooring.cluster.api.rate.time", SimpleNamespace(monotonic=lambda: now, sleep=sleep))
     bucket = TokenBucket(qps=50, burst=2)
-    began = time.monotonic()
     assert all(bucket.take_token(10) for _ in range(7))
-    assert time.monotonic() - began >= 5 / 50 - 0.001
+    assert slept == pytest.approx([1 / 50] * 5)
     slow = TokenBucket(qps=0.001, burst=1)
     assert slow.take_token(1)
     assert not slow.take_token(1)

@@ -165,10 +165,8 @@ def test_bind_429(fake: FakeApiServer, retry_after: int | None) -> None:
 def test_bind_429_for_longer_than_there_is_time_is_known_not_to_be_bound(fake: FakeApiServer) -> None:
     fake.add(stored())
     fake.faults.on("POST", BINDING, Answer(429, 30))
-    began = time.monotonic()
     with pytest.raises(ResourceExhaustedError):
         binder_for(fake, seconds=1.0).bind(POD, "n")
-    assert time.monotonic() - began < 30
     assert len(fake.history.bindings()) == 1
 
 

@@ -44,6 +44,14 @@ FORBIDDEN = {
 }
 
 
+MEASURED = {"bench", "e2e"}
+"""Folders of tests where times are measured; `make test` runs beside whatever else the machine does."""
+CLOCKS = {
+    *("time", "monotonic", "perf_counter", "process_time", "thread_time"),
+    *("time_ns", "monotonic_ns", "perf_counter_ns", "process_time_ns", "thread_time_ns", "timeit"),
+}
+
+
 def text_of(file: Path) -> str:
     return file.read_bytes().decode(errors="replace")
 
@@ -152,3 +160,58 @@ def is_part_of_a_plugin(file: Path) -> bool:
 def is_public(file: Path) -> bool:
     """Its names are re-exported by its package, under which everybody else imports them."""
     return module_of(file) in set(imported_by(file.parent / "__init__.py"))
+
+
+def reads_a_clock(node: ast.AST) -> bool:
+    called = [inner.func for inner in ast.walk(node) if isinstance(inner, ast.Call)]
+    names = {func.attr if isinstance(func, ast.Attribute) else ast.unparse(func) for func in called}
+    return not names.isdisjoint(CLOCKS)
+
+
+def judged_times(function: ast.AST) -> Iterator[int]:
+    """Yield the lines that assert something about what a clock said, but for rounds of full size."""
+    full = {
+        inner
+        for node in ast.walk(function)
+        if isinstance(node, ast.If) and ast.unparse(node.test).endswith(".size == 1.0")
+        for inner in ast.walk(node)
+    }
+    times: set[str] = set()
+    for node in ast.walk(function):
+        if isinstance(node, ast.Assign) and reads_a_clock(node.value):
+            for target in node.targets:
+                parts = target.elts if isinstance(target, ast.Tuple) else [target]
+                times |= {part.id for part in parts if isinstance(part, ast.Name)}
+    for node in ast.walk(function):
+        if isinstance(node, ast.Assert) and node not in full:
+            named = {inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name)}
+            if reads_a_clock(node) or times & named:
+                yield node.lineno
+
+
+def test_no_test_is_decided_by_a_time() -> None:
+    """What has to be fast is in tests/bench/gate.py, which compares both sides in turn."""
+    found = [
+        f"{file.relative_to(ROOT)}:{line}"
+        for file in FILES
+        if file.suffix == ".py" and file.relative_to(ROOT).parts[0] == "tests"
+        if file.relative_to(ROOT).parts[1] not in MEASURED
+        for function in ast.walk(ast.parse(text_of(file)))
+        if isinstance(function, ast.FunctionDef)
+        for line in judged_times(function)
+    ]
+    assert found == []
+
+
+@pytest.mark.parametrize(
+    ("said", "judged"),
+    [
+        pytest.param("began = time.monotonic()\nassert time.monotonic() - began < 1", True, id="a time"),
+        pytest.param("took = perf_counter() - began\nassert took < 2 * other", True, id="a ratio"),
+        pytest.param("took = timeit(f)\nif size == 1.0:\n assert took < 1", True, id="another condition"),
+        pytest.param("took = timeit(f)\nif round_.size == 1.0:\n assert took < 1", False, id="a full round"),
+        pytest.param("end = time.monotonic() + 1\nassert event.wait(1)", False, id="waiting"),
+    ],
+)
+def test_a_judged_time_is_seen(said: str, judged: bool) -> None:
+    assert bool(list(judged_times(ast.parse(said)))) == judged

@@ -21,6 +21,7 @@ from mooring.config import from_document
 from mooring.framework import (
     SUCCESS,
     BindOutcome,
+    Clock,
     CycleState,
     PermitPlugin,
     Plugin,
@@ -184,6 +185,7 @@ def committing(
     nodes: Sequence[str] = ("a", "b"),
     room: int = 10,
     settling_seconds: float = 0.3,
+    clock: Clock | None = None,
     timeout_seconds: float = 5.0,
     leadership: Leadership | None = None,
     version: str = DEFAULT_KUBE_VERSION,
@@ -212,7 +214,11 @@ def committing(
             feature_gates=gates,
         )
         cycle = BindingCycle(
-            engine, api=reader, leadership=leadership or Unchallenged(), settling_seconds=settling_seconds
+            engine,
+            api=reader,
+            leadership=leadership or Unchallenged(),
+            clock=clock,
+            settling_seconds=settling_seconds,
         )
         try:
             yield World(fake, state, engine, cycle, api)

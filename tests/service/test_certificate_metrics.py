@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 
+from cryptography.x509 import load_pem_x509_certificate
 from prometheus_client import CollectorRegistry, generate_latest
 
 from mooring.telemetry.certificate_metrics import CertificateCollector
 from tests.certificates import Authority
 
-DAY = 24 * 3_600
 NAME = "mooring_certificate_expiration_timestamp_seconds"
 
 
@@ -23,6 +22,7 @@ def test_a_scrape_says_when_each_file_that_can_be_read_expires(tmp_path: Path) -
     said = generate_latest(registry).decode()
     ends = [line for line in said.splitlines() if line.startswith(NAME)]
     assert [line.rpartition(" ")[0] for line in ends] == [f'{NAME}{{file="{shown}"}}']
-    assert DAY < float(ends[0].rpartition(" ")[2]) - time.time() < 3 * DAY
+    expires = load_pem_x509_certificate(shown.read_bytes()).not_valid_after_utc
+    assert float(ends[0].rpartition(" ")[2]) == expires.timestamp()
     torn.write_bytes(shown.read_bytes())
     assert generate_latest(registry).decode().count(f"\n{NAME}{{") == 2

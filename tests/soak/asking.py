@@ -337,7 +337,8 @@ def extender_budget(round_: Round) -> None:
         listening(partial(GrpcClient, address), http_timeout=seconds, profile="p") as server,
     ):
         for _ in range(round_.some(2, 5)):
-            connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=seconds)
+            patience = seconds if round_.size == 1.0 else PATIENCE
+            connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=patience)
             connection.request("POST", "/filter", question(["a"]), {"Content-Type": "application/json"})
             assert "no answer within" in json.loads(connection.getresponse().read())["Error"]
             connection.close()

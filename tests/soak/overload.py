@@ -20,6 +20,7 @@ from mooring.v1 import scheduling_service_pb2 as pb
 from mooring.v1 import scheduling_service_pb2_grpc as pb_grpc
 from tests.cli.commands import Started, serving, write_config
 from tests.good_client import POD, ROOT
+from tests.soak.asking import PATIENCE
 from tests.soak.rounds import Round, Row, at_once
 
 PLUGIN_SECONDS = 0.06
@@ -78,6 +79,7 @@ def answered_at_best(stub: pb_grpc.SchedulingServiceStub, seconds: float) -> flo
 def overload_shed(round_: Round) -> None:
     """Five times that: most of what can be answered is, others are rejected, and health answers at once."""
     seconds = float(round_.some(5, 20))
+    patience = 1.0 if round_.size == 1.0 else PATIENCE
     with slow_server() as started, grpc.insecure_channel(started.address("grpc")) as channel:
         stub = pb_grpc.SchedulingServiceStub(channel)
         best = answered_at_best(stub, max(1.0, seconds / 4))
@@ -88,15 +90,15 @@ def overload_shed(round_: Round) -> None:
             while (passed := time.monotonic() - began) < seconds:
                 while len(calls) < passed * best * TIMES:
                     calls.append(stub.Filter.future(question(), timeout=CLIENT_TIMEOUT))
-                assert health.Check(health_pb2.HealthCheckRequest(), timeout=1.0).status == 1
+                assert health.Check(health_pb2.HealthCheckRequest(), timeout=patience).status == 1
                 checked += 1
                 time.sleep(0.005)
         codes = Counter(call.code().name for call in calls)
         goodput = codes.pop("OK") / (time.monotonic() - began)
         assert {*codes} <= SHED, codes
-        # A shorter round is over before the two rates can be told from what else the machine does.
-        least = GOODPUT if round_.size == 1.0 else GOODPUT / 2
-        assert goodput >= least * best, f"{goodput:.0f} of {best:.0f} calls/s are answered, {codes}"
+        if round_.size == 1.0:
+            # A shorter one is over before the two rates can be told from what else the machine does.
+            assert goodput >= GOODPUT * best, f"{goodput:.0f} of {best:.0f} calls/s are answered, {codes}"
         assert stub.Filter(question(), timeout=CLIENT_TIMEOUT) is not None
         round_.inputs += len(calls) + checked
         round_.faults += codes.total()
