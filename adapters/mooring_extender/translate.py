@@ -51,7 +51,9 @@ class Filtered(msgspec.Struct, frozen=True):
 
 def filter_request(pod: bytes, profile: str, *, scores: bool = False) -> FilterRequest:
     """Return the Filter call for a filter question, still without its nodes; `scores` asks for those too."""
-    return FilterRequest(pod=_pod_source(pod), profile=profile, include_totals=scores)
+    return FilterRequest(
+        pod=_pod_source(pod), profile=profile, include_totals=scores, in_scheduling_cycle=True
+    )
 
 
 def filtered(asked: Question, response: FilterResponse) -> Filtered:

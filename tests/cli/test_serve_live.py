@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -103,3 +104,62 @@ def test_what_can_not_be_followed(
     result = call(capsys, "serve", *(flag.replace("FILE", file) for flag in flags))
     assert result.code != 0
     assert said in result.err
+
+
+ONE_IP = {
+    "apiVersion": "kubescheduler.config.k8s.io/v1",
+    "kind": "KubeSchedulerConfiguration",
+    "profiles": [
+        {
+            "schedulerName": "default-scheduler",
+            "plugins": {"multiPoint": {"enabled": [{"name": "UnderlayIP"}]}},
+            "pluginConfig": [
+                {
+                    "name": "UnderlayIP",
+                    "args": {"ipsPerNode": 1, "consumers": {"schedulerName": "default-scheduler"}},
+                }
+            ],
+        }
+    ],
+}
+
+
+@pytest.mark.parametrize(
+    ("source", "flags", "left"),
+    [
+        pytest.param("kubernetes", ["--pods-in-flight=count"], 0, id="counted"),
+        pytest.param("kubernetes", [], 0, id="waited for in vain, by default"),
+        pytest.param("kubernetes", ["--pods-in-flight=off"], 2, id="off"),
+        pytest.param("files", ["--pods-in-flight=count"], 2, id="a source that tells nothing more"),
+    ],
+)
+def test_pods_in_flight_matter_where_their_bindings_are_heard_of(
+    source: str, flags: list[str], left: int, fake: FakeApiServer, tmp_path: Path
+) -> None:
+    config = tmp_path / "config.json"
+    config.write_text(json.dumps(ONE_IP))
+    where = f"kubernetes:{fake.kubeconfig(tmp_path / 'kubeconfig')}"
+    if source == "files":
+        manifests = tmp_path / "manifests.json"
+        items = [fake.get(kind, name) for kind, name in (("Node", "n1"), ("Node", "n2"), ("Pod", "p"))]
+        items.append(fake.get("Pod", "q"))
+        manifests.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
+        where = f"files:{manifests}"
+    with (
+        serving(tmp_path, "--source", where, "--config", config, *flags) as server,
+        grpc.insecure_channel(server.address("grpc")) as channel,
+    ):
+        until(lambda: fetch(f"http://{server.address('metrics')}/readyz")[0] == 200, "readiness")
+        scheduling = SchedulingServiceStub(channel)
+        feasible = []
+        for name in ("p", "q"):
+            pod_ = objects_pb2.PodSource(reference=reference(fake, name))
+            asked = pb.FilterRequest(pod=pod_, in_scheduling_cycle=True)
+            feasible.append(scheduling.Filter(asked, timeout=2).feasible_count)
+    assert feasible == [2, left]
+
+
+def test_a_mode_of_pods_in_flight_that_there_is_not(capsys: pytest.CaptureFixture[str]) -> None:
+    result = call(capsys, "serve", "--pods-in-flight=maybe")
+    assert result.code == 2
+    assert "--pods-in-flight: 'maybe' is none of wait, count, off" in result.err

@@ -48,8 +48,12 @@ class GuardedControlPlane(ControlPlane):
 
     def clear(self) -> None:
         """Removes every workload of the namespace `default`, then all pods, events and nodes."""
-        wait_until(self._is_without_workloads, "workloads and their pods to be gone")
+        self.clear_workloads()
         self.api.clear()
+
+    def clear_workloads(self) -> None:
+        """Removes every workload of the namespace `default` with its pods."""
+        wait_until(self._is_without_workloads, "workloads and their pods to be gone")
 
     def _is_without_workloads(self) -> bool:
         """Removes them, and looks whether a controller that had not heard of that has made some again."""

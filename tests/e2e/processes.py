@@ -6,7 +6,7 @@ import sys
 import urllib.request
 from collections.abc import Container
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from tests.process import Process, Restartable, free_port, run
 
@@ -38,7 +38,10 @@ class MooringServer(_Mooring):
     """`mooring serve` on a free port of 127.0.0.1."""
 
     name = "mooring"
-    ready_line = rf"^mooring ready: grpc={_HOST_PORT} health={_HOST_PORT} metrics={_HOST_PORT}"
+    extender_url = ""
+    ready_line = (
+        rf"^mooring ready: grpc={_HOST_PORT} (extender=\S+ )?health={_HOST_PORT} metrics={_HOST_PORT}"
+    )
 
     def __init__(
         self,
@@ -61,6 +64,17 @@ class MooringServer(_Mooring):
             command += ["--kubeconfig", str(kubeconfig)]
         command += flags
         super().__init__(directory, command)
+
+    @classmethod
+    def answering_extender_calls(
+        cls, directory: Path, config: dict[str, Any], *flags: str, source: str
+    ) -> Self:
+        """One that has the extender adapter in it, at `extender_url`."""
+        listen = f"127.0.0.1:{free_port()}"
+        extending = ("--extender-listen", listen, "--extender-http-timeout", HTTP_TIMEOUT)
+        server = cls(directory, config, *extending, *flags, source=source)
+        server.extender_url = f"http://{listen}"
+        return server
 
     def metrics(self) -> str:
         """Its metrics page."""

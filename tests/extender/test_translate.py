@@ -200,6 +200,10 @@ def test_names_travel_joined_and_inline_nodes_as_they_came() -> None:
     assert scored.omit_plugins
 
 
+def test_filter_is_asked_in_the_scheduling_cycle_of_the_pod() -> None:
+    assert translate.filter_request(b"{}", "").in_scheduling_cycle
+
+
 def test_a_hundred_thousand_names() -> None:
     names = [f"node-{i}" for i in range(100_000)]
     rules = Rules(verdict=lambda name: int(name.endswith("7")), total=lambda name: int(name[5:]) % 101)

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 SOURCES: Final = "sample, files:PATH,..., recording:DIR[@TIME], push and kubernetes[:KUBECONFIG]"
 """What ``ServerOptions.source`` can name."""
 
+IN_FLIGHT: Final = ("wait", "count", "off")
+"""What ``ServerOptions.pods_in_flight`` can be."""
+
 PROBES: Final = ("/healthz", "/readyz", "/livez")
 """The paths that need no authorization by default: kubelets send no credentials."""
 
@@ -137,6 +140,8 @@ class ServerOptions:
         plugin_slots: Threads that run plugins.
         max_abandoned_workers: Stuck plugin threads before the process wants to be restarted.
         extender: The extender adapter in the same process; None = none.
+        pods_in_flight: What filter calls of kube-scheduler do about pods that it may be binding, one of
+            ``IN_FLIGHT``.
         decisions: What is remembered of decisions.
         recording: Whether all is recorded.
         tracing: The TracingConfiguration's file; "" = nothing is traced.
@@ -152,6 +157,7 @@ class ServerOptions:
     plugin_slots: int = 4
     max_abandoned_workers: int = 32
     extender: ExtenderOptions | None = None
+    pods_in_flight: str = "wait"
     decisions: DecisionOptions = field(default_factory=DecisionOptions)
     recording: RecordingOptions = field(default_factory=RecordingOptions)
     tracing: str = ""

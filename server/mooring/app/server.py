@@ -40,6 +40,7 @@ from mooring.runtime.commit.committer import Committer
 from mooring.scheduler.leadership import LeaderElection
 from mooring.service.backend import Backend, Limits
 from mooring.service.calls.slots import Slots
+from mooring.service.in_flight import PodsInFlight
 from mooring.service.offer import Servicers
 from mooring.service.server import build
 from mooring.sessions.sessions import Sessions
@@ -204,7 +205,15 @@ class _Decisions:
             metrics=metrics,
             decisions=self.memory.decisions,
             repeater=self.memory.repeater,
+            in_flight=self._in_flight(metrics),
         )
+
+    def _in_flight(self, metrics: Metrics) -> PodsInFlight | None:
+        """Keep the pods that kube-scheduler may be binding, if a live source tells how that ends."""
+        mode = self.options.pods_in_flight
+        if mode == "off" or not isinstance(self.source, KubernetesSource):
+            return None
+        return PodsInFlight(self.core.engine, metrics, wait=mode == "wait")
 
     def _read_pod(self) -> Callable[[str, str], Pod | None] | None:
         """How to ask for a pod that the state doesn't know; what a live source doesn't know is gone."""

@@ -27,7 +27,7 @@ from mooring.cli.flags import (
     recording_options,
 )
 from mooring.cli.output import EXIT_FAILED, EXIT_OK
-from mooring.cli.values import above_zero, positive, seconds
+from mooring.cli.values import above_zero, in_flight, positive, seconds
 from mooring.framework.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
@@ -99,6 +99,8 @@ def _add_extender(flags: Flags) -> None:
     flags.add("extender-profile", "NAME", "", "profile of extender calls whose path names none")
     flags.add("extender-path-prefix", "PATH", "", "serve the extender's verbs under this path too")
     flags.add("extender-http-timeout", "TIME", "2s", "the extender stanza's httpTimeout", above_zero)
+    text = "of pods that kube-scheduler may be binding, where a rule reads pods: wait for them, count, or off"
+    flags.add("pods-in-flight", "MODE", "wait", text, in_flight)
     flags.add("extender-tls-cert-file", "FILE", "", "certificate of the extender's listener, PEM")
     flags.add("extender-tls-private-key-file", "FILE", "", "its private key, PEM")
     flags.add(
@@ -133,6 +135,7 @@ def _server_options(args: argparse.Namespace, options: tuple[Option, ...]) -> Se
         plugin_slots=args.plugin_slots,
         max_abandoned_workers=args.max_abandoned_workers,
         extender=_extender_options(args) if args.extender_listen else None,
+        pods_in_flight=args.pods_in_flight,
         decisions=decision_options(args),
         recording=recording_options(args, args.record_to),
         tracing=args.tracing_config_file,

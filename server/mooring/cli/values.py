@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+from mooring.app.options import IN_FLIGHT
 from mooring.framework import KubeVersion
 from mooring.serving.grammar import boolean
 
@@ -34,6 +35,13 @@ def count(text: str) -> int:
     if not (text.isascii() and text.isdecimal()):
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number")
     return int(text)
+
+
+def in_flight(text: str) -> str:
+    """Parse what calls do about pods in flight."""
+    if text not in IN_FLIGHT:
+        raise argparse.ArgumentTypeError(f"{text!r} is none of {', '.join(IN_FLIGHT)}")
+    return text
 
 
 def port(text: str) -> int:

@@ -16,6 +16,7 @@ from mooring.runtime.commit.committer import Committer
 from mooring.runtime.engine import Engine
 from mooring.runtime.profiles.profile import Profile
 from mooring.service.calls.slots import Slots
+from mooring.service.in_flight import PodsInFlight
 from mooring.sessions.sessions import Sessions
 from mooring.sessions.work_trees import Work
 from mooring.telemetry.metrics import Metrics
@@ -162,6 +163,7 @@ class Backend:
         repeater: Makes decisions again; None = that can't be done.
         queue: The scheduler's queue; None = there is no scheduler.
         work: The session's work tree that ``engine`` decides over; None = the live state.
+        in_flight: The pods that kube-scheduler may be binding; None = none are kept.
     """
 
     engine: Engine
@@ -191,6 +193,7 @@ class Backend:
     repeater: Repeater | None = None
     queue: Callable[[], Sequence[PodInQueue]] | None = None
     work: Work | None = None
+    in_flight: PodsInFlight | None = None
 
     def require_synced(self) -> None:
         """Require that the sources have had their first full load.

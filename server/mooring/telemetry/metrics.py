@@ -41,6 +41,7 @@ class Metrics:
         self._decisions()
         self._placements()
         self._state()
+        self._in_flight()
         self._plugins()
         self._calls()
         self._protection()
@@ -119,6 +120,24 @@ class Metrics:
         )
         self.session_bytes = Gauge(
             "mooring_session_bytes", "Bytes that the changes of all sessions take.", registry=self.registry
+        )
+
+    def _in_flight(self) -> None:
+        self.pods_in_flight = Gauge(
+            "mooring_pods_in_flight",
+            "Pods that kube-scheduler was told nodes for and of which nothing was heard since.",
+            registry=self.registry,
+        )
+        self.flight_wait_duration = self._histograms(
+            "mooring_flight_wait_duration_seconds",
+            "Seconds that filter calls of kube-scheduler waited for pods in flight.",
+            (),
+            exponential(0.001, 2, 15),
+        )
+        self.flights_given_up = self._counters(
+            "mooring_flights_given_up",
+            "Pods in flight that were waited for in vain, and then counted where they may be bound to.",
+            (),
         )
 
     def _plugins(self) -> None:

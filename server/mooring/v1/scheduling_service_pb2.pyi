@@ -90,6 +90,7 @@ class FilterRequest(_message.Message):
     PROFILE_FIELD_NUMBER: _builtins.int
     INCLUDE_TOTALS_FIELD_NUMBER: _builtins.int
     SESSION_FIELD_NUMBER: _builtins.int
+    IN_SCHEDULING_CYCLE_FIELD_NUMBER: _builtins.int
     profile: _builtins.str
     """OPTIONAL. The profile; default as the service says."""
     include_totals: _builtins.bool
@@ -97,6 +98,12 @@ class FilterRequest(_message.Message):
     session: _builtins.str
     """OPTIONAL. The session of SimulationService that the question is about; default the live state. Fails as there if there
     is no such session.
+    """
+    in_scheduling_cycle: _builtins.bool
+    """OPTIONAL. Asks for kube-scheduler in the scheduling cycle of the pod: it decides about one pod after the other, and binds
+    this one to a node that passes unless it says otherwise. Until the server knows what became of the pod, rules that
+    read pods take it into account in the next such calls, which may wait for that up to half of their time. Only a server that
+    follows a cluster, and only unless it runs with --pods-in-flight=off; default false: the question changes nothing.
     """
     @_builtins.property
     def pod(self) -> _objects_pb2.PodSource:
@@ -114,10 +121,11 @@ class FilterRequest(_message.Message):
         profile: _builtins.str = ...,
         include_totals: _builtins.bool = ...,
         session: _builtins.str = ...,
+        in_scheduling_cycle: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["nodes", b"nodes", "pod", b"pod"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["include_totals", b"include_totals", "nodes", b"nodes", "pod", b"pod", "profile", b"profile", "session", b"session"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["in_scheduling_cycle", b"in_scheduling_cycle", "include_totals", b"include_totals", "nodes", b"nodes", "pod", b"pod", "profile", b"profile", "session", b"session"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

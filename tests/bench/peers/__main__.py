@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from tests.bench import machine
 from tests.bench.peers import in_process, needs
 from tests.bench.peers.clusters import bound
-from tests.bench.peers.contestants import contestants
+from tests.bench.peers.contestants import IN_FLIGHT, contestants
 from tests.bench.peers.side_by_side import side_by_side
 from tests.bench.report import FOLDER, publish, record
 from tests.bench.steps import measure_all
@@ -40,6 +40,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     workloads = {w.name: w for w in in_process.workloads(args.nodes, args.decisions)}
     decided = [] if args.part == "cluster" else named(workloads, args.only)
     binding = [] if args.part == "decisions" else named(contestants(), args.only)
+    if not args.only:
+        binding = [name for name in binding if not name.startswith(IN_FLIGHT)]
     if not decided and not binding:
         names = "\n  ".join([*workloads, *contestants()])
         parser.error(f"nothing has {' or '.join(args.only)} in its name; there are:\n  {names}")

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tests.bench.peers import rounds
-from tests.bench.peers.contestants import Start
+from tests.bench.peers.contestants import IN_FLIGHT, Start
 from tests.bench.steps import steps
 from tests.bench.workload import Figure, Sample, figures
 
-BASES = ("KubeScheduler", "Echo", "EchoFollowing")
+BASES = ("KubeScheduler", "Echo", "EchoFollowing", f"{IN_FLIGHT}off")
 """Whom the others are compared with."""
 
 TARGET = "80 / 90"

@@ -7,6 +7,7 @@ echo knows nothing of any cluster; the one that follows keeps nodes and pods, in
 
 from __future__ import annotations
 
+import json
 import ssl
 import sys
 import urllib.request
@@ -21,11 +22,16 @@ from tests.bench.peers.needs import ECHO
 from tests.bench.processes import LOOPBACK, serve_arguments
 from tests.e2e.configurations import extender
 from tests.e2e.control_plane import ControlPlane
-from tests.e2e.processes import MooringScheduler
+from tests.e2e.processes import HTTP_TIMEOUT, MooringScheduler
 from tests.process import Process, free_port
 
 RATE = 5000
 """Requests per second that a scheduler may send, so that it is the scheduler that is measured."""
+
+IN_FLIGHT = "PodsInFlight/"
+"""mooring in one process, with a rule that counts pods and rejects none: what --pods-in-flight costs."""
+
+MODES = ("off", "wait", "count")
 
 EVERY_NODE = {"percentageOfNodesToScore": 100}
 
@@ -76,6 +82,7 @@ def contestants() -> Mapping[str, Start]:
         "MooringInServerFollowing": partial(_kube_scheduler, {}, _in_server),
         "MooringAdapterFollowing": partial(_kube_scheduler, {}, _adapter),
         "MooringScheduler": _mooring_scheduler,
+        **{f"{IN_FLIGHT}{mode}": partial(_kube_scheduler, {}, partial(_counting, mode)) for mode in MODES},
     }
 
 
@@ -132,8 +139,24 @@ def _adapter(running: ExitStack, plane: ControlPlane) -> tuple[str, Behind]:
     return adapter.wait_line(r"^mooring-extender ready: (\S+)")[1], (server, adapter)
 
 
-def _server(running: ExitStack, plane: ControlPlane, listen: str) -> tuple[Process, str]:
-    arguments = serve_arguments(f"kubernetes:{plane.kubeconfig('mooring')}", listen)
+def _counting(mode: str, running: ExitStack, plane: ControlPlane) -> tuple[str, Behind]:
+    rule = {"ipsPerNode": 1_000, "consumers": {"schedulerName": "default-scheduler"}}
+    profile = {
+        "schedulerName": "default-scheduler",
+        "plugins": {"multiPoint": {"enabled": [{"name": "UnderlayIP"}]}},
+        "pluginConfig": [{"name": "UnderlayIP", "args": rule}],
+    }
+    file = plane.directory / "mooring.json"
+    kind = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
+    file.write_text(json.dumps({**kind, "profiles": [profile]}))
+    # Others' turns pass while a call waits.
+    flags = ("--config", str(file), "--pods-in-flight", mode, "--extender-http-timeout", HTTP_TIMEOUT)
+    server, line = _server(running, plane, LOOPBACK, *flags)
+    return _address(line, "extender"), (server, None)
+
+
+def _server(running: ExitStack, plane: ControlPlane, listen: str, *flags: str) -> tuple[Process, str]:
+    arguments = [*serve_arguments(f"kubernetes:{plane.kubeconfig('mooring')}", listen), *flags]
     server = _start(running, plane, "mooring", sys.executable, "-m", "mooring", *arguments)
     ready = server.wait_line(r"^mooring ready: (.*)$")[1]
     # Its scheduler waits for that, too, and no start is counted.

@@ -124,6 +124,29 @@ class Evaluation(msgspec.Struct, eq=False):
         self.codes.flags.writeable = False
         return self
 
+    def rejecting_too(self, other: Evaluation) -> Evaluation:
+        """Return this evaluation, closed, without the nodes that ``other`` of the same pod rejects; it may be
+        over another state. Scores are left out.
+        """
+        rejected = np.flatnonzero(other.codes)
+        names = map(other.names.__getitem__, other.rows[rejected].tolist())
+        said = dict(zip(names, other.codes[rejected].tolist(), strict=True))
+        both = msgspec.structs.replace(
+            self,
+            codes=self.codes.copy(),
+            statuses=list(self.statuses),
+            rejection=other.rejection if self.rejection.ok else self.rejection,
+            scores=None,
+            _counts=None,
+            _feasible_count=None,
+            _status=None,
+        )
+        for position in self.feasible.tolist():
+            code = said.get(self.names[self.rows[position]])
+            if code is not None:
+                both.codes[position] = both.number_of(other.statuses[code])
+        return both.closed()
+
     def view(self, rows: Int32s) -> NodeView:
         """Return the view of ``rows``, all or some of the candidates in their order."""
         if len(rows) != len(self.rows):

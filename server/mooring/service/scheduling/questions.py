@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
@@ -10,7 +10,9 @@ from typing import TypeVar
 from mooring.decisions.records import DecisionKind
 from mooring.framework import Pod
 from mooring.framework.errors import PluginFailureError
+from mooring.framework.state import ClusterState
 from mooring.framework.view import NodesChangedError
+from mooring.runtime.cycle.candidates import Candidates
 from mooring.runtime.cycle.cycle import CycleOptions, evaluate_scores
 from mooring.runtime.cycle.evaluation import Evaluation
 from mooring.runtime.cycle.explain import Explanation
@@ -20,6 +22,7 @@ from mooring.runtime.cycle.plugin_calls import NoPlugins
 from mooring.runtime.profiles.profile import Profile
 from mooring.service.backend import Backend
 from mooring.service.calls.slots import SlotProgress
+from mooring.service.in_flight import PodsInFlight, counting
 from mooring.service.scheduling.noting import Noting
 from mooring.service.wire.answers import ordered_verdicts, score_message, score_verdicts, selected_scores
 from mooring.service.wire.columns import put
@@ -114,9 +117,59 @@ class Questions:
         """Answer a Filter request; None when plugins have to be called and the budget allows none."""
         look = partial(self._backend.engine.filter, budget=budget)
         found = self._look(asked, budget, look, DecisionKind.FILTER)
-        if found is None:
+        return None if found is None else self._filtered(request, asked, *found)
+
+    def filter_in_cycle(
+        self,
+        flights: PodsInFlight,
+        request: pb.FilterRequest,
+        asked: PodQuestion,
+        budget: SlotProgress | NoPlugins,
+    ) -> pb.FilterResponse | None:
+        """``filter`` in the pod's scheduling cycle: beside the pods in flight, of which it is the next one.
+
+        None also when something has to be waited for, and the budget allows no plugins.
+        """
+        with flights.turn(asked.pod, asked.profile, budget) as flight:
+            if flight is None:
+                return None
+            look = partial(self._filter_beside, flight.beside, budget=budget)
+            found = self._look(asked, budget, look, DecisionKind.FILTER)
+            if found is None:
+                return None
+            flight.let_through(found[0])
+            return self._filtered(request, asked, *found)
+
+    def _filter_beside(
+        self,
+        others: Sequence[tuple[Pod, Sequence[str]]],
+        pod: Pod,
+        profile: Profile,
+        candidates: Candidates,
+        *,
+        state: ClusterState | None,
+        budget: SlotProgress | NoPlugins,
+    ) -> Found | None:
+        """Filter the candidates with ``others``, each on all of its nodes, and without them: a node must do
+        either way, as beside nominated pods.
+        """
+        engine = self._backend.engine
+        if not others:
+            return engine.filter(pod, profile, candidates, state=state, budget=budget)
+        if isinstance(budget, NoPlugins):
             return None
-        evaluation, provenance = found
+        crowded = counting(state or engine.state, others)
+        beside, _ = decided(engine.filter(pod, profile, candidates, state=crowded, budget=budget))
+        alone, version = decided(engine.filter(pod, profile, candidates, state=state, budget=budget))
+        return alone.rejecting_too(beside), version
+
+    def _filtered(
+        self,
+        request: pb.FilterRequest,
+        asked: PodQuestion,
+        evaluation: Evaluation,
+        provenance: objects_pb2.Provenance,
+    ) -> pb.FilterResponse:
         codes, statuses = ordered_verdicts(evaluation, asked.selection.rows)
         response = pb.FilterResponse(
             provenance=provenance,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from contextlib import nullcontext
 from functools import partial
 from typing import Any, TypeVar
 
@@ -80,7 +81,12 @@ class SchedulingServicer(SchedulingServiceServicer):
     def begin_filter(
         self, request: pb.FilterRequest, context: grpc.ServicerContext
     ) -> pb.FilterResponse | Callable[[], pb.FilterResponse]:
-        """``Filter`` for callers that can't wait: the answer, or what finds it if plugins must be called."""
+        """``Filter`` for callers that can't wait: the answer, or what finds it if plugins must be called or
+        pods in flight be waited for.
+        """
+        flights = self._backend.in_flight
+        if request.in_scheduling_cycle and flights is not None and flights.matter:
+            return self._begin(context, request, partial(self._questions.filter_in_cycle, flights))
         return self._begin(context, request, self._questions.filter)
 
     def begin_score(
@@ -97,8 +103,11 @@ class SchedulingServicer(SchedulingServiceServicer):
         return self._run(context, lambda progress: self._questions.normalize(request, progress))
 
     def Bind(self, request: pb.BindRequest, context: grpc.ServicerContext) -> pb.BindResponse:
-        client = client_name(context)
-        return self._commit(context, lambda progress: commits.bind(self._backend, request, client, progress))
+        client, flights = client_name(context), self._backend.in_flight
+        with nullcontext() if flights is None else flights.binding(request.pod.uid, request.node):
+            return self._commit(
+                context, lambda progress: commits.bind(self._backend, request, client, progress)
+            )
 
     def Schedule(self, request: pb.ScheduleRequest, context: grpc.ServicerContext) -> pb.ScheduleResponse:
         if request.session:
