@@ -292,7 +292,7 @@ def test_a_binding_through_mooring_ends_the_flight(error: Exception | None, node
         assert at.filter("q") == nodes
 
 
-def test_a_binding_that_lasts_does_not_end_the_next_flight() -> None:
+def test_while_a_binding_lasts_its_node_alone_counts_and_its_end_is_not_that_of_the_next_flight() -> None:
     with gate() as opened:
 
         class Slow(RecordingBinder):
@@ -304,10 +304,11 @@ def test_a_binding_that_lasts_does_not_end_the_next_flight() -> None:
             at.filter("p")
             binding = pool.submit(rejected, lambda: at.bind("p", "b"))
             until(lambda: at.world.state.snapshot.pods.assumed_count, "the binding")
-            assert at.filter("p") == EVERYWHERE
+            assert at.filter("q") == {"a", "c"}
+            assert at.filter("p") == {"b"}
             opened.set()
             binding.result()
-            assert at.filter("q") == NOWHERE
+            assert at.filter("r") == NOWHERE
 
 
 def test_a_pod_in_flight_lets_no_other_through() -> None:
