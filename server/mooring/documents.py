@@ -54,6 +54,8 @@ _WORDS: Mapping[str, bool | float | None] = {
 }
 """Plain scalars that stand for something else."""
 
+_TEMPLATE = re.compile(r"\{\{.*?\}\}")
+
 _INTEGER = re.compile(r"[-+]?(?:0[xX][0-9a-fA-F]+|0[bB][01]+|0[oO]?(?P<octal>[0-7]+)|[1-9][0-9]*|0)")
 
 _FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
@@ -120,6 +122,17 @@ def read_documents(text: str, *, strict: bool = False) -> list[TextDocument]:
     Raises:
         DocumentError: It is neither, or gives a key twice.
     """
+    try:
+        return _documents(text, strict)
+    except DocumentError:
+        if template := _TEMPLATE.search(text):
+            line = 1 + text.count("\n", 0, template.start())
+            message = f"{template[0][:80]} looks like a template: render it first, as helm template does"
+            raise DocumentError(Fault("", line, message)) from None
+        raise
+
+
+def _documents(text: str, strict: bool) -> list[TextDocument]:
     text = _with_whole_characters(text.removeprefix("\ufeff"))
     documents, end = _leading_json(text, strict)
     behind = "\n" * text.count("\n", 0, end) + text[end:]

@@ -80,6 +80,25 @@ CARRIED = [
     pytest.param(
         [{"apiVersion": "v1", "kind": "List", "items": [OTHER, config_map("one", FILE)]}], id="a List"
     ),
+    pytest.param(
+        [{"kind": "SchedulerConfiguration", "spec": {"rawConfig": FILE}}], id="config-in-a-resource"
+    ),
+    pytest.param(
+        [{"version": "v1alpha1", "cluster": {"scheduler": {"config": yaml.safe_load(FILE)}}}],
+        id="an object in an object",
+    ),
+    pytest.param(
+        [{"kind": "KubeadmControlPlane", "spec": {"files": [{"path": "/x", "content": FILE}]}}],
+        id="a file of a machine",
+    ),
+    pytest.param(
+        [
+            config_map("one", FILE),
+            {"apiVersion": "audit.k8s.io/v1", "kind": "Policy", "rules": []},
+            {"kind": "Tiers", "note": "tiers: a: b", "text": "set kind KubeSchedulerConfiguration"},
+        ],
+        id="beside what only looks like one",
+    ),
 ]
 
 
@@ -97,16 +116,33 @@ def test_a_configuration_is_found_in_the_manifests_that_carry_it(
     assert placed.code == 0, placed.err
 
 
+def test_one_of_several_is_chosen_by_its_key(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    policy = json.dumps({"kind": "Policy", "apiVersion": "v1", "priorities": []})
+    other = FILE.replace("mine", "other")
+    file = write_manifests(tmp_path / "c.yaml", config_map("one", FILE, policy, other))
+    assert "choose what a key has by FILE#KEY" in call(capsys, "config", "check", file).err
+    shown = yaml.safe_load(call(capsys, "config", "show", f"{file}#file-2").out)
+    assert [profile["schedulerName"] for profile in shown["profiles"]] == ["other"]
+    assert call(capsys, "config", "convert", f"{file}#file-1").out.startswith(
+        "# converted from a scheduler P"
+    )
+    pods = write_manifests(tmp_path / "m.yaml", node_manifest("n"), pod_manifest("p"))
+    placed = call(capsys, "schedule", "--config", f"{file}#file-2", "--profile", "other", "--manifests", pods)
+    assert placed.code == 0, placed.err
+    missing = call(capsys, "config", "check", f"{file}#file-7")
+    assert (missing.code, "file-7: one text is expected under this key, found 0" in missing.err) == (1, True)
+
+
 @pytest.mark.parametrize(
     ("objects", "said"),
     [
-        pytest.param([OTHER, OTHER], "by itself or in a ConfigMap, found none", id="none"),
+        pytest.param([OTHER, OTHER], "by itself or in another object, found none", id="none"),
         pytest.param(
-            [config_map("one", "a: 1")], "by itself or in a ConfigMap, found none", id="an empty one"
+            [config_map("one", "a: 1")], "by itself or in another object, found none", id="an empty one"
         ),
         pytest.param(
             [config_map("one", FILE), config_map("two", FILE)],
-            "found 2: document 1.data[file-0], document 2.data[file-0]",
+            "found 2: document 1.data[file-0], document 2.data[file-0]; choose what a key has by FILE#KEY",
             id="two",
         ),
         pytest.param(

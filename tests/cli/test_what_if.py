@@ -252,7 +252,9 @@ def test_what_would_make_a_group_fit(tmp_path: Path, capsys: pytest.CaptureFixtu
     result = call(capsys, *argv, "--manifests", files, columns=140)
     assert result.code == 0
     assert result.out.startswith("group default/g: ")
-    assert [line.split(maxsplit=1)[1].split("  ")[0] for line in result.out.splitlines()[2:]] == [
+    assert "pod group preemption: " in result.out
+    table = result.out[result.out.index("CHANGES ") :].splitlines()[1:]
+    assert [line.split(maxsplit=1)[1].split("  ")[0] for line in table] == [
         "each pod requests 0.333 cpu in place of 0.6",
         "one more node like a; one more node like a",
     ]

@@ -34,6 +34,49 @@ def faults(config: object, **options: Any) -> dict[str, str]:
         pytest.param(
             document(version="v2"), "apiVersion", "must be kubescheduler.config.k8s.io/v1", id="version"
         ),
+        pytest.param(
+            document(version="v1alpha1"),
+            "apiVersion",
+            "v1beta1, v1beta2, v1beta3 are read, too",
+            id="v1alpha1",
+        ),
+        pytest.param(
+            document(version="v1alpha2", algorithmSource={"policy": {"file": {"path": "/etc/policy.cfg"}}}),
+            "algorithmSource.policy.file",
+            "the policy is in /etc/policy.cfg: convert that",
+            id="a policy in another file",
+        ),
+        pytest.param(
+            document(
+                version="v1alpha1",
+                algorithmSource={"policy": {"configMap": {"namespace": "kube-system", "name": "policy"}}},
+            ),
+            "algorithmSource.policy.configMap",
+            "the policy is in kube-system/policy: convert that",
+            id="a policy in a ConfigMap",
+        ),
+        pytest.param(
+            document(profile(args={"NodeResourcesLeastAllocated": {"resources": []}}), version="v1beta2"),
+            "profiles[0].pluginConfig[0]",
+            "give its resources to NodeResourcesFit's scoringStrategy of type LeastAllocated",
+            id="arguments of a plugin that v1beta2 ended",
+        ),
+        pytest.param(
+            document(
+                extenders=[{"urlPrefix": "https://a", "tlsConfig": {"insecure": True, "caData": "eA=="}}]
+            ),
+            "extenders[0].tlsConfig.insecure",
+            "must not be true beside caFile or caData",
+            id="a CA beside insecure",
+        ),
+        pytest.param(
+            document(
+                extenders=[{"urlPrefix": "https://a", "tlsConfig": {"insecure": True, "caFile": "/ca"}}]
+            ),
+            "extenders[0].tlsConfig.insecure",
+            "must not be true beside caFile or caData",
+            id="a CA file beside insecure",
+        ),
         pytest.param(document(foo=1), "foo", "unknown field", id="unknown field"),
         pytest.param(
             document(parallelism="4"), "parallelism", 'must be a valid integer, not "4"', id="string"

@@ -23,6 +23,7 @@ WRAPPED = "kind: ConfigMap\ndata:\n  run.sh: |\n    a: b: c\n  config.yaml: |\n"
     f"    {line}\n" for line in PLAIN.splitlines()
 )
 LISTED = "kind: List\nitems:\n- " + WRAPPED.replace("\n", "\n  ")
+IN_A_RESOURCE = "kind: SchedulerConfiguration\nspec:\n  other: 1\n" + WRAPPED[WRAPPED.index("  run.sh") :]
 LINES = {"parallelism": 3, "profiles[0].plugins.score.enabled[0]": 9, "profiles[1].schedulerName": 10}
 
 
@@ -33,6 +34,10 @@ LINES = {"parallelism": 3, "profiles[0].plugins.score.enabled[0]": 9, "profiles[
         pytest.param(f"---\nkind: Deployment\n---\n{PLAIN}", 3, id="one of several documents"),
         pytest.param(WRAPPED, 5, id="in a ConfigMap"),
         pytest.param(LISTED, 7, id="in a ConfigMap in a List"),
+        pytest.param(IN_A_RESOURCE, 6, id="in another resource"),
+        pytest.param(
+            "a:\n  b:\n" + "".join(f"    {line}\n" for line in PLAIN.splitlines()), 2, id="an object"
+        ),
     ],
 )
 def test_every_fault_has_its_line(text: str, before: int) -> None:

@@ -70,6 +70,27 @@ def test_a_mistyped_name_is_told_the_right_one() -> None:
 
 
 @pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        pytest.param("Dynamic", "it is crane-scheduler's; mooring has Score", id="Dynamic"),
+        pytest.param("Fluence", "it is Fluence's; mooring has GangScheduling", id="Fluence"),
+        pytest.param("NodeNumber", "it is an example of kube-scheduler-simulator;", id="NodeNumber"),
+        pytest.param("FitLimitResources", "exists; install", id="FitLimitResources"),
+        pytest.param(
+            "NodeResourcesMostAllocated",
+            "kube-scheduler's up to v1beta1; mooring has NodeResourcesFit with the strategy MostAllocated",
+            id="NodeResourcesMostAllocated",
+        ),
+    ],
+)
+def test_a_plugin_of_others_is_no_mistyped_name(name: str, said: str) -> None:
+    with pytest.raises(ConfigError) as raised:
+        from_document(document(profile(score=enabled(name)), version="v1beta3"), in_tree())
+    assert said in str(raised.value)
+    assert "did you mean" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
     ("config", "meant"),
     [
         pytest.param(document(parallelizm=3), "parallelism", id="in the file"),

@@ -36,7 +36,14 @@ def test_values(text: str, expected: Any) -> None:
         pytest.param("a: [\n", "", "line 2: not YAML", id="unfinished"),
         pytest.param("a: *b", "", "line 1: not YAML", id="unknown alias"),
         pytest.param(
-            "", "", "one KubeSchedulerConfiguration is expected, by itself or in a ConfigMap", id="empty"
+            "a: 1\nb:\n{{- if .Values.b }}\n  c: 2\n{{- end }}",
+            "",
+            "line 3: {{- if .Values.b }} looks like a template: render it first",
+            id="a template of Helm",
+        ),
+        pytest.param("a: {{ .A }}", "", "line 1: {{ .A }} looks like a template", id="a template as a value"),
+        pytest.param(
+            "", "", "one KubeSchedulerConfiguration is expected, by itself or in another object", id="empty"
         ),
         pytest.param("a: 1\n---\nb: 1", "", "one KubeSchedulerConfiguration is expected", id="two documents"),
         pytest.param("? [a]\n: 1", "", "line 1: a key must be a plain word", id="list as key"),

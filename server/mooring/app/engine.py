@@ -45,13 +45,16 @@ def registry_of(options: EngineOptions) -> Registry:
 
 
 def read_text(file: str) -> str:
-    """Return the text of a file.
+    """Return the text of a file; of ``FILE#KEY`` that under a key of an object in it, such as a ConfigMap.
 
     Raises:
         InvalidArgumentError: It can't be read, or is not text.
+        ConfigError: There is not one text under the key.
     """
+    name, _, key = file.partition("#")
     try:
-        return Path(file).read_text(encoding="utf-8")
+        text = Path(name).read_text(encoding="utf-8")
+        return config.text_under(text, key) if key else text
     except OSError as error:
         raise InvalidArgumentError.at(file, f"can't be read: {error.strerror}") from None
     except UnicodeDecodeError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import difflib
 import gc
 import logging
@@ -160,10 +161,9 @@ def explained(
     """Explain the whole cycle of one pod, which may be on ``assigned_node`` already; a plugin's failure is
     the explanation's status.
     """
+    options = dataclasses.replace(cycle or CycleOptions(), preempt=True)
     try:
-        choice = engine.decide(
-            pod, profile, ALL_NODES, seed=seed, state=state, options=cycle or CycleOptions()
-        )
+        choice = engine.decide(pod, profile, ALL_NODES, seed=seed, state=state, options=options)
     except PluginFailureError as failure:
         of = pod.metadata
         return Explanation.of_failure(of.namespace, of.name, profile.name, seed, failure)

@@ -14,6 +14,9 @@ from mooring.framework import Code, Pod
 from mooring.framework.errors import NotFoundError, PluginFailureError
 from mooring.runtime.commit.asked_group import enqueued
 from mooring.runtime.cycle.candidates import ALL_NODES
+from mooring.runtime.cycle.explain import Document, keeping_room, preemption_document
+from mooring.runtime.cycle.post_filter import pick_node, seek_room
+from mooring.runtime.cycle.tie_break import mix64
 from mooring.runtime.engine import Engine
 
 FITS = "fits now: its scheduler has not placed it"
@@ -28,12 +31,16 @@ class PendingPod:
         why: Why no node takes it; None where one does.
         node: The one that would be selected now, "" without one.
         feasible: How many would take it.
+        preemption: Where preemption could make room; None = nowhere.
+        kept_for: The nominated pods for which room is kept from it.
     """
 
     pod: Pod
     why: Why | None
     node: str = ""
     feasible: int = 0
+    preemption: Document | None = None
+    kept_for: tuple[str, ...] = ()
 
     @property
     def dominant(self) -> NodeRejections:
@@ -81,5 +88,10 @@ def _asked(engine: Engine, profile_name: str, pod: Pod) -> PendingPod:
     except PluginFailureError as error:
         return PendingPod(pod, Why(Code.ERROR, message=error.message))
     if choice.node_name is None:
-        return PendingPod(pod, why_of(choice.evaluation))
+        found = choice.evaluation
+        seek_room(found, engine.calls(profile), mix64(0, pod.metadata.uid), partial(pick_node, pod))
+        candidates = found.preemption.candidates if found.preemption is not None else ()
+        preemption = preemption_document(found.room_on, candidates)
+        kept_for = tuple(dict.fromkeys(record.pod.key for _, record in keeping_room(found)))
+        return PendingPod(pod, why_of(found), preemption=preemption, kept_for=kept_for)
     return PendingPod(pod, None, choice.node_name, choice.feasible)

@@ -92,7 +92,7 @@ class ConfigurationReload:
         missing = ""
         try:
             text = read_text(self._file)
-        except InvalidArgumentError as error:
+        except (InvalidArgumentError, ConfigError) as error:
             # No text that can be read is the same as this one, and it is told once, too.
             text = missing = f"\0{error}"
         before, self._found = self._found, text

@@ -166,11 +166,15 @@ def _sentence(step: Document, pod: str) -> str:
 
 
 def _document(response: pb.ChangeResponse) -> Document:
+    from mooring.runtime.cycle.explain import preemption_document
+    from mooring.service.wire.preemption import candidate_of
     from mooring.v1 import statuses_pb2
 
+    candidates = list(map(candidate_of, response.candidates))
     return {
         "fits": response.status.code == statuses_pb2.CODE_SUCCESS,
         "message": response.status.message,
+        "preemption": preemption_document(response.preemption_node, candidates),
         "options": [
             {"node": option.node, "changes": list(map(_change, option.steps))} for option in response.options
         ],

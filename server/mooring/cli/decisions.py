@@ -14,6 +14,7 @@ from mooring.cli import remote
 from mooring.cli.flags import SERVER, Commands, Flags, add_command, add_output, add_verbosity, pod_key
 from mooring.cli.output import EXIT_OK, complain, print_document
 from mooring.cli.selection import add_selection, selection_of
+from mooring.cli.tables.preemption import first_sentence
 from mooring.cli.values import count, one_of, positive
 
 if TYPE_CHECKING:
@@ -211,8 +212,7 @@ def _print_each(form: str, decisions: Iterable[pb.Decision]) -> None:
 
 
 def _row(decision: pb.Decision, short: Callable[[str], str] = str) -> tuple[str, ...]:
-    # What preemption says of all nodes once more helps nobody who reads a table.
-    why = decision.status.message.partition(" preemption: ")[0]
+    why = first_sentence(decision.status.message)
     if decision.node and decision.runner_up_node:
         why = f"{decision.total}, {short(decision.runner_up_node)} has {decision.runner_up_total}"
     elif decision.node and decision.tie_count > 1:

@@ -25,15 +25,18 @@ from mooring.cli.flags import (
 from mooring.cli.output import (
     EXIT_FAILED,
     EXIT_OK,
+    EXIT_PREEMPTS,
     EXIT_UNSCHEDULED,
     EXIT_USAGE,
     complain,
     print_document,
+    worst,
 )
 from mooring.cli.selection import add_selection, selection_of
 from mooring.cli.tables import SHOWN_NODES, View, print_explanation, print_verdict
 from mooring.cli.tables.one_node import is_rejected, print_comparison, print_node, print_what_it_takes
 from mooring.cli.tables.pods import PodRow, print_pods
+from mooring.cli.tables.preemption import node_of
 from mooring.cli.values import one_of, positive, seed, words
 from mooring.framework import Code
 from mooring.framework.errors import NotFoundError
@@ -110,7 +113,7 @@ def run(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
         if answers != last:
             _show_all(args, answers, options)
         if not args.watch:
-            return max(map(_exit_code, answers), default=EXIT_OK)
+            return worst(map(_exit_code, answers))
         last = answers
         sys.stdout.flush()
         time.sleep(WATCH_SECONDS)
@@ -216,7 +219,7 @@ def _row(document: Document) -> PodRow:
     failed = status["code"] == Code.ERROR.label
     total = document["nodes"][node]["total"] if node is not None else None
     said = "" if node is not None else status["message"] or ", ".join(status["reasons"])
-    return PodRow(document["pod"], node, total, said, failed)
+    return PodRow(document["pod"], node, total, said, failed, node_of(document["preemption"]))
 
 
 def _show(args: argparse.Namespace, document: Document, options: tuple[Option, ...]) -> None:
@@ -258,7 +261,9 @@ def _show_what_it_takes(args: argparse.Namespace, document: Document, options: t
 def _exit_code(document: Document) -> int:
     if document["status"]["code"] == Code.ERROR.label:
         return EXIT_FAILED
-    return EXIT_OK if document["selected"] is not None else EXIT_UNSCHEDULED
+    if document["selected"] is not None:
+        return EXIT_OK
+    return EXIT_PREEMPTS if node_of(document["preemption"]) else EXIT_UNSCHEDULED
 
 
 def _asked_nodes(args: argparse.Namespace) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterable
 from typing import Any
 
 from mooring.serving.logs import printable
@@ -15,6 +16,13 @@ EXIT_FAILED = 1
 
 EXIT_USAGE = 2
 EXIT_UNSCHEDULED = 3
+EXIT_PREEMPTS = 4
+"""What was asked about runs once others were preempted."""
+
+
+def worst(codes: Iterable[int]) -> int:
+    """Return how a command about several pods ends, given how it would end about each."""
+    return max(codes, key=(EXIT_OK, EXIT_PREEMPTS, EXIT_FAILED, EXIT_UNSCHEDULED).index, default=EXIT_OK)
 
 
 def print_json(document: Any) -> None:

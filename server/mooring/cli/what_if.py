@@ -23,8 +23,16 @@ from mooring.cli.flags import (
     engine_options,
     pod_key,
 )
-from mooring.cli.output import EXIT_OK, EXIT_UNSCHEDULED, EXIT_USAGE, complain, print_document
+from mooring.cli.output import (
+    EXIT_OK,
+    EXIT_PREEMPTS,
+    EXIT_UNSCHEDULED,
+    EXIT_USAGE,
+    complain,
+    print_document,
+)
 from mooring.cli.remote_what_if import Queued
+from mooring.cli.tables.preemption import node_of, print_preemption
 from mooring.cli.values import one_of, positive, seed
 from mooring.framework.errors import InvalidArgumentError
 from mooring.framework.releases import DEFAULT_KUBE_VERSION, Gates, KubeVersion
@@ -301,10 +309,13 @@ def _run_change(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
         print_line(f"{asked} fits as it is")
     else:
         print_line(f"{asked}: {found['message'] or 'fits'}")
+        print_preemption(found["preemption"])
         change.print_options(found)
         if not found["options"]:
             print_line("no such change would make it fit")
-    return EXIT_OK if found["options"] or fits else EXIT_UNSCHEDULED
+    if found["options"] or fits:
+        return EXIT_OK
+    return EXIT_PREEMPTS if node_of(found["preemption"]) else EXIT_UNSCHEDULED
 
 
 def _left_over(left: LeftOver) -> dict[str, str]:

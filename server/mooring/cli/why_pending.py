@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import time
+from collections.abc import Iterable
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -26,8 +27,17 @@ from mooring.cli.flags import (
     engine_options,
     pod_key,
 )
-from mooring.cli.output import EXIT_OK, EXIT_UNSCHEDULED, EXIT_USAGE, complain, print_document
+from mooring.cli.output import (
+    EXIT_OK,
+    EXIT_PREEMPTS,
+    EXIT_UNSCHEDULED,
+    EXIT_USAGE,
+    complain,
+    print_document,
+    worst,
+)
 from mooring.cli.selection import PodSelection, add_selection, selection_of
+from mooring.cli.tables.preemption import node_of, print_preemption
 from mooring.cli.values import seconds
 
 if TYPE_CHECKING:
@@ -90,7 +100,11 @@ def _run_groups(args: argparse.Namespace, selection: PodSelection) -> int:
         _print_undecided(undecided)
     else:
         print_document(args.output, [_group(each) for each in found.groups])
-    return EXIT_UNSCHEDULED if found.groups or undecided else EXIT_OK
+    return EXIT_UNSCHEDULED if undecided else _exit_code(map(_group, found.groups))
+
+
+def _exit_code(groups: Iterable[dict[str, Any]]) -> int:
+    return worst(EXIT_PREEMPTS if each["nominated"] == each["pods"] else EXIT_UNSCHEDULED for each in groups)
 
 
 def _undecided(args: argparse.Namespace, selection: PodSelection, known: int) -> list[str]:
@@ -131,9 +145,19 @@ def _run_offline(args: argparse.Namespace, options: tuple[Option, ...], selectio
     groups = _grouped(found)
     if args.output == "table":
         _print_groups(groups, len(groups))
+        for each in found if args.pod else ():
+            _print_one(each)
     else:
         print_document(args.output, groups)
-    return EXIT_UNSCHEDULED if found else EXIT_OK
+    return _exit_code(groups)
+
+
+def _print_one(pod: PendingPod) -> None:
+    from mooring.cli.console import print_line
+
+    if pod.why is not None:
+        print_line(f"pod {pod.pod.key}: {pod.why.message}")
+    print_preemption(pod.preemption)
 
 
 def _grouped(pods: list[PendingPod]) -> list[dict[str, Any]]:
@@ -159,9 +183,14 @@ def _grouped(pods: list[PendingPod]) -> list[dict[str, Any]]:
                 "lastSeq": None,
                 "trend": [],
                 "message": each.why.message if each.why else "",
+                "nominated": 0,
+                "preemption": each.preemption,
+                "keptFor": [],
             },
         )
+        group["keptFor"] = list(dict.fromkeys((*group["keptFor"], *each.kept_for)))[:EXAMPLES]
         group["pods"] += 1
+        group["nominated"] += bool(node_of(each.preemption))
         group["examples"] = [*group["examples"], each.pod.key][:EXAMPLES]
         created = metadata.creation_timestamp
         group["oldest"] = min(filter(None, (group["oldest"], created)), default=None)
@@ -186,11 +215,22 @@ def _row(group: dict[str, Any]) -> tuple[str, ...]:
         str(group["pods"]),
         group["namespace"],
         group["controller"] or "",
-        f"{plugin}{group['reason']}",
+        f"{plugin}{group['reason']}{_preempting(group)}",
         str(group["nodes"] or ""),
         _ago(group["oldest"]),
         group["examples"][0].rpartition("/")[2] if group["examples"] else "",
     )
+
+
+def _preempting(group: dict[str, Any]) -> str:
+    """Return what is said of pods for which others are preempted, and of nominated ones in their way."""
+    count, said = group["nominated"], []
+    if count:
+        some = "" if count == group["pods"] else f"{count} of {group['pods']} "
+        said.append(f"{some}will run after preemption")
+    if kept_for := group.get("keptFor"):
+        said.append(f"room is kept for {', '.join(kept_for)}, nominated")
+    return f" ({'; '.join(said)})" if said else ""
 
 
 def _ago(moment: str | None) -> str:
@@ -219,6 +259,7 @@ def _group(group: pb.ReasonGroup) -> dict[str, Any]:
         "lastSeq": group.last_seq,
         "trend": list(group.trend),
         "message": group.message,
+        "nominated": group.nominated_count,
     }
 
 
@@ -233,12 +274,13 @@ def _run_pod(args: argparse.Namespace) -> int:
     elif not found:
         raise remote.CallError(remote.nothing_known(args, f"{namespace}/{name}"))
     else:
-        _print_attempts(f"{namespace}/{name}", found)
-    waits = not found or found[-1].result != pb.DECISION_RESULT_SCHEDULED
-    return EXIT_UNSCHEDULED if waits else EXIT_OK
+        _print_attempts(args, f"{namespace}/{name}", found)
+    if not found or found[-1].result != pb.DECISION_RESULT_SCHEDULED:
+        return EXIT_PREEMPTS if found and found[-1].nominated_node else EXIT_UNSCHEDULED
+    return EXIT_OK
 
 
-def _print_attempts(pod: str, found: list[pb.Decision]) -> None:
+def _print_attempts(args: argparse.Namespace, pod: str, found: list[pb.Decision]) -> None:
     from mooring.cli.console import print_line
 
     last = found[-1]
@@ -246,6 +288,8 @@ def _print_attempts(pod: str, found: list[pb.Decision]) -> None:
         print_line(f"pod {pod} has node {last.node} by decision {last.seq}")
         return
     print_line(f"pod {pod}: {last.status.message}")
+    if last.nominated_node and last.explained:
+        print_preemption(remote.explain_attempt(args, pod, -1).document()["preemption"])
     if last.dominant.reason:
         plugin = f"{last.dominant.plugin}: " if last.dominant.plugin else ""
         print_line(f"above all {plugin}{last.dominant.reason} ({last.dominant.node_count} nodes)")

@@ -4,6 +4,7 @@ from mooring.config.calls import advise_on_calls, check_calls
 from mooring.config.catalog import MULTI_POINT, POINTS, Catalog, PluginDescription
 from mooring.config.configuration import Configuration, EffectiveProfile
 from mooring.config.convert import convert
+from mooring.config.documents import text_under
 from mooring.config.errors import ConfigError
 from mooring.config.expand import EnabledPlugin
 from mooring.config.lines import lines_of
@@ -37,4 +38,5 @@ __all__ = [
     "resolved",
     "schema",
     "show",
+    "text_under",
 ]

@@ -9,6 +9,7 @@ from mooring.config.catalog import REMOVED, Catalog
 from mooring.config.expand import ALL, enabled_names
 from mooring.config.fields import join
 from mooring.config.types import KubeSchedulerConfiguration
+from mooring.config.unknown import origin
 from mooring.framework import Gates
 
 INERT_FIELDS = (
@@ -69,7 +70,8 @@ def advise(
         known = enabled_names(profile.plugins) | set(catalog)
         for position, entry in enumerate(profile.plugin_config):
             if entry.name not in known:
-                yield f"{join(path, 'pluginConfig', position)}: no plugin named {entry.name} exists"
+                where = join(path, "pluginConfig", position)
+                yield f"{where}: no plugin named {entry.name} exists{origin(entry.name, catalog)}"
 
 
 def _has(document: Any, path: str) -> bool:

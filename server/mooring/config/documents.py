@@ -1,22 +1,26 @@
-"""Where in a file the configuration is: by itself, or as manifests carry it, in a ConfigMap."""
+"""Where in a file the configuration is: by itself, or in another object, as a text or as it is."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
 from mooring.config.errors import ConfigError
-from mooring.config.types import CONFIGURATION_KINDS, KIND
+from mooring.config.types import CONFIGURATION_KINDS, GROUP, KIND
 from mooring.config.volcano import is_volcano
 from mooring.documents import DocumentError, read_documents
 from mooring.framework import FieldError
+
+_KINDS = re.compile(rf"kind[\"']?\s*:\s*[\"']?(?:{'|'.join(CONFIGURATION_KINDS)})\b")
+"""What a text says that holds a configuration; Volcano's has ``tiers`` instead."""
 
 
 def read_configuration(text: str) -> Any:
     """Return the one configuration (or scheduler policy) in a file, as plain values.
 
-    It is a document of the file, or what a ConfigMap has under some key. Other objects may stand beside it,
-    each a document or in a List. A single document that is something else is returned as it is.
+    It is a document of the file, or stands somewhere in one: as the text under a key of a ConfigMap or
+    another resource, or as an object. A single document without any is returned as it is.
 
     Raises:
         ConfigError: the text can't be read, or holds no configuration among several documents, or several.
@@ -27,10 +31,30 @@ def read_configuration(text: str) -> Any:
         return found[0][1]
     if found:
         places = ", ".join(place for place, _ in found)
-        raise ConfigError([FieldError("", f"one {KIND} is expected, found {len(found)}: {places}")])
+        message = f"one {KIND} is expected, found {len(found)}: {places}; choose what a key has by FILE#KEY"
+        raise ConfigError([FieldError("", message)])
     if len(documents) == 1 and not _is_wrapper(documents[0]):
         return documents[0]
-    raise ConfigError([FieldError("", f"one {KIND} is expected, by itself or in a ConfigMap, found none")])
+    raise ConfigError([FieldError("", f"one {KIND} is expected, by itself or in another object, found none")])
+
+
+def text_under(text: str, key: str) -> str:
+    """Return the text that an object in a file has under ``key``, such as a ConfigMap in its ``data``.
+
+    Raises:
+        ConfigError: the file can't be read, or has no text under that key, or several.
+    """
+    found = list(_under(_read(text), key))
+    if len(found) != 1:
+        raise ConfigError([FieldError(key, f"one text is expected under this key, found {len(found)}")])
+    return found[0]
+
+
+def _under(value: Any, key: str) -> Iterator[str]:
+    if isinstance(value, dict) and isinstance(value.get(key), str):
+        yield value[key]
+    for part in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        yield from _under(part, key)
 
 
 def _read(text: str) -> list[Any]:
@@ -46,45 +70,51 @@ def _read(text: str) -> list[Any]:
 def _found(documents: list[Any]) -> Iterator[tuple[str, Any]]:
     """Yield the configurations among ``documents``, each with the place where it is."""
     for number, document in enumerate(documents, 1):
-        if not isinstance(document, dict):
-            continue
-        if _is_wanted(document):
+        if is_volcano(document):
             yield f"document {number}", document
-        for path, item in _objects(document, f"document {number}"):
-            yield from _in_config_map(item, path)
+        else:
+            yield from _within(document, f"document {number}")
 
 
-def _objects(document: dict[str, Any], path: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the document, or those in it if it is a List."""
-    items = document.get("items") if _is_list(document) else None
-    if not isinstance(items, list):
-        yield path, document
-        return
-    for index, item in enumerate(items):
-        if isinstance(item, dict):
-            yield f"{path}.items[{index}]", item
+def _within(value: Any, path: str) -> Iterator[tuple[str, Any]]:
+    """Yield the configurations in a part of a document, itself included."""
+    if is_configuration(value):
+        yield path, value
+    elif isinstance(value, dict):
+        for key, part in value.items():
+            yield from _within(part, f"{path}.{key}" if key.isidentifier() else f"{path}[{key}]")
+    elif isinstance(value, list):
+        for index, part in enumerate(value):
+            yield from _within(part, f"{path}[{index}]")
+    elif isinstance(value, str):
+        for document in _in_text(value, path):
+            if is_configuration(document) or is_volcano(document):
+                yield path, document
 
 
-def _in_config_map(item: dict[str, Any], path: str) -> Iterator[tuple[str, Any]]:
-    data = item.get("data") if item.get("kind") == "ConfigMap" else None
-    for key, text in data.items() if isinstance(data, dict) else ():
-        if not (isinstance(text, str) and any(word in text for word in (*CONFIGURATION_KINDS, "tiers:"))):
-            continue
-        try:
-            documents = _read(text)
-        except ConfigError as error:
-            place = f"{path}.data[{key}]"
-            raise ConfigError(
-                FieldError(_join(place, fault.path), fault.message) for fault in error.errors
-            ) from error
-        for document in documents:
-            if _is_wanted(document):
-                yield f"{path}.data[{key}]", document
+def _in_text(text: str, path: str) -> list[Any]:
+    """Return the documents of a text that seems to hold a configuration."""
+    names_one = _KINDS.search(text) is not None
+    if not names_one and "tiers:" not in text:
+        return []
+    try:
+        return _read(text)
+    except ConfigError as error:
+        if not names_one:
+            return []
+        raise ConfigError(
+            FieldError(_join(path, fault.path), fault.message) for fault in error.errors
+        ) from error
 
 
-def _is_wanted(document: object) -> bool:
-    return is_volcano(document) or (
-        isinstance(document, dict) and document.get("kind") in CONFIGURATION_KINDS
+def is_configuration(value: object) -> bool:
+    """Return whether a plain value is a configuration, of any version, or a scheduler policy."""
+    if not isinstance(value, dict):
+        return False
+    version = str(value.get("apiVersion", "v1"))
+    # Others have policies, too.
+    return value.get("kind") == KIND or (
+        value.get("kind") == "Policy" and (version == "v1" or version.startswith(GROUP))
     )
 
 
@@ -93,9 +123,6 @@ def _join(place: str, path: str) -> str:
     return f"{place}: {path}" if path else place
 
 
-def _is_list(document: dict[str, Any]) -> bool:
-    return str(document.get("kind")) in ("List", "ConfigMapList")
-
-
 def _is_wrapper(document: Any) -> bool:
-    return isinstance(document, dict) and (_is_list(document) or document.get("kind") == "ConfigMap")
+    kinds = ("ConfigMap", "ConfigMapList", "List")
+    return isinstance(document, dict) and str(document.get("kind")) in kinds

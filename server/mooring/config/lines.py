@@ -29,8 +29,9 @@ def lines_of(text: str, paths: Iterable[str]) -> dict[str, int]:
     except DocumentError:
         # Several JSON objects after one another are not one text of YAML.
         return {}
-    found = [root for node in documents for root in _candidates(node, 1)]
-    roots = [root for root in found if _kind(root[0]) in CONFIGURATION_KINDS] or found
+    whole = [(node, 1) for node in documents]
+    found = [root for node, first in whole for root in _candidates(node, first)]
+    roots = [root for root in found if _kind(root[0]) in CONFIGURATION_KINDS] or found or whole
     if len(roots) != 1:
         return {}
     root, first = roots[0]
@@ -39,23 +40,24 @@ def lines_of(text: str, paths: Iterable[str]) -> dict[str, int]:
 
 
 def _candidates(node: yaml.Node, first: int) -> Iterator[tuple[yaml.Node, int]]:
-    """Yield a document, or what the items of a List and the texts of a ConfigMap are, each with the number of
-    its text's first line.
+    """Yield what may be a configuration in a document, each with the number of its text's first line.
+
+    That is a mapping with its kind, and what a text in the document holds.
     """
-    items, data = _value(node, "items"), _value(node, "data")
-    if isinstance(items, yaml.SequenceNode):
-        for item in items.value:
-            yield from _candidates(item, first)
-    elif _kind(node) == "ConfigMap" and isinstance(data, yaml.MappingNode):
-        for _, value in data.value:
-            # Only a block keeps its lines: in other styles, breaks of the text are none of the file.
-            if isinstance(value, yaml.ScalarNode) and value.style == "|":
-                # What stands beside the configuration may be no YAML.
-                with suppress(DocumentError):
-                    for inner in compose_documents(value.value):
-                        yield inner, first + value.start_mark.line + 1
-    else:
+    if _kind(node) in CONFIGURATION_KINDS:
         yield node, first
+    elif isinstance(node, yaml.MappingNode):
+        for _, value in node.value:
+            yield from _candidates(value, first)
+    elif isinstance(node, yaml.SequenceNode):
+        for item in node.value:
+            yield from _candidates(item, first)
+    elif isinstance(node, yaml.ScalarNode) and node.style == "|":
+        # Only a block keeps its lines: in other styles, breaks of the text are none of the file. What stands
+        # beside the configuration may be no YAML.
+        with suppress(DocumentError):
+            for inner in compose_documents(node.value):
+                yield inner, first + node.start_mark.line + 1
 
 
 def _line(node: yaml.Node, path: str) -> int | None:

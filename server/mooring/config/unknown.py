@@ -16,8 +16,11 @@ from mooring.framework import FieldError
 _SCHEDULER_PLUGINS: Final = "scheduler-plugins'"
 _KOORDINATOR: Final = "Koordinator's"
 _VOLCANO: Final = "Volcano's"
+_OLD: Final = "kube-scheduler's up to v1beta1"
 _GANGS: Final = "GangScheduling, with the feature gate GenericWorkload"
 _BY_RATIO: Final = "NodeResourcesFit with a scoringStrategy"
+_ALIKE: Final = 0.85
+"""How alike a name and its mistyped form have to be; NodeNumber and NodeName are 0.78."""
 
 OUT_OF_TREE: Final[Mapping[str, tuple[str, str]]] = {
     "BatchResourceFit": (_KOORDINATOR, "NodeResourcesFit counts extended resources"),
@@ -28,22 +31,31 @@ OUT_OF_TREE: Final[Mapping[str, tuple[str, str]]] = {
     "DefaultPreBind": (_KOORDINATOR, ""),
     "DeviceShare": (_KOORDINATOR, "DynamicResources"),
     "DiskIO": (_SCHEDULER_PLUGINS, ""),
+    "Dynamic": ("crane-scheduler's", "Score by what is measured elsewhere, in a plugin of your own"),
     "ElasticQuota": (_KOORDINATOR, ""),
+    "Fluence": ("Fluence's", _GANGS),
     "LoadAwareScheduling": (_KOORDINATOR, ""),
     "LoadVariationRiskBalancing": (_SCHEDULER_PLUGINS, ""),
     "LowRiskOverCommitment": (_SCHEDULER_PLUGINS, ""),
     "NetworkOverhead": (_SCHEDULER_PLUGINS, "NetworkTraffic"),
+    "NodeLabel": (_OLD, "NodeAffinity with addedAffinity"),
     "NodeMetadata": (_SCHEDULER_PLUGINS, "NodeAffinity with preferred terms"),
     "NodeNUMAResource": (_KOORDINATOR, ""),
+    "NodeNumber": ("an example of kube-scheduler-simulator", ""),
     "NodeResourceTopologyMatch": (_SCHEDULER_PLUGINS, ""),
     "NodeResourcesAllocatable": (_SCHEDULER_PLUGINS, _BY_RATIO),
+    "NodeResourcesLeastAllocated": (_OLD, "NodeResourcesFit with the strategy LeastAllocated"),
+    "NodeResourcesMostAllocated": (_OLD, "NodeResourcesFit with the strategy MostAllocated"),
     "NodeResourcesFitPlus": (f"{_SCHEDULER_PLUGINS} or {_KOORDINATOR}", _BY_RATIO),
     "Peaks": (_SCHEDULER_PLUGINS, ""),
     "PodState": (_SCHEDULER_PLUGINS, ""),
     "PreemptionToleration": (_SCHEDULER_PLUGINS, "DefaultPreemption and preemptionPolicy"),
     "QOSSort": (_SCHEDULER_PLUGINS, "PrioritySort"),
+    "RequestedToCapacityRatio": (_OLD, "NodeResourcesFit with the strategy RequestedToCapacityRatio"),
     "Reservation": (_KOORDINATOR, "Reserve and Unreserve of the service"),
     "ScarceResourceAvoidance": (f"{_SCHEDULER_PLUGINS} or {_KOORDINATOR}", _BY_RATIO),
+    "SelectorSpread": (_OLD, "PodTopologySpread with its default constraints"),
+    "ServiceAffinity": (_OLD, "InterPodAffinity"),
     "SySched": (_SCHEDULER_PLUGINS, ""),
     "TargetLoadPacking": (_SCHEDULER_PLUGINS, _BY_RATIO),
     "TopologicalSort": (_SCHEDULER_PLUGINS, "PrioritySort"),
@@ -97,7 +109,7 @@ def unknown_faults(unknown: Places, catalog: Catalog) -> list[FieldError]:
     faults = []
     for name, places in unknown.items():
         others = f" (also at {', '.join(places[1:])})" if len(places) > 1 else ""
-        said = f"no plugin named {name} exists{others}{_origin(name, catalog)}"
+        said = f"no plugin named {name} exists{others}{origin(name, catalog)}"
         advice = "install its package, name it with --plugin, or go without it by --unknown-plugins=stub"
         faults.append(FieldError(places[0], f"{said}; {advice}"))
     return faults
@@ -106,7 +118,7 @@ def unknown_faults(unknown: Places, catalog: Catalog) -> list[FieldError]:
 def stub_notes(unknown: Places, catalog: Catalog) -> list[str]:
     """Return a sentence for each plugin that is passed over."""
     return [
-        f"{places[0]}: plugin {name} is not evaluated{_origin(name, catalog)}"
+        f"{places[0]}: plugin {name} is not evaluated{origin(name, catalog)}"
         for name, places in unknown.items()
     ]
 
@@ -140,9 +152,10 @@ def _is_cleared(section: PluginSet | None) -> bool:
     return section is not None and any(plugin.name == ALL for plugin in section.disabled)
 
 
-def _origin(name: str, catalog: Catalog) -> str:
+def origin(name: str, catalog: Catalog) -> str:
+    """Return whose an unknown plugin is, or which one may be meant, to be put behind a sentence."""
     if name in OUT_OF_TREE:
         whose, instead = OUT_OF_TREE[name]
         return f": it is {whose}" + (f"; mooring has {instead}" if instead else "")
-    meant = difflib.get_close_matches(name, list(catalog), 1)
+    meant = difflib.get_close_matches(name, list(catalog), 1, _ALIKE)
     return f"; did you mean {meant[0]}?" if meant else ""

@@ -191,6 +191,10 @@ def _check_extenders(extenders: Sequence[ExtenderStanza]) -> Iterator[FieldError
         path = join("extenders", index)
         if extender.prioritize_verb and extender.weight <= 0:
             yield FieldError(join(path, "weight"), "must be greater than 0, as prioritizeVerb is set")
+        tls = extender.tls_config
+        if tls and tls.insecure and (tls.ca_file or tls.ca_data):
+            text = "must not be true beside caFile or caData: certificates are checked or they are not"
+            yield FieldError(join(path, "tlsConfig", "insecure"), text)
         for position, resource in enumerate(extender.managed_resources):
             where = join(path, "managedResources", position, "name")
             yield from _check_extended_resource(where, resource.name)

@@ -59,7 +59,7 @@ def as_v1(document: object, *, strict: bool = False) -> tuple[dict[str, Any], tu
     if is_volcano(given):
         return volcano_to_v1(given)
     version = given.get("apiVersion")
-    errors = list(_type_errors(given.get("kind"), version, strict=strict))
+    errors = list(_type_errors(given, version, strict=strict))
     if errors:
         raise ConfigError(errors)
     return (given, ()) if version == API_VERSION else _to_v1(given)
@@ -72,7 +72,8 @@ def version_notes(document: object) -> Iterator[str]:
         yield f"a current kube-scheduler rejects {version}; mooring config convert writes the v1 file"
 
 
-def _type_errors(kind: object, version: object, *, strict: bool) -> Iterator[FieldError]:
+def _type_errors(document: dict[str, Any], version: object, *, strict: bool) -> Iterator[FieldError]:
+    kind = document.get("kind")
     if kind == "Policy":
         yield FieldError(
             "kind", "this is a scheduler policy; mooring config convert makes a configuration of it"
@@ -84,12 +85,26 @@ def _type_errors(kind: object, version: object, *, strict: bool) -> Iterator[Fie
     elif kind != KIND:
         yield FieldError("kind", f"must be {KIND}" + (f", not {kind}" if kind else ""))
     elif version not in [API_VERSION, *(f"{GROUP}/{name}" for name in OLDER_VERSIONS)]:
-        yield FieldError("apiVersion", f"must be {API_VERSION}" + (f", not {version}" if version else ""))
+        given = f", not {version}" if version else ""
+        text = f"must be {API_VERSION}{given}; {', '.join(OLDER_VERSIONS)} are read, too"
+        policy = _policy_elsewhere(document.get("algorithmSource"))
+        yield policy or FieldError("apiVersion", text)
     elif version != API_VERSION and strict:
         yield FieldError(
             "apiVersion",
             f"{version} is rejected by a current kube-scheduler; mooring config convert writes the v1 file",
         )
+
+
+def _policy_elsewhere(source: object) -> FieldError | None:
+    """Return where the policy is that decides for a configuration of v1alpha1 or v1alpha2."""
+    policy = source.get("policy") if isinstance(source, dict) else None
+    for kind, place in policy.items() if isinstance(policy, dict) else ():
+        if isinstance(place, dict):
+            where = place.get("path") or f"{place.get('namespace')}/{place.get('name')}"
+            text = f"the policy is in {where}: convert that, mooring config convert makes a v1 file of it"
+            return FieldError(f"algorithmSource.policy.{kind}", text)
+    return None
 
 
 def _to_v1(document: dict[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
@@ -110,7 +125,7 @@ def _to_v1(document: dict[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
                 args["apiVersion"] = API_VERSION
         if old != "v1beta3":
             path = join("profiles", index)
-            errors += [*_modernise(profile, path)] if old == "v1beta1" else []
+            errors += _modernise(profile, path) if old == "v1beta1" else _refused(profile, path)
             errors += _gone_plugins(profile, path)
             notes += _without_idle_plugins(profile, path)
             _keep_weights(profile)
@@ -137,6 +152,15 @@ def _arguments(profile: dict[str, Any]) -> dict[str, dict[str, Any]]:
 
 def _names(section: dict[str, Any], key: str) -> list[str]:
     return [plugin["name"] for plugin in section.get(key, [])]
+
+
+def _refused(profile: dict[str, Any], path: str) -> Iterator[FieldError]:
+    """Yield the arguments of plugins that v1beta2 ended: kube-scheduler did not take them from then on."""
+    for index, entry in enumerate(profile.get("pluginConfig", [])):
+        if entry["name"] in _STRATEGIES:
+            strategy = f"scoringStrategy of type {_STRATEGIES[entry['name']]}"
+            text = f"plugin {entry['name']} ended with v1beta1; give its resources to {FIT}'s {strategy}"
+            yield FieldError(join(path, "pluginConfig", index), text)
 
 
 def _gone_plugins(profile: dict[str, Any], path: str) -> Iterator[FieldError]:

@@ -11,6 +11,7 @@ from mooring.service.backend import Backend
 from mooring.service.calls.slots import SlotProgress
 from mooring.service.wire.groups import decode_group
 from mooring.service.wire.objects import pod_reference, status_message, subject
+from mooring.service.wire.preemption import candidate_message
 from mooring.sessions.change.group_search import GROUP_KINDS, GroupChangeSearch
 from mooring.sessions.change.options import ChangeOption, NeededChanges
 from mooring.sessions.change.search import ALL_KINDS, ChangeSearch
@@ -93,6 +94,8 @@ def to_response(changes: NeededChanges) -> pb.ChangeResponse:
         status=status_message(changes.status, changes.message),
         options=map(_option, changes.options),
         complete=changes.complete,
+        candidates=map(candidate_message, changes.candidates),
+        preemption_node=changes.room_on,
     )
 
 

@@ -315,6 +315,7 @@ def _group(group: ReasonGroup, begin: float, end: float) -> pb.ReasonGroup:
         last_seq=newest.seq,
         trend=group.trend(begin, end),
         message=why.message if why is not None else "",
+        nominated_count=sum(bool(pod.newest.details.nominated) for pod in group.pods),
     )
 
 

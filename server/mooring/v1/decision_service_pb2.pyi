@@ -644,6 +644,7 @@ class ReasonGroup(_message.Message):
     LAST_SEQ_FIELD_NUMBER: _builtins.int
     TREND_FIELD_NUMBER: _builtins.int
     MESSAGE_FIELD_NUMBER: _builtins.int
+    NOMINATED_COUNT_FIELD_NUMBER: _builtins.int
     namespace: _builtins.str
     """The namespace of the pods."""
     controller_kind: _builtins.str
@@ -658,6 +659,8 @@ class ReasonGroup(_message.Message):
     """The newest decision about one of them."""
     message: _builtins.str
     """The sentence of the Event of the newest decision."""
+    nominated_count: _builtins.int
+    """For how many of the pods their last attempt made room by preemption: they are nominated for a node."""
     @_builtins.property
     def reason(self) -> Global___NodeRejections:
         """The dominant reason of their last attempts; node_count is that of the newest one."""
@@ -693,10 +696,11 @@ class ReasonGroup(_message.Message):
         last_seq: _builtins.int = ...,
         trend: _abc.Iterable[_builtins.int] | None = ...,
         message: _builtins.str = ...,
+        nominated_count: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["newest_time", b"newest_time", "oldest_time", b"oldest_time", "reason", b"reason"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["controller_kind", b"controller_kind", "controller_name", b"controller_name", "examples", b"examples", "last_seq", b"last_seq", "message", b"message", "namespace", b"namespace", "newest_time", b"newest_time", "oldest_time", b"oldest_time", "pod_count", b"pod_count", "reason", b"reason", "result", b"result", "trend", b"trend"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["controller_kind", b"controller_kind", "controller_name", b"controller_name", "examples", b"examples", "last_seq", b"last_seq", "message", b"message", "namespace", b"namespace", "newest_time", b"newest_time", "nominated_count", b"nominated_count", "oldest_time", b"oldest_time", "pod_count", b"pod_count", "reason", b"reason", "result", b"result", "trend", b"trend"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

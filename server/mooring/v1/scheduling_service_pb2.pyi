@@ -1103,15 +1103,20 @@ class PreemptionCandidate(_message.Message):
     NODE_FIELD_NUMBER: _builtins.int
     VICTIMS_FIELD_NUMBER: _builtins.int
     PDB_VIOLATION_COUNT_FIELD_NUMBER: _builtins.int
+    VICTIM_PRIORITIES_FIELD_NUMBER: _builtins.int
     node: _builtins.str
     """REQUIRED. The node's name."""
     pdb_violation_count: _builtins.int
-    """How many disruption budgets would be violated, 0 or more."""
+    """How many of the victims a disruption budget protects against going, 0 or more."""
     @_builtins.property
     def victims(self) -> _containers.RepeatedCompositeFieldContainer[_objects_pb2.PodSource]:
         """The pods that would have to go, most important first. In an answer always references with a UID. In a request they may
         be references with a UID only, or whole pods.
         """
+
+    @_builtins.property
+    def victim_priorities(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+        """The victims' priorities, one for each. Only in answers."""
 
     def __init__(
         self,
@@ -1119,10 +1124,11 @@ class PreemptionCandidate(_message.Message):
         node: _builtins.str = ...,
         victims: _abc.Iterable[_objects_pb2.PodSource] | None = ...,
         pdb_violation_count: _builtins.int = ...,
+        victim_priorities: _abc.Iterable[_builtins.int] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["node", b"node", "pdb_violation_count", b"pdb_violation_count", "victims", b"victims"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["node", b"node", "pdb_violation_count", b"pdb_violation_count", "victim_priorities", b"victim_priorities", "victims", b"victims"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -1371,13 +1377,18 @@ class RequestedResource(_message.Message):
     NAME_FIELD_NUMBER: _builtins.int
     REQUESTED_FIELD_NUMBER: _builtins.int
     FREE_FIELD_NUMBER: _builtins.int
+    KEPT_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """Its name, such as cpu or example.com/gpu; "pods" is the place of the pod itself."""
     requested: _builtins.int
     """How much of it the pod requests."""
     @_builtins.property
     def free(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
-        """What each node of ExplainResponse.nodes has left; below 0 where too much is taken, 0 where the node is not known."""
+        """What each node of ExplainResponse.nodes has left for the pod; below 0 where too much is taken, 0 where the node is not known."""
+
+    @_builtins.property
+    def kept(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+        """What pods that are nominated for each node keep of it, which is not free. Absent if nothing is kept on any."""
 
     def __init__(
         self,
@@ -1385,14 +1396,47 @@ class RequestedResource(_message.Message):
         name: _builtins.str = ...,
         requested: _builtins.int = ...,
         free: _abc.Iterable[_builtins.int] | None = ...,
+        kept: _abc.Iterable[_builtins.int] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["free", b"free", "name", b"name", "requested", b"requested"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["free", b"free", "kept", b"kept", "name", b"name", "requested", b"requested"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___RequestedResource: _TypeAlias = RequestedResource  # noqa: Y015
+
+@_typing.final
+class NominatedPod(_message.Message):
+    """A pod without a node for which preemption has made room on one, or is making it."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    POD_FIELD_NUMBER: _builtins.int
+    PRIORITY_FIELD_NUMBER: _builtins.int
+    POSITION_FIELD_NUMBER: _builtins.int
+    priority: _builtins.int
+    """Its priority."""
+    position: _builtins.int
+    """The position in ExplainResponse.nodes of the node on which it keeps room."""
+    @_builtins.property
+    def pod(self) -> _objects_pb2.PodReference:
+        """The pod, with its UID."""
+
+    def __init__(
+        self,
+        *,
+        pod: _objects_pb2.PodReference | None = ...,
+        priority: _builtins.int = ...,
+        position: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["pod", b"pod"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["pod", b"pod", "position", b"position", "priority", b"priority"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___NominatedPod: _TypeAlias = NominatedPod  # noqa: Y015
 
 @_typing.final
 class ExplainResponse(_message.Message):
@@ -1420,6 +1464,9 @@ class ExplainResponse(_message.Message):
     RESOURCES_FIELD_NUMBER: _builtins.int
     ASSIGNED_NODE_FIELD_NUMBER: _builtins.int
     START_TIME_FIELD_NUMBER: _builtins.int
+    NOMINATED_PODS_FIELD_NUMBER: _builtins.int
+    CANDIDATES_FIELD_NUMBER: _builtins.int
+    PREEMPTION_NODE_FIELD_NUMBER: _builtins.int
     weight_sum: _builtins.int
     """As in ScoreResponse."""
     selected_position: _builtins.int
@@ -1432,6 +1479,8 @@ class ExplainResponse(_message.Message):
     """The seed that was used."""
     assigned_node: _builtins.str
     """The node that the pod is on already: the answer is where it would go today, without itself. Empty if it has none."""
+    preemption_node: _builtins.str
+    """The one of them for which the queue would nominate the pod. Empty if there is none."""
     @_builtins.property
     def provenance(self) -> _objects_pb2.Provenance:
         """The state and configuration used."""
@@ -1488,6 +1537,14 @@ class ExplainResponse(_message.Message):
     def start_time(self) -> _timestamp_pb2.Timestamp:
         """Since when the kubelet of that node has had it. Absent before, and if it is not known."""
 
+    @_builtins.property
+    def nominated_pods(self) -> _containers.RepeatedCompositeFieldContainer[Global___NominatedPod]:
+        """The pods that keep room from this one: as important or more, and nominated for one of the nodes."""
+
+    @_builtins.property
+    def candidates(self) -> _containers.RepeatedCompositeFieldContainer[Global___PreemptionCandidate]:
+        """For a pod that no node takes: the nodes on which preemption could make room, as far as it looked, and at what price."""
+
     def __init__(
         self,
         *,
@@ -1511,10 +1568,13 @@ class ExplainResponse(_message.Message):
         resources: _abc.Iterable[Global___RequestedResource] | None = ...,
         assigned_node: _builtins.str = ...,
         start_time: _timestamp_pb2.Timestamp | None = ...,
+        nominated_pods: _abc.Iterable[Global___NominatedPod] | None = ...,
+        candidates: _abc.Iterable[Global___PreemptionCandidate] | None = ...,
+        preemption_node: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_selected_position", b"_selected_position", "nodes", b"nodes", "pod", b"pod", "provenance", b"provenance", "rejections", b"rejections", "selected_position", b"selected_position", "start_time", b"start_time", "status", b"status", "verdicts", b"verdicts"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_selected_position", b"_selected_position", "assigned_node", b"assigned_node", "evaluated_count", b"evaluated_count", "feasible_count", b"feasible_count", "nodes", b"nodes", "plugins", b"plugins", "pod", b"pod", "prefilter", b"prefilter", "provenance", b"provenance", "rejections", b"rejections", "resources", b"resources", "scored_positions", b"scored_positions", "seed", b"seed", "selected_position", b"selected_position", "start_time", b"start_time", "status", b"status", "tie_positions", b"tie_positions", "totals", b"totals", "verdicts", b"verdicts", "warnings", b"warnings", "weight_sum", b"weight_sum"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_selected_position", b"_selected_position", "assigned_node", b"assigned_node", "candidates", b"candidates", "evaluated_count", b"evaluated_count", "feasible_count", b"feasible_count", "nodes", b"nodes", "nominated_pods", b"nominated_pods", "plugins", b"plugins", "pod", b"pod", "preemption_node", b"preemption_node", "prefilter", b"prefilter", "provenance", b"provenance", "rejections", b"rejections", "resources", b"resources", "scored_positions", b"scored_positions", "seed", b"seed", "selected_position", b"selected_position", "start_time", b"start_time", "status", b"status", "tie_positions", b"tie_positions", "totals", b"totals", "verdicts", b"verdicts", "warnings", b"warnings", "weight_sum", b"weight_sum"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__selected_position: _TypeAlias = _typing.Literal["selected_position"]  # noqa: Y015
     _WhichOneofArgType__selected_position: _TypeAlias = _typing.Literal["_selected_position", b"_selected_position"]  # noqa: Y015

@@ -1368,8 +1368,12 @@ class ChangeResponse(_message.Message):
     OPTIONS_FIELD_NUMBER: _builtins.int
     COMPLETE_FIELD_NUMBER: _builtins.int
     WARNINGS_FIELD_NUMBER: _builtins.int
+    CANDIDATES_FIELD_NUMBER: _builtins.int
+    PREEMPTION_NODE_FIELD_NUMBER: _builtins.int
     complete: _builtins.bool
     """Whether all was tried that might be cheaper. False in large clusters where too much would have to be."""
+    preemption_node: _builtins.str
+    """As there."""
     @_builtins.property
     def provenance(self) -> _objects_pb2.Provenance:
         """The state and configuration used."""
@@ -1390,6 +1394,10 @@ class ChangeResponse(_message.Message):
     def warnings(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """As in FilterResponse."""
 
+    @_builtins.property
+    def candidates(self) -> _containers.RepeatedCompositeFieldContainer[_scheduling_service_pb2.PreemptionCandidate]:
+        """As in ExplainResponse, of the pod as it is."""
+
     def __init__(
         self,
         *,
@@ -1398,10 +1406,12 @@ class ChangeResponse(_message.Message):
         options: _abc.Iterable[Global___ChangeOption] | None = ...,
         complete: _builtins.bool = ...,
         warnings: _abc.Iterable[_builtins.str] | None = ...,
+        candidates: _abc.Iterable[_scheduling_service_pb2.PreemptionCandidate] | None = ...,
+        preemption_node: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["provenance", b"provenance", "status", b"status"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["complete", b"complete", "options", b"options", "provenance", b"provenance", "status", b"status", "warnings", b"warnings"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["candidates", b"candidates", "complete", b"complete", "options", b"options", "preemption_node", b"preemption_node", "provenance", b"provenance", "status", b"status", "warnings", b"warnings"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
+from itertools import islice
 from typing import Any
 
 from mooring.cli.console import FAILED_STYLE, print_line
 from mooring.cli.tables.feasible import print_feasible
 from mooring.cli.tables.names import ShortNames
-from mooring.cli.tables.rejected import print_nodes, print_reasons
+from mooring.cli.tables.preemption import node_of, print_preemption
+from mooring.cli.tables.rejected import named, print_nodes, print_reasons
 from mooring.framework import Code
 
 SHOWN_NODES = 20
@@ -53,6 +55,10 @@ def print_explanation(document: dict[str, Any], view: View | None = None) -> Non
         _print_rest(len(rejected) - most, "rejected")
     elif rejected:
         print_reasons(rejected, document["resources"], names)
+    for node, pods in islice(((name, document["nominated"].get(name)) for name, _ in rejected), most):
+        if pods:
+            print_line(f"{names.short(node)} keeps room for {named(pods)}")
+    print_preemption(document["preemption"], most, names)
     if names.ending:
         print_line(f"the names of nodes go on with {names.ending}")
     print_verdict(document)
@@ -100,6 +106,8 @@ def _verdict(document: dict[str, Any]) -> tuple[str, str]:
         said = status["message"] or ", ".join(status["reasons"])
         if status["code"] == Code.ERROR.label:
             return f"failed: {said}", FAILED_STYLE
+        if node := node_of(document["preemption"]):
+            return f"will run on {node} after preemption: {said}", "bold yellow"
         return f"unschedulable: {said}", "bold red"
     ties = len(document["ties"])
     tied = f", one of {ties} with the same total" if ties > 1 else ""

@@ -10,7 +10,8 @@ from rich.text import Text
 from mooring.cli.console import print_line, print_table
 from mooring.cli.tables.amounts import amount, lacking_resource
 from mooring.cli.tables.names import ShortNames
-from mooring.cli.tables.rejected import reasons_of
+from mooring.cli.tables.preemption import price_of
+from mooring.cli.tables.rejected import named, reasons_of
 from mooring.serving.logs import printable
 
 Document = dict[str, Any]
@@ -25,6 +26,12 @@ def print_node(document: Document, name: str) -> None:
             ("REJECTED BY", "REASON"),
             [(plugin, Text(printable(said), "red")) for plugin, said in _said(document, name)],
         )
+        pods = document["nominated"].get(name)
+        if pods and not any(lacking_resource(reason) for _, reason in reasons_of(node)):
+            print_line(f"{name} keeps room for {named(pods)}")
+        for candidate in (document["preemption"] or {}).get("candidates", ()):
+            if candidate["node"] == name:
+                print_line(f"room could be made on {name}: {price_of(candidate)}")
         return
     if name == selected or selected is None:
         print_line(f"{name}: {'selected' if selected else 'feasible'}{_total(node)}", "green")
@@ -108,15 +115,19 @@ def _said(document: Document, name: str) -> Iterator[tuple[str, str]]:
     for plugin, reason in reasons_of(document["nodes"][name]):
         resource = lacking_resource(reason)
         if resource in document["resources"]:
-            requested, free = _amounts(document, resource, name)
-            yield plugin, f"{reason}: needs {amount(resource, requested)}, {amount(resource, free)} free"
+            yield plugin, f"{reason}: {_amounts(document, resource, name)}"
         else:
             yield plugin, reason
 
 
-def _amounts(document: Document, resource: str, name: str) -> tuple[int, int]:
+def _amounts(document: Document, resource: str, name: str) -> str:
     found = document["resources"][resource]
-    return found["requested"], max(found["free"][name], 0)
+    kept = found["kept"].get(name, 0)
+    needs, free = amount(resource, found["requested"]), amount(resource, max(found["free"][name] + kept, 0))
+    if not kept:
+        return f"needs {needs}, {free} free"
+    by = named(document["nominated"][name])
+    return f"needs {needs}; {free} free, {amount(resource, kept)} kept for {by}"
 
 
 def _winning_weights(document: Document, name: str) -> Iterator[tuple[str, int]]:

@@ -9,33 +9,37 @@ from rich.text import Text
 
 from mooring.cli.console import FAILED_STYLE, print_line, print_table
 from mooring.cli.tables.names import ShortNames
+from mooring.cli.tables.preemption import first_sentence
 from mooring.serving.logs import printable
 
 
 class PodRow(NamedTuple):
-    """A pod, its node and that node's total, or why it has none; ``failed`` where a plugin failed."""
+    """A pod, its node and that node's total, or why it has none; ``failed`` where a plugin failed, and
+    ``room_on`` where preemption makes room.
+    """
 
     pod: str
     node: str | None
     total: int | None
     message: str
     failed: bool = False
+    room_on: str = ""
 
 
 def print_pods(rows: Sequence[PodRow], *, wide: bool = False) -> None:
     """Print the pods."""
     if not rows:
         return
-    names = ShortNames.of({row.node for row in rows if row.node}, whole=wide)
+    names = ShortNames.of({name for row in rows for name in (row.node, row.room_on) if name}, whole=wide)
     print_table(("POD", "NODE", "#TOTAL", "REASON"), [_cells(row, names) for row in rows])
     if names.ending:
         print_line(f"the names of nodes go on with {names.ending}")
 
 
 def _cells(row: PodRow, names: ShortNames) -> tuple[str | Text, ...]:
-    style = FAILED_STYLE if row.failed else "green" if row.node else "red"
-    node = Text(printable(names.short(row.node)) if row.node else "-", style=style)
-    # What preemption says of all nodes once more helps nobody who reads a table.
-    told = row.message.partition(" preemption: ")[0]
+    style = FAILED_STYLE if row.failed else "green" if row.node else "yellow" if row.room_on else "red"
+    place = names.short(row.node) if row.node else f"({names.short(row.room_on)})" if row.room_on else "-"
+    node = Text(printable(place), style=style)
+    told = first_sentence(row.message)
     reason = Text(f"failed: {printable(told)}", FAILED_STYLE) if row.failed else told
     return row.pod, node, "" if row.total is None else str(row.total), reason

@@ -77,5 +77,14 @@ def _closest(reason: str, nodes: Sequence[str], resources: Mapping[str, Any], na
         return ""
     free = resources[name]["free"]
     best = max(nodes, key=lambda node: free[node])
-    needed, most = amount(name, resources[name]["requested"]), amount(name, max(free[best], 0))
-    return f"needs {needed} {name}, largest free {most} ({names.short(best)})"
+    needed, kept = amount(name, resources[name]["requested"]), resources[name]["kept"].get(best, 0)
+    there = amount(name, max(free[best] + kept, 0))
+    if kept:
+        return f"needs {needed} {name}; {there} free, {amount(name, kept)} kept ({names.short(best)})"
+    return f"needs {needed} {name}, largest free {there} ({names.short(best)})"
+
+
+def named(nominated: Sequence[dict[str, Any]]) -> str:
+    """Return the pods that keep room on a node."""
+    pods = (f"{each['pod']} (nominated, priority {each['priority']})" for each in nominated)
+    return ", ".join(pods)

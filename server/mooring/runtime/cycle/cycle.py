@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -21,7 +22,7 @@ from mooring.runtime.cycle.extenders import run_extender_filters
 from mooring.runtime.cycle.filter import run_filters
 from mooring.runtime.cycle.nominated import reject_for_nominated
 from mooring.runtime.cycle.plugin_calls import PluginCalls
-from mooring.runtime.cycle.post_filter import preempt, run_post_filter
+from mooring.runtime.cycle.post_filter import pick_node, preempt, run_post_filter, seek_room
 from mooring.runtime.cycle.pre_filter import reject_left_out, run_pre_filter
 from mooring.runtime.cycle.sampling import nodes_to_find, search, search_order
 from mooring.runtime.cycle.score import score
@@ -45,6 +46,7 @@ class CycleOptions:
         all_rejections: Ask every Filter plugin about every node and keep what each said.
         group: The group in whose cycle the pod is tried: the queue let it in with its group.
         post_filter: Ask what could be done when no node takes the pod.
+        preempt: Say then who would have to go, as the queue would have it.
         reuse: Take what Filter said of nodes for earlier pods like it, where that is still true.
         beyond_nominated: Evaluate the other nodes too where the nominated one takes the pod, and is selected.
     """
@@ -54,6 +56,7 @@ class CycleOptions:
     all_rejections: bool = False
     group: PodGroupInfo | None = None
     post_filter: bool = True
+    preempt: bool = False
     reuse: bool = False
     beyond_nominated: bool = False
 
@@ -91,6 +94,8 @@ def evaluate(
     if not len(feasible):
         if options.post_filter:
             evaluation.post_filter = run_post_filter(evaluation, calls, options.start)
+        if options.preempt:
+            seek_room(evaluation, calls, options.start, partial(pick_node, pod))
     elif len(feasible) > 1 or (len(feasible) == 1 and options.always_score and not nominated):
         evaluation.scores = score(evaluation, rows[feasible], calls)
     return evaluation

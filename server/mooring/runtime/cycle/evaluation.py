@@ -76,6 +76,7 @@ class Evaluation(msgspec.Struct, eq=False):
         rejection: Why the pod as a whole was rejected before Filter, else Success.
         post_filter: The status of PostFilter for a pod that no node takes; Success when it wasn't called.
         room_is_made: What the message says of pods that go for this one; "" = nothing.
+        room_on: The node on which they go; "" = none do.
         scores: None when scoring was not needed or not possible.
         preemption: What preemption found for the pod; None unless it was run.
         nominated: The position of the nominated node, which is selected whatever the totals of others that
@@ -107,6 +108,7 @@ class Evaluation(msgspec.Struct, eq=False):
     rejection: Status = SUCCESS
     post_filter: Status = SUCCESS
     room_is_made: str = ""
+    room_on: str = ""
     scores: Scores | None = None
     preemption: Preemption | None = None
     nominated: int | None = None

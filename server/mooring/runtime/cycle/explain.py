@@ -15,9 +15,12 @@ import numpy as np
 
 from mooring.framework import SUCCESS, Code, Int32s, Int64s, NodeView, Status
 from mooring.framework.errors import PluginFailureError
+from mooring.framework.pod_table import PodRecord
+from mooring.framework.preemption import Candidate
 from mooring.framework.resources import PODS
 from mooring.runtime.cycle.choice import Choice
 from mooring.runtime.cycle.evaluation import Evaluation, PreFilterOutcome, Scores
+from mooring.runtime.cycle.what_if import guest_records
 
 Document = dict[str, Any]
 """A JSON object."""
@@ -31,12 +34,32 @@ class RequestedResource(msgspec.Struct, frozen=True, eq=False):
     Attributes:
         name: Its name; ``pods`` is the place of the pod itself.
         requested: How much the pod requests.
-        free: int64[N], what each node has left; below 0 where too much is taken.
+        free: int64[N], what each node has left for the pod; below 0 where too much is taken.
+        kept: int64[N], what pods that are nominated for the node keep of it: that is not free.
     """
 
     name: str
     requested: int
     free: Int64s
+    kept: Int64s
+
+
+class NominatedPod(msgspec.Struct, frozen=True):
+    """A pod that keeps room from the explained one: as important or more, and nominated for a node.
+
+    Attributes:
+        namespace: Its namespace.
+        name: Its name.
+        uid: Its UID.
+        priority: Its priority.
+        position: That of the node.
+    """
+
+    namespace: str
+    name: str
+    uid: str
+    priority: int
+    position: int
 
 
 class Explanation(msgspec.Struct, frozen=True, eq=False, kw_only=True):
@@ -64,6 +87,9 @@ class Explanation(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         feasible: How many of them can take the pod.
         resources: What the pod requests, ``pods`` first, then by name. Read once the decision was made, so on
             a live state it can be newer than the verdicts.
+        nominated: The pods that keep room. Read like ``resources``.
+        candidates: For a pod that no node takes: where preemption could make room, in row order.
+        room_on: The candidate for which the queue would nominate the pod; "" = none.
         assigned_node: The node that the pod is on already, "" = none: the rest says where it would go today.
         start_time: Since when the kubelet there has had it, as in the pod's status; None = not known.
         warnings: What the caller should know of this answer.
@@ -89,6 +115,9 @@ class Explanation(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     evaluated: int = 0
     feasible: int = 0
     resources: Sequence[RequestedResource] = ()
+    nominated: Sequence[NominatedPod] = ()
+    candidates: Sequence[Candidate] = ()
+    room_on: str = ""
     assigned_node: str = ""
     start_time: str | None = None
     warnings: Sequence[str] = ()
@@ -105,6 +134,7 @@ class Explanation(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         """
         evaluation = choice.evaluation
         pod, profile, names = evaluation.pod.metadata, evaluation.profile, evaluation.names
+        guests = keeping_room(evaluation)
         selected = None if choice.node_name is None else int(np.flatnonzero(evaluation.rows == choice.row)[0])
         return cls(
             namespace=pod.namespace,
@@ -126,7 +156,10 @@ class Explanation(msgspec.Struct, frozen=True, eq=False, kw_only=True):
             ties=evaluation.best,
             evaluated=evaluation.evaluated,
             feasible=evaluation.feasible_count,
-            resources=_resources(evaluation),
+            resources=_resources(evaluation, guests),
+            nominated=[_nominated_pod(position, record) for position, record in guests],
+            candidates=evaluation.preemption.candidates if evaluation.preemption is not None else (),
+            room_on=evaluation.room_on,
             assigned_node=assigned_node,
             start_time=evaluation.pod.status.start_time if assigned_node else None,
             warnings=(*evaluation.warnings, *_left_alone(evaluation), *_nominated(choice), *warnings),
@@ -147,8 +180,10 @@ class Explanation(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         Keys: ``pod`` "namespace/name"; ``status``, the verdict on the pod; ``prefilter`` by plugin; ``nodes``
         by name, each with its ``status``, ``scores`` by plugin and ``total`` (null when not scored), and
         ``rejections`` when they were asked for; ``selected``; ``profile``; ``seed``; ``ties``; ``evaluated``;
-        ``feasible``; ``resources`` by name, each with what is ``requested`` and the ``free`` by node;
-        ``warnings``; ``assignedNode`` and ``startTime`` of a pod that is on a node already, else null.
+        ``feasible``; ``resources`` by name, each with what is ``requested``, the ``free`` by node, and what
+        nominated pods have ``kept`` on those nodes where that is anything; ``nominated``, these pods by node;
+        ``preemption`` as ``preemption_document`` has it; ``warnings``; ``assignedNode`` and ``startTime`` of
+        a pod that is on a node already, else null.
         """
         return {
             "pod": f"{self.namespace}/{self.name}",
@@ -172,9 +207,12 @@ class Explanation(msgspec.Struct, frozen=True, eq=False, kw_only=True):
                 one.name: {
                     "requested": one.requested,
                     "free": dict(zip(self.nodes, one.free.tolist(), strict=True)),
+                    "kept": {self.nodes[at]: int(one.kept[at]) for at in np.flatnonzero(one.kept).tolist()},
                 }
                 for one in self.resources
             },
+            "nominated": self._nominated(),
+            "preemption": preemption_document(self.room_on, self.candidates),
             "warnings": list(self.warnings),
             "assignedNode": self.assigned_node or None,
             "startTime": self.start_time,
@@ -191,6 +229,13 @@ class Explanation(msgspec.Struct, frozen=True, eq=False, kw_only=True):
                 entry["rejections"] = [_status(status) for status in self.rejections[position]]
             nodes[name] = entry
         return nodes
+
+    def _nominated(self) -> Document:
+        by_node: Document = {}
+        for each in self.nominated:
+            pod = {"pod": f"{each.namespace}/{each.name}", "priority": each.priority}
+            by_node.setdefault(self.nodes[each.position], []).append(pod)
+        return by_node
 
     def _scores_by_position(self) -> dict[int, tuple[Document, int]]:
         if self.scores is None:
@@ -232,14 +277,55 @@ def _nominated(choice: Choice) -> tuple[str, ...]:
     return (f"node {choice.node_name} is nominated for the pod: while it fits, no other node is tried",)
 
 
-def _resources(evaluation: Evaluation) -> list[RequestedResource]:
+def preemption_document(node: str, candidates: Sequence[Candidate]) -> Document | None:
+    """Return where preemption could make room for a pod, for programs; None = nowhere.
+
+    Keys: ``node``, for which the queue would nominate the pod, or null; and ``candidates``, each with its
+    ``node``, its ``victims``, the most important first, and how many ``violations`` of disruption budgets
+    there would be.
+    """
+    if not candidates:
+        return None
+    return {
+        "node": node or None,
+        "candidates": [
+            {
+                "node": each.node_name,
+                "victims": [{"pod": one.key, "priority": one.priority} for one in each.victims],
+                "violations": each.violations,
+            }
+            for each in candidates
+        ],
+    }
+
+
+def keeping_room(evaluation: Evaluation) -> list[tuple[int, PodRecord]]:
+    """Return the pods that keep room from the evaluated one, each with the position of the candidate."""
+    snapshot, found = evaluation.snapshot, []
+    for node_name in tuple(snapshot.pods.nominated):
+        row = snapshot.nodes.index.get(node_name, -1)
+        for position in np.flatnonzero(evaluation.rows == row).tolist():
+            found += [(position, record) for record in guest_records(snapshot, node_name, evaluation.pod)]
+    return found
+
+
+def _nominated_pod(position: int, record: PodRecord) -> NominatedPod:
+    template = record.kind.base.template
+    return NominatedPod(template.metadata.namespace, record.name, record.uid, template.priority, position)
+
+
+def _resources(evaluation: Evaluation, guests: Sequence[tuple[int, PodRecord]]) -> list[RequestedResource]:
     nodes = NodeView(evaluation.snapshot, evaluation.rows)
     usage = evaluation.cluster.kind_of(evaluation.pod, remember=False).usage
-    return [
-        RequestedResource(name, amount, nodes.allocatable(name) - nodes.requested(name))
-        for name, amount in ((PODS, 1), *sorted(usage.requests))
-        if amount
-    ]
+    resources = []
+    for name, amount in ((PODS, 1), *sorted(usage.requests)):
+        kept = np.zeros(len(evaluation.rows), np.int64)
+        for position, record in guests:
+            kept[position] += dict(((PODS, 1), *record.kind.usage.requests)).get(name, 0)
+        if amount:
+            free = nodes.allocatable(name) - nodes.requested(name) - kept
+            resources.append(RequestedResource(name, amount, free, kept))
+    return resources
 
 
 def _status(status: Status) -> Document:

@@ -148,13 +148,13 @@ def seek_room(
     helps = verdict.ok or pod.status.nominated_node_name
     if preempting is None or not len(evaluation.rows) or not helps:
         return Sought(None, "")
-    found = preempt(evaluation, calls, None, start)
+    found = evaluation.preemption = preempt(evaluation, calls, None, start)
     if not found.best:
         evaluation.post_filter = _in_the_end(verdict, found.status)
         return Sought(None, "" if found.eligible else None)
     name = pick(found.best)
     candidate = next(entry for entry in found.candidates if entry.node_name == name)
-    evaluation.room_is_made = preempting.plugin.announce(candidate)
+    evaluation.room_on, evaluation.room_is_made = name, preempting.plugin.announce(candidate)
     return Sought(Room(candidate, preempting.name), name)
 
 

@@ -17,6 +17,7 @@ from mooring.framework import SUCCESS, Int32s, Int64s, NodeView, Part, Pod, Snap
 from mooring.framework.errors import PluginFailureError
 from mooring.framework.internal import parts_of
 from mooring.framework.pod_requests import PodUsage
+from mooring.framework.pod_table import PodRecord
 from mooring.runtime.cycle.evaluation import Evaluation, begin
 from mooring.runtime.cycle.filter import run_filters
 from mooring.runtime.cycle.filters_read import extensions, filters_read
@@ -187,14 +188,14 @@ def what_if(evaluation: Evaluation, pods: TriedPods, calls: PluginCalls) -> Iter
 
 def guests_of(snapshot: Snapshot, node_name: str, pod: Pod) -> list[Pod]:
     """Return the pods nominated for the node that count for ``pod``: those as important, or more."""
-    uids: Iterable[str] = tuple(snapshot.pods.nominated.get(node_name, ()))
     return [
         replace(record.pod, spec=replace(record.pod.spec, node_name=node_name))
-        for record in map(snapshot.pods.get, uids)
-        if record is not None and _counts(record.pod, pod)
+        for record in guest_records(snapshot, node_name, pod)
     ]
 
 
-def _counts(guest: Pod, pod: Pod) -> bool:
-    same = guest.metadata.uid == pod.metadata.uid
-    return not same and (guest.spec.priority or 0) >= (pod.spec.priority or 0)
+def guest_records(snapshot: Snapshot, node_name: str, pod: Pod) -> list[PodRecord]:
+    """Return the records of the pods of ``guests_of``."""
+    uids: Iterable[str] = tuple(snapshot.pods.nominated.get(node_name, ()))
+    others = (snapshot.pods.get(uid) for uid in uids if uid != pod.metadata.uid)
+    return [each for each in others if each is not None and each.kind.base.template.priority >= pod.priority]

@@ -16,7 +16,8 @@ from mooring.runtime.cycle.tie_break import choose
 from mooring.service.backend import Backend, ObjectDecoder
 from mooring.service.calls.slots import SlotProgress
 from mooring.service.scheduling.noting import Noting
-from mooring.service.wire.objects import decode_pod, pod_reference, status_message, subject
+from mooring.service.wire.objects import decode_pod, status_message, subject
+from mooring.service.wire.preemption import candidate_message
 from mooring.service.wire.selection import Listing, Selection
 from mooring.v1 import nodes_pb2, objects_pb2
 from mooring.v1 import scheduling_service_pb2 as pb
@@ -57,7 +58,7 @@ def preempt(backend: Backend, request: pb.PreemptRequest, progress: SlotProgress
     noting.made_room(pod, profile, selection, (evaluation, version), node_name)
     return pb.PreemptResponse(
         provenance=backend.provenance(selection.version(version), selection.epoch, profile),
-        candidates=[_message(candidate) for candidate in found.candidates],
+        candidates=map(candidate_message, found.candidates),
         node=node_name,
         status=status_message(found.status, found.status.message),
         warnings=evaluation.warnings,
@@ -108,11 +109,3 @@ def _victim(source: objects_pb2.PodSource, decoder: ObjectDecoder, path: str) ->
 def _named(candidates: Sequence[Candidate]) -> nodes_pb2.NodeSelection:
     names = [candidate.node_name for candidate in candidates]
     return nodes_pb2.NodeSelection(names=nodes_pb2.NodeNames(names=names))
-
-
-def _message(candidate: Candidate) -> pb.PreemptionCandidate:
-    return pb.PreemptionCandidate(
-        node=candidate.node_name,
-        victims=[objects_pb2.PodSource(reference=pod_reference(victim)) for victim in candidate.victims],
-        pdb_violation_count=candidate.violations,
-    )

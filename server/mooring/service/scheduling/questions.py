@@ -246,7 +246,10 @@ class Questions:
         progress.about(asked.pod.metadata.uid)
         seed = self._backend.seed(request.seed)
         options = CycleOptions(
-            always_score=request.always_score, all_rejections=request.all_rejections, beyond_nominated=True
+            always_score=request.always_score,
+            all_rejections=request.all_rejections,
+            beyond_nominated=True,
+            preempt=True,
         )
         choice = self._backend.engine.decide(
             asked.pod,

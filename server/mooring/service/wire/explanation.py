@@ -10,11 +10,12 @@ import numpy as np
 
 from mooring.framework import Int32s, Status
 from mooring.runtime.cycle.evaluation import PluginScores, PreFilterOutcome, Scores
-from mooring.runtime.cycle.explain import Explanation, RequestedResource
+from mooring.runtime.cycle.explain import Explanation, NominatedPod, RequestedResource
 from mooring.service.wire.answers import score_message, selected_verdicts
 from mooring.service.wire.columns import put
 from mooring.service.wire.node_names import NO_ROW, listed_names
 from mooring.service.wire.objects import status_message, status_of, verdicts
+from mooring.service.wire.preemption import candidate_message, candidate_of
 from mooring.service.wire.selection import NO_NODES
 from mooring.v1 import nodes_pb2, objects_pb2
 from mooring.v1 import scheduling_service_pb2 as pb
@@ -62,6 +63,8 @@ def to_response(
         seed=explanation.seed,
         warnings=explanation.warnings,
         assigned_node=explanation.assigned_node,
+        candidates=map(candidate_message, explanation.candidates),
+        preemption_node=explanation.room_on,
     )
     # Manifests may have anything there.
     with suppress(ValueError):
@@ -73,11 +76,7 @@ def to_response(
         put(response, "totals", explanation.scores.totals)
     if explanation.selected is not None:
         response.selected_position = int(places[explanation.selected])
-    for resource in explanation.resources:
-        free = np.zeros(len(listed), np.int64)
-        free[places] = resource.free
-        message = response.resources.add(name=resource.name, requested=resource.requested)
-        put(message, "free", free)
+    _add_amounts(response, explanation, len(listed), places)
     if explanation.rejections is not None:
         _add_rejections(response, explanation, places)
     return response
@@ -119,10 +118,10 @@ def from_response(response: pb.ExplainResponse) -> Explanation:
         ties=np.array(response.tie_positions, np.int32),
         evaluated=response.evaluated_count,
         feasible=response.feasible_count,
-        resources=[
-            RequestedResource(one.name, one.requested, np.array(one.free, np.int64))
-            for one in response.resources
-        ],
+        resources=_resources(response),
+        nominated=_nominated(response),
+        candidates=[candidate_of(candidate) for candidate in response.candidates],
+        room_on=response.preemption_node,
         warnings=tuple(response.warnings),
         assigned_node=response.assigned_node,
         start_time=response.start_time.ToJsonString() if response.HasField("start_time") else None,
@@ -137,6 +136,41 @@ def _prefilter(explanation: Explanation) -> list[pb.PreFilterVerdict]:
             nodes=None if outcome.nodes is None else nodes_pb2.NodeNames(names=sorted(outcome.nodes)),
         )
         for plugin, outcome in explanation.prefilter.items()
+    ]
+
+
+def _add_amounts(response: pb.ExplainResponse, explanation: Explanation, count: int, places: Int32s) -> None:
+    """Add what the ``count`` listed nodes have left of what the pod requests, and who keeps room there."""
+    for resource in explanation.resources:
+        free = np.zeros(count, np.int64)
+        free[places] = resource.free
+        message = response.resources.add(name=resource.name, requested=resource.requested)
+        put(message, "free", free)
+        if resource.kept.any():
+            kept = np.zeros(count, np.int64)
+            kept[places] = resource.kept
+            put(message, "kept", kept)
+    for each in explanation.nominated:
+        pod = objects_pb2.PodReference(namespace=each.namespace, name=each.name, uid=each.uid)
+        response.nominated_pods.add(pod=pod, priority=each.priority, position=int(places[each.position]))
+
+
+def _resources(response: pb.ExplainResponse) -> list[RequestedResource]:
+    return [
+        RequestedResource(
+            one.name,
+            one.requested,
+            np.array(one.free, np.int64),
+            np.array(one.kept or [0] * len(one.free), np.int64),
+        )
+        for one in response.resources
+    ]
+
+
+def _nominated(response: pb.ExplainResponse) -> list[NominatedPod]:
+    return [
+        NominatedPod(each.pod.namespace, each.pod.name, each.pod.uid, each.priority, each.position)
+        for each in response.nominated_pods
     ]
 
 

@@ -109,7 +109,8 @@ class GroupChangeSearch:
     ) -> None:
         self._work = work
         self._group = group
-        # Nobody is to make room.
+        # Of the group as it is, preemption has its say; with changes nobody is to make room.
+        self._preempting = profile
         self._profile = replace(profile, pod_group_post_filter=())
         self._seed = seed
         self._progress = progress
@@ -128,7 +129,7 @@ class GroupChangeSearch:
             said = f"changes for groups are looked for by the rules of Kubernetes {LATER_CYCLE_SINCE} alone"
             raise UnimplementedError(said)
         self._work.keep()
-        decision = self._decided(self._group)
+        decision = self._decided(self._group, self._preempting)
         changes = NeededChanges(decision.status, decision.message)
         if decision.status.code is not Code.UNSCHEDULABLE or self._lacking > len(self._group.pods):
             return changes
@@ -145,11 +146,11 @@ class GroupChangeSearch:
         group, snapshot = self._group, self._work.tree.snapshot
         return max(1, group.min_count - len(group.scheduled(snapshot)))
 
-    def _decided(self, group: PodGroupInfo) -> GroupDecision:
+    def _decided(self, group: PodGroupInfo, profile: Profile | None = None) -> GroupDecision:
         engine = self._work.engine
         if not group.pods:
             return nothing_to_do(group, self._work.tree)
-        return engine.decide_group(group, self._profile, seed=self._seed, progress=self._progress)
+        return engine.decide_group(group, profile or self._profile, seed=self._seed, progress=self._progress)
 
     def _look(self) -> None:
         """Look at what is there, before anything is tried."""

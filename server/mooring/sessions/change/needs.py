@@ -14,6 +14,7 @@ from mooring.framework.resources import PODS
 from mooring.framework.taints import tolerated
 from mooring.plugins.pod_topology_spread.filtering import HardCounts
 from mooring.runtime.cycle.evaluation import Evaluation
+from mooring.runtime.cycle.what_if import guest_records
 from mooring.sessions.change.labels import Labels, MissingLabels
 from mooring.sessions.change.steps import is_of_condition, one_more
 
@@ -196,12 +197,11 @@ def _column(table: NodeTable, amounts: Int64s, name: str) -> Int64s:
 
 def _requested_by_guests(found: Evaluation) -> dict[int, dict[str, int]]:
     """Return by row what pods request that are nominated for it and come before the pod."""
-    pods, index = found.snapshot.pods, found.snapshot.nodes.index
+    index = found.snapshot.nodes.index
     amounts: dict[int, dict[str, int]] = {}
-    for name, uids in pods.nominated.items():
-        for record in (pods.get(uid) for uid in uids if name in index and uid != found.pod.metadata.uid):
-            if record is not None and record.kind.base.template.priority >= found.pod.priority:
-                there = amounts.setdefault(index[name], {})
-                for resource, amount in (*record.kind.usage.requests, (PODS, 1)):
-                    there[resource] = there.get(resource, 0) + amount
+    for name in found.snapshot.pods.nominated:
+        for record in guest_records(found.snapshot, name, found.pod) if name in index else ():
+            there = amounts.setdefault(index[name], {})
+            for resource, amount in (*record.kind.usage.requests, (PODS, 1)):
+                there[resource] = there.get(resource, 0) + amount
     return amounts

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from mooring.framework import Pod, Status
+from mooring.framework.preemption import Candidate
 from mooring.sessions.change.steps import Step
 
 
@@ -48,10 +49,14 @@ class NeededChanges:
         message: The same as a sentence.
         options: Sets of changes, the cheapest first. Each one after the first is the cheapest that does
             without the most drastic kind of change of each one before.
+        candidates: Where preemption could make room for the pod as it is.
+        room_on: The candidate for which the queue would nominate it; "" = none.
         complete: All was tried that could be cheaper; otherwise there was too much of it.
     """
 
     status: Status
     message: str = ""
+    candidates: tuple[Candidate, ...] = ()
+    room_on: str = ""
     options: list[ChangeOption] = field(default_factory=list)
     complete: bool = True

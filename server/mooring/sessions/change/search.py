@@ -168,8 +168,9 @@ class ChangeSearch:
         if placed is not None and placed.node_name:
             tree.discard(uid)
         self._work.keep()
-        found = self._evaluated(self._pod, ALL_NODES)
-        changes = NeededChanges(found.status, found.message)
+        found = self._evaluated(self._pod, ALL_NODES, preempt=True)
+        candidates = found.preemption.candidates if found.preemption is not None else ()
+        changes = NeededChanges(found.status, found.message, candidates, found.room_on)
         if (found.status.ok and not self._only) or found.rejections is None:
             return changes
         first = self._first(found)
@@ -181,8 +182,9 @@ class ChangeSearch:
         changes.complete = self._complete
         return changes
 
-    def _evaluated(self, pod: Pod, candidates: Candidates) -> Evaluation:
-        run = partial(evaluate, options=CycleOptions(all_rejections=True, post_filter=False))
+    def _evaluated(self, pod: Pod, candidates: Candidates, *, preempt: bool = False) -> Evaluation:
+        options = CycleOptions(all_rejections=True, post_filter=preempt, preempt=preempt)
+        run = partial(evaluate, options=options)
         engine = self._work.engine
         found, _ = engine.evaluate(pod, self._profile, candidates, run, progress=self._progress)
         return found

@@ -1,0 +1,68 @@
+"""Where preemption could make room for a pod: nodes, and the pods that would go."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from rich.text import Text
+
+from mooring.cli.console import print_line, print_table
+from mooring.cli.tables.names import ShortNames
+from mooring.serving.logs import printable
+
+Document = dict[str, Any]
+"""As ``preemption_document`` has it."""
+
+SHOWN_VICTIMS = 3
+"""The victims that are named of each candidate."""
+
+_NOTHING_FOUND = re.compile(r"(?<=\.) preemption: 0/\d+ nodes are available: .*$", re.DOTALL)
+
+
+def node_of(found: Document | None) -> str:
+    """Return the node on which preemption makes room for the pod; "" = none."""
+    return (found or {}).get("node") or ""
+
+
+def first_sentence(message: str) -> str:
+    """Return a pod's message without what preemption that found nothing says of all nodes once more, where
+    that is a sentence of its own.
+    """
+    return _NOTHING_FOUND.sub("", message)
+
+
+SHOWN_CANDIDATES = 20
+"""The candidates that are shown unless more or fewer are wanted."""
+
+
+def print_preemption(
+    found: Document | None, most: int = SHOWN_CANDIDATES, names: ShortNames | None = None
+) -> None:
+    """Print at most so many candidates, the selected one first, each with its price; nothing for None."""
+    if found is None:
+        return
+    names = names or ShortNames.of(each["node"] for each in found["candidates"])
+    candidates = sorted(found["candidates"], key=lambda each: (each["node"] != found["node"], each["node"]))
+    rows = []
+    for each in candidates[:most]:
+        taken = each["node"] == found["node"]
+        node = f"{'→' if taken else ' '} {printable(names.short(each['node']))}"
+        style = "bold yellow" if taken else ""
+        rows.append((Text(node, style), _victims(each["victims"]), str(each["violations"])))
+    print_table(("  ROOM COULD BE MADE ON", "BY PREEMPTING", "#BUDGET VIOLATIONS"), rows)
+    if len(candidates) > most:
+        print_line(f"... and {len(candidates) - most} more candidates; --all shows them")
+
+
+def price_of(candidate: Document) -> str:
+    """Return who would go, and how many of them a disruption budget protects."""
+    count = candidate["violations"]
+    violations = "1 budget violation" if count == 1 else f"{count} budget violations"
+    return f"{_victims(candidate['victims'])} would go, {violations}"
+
+
+def _victims(victims: list[Document]) -> str:
+    shown = ", ".join(f"{each['pod']} (priority {each['priority']})" for each in victims[:SHOWN_VICTIMS])
+    more = len(victims) - SHOWN_VICTIMS
+    return f"{shown} and {more} more" if more > 0 else shown
