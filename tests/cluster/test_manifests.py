@@ -21,7 +21,7 @@ from mooring.testing.builders import node_manifest, pod_manifest
     ("manifest", "path", "message"),
     [
         pytest.param({"kind": "Pod"}, "objects[0]: Pod : metadata.name", "name", id="no name"),
-        pytest.param({"metadata": {"name": "x"}}, "objects[0]: object x: kind", "missing", id="no kind"),
+        pytest.param({"metadata": {"name": "x"}}, "objects[0]: kind", "missing", id="no kind"),
         pytest.param(
             pod_manifest("p", requests={"cpu": "-1"}),
             "objects[0]: Pod p: spec.containers[0].resources.requests[cpu]",
@@ -53,11 +53,13 @@ def test_an_unusable_manifest_is_named_with_its_field(
 
 def test_all_unusable_manifests_are_named_at_once() -> None:
     with pytest.raises(InvalidArgumentError) as raised:
-        objects_from([{"kind": "Pod"}, {"kind": "Node"}, pod_manifest("p"), pod_manifest("p")])
+        objects_from(
+            [{"kind": "Pod"}, {"kind": "Node"}, pod_manifest("p"), pod_manifest("p", labels={"a": "b"})]
+        )
     assert [violation.path.partition(":")[0] for violation in raised.value.violations] == [
+        "objects[3]",
         "objects[1]",
         "objects[0]",
-        "objects[3]",
     ]
 
 

@@ -96,6 +96,32 @@ API_VERSIONS: dict[type[ClusterObject], tuple[str, ...]] = {
 KINDS: dict[str, type[ClusterObject]] = {kind.__name__: kind for kind in API_VERSIONS}
 """The kinds by their API name."""
 
+_OF_FILES: dict[str, tuple[str, ...]] = {
+    "DaemonSet": _APPS,
+    "Deployment": _APPS,
+    "Job": ("batch/v1",),
+    "LimitRange": _CORE,
+    "RuntimeClass": ("node.k8s.io/v1", "node.k8s.io/v1beta1"),
+}
+"""The API versions of kinds that only files are read for: the state keeps what becomes of them."""
+
+_OLD_DEVICES = ("resource.k8s.io/v1beta1", "resource.k8s.io/v1alpha3")
+"""The versions of devices and claims that files may have and that are read as the newest one."""
+
+
+def kind_in_files(kind: str, api_version: str) -> str:
+    """Return ``kind`` where a file's object is of the API's own kind of that name; otherwise "".
+
+    Many groups have a Job or a Node of their own. An object that names no version is the API's.
+    """
+    struct = KINDS.get(kind)
+    versions = _OF_FILES.get(kind) if struct is None else API_VERSIONS[struct]
+    if versions is None:
+        return ""
+    old = _OLD_DEVICES if versions[0] in _DEVICES else ()
+    return kind if not api_version or api_version in (*versions, *old) else ""
+
+
 NAMESPACED: frozenset[type[ClusterObject]] = frozenset(
     {
         CSIStorageCapacity,

@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from mooring.cluster.decoding import from_manifest
-from mooring.cluster.kinds import KINDS, ClusterObject, kept_kind
-from mooring.cluster.manifests.admission import READ_KINDS, PodAdmission
+from mooring.cluster.kinds import KINDS, ClusterObject
+from mooring.cluster.manifests.admission import PodAdmission
 from mooring.cluster.manifests.controllers import MAKERS, KnownManifests, as_stored, made_by
 from mooring.cluster.manifests.defaults import default_node, default_pod
 from mooring.cluster.manifests.documents import Document, read_paths
 from mooring.cluster.manifests.fields import name_of
+from mooring.cluster.manifests.identity import own_objects
 from mooring.cluster.manifests.object_defaults import default_object
 from mooring.framework.args import FieldError
 from mooring.framework.errors import InvalidArgumentError
@@ -86,21 +87,16 @@ def pod_from_manifest(
 def _objects(documents: list[Document], gates: Gates) -> Manifests:
     violations: list[FieldError] = []
     skipped: Counter[str] = Counter()
-    nodes = [document for document in documents if document.manifest.get("kind") == "Node"]
-    admission = PodAdmission(documents)
-    kept = _read(nodes, admission, violations)
-    others = [document for document in documents if document.manifest.get("kind") != "Node"]
+    own = own_objects(documents, skipped, violations)
+    admission = PodAdmission(own)
+    kept = _read((document for document in own if _kind(document) == "Node"), admission, violations)
+    others = [document for document in own if _kind(document) != "Node"]
     known = KnownManifests(others, [item for _, item in kept if isinstance(item, Node)])
     for document in others:
-        kind, version = str(document.manifest.get("kind") or ""), document.manifest.get("apiVersion")
-        read = kept_kind(kind, str(version or "")) is not None
-        if read or not kind:
+        if _kind(document) in KINDS:
             kept += _read([document], admission, violations)
-        if kind in MAKERS:
+        if _kind(document) in MAKERS:
             kept += _read(made_by(document, known), admission, violations)
-        elif kind and not read and kind not in READ_KINDS:
-            skipped[f"{version} {kind}" if kind in KINDS else kind] += 1
-    violations += _given_twice(kept)
     classes = _priority_classes(item for _, item in kept)
     objects: list[ClusterObject] = []
     for document, item in kept:
@@ -111,6 +107,10 @@ def _objects(documents: list[Document], gates: Gates) -> Manifests:
     if violations:
         raise InvalidArgumentError(violations)
     return Manifests(tuple(objects), dict(skipped))
+
+
+def _kind(document: Document) -> str:
+    return str(document.manifest["kind"])
 
 
 def _read(
@@ -135,16 +135,6 @@ def _located(document: Document, error: InvalidArgumentError) -> list[FieldError
         FieldError(f"{document.origin}: {kind} {name}: {violation.path}".rstrip(": "), violation.message)
         for violation in error.violations
     ]
-
-
-def _given_twice(kept: list[tuple[Document, ClusterObject]]) -> Iterable[FieldError]:
-    first: dict[tuple[str, str, str], str] = {}
-    for document, item in kept:
-        kind, meta = type(item).__name__, item.metadata
-        known = first.setdefault((kind, meta.namespace, meta.name), document.origin)
-        if known is not document.origin:
-            name = f"{meta.namespace}/{meta.name}" if meta.namespace else meta.name
-            yield FieldError(f"{document.origin}: {kind} {name}", f"given twice; the first one is at {known}")
 
 
 def _priority_classes(items: Iterable[ClusterObject]) -> dict[str, PriorityClass]:

@@ -11,9 +11,6 @@ from collections.abc import Iterable
 from mooring.cluster.manifests.documents import Document
 from mooring.cluster.manifests.fields import Manifest, mapping, mappings, name_of, namespace_of, sequence
 
-READ_KINDS = frozenset({"LimitRange", "RuntimeClass"})
-"""Kinds that are read here and nowhere else."""
-
 _DEFAULT_CLASS = (
     "storageclass.kubernetes.io/is-default-class",
     "storageclass.beta.kubernetes.io/is-default-class",

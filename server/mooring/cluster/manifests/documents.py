@@ -93,9 +93,8 @@ def _located(name: str, fault: Fault) -> FieldError:
 def _items(value: Any, origin: str) -> Iterator[Document]:
     if not isinstance(value, dict):
         raise _rejected(origin, f"a manifest is expected, not {type(value).__name__}")
-    items = value.get("items")
-    kind = value.get("kind")
-    if not (isinstance(kind, str) and kind.endswith("List")):
+    items, kind = value.get("items"), value.get("kind")
+    if not (isinstance(kind, str) and kind.endswith("List") and "items" in value):
         yield Document(origin, value)
         return
     for index, item in enumerate(items if isinstance(items, list) else []):

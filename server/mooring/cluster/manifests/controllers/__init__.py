@@ -29,7 +29,7 @@ MAKERS: Mapping[str, Callable[[WorkloadManifest, KnownManifests], Iterator[Docum
 }
 """By kind, what makes the objects that a workload of it lacks.
 
-Old API groups count as well: only the kind matters, its template has stood at the same place in all of them.
+The template has stood at the same place in all API versions.
 """
 
 

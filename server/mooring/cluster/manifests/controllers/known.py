@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import count, islice
 
+from mooring.cluster.kinds import kind_in_files
 from mooring.cluster.manifests.controllers.workload import WorkloadManifest
 from mooring.cluster.manifests.documents import Document
 from mooring.cluster.manifests.fields import Manifest, mapping, mappings, name_of, namespace_of
@@ -82,8 +83,12 @@ class KnownManifests:
 
 
 def owner_references(document: Document) -> list[Manifest]:
-    """Return what the object says of its owners."""
-    return mappings(mapping(document.manifest, "metadata"), "ownerReferences")
+    """Return what the object says of its owners, those of other groups aside."""
+    return [
+        reference
+        for reference in mappings(mapping(document.manifest, "metadata"), "ownerReferences")
+        if kind_in_files(str(reference.get("kind")), str(reference.get("apiVersion") or ""))
+    ]
 
 
 def is_active(pod: Document) -> bool:
