@@ -4,8 +4,8 @@ A *comparison* is one cached answer held against an evaluation in full of the sa
 decision (node, total, number of ties, of nodes looked at and of feasible ones, verdict, message), or what is
 said of one node (its verdict, or its total). Where the engine itself evaluated in full, its answer is
 compared too and counted among the decisions, but not among the comparisons, unless it took verdicts that were
-known before; and except in the form with threads, which asks whether an answer, however it was made, was true
-at the time.
+known before. The form with threads asks whether an answer, however it was made, was true at the time; that
+with RESERVE compares what it says of each pod of a batch with a dry run.
 """
 
 from __future__ import annotations

@@ -12,6 +12,7 @@ from tests.histories.in_process import InProcess
 from tests.histories.in_sessions import InSessions
 from tests.histories.in_threads import InThreads
 from tests.histories.over_grpc import OverGrpc
+from tests.histories.reserving import Reserving
 from tests.histories.rounds import Form
 from tests.histories.stuck import Stuck
 
@@ -29,6 +30,7 @@ FORMS = {
         Form("process", "the engine's own calls", InProcess.playing, steps=60, share=2),
         Form("compiled", "the same, with compiled loops", _with_compiled_loops, steps=60, share=2),
         Form("stuck", "a full cluster, and nominations", Stuck.playing, steps=60, share=2),
+        Form("reserving", "dry runs beside RESERVE", Reserving.playing, steps=10),
         Form("grpc", "a server on a channel", OverGrpc.playing, steps=40),
         Form("sessions", "sessions over a live state", InSessions.playing, steps=60),
         Form("threads", "threads while one writes", InThreads.playing, steps=12, repeats=False),

@@ -179,7 +179,7 @@ class OverGrpc:
             pod = named(templates[index], uid)
             full = in_full(self._reference, fork, pod, profile, seed, start if mode == RESERVE else None)
             start = (start + full.evaluation.advance) % max(len(full.evaluation.rows), 1)
-            found = _decision(answer, at)
+            found = decision_at(answer, at)
             expected = (full.node_name or "", *facts(full)[1:5], _said(full.status, full.message))
             self.tally.decided(f"pod {at} of {len(uids)}", found, expected, cached=at < cached)
             if full.node_name is not None:
@@ -263,7 +263,8 @@ def _as_object(item: ClusterObject) -> KubernetesObject:
     return KubernetesObject(json=b'{"kind":"' + kind + b'",' + to_json(item)[1:])
 
 
-def _decision(answer: pb.ScheduleResponse, at: int) -> Facts:
+def decision_at(answer: pb.ScheduleResponse, at: int) -> Facts:
+    """All that an answer says of one pod."""
     return (
         answer.nodes.names.names[at],
         answer.totals[at],

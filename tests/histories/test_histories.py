@@ -8,12 +8,13 @@ from pathlib import Path
 import pytest
 
 from mooring.cluster import table_writer
-from mooring.framework import Int32s, Part
+from mooring.framework import SUCCESS, Int32s, Part
 from mooring.framework.pod_table import UNPLACED
 from mooring.plugins.inter_pod_affinity.scoring import Worth
 from mooring.plugins.pod_topology_spread.scoring import SoftCounts
 from mooring.runtime.cache.change_tracker import ChangeTracker
 from mooring.runtime.cache.kept_totals import KeptTotals
+from mooring.runtime.cycle.fork_reserve import ForkReserve
 from mooring.runtime.cycle.plugin_calls import Calls
 from tests import long_runs
 from tests.histories import __main__ as command
@@ -27,6 +28,7 @@ STEPS = {
     "process": range(20),
     "compiled": range(20),
     "stuck": range(20),
+    "reserving": range(5),
     "grpc": range(10),
     "sessions": range(40),
     "threads": range(2),
@@ -75,6 +77,11 @@ def nominations_end_unseen(patch: Patch) -> None:
     patch.setattr(table_writer, "_has_room", lambda record: record.row != UNPLACED)
 
 
+def nothing_is_reserved(patch: Patch) -> None:
+    """Devices and volumes that a pod of a dry run takes stay free."""
+    patch.setattr(ForkReserve, "keep", lambda *_: SUCCESS)
+
+
 Bug = Callable[[Patch], None]
 
 
@@ -87,6 +94,7 @@ Bug = Callable[[Patch], None]
         pytest.param(counts_are_shared, "process", 54, (29, 30, 31, 32, 34, 41, 42, 44), id="counts-process"),
         pytest.param(nominations_end_unseen, "stuck", 1, range(5), id="nominations-stuck"),
         pytest.param(nominations_end_unseen, "stuck", 0, range(14), id="nominations-assumed"),
+        pytest.param(nothing_is_reserved, "reserving", 0, range(10), id="reserved-once"),
     ],
 )
 def test_a_bug_that_is_put_back_is_found(

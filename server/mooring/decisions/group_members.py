@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from functools import partial
 
 import numpy as np
-from msgspec.structs import replace
 
 from mooring.decisions.decisions import write_member
 from mooring.decisions.records import Record
@@ -16,9 +15,9 @@ from mooring.runtime.cycle.candidates import Candidates
 from mooring.runtime.cycle.choice import Choice, no_choice
 from mooring.runtime.cycle.cycle import CycleOptions, evaluate
 from mooring.runtime.cycle.evaluation import begin
+from mooring.runtime.cycle.fork_reserve import ForkReserve
 from mooring.runtime.cycle.full_cycle import select
 from mooring.runtime.cycle.group_cycle import waiting_pods
-from mooring.runtime.cycle.group_reserve import GroupReserve
 from mooring.runtime.cycle.group_result import GroupMember
 from mooring.runtime.cycle.plugin_calls import Progress
 from mooring.runtime.cycle.tie_break import mix64
@@ -77,11 +76,11 @@ class MemberAgain:
         """Return the state that a pod of the group sees after these."""
         tree, calls = self._work.tree, self._work.engine.calls(self._profile, self._progress)
         world = tree.fork(pods=waiting_pods(self._group, tree.snapshot))
-        reserve = GroupReserve(self._profile, world)
+        reserve = ForkReserve(self._profile, world)
         for member in members:
             if member.place and member.choice is not None:
                 world.assume(member.pod, member.place)
-                reserve.keep(member.pod, replace(member.choice, node_name=member.place), calls)
+                reserve.keep(member.pod, member.place, member.choice.written, calls)
         return world
 
     def _untried(self) -> Choice:

@@ -20,6 +20,7 @@ from mooring.runtime.cycle.candidates import ALL_NODES
 from mooring.runtime.cycle.choice import Choice
 from mooring.runtime.cycle.cycle import CycleOptions, evaluate
 from mooring.runtime.cycle.explain import Explanation
+from mooring.runtime.cycle.fork_reserve import ForkReserve
 from mooring.runtime.cycle.full_cycle import select
 from mooring.runtime.cycle.plugin_calls import Progress
 from mooring.sessions.versions import Version
@@ -81,20 +82,22 @@ class Repeater:
             with self._trees.at(version, progress) as work:
                 if record.configuration != work.engine.profiles.configuration:
                     raise _not_repeatable("the configuration is another one by now")
-                self._place_earlier(seq, record, work)
+                self._place_earlier(seq, record, work, progress)
                 yield work
         except FailedPreconditionError as error:
             if error.reason != "SESSION_EXPIRED":
                 raise
             raise _not_repeatable("what the cluster was then is no longer known") from error
 
-    def _place_earlier(self, seq: int, record: Record, work: Work) -> None:
+    def _place_earlier(self, seq: int, record: Record, work: Work, progress: Progress) -> None:
         """Place the pods that the same dry run had placed before."""
         if not record.details.earlier:
             return
         if record.details.placed:
+            profile = work.engine.profile(record.profile)
+            reserve, calls = ForkReserve(profile, work.tree), work.engine.calls(profile, progress)
             for pod, node_name in record.details.placed[: record.details.earlier]:
-                work.tree.assume(pod, node_name)
+                reserve.place(pod, node_name, calls)
             return
         batch = self._journal.batch_of(seq)
         if batch is None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from enum import Enum
 from functools import partial
@@ -18,7 +19,9 @@ from mooring.replay.causes import cause_of
 from mooring.runtime.cycle.candidates import ALL_NODES
 from mooring.runtime.cycle.choice import Choice
 from mooring.runtime.cycle.cycle import CycleOptions, evaluate
+from mooring.runtime.cycle.fork_reserve import ForkReserve
 from mooring.runtime.cycle.full_cycle import select
+from mooring.runtime.cycle.plugin_calls import PluginCalls
 from mooring.runtime.engine import Engine
 from mooring.runtime.profiles.profile import Profile
 from mooring.v1 import decision_service_pb2 as pb
@@ -82,6 +85,9 @@ class Skipped:
     count: int = 1
 
 
+_Placed = tuple[str, ForkReserve, PluginCalls]
+"""The UID of a pod of a dry run, and what it reserved."""
+
 Step = Compared | Skipped | None
 """What a step of a recording brings; None = nothing but a change of the cluster."""
 
@@ -113,14 +119,14 @@ class Again:
         if self.observed:
             yield from self._observed(directory, advance)
             return
-        placed: list[str] = []
+        placed: list[_Placed] = []
         for happening in play(directory, self.state, advance):
             if isinstance(happening, Decided):
                 if happening.message.earlier_count < len(placed) or not happening.message.earlier_count:
                     self._forget(placed)
                 step, pod = self._decide(happening, placed)
                 if pod is not None and happening.message.decision.kind == pb.DECISION_KIND_DRY_RUN:
-                    self._place(pod, happening.message.decision.node, placed)
+                    self._place(pod, happening.message.decision, placed)
                 yield step
             elif isinstance(happening, Changed):
                 self._forget(placed)
@@ -158,7 +164,7 @@ class Again:
         message = DecisionEntry(decision=decision, repeatable=True)
         return Decided(change.time, change.version, message, pod)
 
-    def _decide(self, decided: Decided, placed: list[str]) -> tuple[Step, Pod | None]:
+    def _decide(self, decided: Decided, placed: Sequence[_Placed]) -> tuple[Step, Pod | None]:
         message = decided.message.decision
         if message.kind not in _SELECTING or message.result not in _DECIDED:
             return None, None
@@ -216,13 +222,21 @@ class Again:
         # Pods in a queue have passed PreEnqueue.
         return replace(profile, pre_enqueue=()) if message.attempt or self.observed else profile
 
-    def _place(self, pod: Pod, node: str, placed: list[str]) -> None:
+    def _place(self, pod: Pod, message: pb.Decision, placed: list[_Placed]) -> None:
         """Place a pod of a dry run, as those after it met it."""
-        known = self.state.snapshot.pods.get(pod.metadata.uid)
-        if node in self.state.snapshot.nodes.index and (known is None or not known.node_name):
-            self.state.assume(pod, node)
-            placed.append(pod.metadata.uid)
+        known, engine = self.state.snapshot.pods.get(pod.metadata.uid), self.engine
+        if message.node in self.state.snapshot.nodes.index and (known is None or not known.node_name):
+            profiles, name = engine.profiles, message.provenance.profile
+            # Where the profile is gone, another one's plugins reserve the same.
+            profile = profiles[name if name in profiles else next(iter(profiles))]
+            reserve, calls = ForkReserve(profile, self.state), engine.calls(profile)
+            # A plugin that fails does so in the decision, too, and is told of there.
+            with suppress(MooringError):
+                reserve.place(pod, message.node, calls)
+            placed.append((pod.metadata.uid, reserve, calls))
 
-    def _forget(self, placed: list[str]) -> None:
+    def _forget(self, placed: list[_Placed]) -> None:
         while placed:
-            self.state.forget(placed.pop())
+            uid, reserve, calls = placed.pop()
+            reserve.give_back(calls)
+            self.state.forget(uid)

@@ -32,7 +32,9 @@ class _CommitModeEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_CommitMode
     COMMIT_MODE_UNSPECIFIED: _CommitMode.ValueType  # 0
     """The same as COMMIT_MODE_DRY_RUN."""
     COMMIT_MODE_DRY_RUN: _CommitMode.ValueType  # 1
-    """Nothing: the answer is all."""
+    """Nothing: the answer is all. Of Reserve plugins those alone are asked that hand out devices and volumes, on a private
+    copy of the cluster's state; what a plugin of yours reserves is not seen by later pods of the call.
+    """
     COMMIT_MODE_RESERVE: _CommitMode.ValueType  # 2
     """Assumes the pod on the node, as Reserve does."""
     COMMIT_MODE_BIND: _CommitMode.ValueType  # 3
@@ -44,7 +46,9 @@ class CommitMode(_CommitMode, metaclass=_CommitModeEnumTypeWrapper):
 COMMIT_MODE_UNSPECIFIED: CommitMode.ValueType  # 0
 """The same as COMMIT_MODE_DRY_RUN."""
 COMMIT_MODE_DRY_RUN: CommitMode.ValueType  # 1
-"""Nothing: the answer is all."""
+"""Nothing: the answer is all. Of Reserve plugins those alone are asked that hand out devices and volumes, on a private
+copy of the cluster's state; what a plugin of yours reserves is not seen by later pods of the call.
+"""
 COMMIT_MODE_RESERVE: CommitMode.ValueType  # 2
 """Assumes the pod on the node, as Reserve does."""
 COMMIT_MODE_BIND: CommitMode.ValueType  # 3

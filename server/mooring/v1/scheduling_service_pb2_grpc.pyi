@@ -118,8 +118,8 @@ class SchedulingServiceStub:
     """
     Schedule: _grpc.UnaryUnaryMultiCallable[_scheduling_service_pb2.ScheduleRequest, _scheduling_service_pb2.ScheduleResponse]
     """Runs the whole cycle for one pod or a batch. The order of the batch is that of the request, and each pod sees the
-    earlier ones on their nodes, in a dry run too. A pod that finds no node, or cannot be bound, does not fail the call or
-    the pods after it: its status says so. Idempotent with COMMIT_MODE_DRY_RUN; with the others it is not, although a
+    earlier ones on their nodes, with the devices and volumes that they take, in a dry run too. A pod that finds no node,
+    or cannot be bound, does not fail the call or the pods after it: its status says so. Idempotent with COMMIT_MODE_DRY_RUN; with the others it is not, although a
     repeat never moves a pod that has a node: that pod's status is CODE_ERROR with the reason Bind would give.
 
      | condition                                 | code                | what the caller does next          |
@@ -135,7 +135,7 @@ class SchedulingServiceStub:
     ScheduleGroups: _grpc.UnaryUnaryMultiCallable[_scheduling_service_pb2.ScheduleGroupsRequest, _scheduling_service_pb2.ScheduleGroupsResponse]
     """Decides about groups of pods, each as a whole: every placement in which a group could be is tried with all its pods, and
     the best one is taken. As kube-scheduler does with the feature gate GenericWorkload. The order of the groups is that of
-    the request, and each sees the earlier ones on their nodes, in a dry run too. With the other commit modes all pods of a
+    the request, and each sees the earlier ones as in Schedule, in a dry run too. With the other commit modes all pods of a
     group that got a node are reserved, or none; bindings begin once all are reserved. A group that fits nowhere does not
     fail the call: its status says so. Idempotent with COMMIT_MODE_DRY_RUN; with the others it is not, although a repeat
     never moves a pod that has a node: it counts as placed.
@@ -292,8 +292,8 @@ class SchedulingServiceAsyncStub(SchedulingServiceStub):
     """
     Schedule: _aio.UnaryUnaryMultiCallable[_scheduling_service_pb2.ScheduleRequest, _scheduling_service_pb2.ScheduleResponse]  # type: ignore[assignment]
     """Runs the whole cycle for one pod or a batch. The order of the batch is that of the request, and each pod sees the
-    earlier ones on their nodes, in a dry run too. A pod that finds no node, or cannot be bound, does not fail the call or
-    the pods after it: its status says so. Idempotent with COMMIT_MODE_DRY_RUN; with the others it is not, although a
+    earlier ones on their nodes, with the devices and volumes that they take, in a dry run too. A pod that finds no node,
+    or cannot be bound, does not fail the call or the pods after it: its status says so. Idempotent with COMMIT_MODE_DRY_RUN; with the others it is not, although a
     repeat never moves a pod that has a node: that pod's status is CODE_ERROR with the reason Bind would give.
 
      | condition                                 | code                | what the caller does next          |
@@ -309,7 +309,7 @@ class SchedulingServiceAsyncStub(SchedulingServiceStub):
     ScheduleGroups: _aio.UnaryUnaryMultiCallable[_scheduling_service_pb2.ScheduleGroupsRequest, _scheduling_service_pb2.ScheduleGroupsResponse]  # type: ignore[assignment]
     """Decides about groups of pods, each as a whole: every placement in which a group could be is tried with all its pods, and
     the best one is taken. As kube-scheduler does with the feature gate GenericWorkload. The order of the groups is that of
-    the request, and each sees the earlier ones on their nodes, in a dry run too. With the other commit modes all pods of a
+    the request, and each sees the earlier ones as in Schedule, in a dry run too. With the other commit modes all pods of a
     group that got a node are reserved, or none; bindings begin once all are reserved. A group that fits nowhere does not
     fail the call: its status says so. Idempotent with COMMIT_MODE_DRY_RUN; with the others it is not, although a repeat
     never moves a pod that has a node: it counts as placed.
@@ -493,8 +493,8 @@ class SchedulingServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_scheduling_service_pb2.ScheduleResponse, _abc.Awaitable[_scheduling_service_pb2.ScheduleResponse]]:
         """Runs the whole cycle for one pod or a batch. The order of the batch is that of the request, and each pod sees the
-        earlier ones on their nodes, in a dry run too. A pod that finds no node, or cannot be bound, does not fail the call or
-        the pods after it: its status says so. Idempotent with COMMIT_MODE_DRY_RUN; with the others it is not, although a
+        earlier ones on their nodes, with the devices and volumes that they take, in a dry run too. A pod that finds no node,
+        or cannot be bound, does not fail the call or the pods after it: its status says so. Idempotent with COMMIT_MODE_DRY_RUN; with the others it is not, although a
         repeat never moves a pod that has a node: that pod's status is CODE_ERROR with the reason Bind would give.
 
          | condition                                 | code                | what the caller does next          |
@@ -516,7 +516,7 @@ class SchedulingServiceServicer(metaclass=_abc_1.ABCMeta):
     ) -> _typing.Union[_scheduling_service_pb2.ScheduleGroupsResponse, _abc.Awaitable[_scheduling_service_pb2.ScheduleGroupsResponse]]:
         """Decides about groups of pods, each as a whole: every placement in which a group could be is tried with all its pods, and
         the best one is taken. As kube-scheduler does with the feature gate GenericWorkload. The order of the groups is that of
-        the request, and each sees the earlier ones on their nodes, in a dry run too. With the other commit modes all pods of a
+        the request, and each sees the earlier ones as in Schedule, in a dry run too. With the other commit modes all pods of a
         group that got a node are reserved, or none; bindings begin once all are reserved. A group that fits nowhere does not
         fail the call: its status says so. Idempotent with COMMIT_MODE_DRY_RUN; with the others it is not, although a repeat
         never moves a pod that has a node: it counts as placed.

@@ -12,8 +12,6 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from msgspec import structs
-
 from mooring.framework import (
     SUCCESS,
     Code,
@@ -123,8 +121,7 @@ class EarlierGroupCycle(GroupCycle):
         if not member.place:
             return member
         self._world.assume(pod, member.place)
-        there = structs.replace(choice, node_name=member.place)
-        why_not = self._reserve.keep(pod, there, self._calls())
+        why_not = self._reserve.keep(pod, member.place, choice.written, self._calls())
         if why_not.ok:
             return member
         self._world.forget(pod.metadata.uid)

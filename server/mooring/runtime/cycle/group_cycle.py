@@ -31,10 +31,10 @@ from mooring.framework.objects import ObjectMeta, PodSpec, PodStatus
 from mooring.framework.state import ClusterState
 from mooring.runtime.cycle.choice import Choice, FirstChoices
 from mooring.runtime.cycle.cycle import CycleOptions, evaluate
+from mooring.runtime.cycle.fork_reserve import ForkReserve
 from mooring.runtime.cycle.full_cycle import select
 from mooring.runtime.cycle.group_checks import check_group
 from mooring.runtime.cycle.group_picks import Picks, SeededPicks
-from mooring.runtime.cycle.group_reserve import GroupReserve
 from mooring.runtime.cycle.group_result import (
     GroupDecision,
     GroupMember,
@@ -282,8 +282,8 @@ class GroupCycle:
         return self._one_by_one(placement, known.listed(at), self._scheduled, state)
 
     @cached_property
-    def _reserve(self) -> GroupReserve:
-        return GroupReserve(self._profile, self._world)
+    def _reserve(self) -> ForkReserve:
+        return ForkReserve(self._profile, self._world)
 
     def _require_copy(self) -> None:
         if not self._private:
@@ -304,7 +304,7 @@ class GroupCycle:
                 member = member_of(pod, choice)
                 if choice.node_name is not None:
                     world.assume(pod, choice.node_name)
-                    why_not = self._reserve.keep(pod, choice, self._calls())
+                    why_not = self._reserve.keep(pod, choice.node_name, choice.written, self._calls())
                     if why_not.ok:
                         placed.append(pod.metadata.uid)
                     else:

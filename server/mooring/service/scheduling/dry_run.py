@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from mooring.decisions.records import DecisionKind
-from mooring.framework import Pod
+from mooring.framework import SUCCESS, CycleState, Pod, Status
 from mooring.framework.errors import DeadlineExceededError, MooringError
 from mooring.runtime.cycle.choice import Choice
+from mooring.runtime.cycle.fork_reserve import ForkReserve
 from mooring.runtime.cycle.plugin_calls import NoPlugins, PluginBudget
 from mooring.runtime.engine import Engine
 from mooring.runtime.profiles.profile import Profile
@@ -34,6 +35,7 @@ class DryRun(CommitMode):
     _engine: Engine
     _ties: TieLimit
     _placed: list[tuple[Pod, str]]
+    _reserves: dict[str, ForkReserve]
 
     def __init__(self, backend: Backend, batch: Batch, answer: AnswerColumns, seed: int) -> None:
         self._backend = backend
@@ -63,7 +65,7 @@ class DryRun(CommitMode):
         engine = self._backend.engine
         self._engine = engine.over(self._batch.selection.private()) if len(self._batch) > 1 else engine
         self._ties = TieLimit(self._backend, self._batch)
-        self._placed = []
+        self._placed, self._reserves = [], {}
 
     def _decide_some(self, some: slice, budget: PluginBudget) -> int:
         batch = self._batch
@@ -99,12 +101,27 @@ class DryRun(CommitMode):
             self._count("error", profile)
             noting.ended(pod, profile, "", error)
             raise
-        if choice.node_name is not None and selection.state is not None:
-            selection.state.assume(pod, choice.node_name)
-        self._add(choice, profile)
         noting.chose(pod, profile, choice, selection, self._placed)
-        if choice.node_name is not None and len(batch) > 1:
-            self._placed.append((pod, choice.node_name))
+        status = choice.status
+        if choice.node_name is not None and selection.state is not None and len(batch) > 1:
+            status = self._placed_on(choice.node_name, pod, profile, choice.written, progress)
+            if not status.ok:
+                noting.ended(pod, profile, choice.node_name, status)
+        self._add(choice, profile, status)
+
+    def _placed_on(
+        self, node_name: str, pod: Pod, profile: Profile, written: CycleState, progress: SlotProgress
+    ) -> Status:
+        """Let the pods after it see the pod, and the claims and volumes that it takes; or return why not."""
+        state, calls = self._batch.selection.private(), self._engine.calls(profile, progress)
+        reserve = self._reserves.setdefault(profile.name, ForkReserve(profile, state))
+        state.assume(pod, node_name)
+        status = reserve.keep(pod, node_name, written, calls)
+        if status.ok:
+            self._placed.append((pod, node_name))
+        else:
+            state.forget(pod.metadata.uid)
+        return status
 
     def _end(self, progress: SlotProgress) -> None:
         """Nothing is left to do."""
@@ -121,10 +138,10 @@ class DryRun(CommitMode):
             return True
         return not any(node_of(state, uid) for uid in batch.uids)
 
-    def _add(self, choice: Choice, profile: Profile) -> None:
+    def _add(self, choice: Choice, profile: Profile, status: Status = SUCCESS) -> None:
         self._answer.version = choice.state_version
-        self._answer.add(choice.status, choice.message, choice)
-        self._count(result_of(choice.status), profile)
+        self._answer.add(status, choice.message, choice)
+        self._count(result_of(status), profile)
         self._ties.check(self._answer)
 
     def _count(self, result: str, profile: Profile, count: int = 1) -> None:

@@ -10,6 +10,7 @@ from mooring.framework import GroupPreemption, Pod, Status
 from mooring.framework.errors import InvalidArgumentError, UnimplementedError
 from mooring.runtime.commit.asked_group import AskedGroup, asked_group, nothing_to_do
 from mooring.runtime.commit.group_commit import GroupCommitter, PlacedGroup
+from mooring.runtime.cycle.fork_reserve import ForkReserve
 from mooring.runtime.cycle.group_result import GroupDecision, GroupMember, TriedPlacement
 from mooring.runtime.cycle.plugin_calls import Progress
 from mooring.runtime.cycle.post_filter import Room
@@ -79,8 +80,9 @@ def _dry_run(backend: Backend, seed: int, progress: Progress) -> Callable[[Asked
 
     def place(asked: AskedGroup) -> PlacedGroup:
         decision = engine.decide_group(asked.group, asked.profile, seed=seed, state=world, progress=progress)
+        reserve, calls = ForkReserve(asked.profile, world), engine.calls(asked.profile, progress)
         for member in decision.placed:
-            world.assume(member.pod, member.node_name)
+            reserve.place(member.pod, member.node_name, calls)
         # The copy has versions of its own.
         return PlacedGroup(replace(decision, state_version=version))
 

@@ -1,8 +1,8 @@
-"""What the pods of a group would reserve, kept on the group's private copy of the state for those after them.
+"""What pods would reserve, kept on a private copy of the state for those after them.
 
-Mirrors ``assumeAndReserveWithRevert`` in ``schedule_one_podgroup.go``. Claims and volumes alone are kept, by
-plugins in the tree, which reserve in the state and nowhere else; what other plugins reserve is found out when
-the group is committed.
+Mirrors ``assumeAndReserveWithRevert`` in ``schedule_one_podgroup.go``, for a group and for a dry run. Claims
+and volumes alone are kept, by plugins in the tree, which reserve in the state and nowhere else; what other
+plugins reserve is found out when the pods are committed.
 """
 
 from __future__ import annotations
@@ -11,10 +11,12 @@ from copy import copy
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from mooring.framework import SUCCESS, Code, CycleState, Pod, ReservePlugin, Status
 from mooring.framework.internal import SelectiveReserve
 from mooring.framework.state import ClusterState
-from mooring.runtime.cycle.choice import Choice
+from mooring.runtime.cycle.cycle import prepared
 from mooring.runtime.cycle.plugin_calls import PluginCalls, plugin_failure
 from mooring.runtime.profiles.profile import Profile
 
@@ -23,8 +25,8 @@ _RESERVE, _UNRESERVE = "Reserve", "Unreserve"
 _Kept = tuple[str, ReservePlugin[Any], CycleState, Pod, str]
 
 
-class GroupReserve:
-    """What is kept for the pods of a placement. For one thread.
+class ForkReserve:
+    """What is kept for the pods of a placement, or of a dry run. For one thread.
 
     Args:
         profile: That of the pods.
@@ -32,6 +34,8 @@ class GroupReserve:
     """
 
     def __init__(self, profile: Profile, world: ClusterState) -> None:
+        self._profile = profile
+        self._world = world
         self._plugins = [
             (each.name, _over(each.plugin, world), each.plugin)
             for each in profile.reserve
@@ -39,25 +43,43 @@ class GroupReserve:
         ]
         self._kept: list[_Kept] = []
 
-    def keep(self, pod: Pod, choice: Choice, calls: PluginCalls) -> Status:
-        """Reserve on the selected node; return why that can't be, with nothing kept of the pod.
+    def place(self, pod: Pod, node_name: str, calls: PluginCalls) -> None:
+        """Assume ``pod`` on the node where it was placed before, and keep what it reserved then.
 
         Raises:
             PluginFailureError: A plugin failed.
         """
-        wanting = [(name, twin) for name, twin, selective in self._plugins if selective.reserves_for(pod)]
-        if not wanting or choice.node_name is None:
+        written = CycleState()
+        if self._wanting(pod):
+            rows = np.array([self._world.snapshot.nodes.index[node_name]], np.int32)
+            written = prepared(self._profile.grouped, self._world, pod, rows, calls).state
+        self._world.assume(pod, node_name)
+        self.keep(pod, node_name, written, calls)
+
+    def keep(self, pod: Pod, node_name: str, written: CycleState, calls: PluginCalls) -> Status:
+        """Reserve on the selected node; return why that can't be, with nothing kept of the pod.
+
+        ``written`` is what the plugins wrote when it was selected.
+
+        Raises:
+            PluginFailureError: A plugin failed.
+        """
+        wanting = self._wanting(pod)
+        if not wanting:
             return SUCCESS
-        state, before = choice.written.clone(), len(self._kept)
+        state, before = written.clone(), len(self._kept)
         for name, plugin in wanting:
-            self._kept.append((name, plugin, state, pod, choice.node_name))
-            status = calls.call(name, _RESERVE, plugin.reserve, state, pod, choice.node_name)
+            self._kept.append((name, plugin, state, pod, node_name))
+            status = calls.call(name, _RESERVE, plugin.reserve, state, pod, node_name)
             if status.code is Code.ERROR:
                 raise plugin_failure(name, _RESERVE, status.message)
             if not status.ok:
                 self.give_back(calls, before)
                 return status.by(name)
         return SUCCESS
+
+    def _wanting(self, pod: Pod) -> list[tuple[str, ReservePlugin[Any]]]:
+        return [(name, twin) for name, twin, selective in self._plugins if selective.reserves_for(pod)]
 
     def give_back(self, calls: PluginCalls, left: int = 0) -> None:
         """Take all back but what was kept first, in the opposite order."""
