@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 from msgspec.structs import replace
 
-from mooring.cluster.kinds import Change
+from mooring.cluster.kinds import Change, Put
 from mooring.framework import Node, Pod
 from mooring.framework.objects import PodStatus
 from mooring.runtime.cycle.candidates import ALL_NODES
@@ -186,8 +186,9 @@ class Stuck(InProcess):
         """As there; now and then everything is delivered again, with what happened since."""
         self.reference = self.setting.engine(self.state)
         if dice.random() < 0.15:
-            self.cluster.happen(dice)
-            kind = dice.choice(("", "Pod"))
+            changes, kind = self.cluster.happen(dice), dice.choice(("", "Pod"))
+            if kind:
+                self.state.apply("test", [change for change in changes if not _is_of_pod(change)])
             objects = self.cluster.pods.values() if kind else self.cluster.everything()
             self.state.replace("test", objects, kind=kind)
         super().step(dice)
@@ -239,6 +240,10 @@ class Stuck(InProcess):
         found, _ = self.engine.evaluate(pod, profile, ALL_NODES, run)
         full, _ = self.reference.evaluate(pod, other, ALL_NODES, run)
         self.tally.decided("preemption", _room(found), _room(full), cached=bool(found.recalled))
+
+
+def _is_of_pod(change: Change) -> bool:
+    return isinstance(change.object, Pod) if isinstance(change, Put) else change.kind == "Pod"
 
 
 def _room(evaluation: Evaluation) -> tuple[object, ...]:

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from random import Random
 from typing import Any
 
 import pytest
 
 from mooring.cluster.state import State
+from mooring.config import default
+from mooring.framework import Pod
+from mooring.framework.pod_table import PodKind
+from mooring.runtime.assembly import build_engine
 from mooring.runtime.cache.change_tracker import ChangeTracker
+from mooring.runtime.cycle.candidates import ALL_NODES
+from mooring.runtime.profiles.registry import new_in_tree_registry
 from mooring.testing import make_node, make_pod
+from mooring.testing.question import NoBinder
 
 NODES = ("a", "b")
 
@@ -67,6 +75,89 @@ def test_ids_tell_resource_states_apart_also_when_they_are_looked_at_behind_the_
                     assert tracker.resource_ids[row] == known
     assert len(set(ids_of.values())) == len(ids_of)
     assert followed
+
+
+class Letting:
+    """A lock for which another thread is faster once."""
+
+    def __init__(self, lock: Any) -> None:
+        self._lock = lock
+        self.first: Callable[[], object] | None = None
+
+    def __enter__(self) -> None:
+        first, self.first = self.first, None
+        if first is not None:
+            first()
+        self._lock.acquire()
+
+    def __exit__(self, *_: object) -> None:
+        self._lock.release()
+
+
+def test_a_pod_counts_once_when_another_thread_gives_its_row_an_id_first() -> None:
+    """Counted twice, it would teach that a further pod like it leaves the row as it is, and so never full."""
+    state, kinds = State(), list[PodKind]()
+    state.replace("test", [make_node("a", allocatable={"cpu": "900"})])
+    lock = state.lock = Letting(state.lock)  # type: ignore[assignment] # all of it that is used
+    tracker = ChangeTracker(state)
+    tracker.read(-1)
+
+    def place(uid: str) -> None:
+        pod = make_pod("p", requests={"cpu": "1"}, metadata={"uid": uid})
+        kinds.append(state.kind_of(pod))
+        state.assume(pod, "a", kinds[-1])
+
+    def others() -> None:
+        place("second")
+        assert len(tracker.resource_ids)
+        tracker.read(state.version)
+
+    place("first")
+    tracker.read(state.version)
+    lock.first = others
+    row = state.snapshot.nodes.index["a"]
+    now = tracker.ids_of([row])[row]
+    assert tracker.next_ids(kinds[0].usage).get(now) != now
+    place("third")
+    tracker.read(state.version)
+    assert tracker.ids_of([row])[row] != now
+
+
+def test_nor_does_a_node_take_more_than_it_has_room_for_then() -> None:
+    state, registry = State(), new_in_tree_registry()
+    state.replace("test", [make_node("a", allocatable={"cpu": "5"})])
+    lock = state.lock = Letting(state.lock)  # type: ignore[assignment] # all of it that is used
+    engine = build_engine(default(registry.catalog()), registry, state, NoBinder())
+    profile, tracker = engine.profile(), engine._cache.tracker
+
+    def asking(uid: str) -> Pod:
+        return make_pod(uid, requests={"cpu": "1"})
+
+    def others() -> None:
+        state.assume(asking("second"), "a")
+        assert len(tracker.resource_ids)
+        tracker.read(state.version)
+
+    for number in range(12):
+        # So often that all nodes are ranked.
+        engine.decide(asking(f"dry-{number}"), profile, ALL_NODES)
+    state.assume(asking("first"), "a")
+    tracker.read(state.version)
+    lock.first = others
+    tracker.ids_of([state.snapshot.nodes.index["a"]])
+    placed = [engine.place(asking(f"p{number}"), profile, ALL_NODES).node_name for number in range(5)]
+    assert placed == ["a", "a", "a", None, None]
+
+
+def test_what_is_to_start_over_does_though_a_pod_is_taken_in_before() -> None:
+    state = State()
+    state.replace("test", [make_node("a")])
+    tracker, pod = ChangeTracker(state), make_pod("p")
+    generation = tracker.read(-1).generation
+    state.assume(pod, "a")
+    tracker.forget()
+    tracker.placed(state.version, state.kind_of(pod))
+    assert tracker.read(-1).generation != generation
 
 
 def said_since(tracker: ChangeTracker, version: int, now: int) -> tuple[object, ...]:

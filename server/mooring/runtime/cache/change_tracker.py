@@ -92,12 +92,13 @@ class ChangeTracker:
 
     def ids_of(self, rows: Sequence[int]) -> memoryview:
         """Return ``resource_ids``, of which those of ``rows`` are sure to be there."""
-        unnumbered = self._unnumbered
-        if unnumbered and not unnumbered.keys().isdisjoint(rows):
+        if self._unnumbered and not self._unnumbered.keys().isdisjoint(rows):
             with self._state.lock:
                 if self._state.version != self.version:
                     self._number()
                 else:
+                    # Another thread may have numbered them while this one waited, in a dict of its own.
+                    unnumbered = self._unnumbered
                     for row in rows:
                         if row in unnumbered:
                             self._set_id_after(row, unnumbered.pop(row))
@@ -158,7 +159,9 @@ class ChangeTracker:
         """
         if version >= 0 and kind.affinity_key is not None:
             self._note_affinity(version, kind)
-        self.version = version
+        # Once it is to start over it does, whatever else is taken in before.
+        if self.version >= 0:
+            self.version = version
 
     def came(self, row: int, kind: PodKind, version: int) -> None:
         """Take in that a pod of ``kind`` came to ``row`` with ``version``, so that the change log need not be
