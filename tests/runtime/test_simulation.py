@@ -9,11 +9,21 @@ import pytest
 from mooring.cluster.binding import LocalBinder
 from mooring.cluster.state import State
 from mooring.config import from_document
-from mooring.framework import SUCCESS, Code, CycleState, PermitPlugin, Pod, Status
+from mooring.framework import (
+    SUCCESS,
+    Code,
+    CycleState,
+    FilterPlugin,
+    NodeInfo,
+    PermitPlugin,
+    Plugin,
+    Pod,
+    Status,
+)
 from mooring.framework.errors import MooringError
 from mooring.runtime.assembly import build_engine
 from mooring.runtime.profiles.registry import new_in_tree_registry
-from mooring.runtime.simulation import Simulation
+from mooring.runtime.simulation import MOST_PREEMPTIONS, Simulation
 from mooring.testing.builders import make_node, make_pod
 
 WAIT = Status(Code.WAIT, ("not yet",))
@@ -33,10 +43,23 @@ class Couples(PermitPlugin[None]):
         return (WAIT, 3600.0) if "for" in pod.metadata.labels else (SUCCESS, 0.0)
 
 
-def simulated(pods: list[Pod], slots: int) -> Simulation:
+class Contrary(FilterPlugin[None]):
+    """Lets ``high`` go only where a pod has just been taken away in thought, so never in earnest."""
+
+    name = "Contrary"
+
+    def filter(self, state: CycleState, pod: Pod, node: NodeInfo) -> Status:
+        snapshot = self.handle.snapshot()
+        there = snapshot.pods.records_on(snapshot.nodes.index[node.name])
+        if pod.metadata.name != "high" or len(node.pods) < len(list(there)):
+            return SUCCESS
+        return Status.unschedulable("somebody is still there")
+
+
+def simulated(pods: list[Pod], slots: int, plugin: type[Plugin[None]] = Couples) -> Simulation:
     registry = new_in_tree_registry()
-    registry.register("Couples", Couples)
-    plugins = {"multiPoint": {"enabled": [{"name": "Couples"}]}}
+    registry.register(plugin.name, plugin)
+    plugins = {"multiPoint": {"enabled": [{"name": plugin.name}]}}
     state = State()
     nodes = [make_node(f"n{number}", allocatable={"pods": 1}) for number in range(slots)]
     state.replace("test", [*nodes, *pods])
@@ -48,7 +71,8 @@ def simulated(pods: list[Pod], slots: int) -> Simulation:
     }
     engine = build_engine(from_document(document, catalog), registry, state, LocalBinder(state))
     simulation = Simulation(engine, lambda pod: engine.profile("", pod))
-    assert list(simulation.place(pods)) == pods
+    queue = [pod for pod in pods if pod.pending]
+    assert list(simulation.place(queue)) == queue
     return simulation
 
 
@@ -58,6 +82,7 @@ def pod(name: str, waits_for: str = "") -> Pod:
 
 def outcome(simulation: Simulation, name: str) -> str:
     result = simulation.result(pod(name))
+    assert result is not None
     if isinstance(result, MooringError):
         return result.message
     said = (result.choice.message if result.choice else "") or result.status.message
@@ -94,3 +119,15 @@ def test_whoever_waits_is_let_through_by_another_or_gives_its_place_back(
 ) -> None:
     simulation = simulated(pods, slots)
     assert {name: outcome(simulation, name) for name in expected} == expected
+
+
+def test_pods_go_for_one_that_never_fits_only_some_times() -> None:
+    owner = [{"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "r", "uid": "r", "controller": True}]
+    lows = [
+        make_pod(f"low-{at}", metadata={"ownerReferences": owner}, node=f"n{at}", spec={"priority": 0})
+        for at in range(2)
+    ]
+    high = make_pod("high", spec={"priority": 9})
+    simulation = simulated([*lows, high], 2, Contrary)
+    assert "somebody is still there" in outcome(simulation, "high")
+    assert len(simulation.preempted) == MOST_PREEMPTIONS

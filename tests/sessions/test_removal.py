@@ -18,10 +18,11 @@ from mooring.app.sessions import LiveState
 from mooring.framework import Int32s, Node, Pod
 from mooring.framework.state import ClusterState
 from mooring.runtime.cache.departures import Departures
+from mooring.runtime.commit.controllers import made_anew
 from mooring.runtime.cycle.candidates import ALL_NODES, Candidates
 from mooring.runtime.cycle.cycle import CycleOptions
 from mooring.runtime.cycle.plugin_calls import Unhurried
-from mooring.sessions.removal import Departure, Landing, NodeRemoval, Removal, adopted, cordoned, made_anew
+from mooring.sessions.removal import Departure, Landing, NodeRemoval, Removal, adopted, cordoned
 from mooring.testing import make_node, make_pod
 from tests.runtime.test_cached_equals_full import TEMPLATES, ZONE
 

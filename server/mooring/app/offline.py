@@ -215,6 +215,10 @@ class Outcome:
         node: Its node.
         total: The node's total score, where more than one node was feasible.
         message: Why it has none.
+        room_on: Where room could be made for one without a node; "" = nowhere.
+        preempts: The pods, NAMESPACE/NAME, that went for it, or for its group.
+        preempted_by: For which pod or group it went; the rest says what became of it then.
+        bound: It had a node from the beginning, and is told of since it went.
     """
 
     pod: str
@@ -222,6 +226,10 @@ class Outcome:
     node: str | None = None
     total: int | None = None
     message: str = ""
+    room_on: str = ""
+    preempts: tuple[str, ...] = ()
+    preempted_by: str = ""
+    bound: bool = False
 
     @property
     def failed(self) -> bool:
@@ -237,8 +245,9 @@ def place_pending(
     profile: str = "",
     seed: int = 0,
     wanted: Callable[[Pod], bool] = lambda _: True,
+    preempt: bool = True,
 ) -> list[Outcome]:
-    """Place the pending pods of manifests, in the order of their queue.
+    """Place the pending pods of manifests, in the order of their queue. Those that others went for are last.
 
     Args:
         options: What decides.
@@ -247,6 +256,7 @@ def place_pending(
         profile: The profile of every pod; "" = the one that each names.
         seed: Decides between nodes of equal totals.
         wanted: Whether a pod is placed; others stay pending.
+        preempt: Pods go where that makes room for more important ones, as in a cluster.
 
     Raises:
         ConfigError, RegistryError, InvalidArgumentError: As ``engine_over``.
@@ -254,11 +264,17 @@ def place_pending(
     """
     engine, manifests = engine_over(options, paths)
     pods = oldest_first(filter(wanted, manifests.pods))
-    return place_in(engine, pods, shown, profile=profile, seed=seed)
+    return place_in(engine, pods, shown, profile=profile, seed=seed, preempt=preempt)
 
 
 def place_in(
-    engine: Engine, pods: Iterable[Pod], shown: Shown, *, profile: str = "", seed: int = 0
+    engine: Engine,
+    pods: Iterable[Pod],
+    shown: Shown,
+    *,
+    profile: str = "",
+    seed: int = 0,
+    preempt: bool = False,
 ) -> list[Outcome]:
     """As ``place_pending``, by an engine that is there already; in its state the pods are placed then.
 
@@ -267,13 +283,38 @@ def place_in(
     if profile:
         engine.profile(profile)
     queue = engine.profiles.in_queue_order(pod for pod in pods if pod.pending)
-    simulation = Simulation(engine, partial(engine.profiles.of_pod, profile), seed=seed)
+    profile_of = partial(engine.profiles.of_pod, profile)
+    simulation = Simulation(engine, profile_of, seed=seed, preempt=preempt)
     for _ in shown(simulation.place(queue), len(queue)):
         pass
-    return [_outcome(pod, simulation.result(pod)) for pod in queue]
+    placed = {pod.metadata.uid for pod in queue}
+    went = {each.pod.metadata.uid: each.pod for each in simulation.preempted}
+    outcomes = [_outcome(pod, simulation) for pod in queue]
+    bound = [_outcome(pod, simulation) for uid, pod in went.items() if uid not in placed]
+    return [*outcomes, *(dataclasses.replace(each, bound=True) for each in bound)]
 
 
-def _outcome(pod: Pod, result: Result) -> Outcome:
+def _outcome(pod: Pod, simulation: Simulation) -> Outcome:
+    result, uid = simulation.result(pod), pod.metadata.uid
+    by = next((each.preemptor for each in reversed(simulation.preempted) if each.pod.metadata.uid == uid), "")
+    if result is None:
+        return Outcome(pod.key, Code.UNSCHEDULABLE, message=f"preempted by {by}", preempted_by=by)
+    found = _outcome_of(pod, result)
+    group = f"pod group {'/'.join(pod.group)}" if pod.group else ""
+    preempts = (each.pod.key for each in simulation.preempted if each.preemptor in (f"pod {pod.key}", group))
+    message = found.message
+    if by:
+        message = f"preempted by {by}, and made anew{f': {message}' if message else ''}"
+    return dataclasses.replace(
+        found,
+        message=message,
+        room_on=simulation.rooms.get(uid, ""),
+        preempts=tuple(dict.fromkeys(preempts)),
+        preempted_by=by,
+    )
+
+
+def _outcome_of(pod: Pod, result: Result) -> Outcome:
     if isinstance(result, PluginFailureError):
         return Outcome(pod.key, Code.ERROR, message=str(result))
     if isinstance(result, MooringError):

@@ -17,7 +17,15 @@ from mooring.cli.flags import (
     add_unknown_plugins,
     engine_options,
 )
-from mooring.cli.output import EXIT_FAILED, EXIT_OK, EXIT_UNSCHEDULED, EXIT_USAGE, complain, print_document
+from mooring.cli.output import (
+    EXIT_FAILED,
+    EXIT_OK,
+    EXIT_PREEMPTS,
+    EXIT_UNSCHEDULED,
+    EXIT_USAGE,
+    complain,
+    print_document,
+)
 from mooring.cli.selection import add_selection, selection_of
 from mooring.cli.tables.pods import PodRow, print_pods
 from mooring.cli.values import seed
@@ -40,6 +48,7 @@ def add(commands: Commands) -> None:
     add_selection(flags.group("Selection flags"))
     flags.add("profile", "NAME", "", "the profile of every pod; default that of each pod's schedulerName")
     flags.add("seed", "NUMBER", "0", "decides between nodes of equal totals", seed)
+    flags.switch("no-preemption", "leave other pods where they are, and say for which pods some would go")
     add_output(flags, "wide")
     add_deciding(flags)
     add_unknown_plugins(flags)
@@ -62,14 +71,22 @@ def run(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
             profile=args.profile,
             seed=args.seed,
             wanted=selection.wants,
+            preempt=not args.no_preemption,
         )
     if args.output in ("json", "yaml"):
         print_document(args.output, [_document(outcome) for outcome in outcomes])
     else:
         _print(outcomes, wide=args.output == "wide")
+    return _exit_code(outcomes)
+
+
+def _exit_code(outcomes: list[Outcome]) -> int:
+    waiting = [outcome for outcome in outcomes if not (outcome.node or outcome.bound)]
     if any(outcome.failed for outcome in outcomes):
         return EXIT_FAILED
-    return EXIT_OK if all(outcome.node for outcome in outcomes) else EXIT_UNSCHEDULED
+    if not all(outcome.room_on for outcome in waiting):
+        return EXIT_UNSCHEDULED
+    return EXIT_PREEMPTS if waiting or any(outcome.preempts for outcome in outcomes) else EXIT_OK
 
 
 def _document(outcome: Outcome) -> dict[str, Any]:
@@ -80,12 +97,25 @@ def _document(outcome: Outcome) -> dict[str, Any]:
         "total": outcome.total,
         "code": outcome.code.label,
         "message": outcome.message,
+        "roomOn": outcome.room_on or None,
+        "preempts": list(outcome.preempts),
+        "preemptedBy": outcome.preempted_by or None,
     }
 
 
 def _print(outcomes: list[Outcome], *, wide: bool) -> None:
-    rows = [PodRow(each.pod, each.node, each.total, each.message, each.failed) for each in outcomes]
-    print_pods(rows, wide=wide)
-    placed = sum(outcome.node is not None for outcome in outcomes)
+    print_pods([_row(outcome) for outcome in outcomes], wide=wide)
+    pending = [outcome for outcome in outcomes if not outcome.bound]
+    placed = sum(outcome.node is not None for outcome in pending)
     failed = sum(outcome.failed for outcome in outcomes)
-    print_line(f"{placed} of {len(outcomes)} pending pods placed" + (f", {failed} failed" if failed else ""))
+    preempted = sum(bool(outcome.preempted_by) for outcome in outcomes)
+    said = f"{placed} of {len(pending)} pending pods placed"
+    print_line(
+        said + (f", {failed} failed" if failed else "") + (f", {preempted} preempted" if preempted else "")
+    )
+
+
+def _row(outcome: Outcome) -> PodRow:
+    victims = f"preempts {', '.join(outcome.preempts)}" if outcome.preempts else ""
+    told = "; ".join(filter(None, (victims, outcome.message)))
+    return PodRow(outcome.pod, outcome.node, outcome.total, told, outcome.failed, outcome.room_on)

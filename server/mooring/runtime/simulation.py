@@ -6,9 +6,12 @@ can change anything, so the clock jumps there.
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
+
+from msgspec.structs import replace
 
 from mooring.framework import Pod, PodGroupInfo
 from mooring.framework.errors import FailedPreconditionError, MooringError, NotFoundError, PluginFailureError
@@ -17,17 +20,27 @@ from mooring.runtime.commit.asked_group import enqueued, group_as_a_whole
 from mooring.runtime.commit.binding_cycle import BindingCycle
 from mooring.runtime.commit.clock import ManualClock
 from mooring.runtime.commit.committer import Committer
+from mooring.runtime.commit.controllers import controller_of, made_anew
 from mooring.runtime.commit.group_commit import GroupCommitter
 from mooring.runtime.commit.placement import PlacedPod
 from mooring.runtime.commit.reservations import Reservation
 from mooring.runtime.cycle.candidates import ALL_NODES
 from mooring.runtime.cycle.choice import Choice
-from mooring.runtime.cycle.group_result import GroupMember
+from mooring.runtime.cycle.evaluation import Evaluation
+from mooring.runtime.cycle.group_result import GroupDecision, GroupMember
+from mooring.runtime.cycle.post_filter import pick_node, seek_room
+from mooring.runtime.cycle.tie_break import mix64
 from mooring.runtime.engine import Engine
 from mooring.runtime.profiles.profile import Profile
 
 Result = PlacedPod | GroupMember | MooringError
 """What became of a pod, alone or with its group; an error is one that concerns these alone."""
+
+MOST_PREEMPTIONS = 3
+"""How often pods go for one pod or group. Once is enough, unless plugins contradict each other."""
+
+_LEAVING = "1970-01-01T00:00:00Z"
+"""Since when pods leave: only that they do is looked at."""
 
 _OF_THE_POD = (PluginFailureError, FailedPreconditionError, NotFoundError)
 
@@ -40,28 +53,61 @@ class _Waiting:
     reservation: Reservation
 
 
+@dataclass(frozen=True, slots=True)
+class PreemptedPod:
+    """A pod that had to go.
+
+    Attributes:
+        pod: The pod, on its node.
+        preemptor: For which pod or group.
+    """
+
+    pod: Pod
+    preemptor: str
+
+
 class Simulation:
     """Schedules pods in order; each sees the earlier ones placed. For one thread.
 
     - A pod that waits at Permit keeps its place while the others are tried.
     - The pods of a group are tried as a whole, when the first of them comes.
     - The pods that a plugin wants to be activated come next.
-    - When all were tried, those that still wait are rejected as if their Permit timeout had expired, and give
-      their places back; then the pods that found no node are tried again.
+    - A pod or group for which others have to go makes them go, as the queue would: they are leaving, and keep
+      their places, until all were tried. Then they are gone, those with a controller are there anew, and what
+      has no node yet is tried again, in the order of the queue.
+    - When all were tried and nobody leaves, those that still wait are rejected as if their Permit timeout had
+      expired, and give their places back; then the pods that found no node are tried again.
 
     Args:
         engine: Decides, and has the state in which the pods count from then on.
         profile_of: The profile of a pod; raises NotFoundError where it has none.
         seed: Decides between nodes of equal totals.
+        preempt: Others go; otherwise it is only said that they would have to.
+
+    Attributes:
+        preempted: The pods that had to go for others, in this order.
+        rooms: By UID of a pod, the node on which others would have to go for it, where none goes.
     """
 
-    def __init__(self, engine: Engine, profile_of: Callable[[Pod], Profile], *, seed: int = 0) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        profile_of: Callable[[Pod], Profile],
+        *,
+        seed: int = 0,
+        preempt: bool = True,
+    ) -> None:
+        self.preempted: list[PreemptedPod] = []
+        self.rooms: dict[str, str] = {}
         self._engine = engine
         self._room = engine.profiles.waiting
         self._clock = ManualClock()
         self._committer = Committer(BindingCycle(engine, clock=self._clock))
         self._groups = GroupCommitter(engine, self._committer)
-        self._pods: Sequence[Pod] = ()
+        self._preempt = preempt
+        self._preemptions = Counter[str]()
+        self._leaving: dict[str, Pod | None] = {}
+        self._pods: dict[str, Pod] = {}
         self._profile_of = profile_of
         self._seed = seed
         self._position: dict[str, int] = {}
@@ -71,23 +117,28 @@ class Simulation:
 
     def place(self, pods: Sequence[Pod]) -> Iterator[Pod]:
         """Try ``pods``, and yield each when it was tried; after the last one every result is there."""
-        self._pods = pods
+        self._pods = {pod.metadata.uid: pod for pod in pods}
         self._position = {pod.metadata.uid: at for at, pod in enumerate(pods)}
         for pod in pods:
             self._try_with_activated(pod)
             yield pod
-        while self._waiting:
-            self._clock.advance_to(min(self._room.end(uid) for uid in self._waiting))
-            self._finish_released()
+        while self._waiting or self._leaving:
+            if self._leaving:
+                self._let_go()
+            else:
+                self._clock.advance_to(min(self._room.end(uid) for uid in self._waiting))
+                self._finish_released()
             again, self._unplaced = self._unplaced, {}
             for uid in again:
-                del self._results[uid]
-            for pod in again.values():
+                self._results.pop(uid, None)
+            for pod in self._engine.profiles.in_queue_order(again.values()):
                 self._try_with_activated(pod)
 
-    def result(self, pod: Pod) -> Result:
-        """Return the result of one of the pods, once all were tried."""
-        return self._results[pod.metadata.uid]
+    def result(self, pod: Pod) -> Result | None:
+        """Return the result of one of the pods, or of one that went and came anew, once all were tried; None
+        = it was preempted, and no controller makes it anew.
+        """
+        return self._results.get(pod.metadata.uid)
 
     def _try_with_activated(self, pod: Pod) -> None:
         """Try the pod, then every untried pod that it activates, directly or through others."""
@@ -118,7 +169,7 @@ class Simulation:
     def _try_group(self, group: PodGroup, profile: Profile) -> None:
         """Try the group with all its pods that are untried; each has a result then."""
         key = group.metadata.namespace, group.metadata.name
-        pods = [pod for pod in self._pods if pod.group == key and self._is_untried(pod)]
+        pods = [pod for pod in self._pods.values() if pod.group == key and self._is_untried(pod)]
         try:
             gates = [(pod, enqueued(self._engine, pod, profile)) for pod in pods]
             members = [GroupMember(pod, None, gate, gate.message) for pod, gate in gates if not gate.ok]
@@ -135,6 +186,19 @@ class Simulation:
             self._results[uid] = member
             if not (member.status.ok and member.node_name):
                 self._unplaced[uid] = member.pod
+        if free:
+            self._make_room_for_group(group, placed.decision)
+
+    def _make_room_for_group(self, group: PodGroup, decision: GroupDecision) -> None:
+        found = decision.preemption
+        if found is not None and found.status.ok and found.victims:
+            meta = group.metadata
+            name = f"pod group {meta.namespace}/{meta.name}"
+            self._make_room(name, meta.uid, found.victims, found.nominations)
+        for pod, room in decision.rooms:
+            candidate = room.candidate
+            nominations = [(pod, candidate.node_name)]
+            self._make_room(f"pod {pod.key}", pod.metadata.uid, candidate.victims, nominations)
 
     def _try(self, pod: Pod) -> Reservation | None:
         """Return the pod's reservation; None when no node was found."""
@@ -148,10 +212,61 @@ class Simulation:
         if reservation is None:
             self._results[uid] = placement
             self._unplaced[uid] = pod
+            if placement.committed is None:
+                self._seek_room(pod, placement.choice.evaluation)
         else:
             self._waiting[uid] = _Waiting(placement.choice, reservation)
             self._finish_released()
         return reservation
+
+    def _seek_room(self, pod: Pod, evaluation: Evaluation) -> None:
+        uid = pod.metadata.uid
+        calls, start = self._engine.calls(evaluation.profile), mix64(self._seed, uid)
+        room = seek_room(evaluation, calls, start, partial(pick_node, pod)).room
+        if room is not None:
+            candidate = room.candidate
+            self._make_room(f"pod {pod.key}", uid, candidate.victims, [(pod, candidate.node_name)])
+
+    def _make_room(
+        self, preemptor: str, uid: str, victims: Sequence[Pod], nominations: Iterable[tuple[Pod, str]]
+    ) -> None:
+        """Let the victims leave, and nominate pods for the nodes, unless they had this often enough."""
+        if not self._preempt:
+            self.rooms |= {pod.metadata.uid: node_name for pod, node_name in nominations}
+        if not self._preempt or self._preemptions[uid] >= MOST_PREEMPTIONS:
+            return
+        self._preemptions[uid] += 1
+        for victim in victims:
+            self._begin_leaving(victim, preemptor)
+        for pod, node_name in nominations:
+            nominated = replace(pod, status=replace(pod.status, nominated_node_name=node_name))
+            self._pods[pod.metadata.uid] = self._unplaced[pod.metadata.uid] = nominated
+            self._engine.state.nominate(pod.metadata.uid, node_name)
+
+    def _begin_leaving(self, victim: Pod, preemptor: str) -> None:
+        uid, state = victim.metadata.uid, self._engine.state
+        if uid in self._leaving:
+            return
+        self.preempted.append(PreemptedPod(victim, preemptor))
+        waiting = self._room.get(uid)
+        # One that only waits at Permit is not deleted: it has no node again.
+        stays = waiting is not None and waiting.reject("", "preempted")
+        self._leaving[uid] = made_anew(victim) if stays or controller_of(victim) else None
+        if stays:
+            self._finish_released()
+        else:
+            state.discard(uid)
+            metadata = replace(victim.metadata, deletion_timestamp=_LEAVING)
+            state.assume(replace(victim, metadata=metadata), victim.spec.node_name)
+
+    def _let_go(self) -> None:
+        """Let the pods that are leaving be gone, and those be there that come in their stead."""
+        leaving, self._leaving = self._leaving, {}
+        for uid, successor in leaving.items():
+            self._engine.state.discard(uid)
+            self._results.pop(uid, None)
+            if successor is not None:
+                self._pods[uid] = self._unplaced[uid] = successor
 
     def _activated_by(self, reservation: Reservation | None) -> list[Pod]:
         """Return the pods that become active, in the order of the queue."""

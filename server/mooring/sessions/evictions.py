@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from mooring.framework import Pod
 from mooring.framework.label_selector import NOTHING, LabelMatcher, SelectorError, compiled
 from mooring.framework.objects import PodDisruptionBudget
+from mooring.runtime.commit.controllers import controller_of
 
 _MIRROR = "kubernetes.io/config.mirror"
 _SAFE_TO_EVICT = "cluster-autoscaler.kubernetes.io/safe-to-evict"
@@ -61,13 +62,6 @@ class Evictions:
     def _guards(self, pod: Pod) -> list[PodDisruptionBudget]:
         guarding = self._guarding.get(pod.metadata.namespace, ())
         return [budget for budget, matcher in guarding if matcher.matches(pod.metadata.labels)]
-
-
-def controller_of(pod: Pod) -> str:
-    """Return what tells the controller that would make the pod anew from others; "" = it has none."""
-    meta = pod.metadata
-    owners = (owner for owner in meta.owner_references if owner.controller)
-    return next((owner.uid or f"{meta.namespace}/{owner.kind}/{owner.name}" for owner in owners), "")
 
 
 def ends_with_node(pod: Pod) -> bool:

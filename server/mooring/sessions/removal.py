@@ -21,13 +21,14 @@ from mooring.framework.objects import PodDisruptionBudget
 from mooring.framework.pod_table import PodKind, PodRecord
 from mooring.framework.taints import tolerated
 from mooring.plugins.node_unschedulable.hints import CORDON
+from mooring.runtime.commit.controllers import controller_of, made_anew
 from mooring.runtime.commit.placement import asks_nothing
 from mooring.runtime.cycle.alike_pods import alike
 from mooring.runtime.cycle.candidates import ALL_NODES, Candidates
 from mooring.runtime.cycle.plugin_calls import Progress
 from mooring.runtime.engine import Engine
 from mooring.runtime.profiles.profile import Profile
-from mooring.sessions.evictions import Evictions, Used, controller_of, ends_with_node
+from mooring.sessions.evictions import Evictions, Used, ends_with_node
 from mooring.sessions.placing import place_alike, place_pod
 from mooring.sessions.work_trees import Work
 
@@ -324,16 +325,6 @@ def adopted(engine: Engine, named: str, pod: Pod) -> Profile:
     """
     profiles = engine.profiles
     return profiles.of_pod(named if profiles.is_foreign(pod) else "", pod)
-
-
-def made_anew(pod: Pod) -> Pod:
-    """Return the pod that the controller of ``pod`` would make in its stead."""
-    return replace(
-        pod,
-        spec=replace(pod.spec, node_name=""),
-        status=replace(pod.status, start_time=None, nominated_node_name=""),
-        metadata=replace(pod.metadata, deletion_timestamp=None),
-    )
 
 
 def cordoned(node: Node) -> Node:

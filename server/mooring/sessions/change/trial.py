@@ -14,6 +14,7 @@ from mooring.framework.errors import FailedPreconditionError, NotFoundError
 from mooring.framework.objects import PodDisruptionBudget
 from mooring.framework.pod_affinity import affinity_terms
 from mooring.framework.pod_table import PodBase, PodKind, PodRecord
+from mooring.runtime.commit.controllers import made_anew
 from mooring.runtime.cycle.candidates import ALL_NODES, Candidates
 from mooring.runtime.cycle.plugin_calls import Progress
 from mooring.runtime.profiles.profile import Profile
@@ -36,7 +37,6 @@ from mooring.sessions.change.steps import (
 )
 from mooring.sessions.evictions import Evictions, Used, ends_with_node
 from mooring.sessions.placing import place_on, place_pod
-from mooring.sessions.removal import made_anew
 from mooring.sessions.work_trees import Work
 
 

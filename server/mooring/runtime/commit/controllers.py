@@ -1,0 +1,24 @@
+"""What controllers do for pods that had to go."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from mooring.framework import Pod
+
+
+def controller_of(pod: Pod) -> str:
+    """Return what tells the controller that would make the pod anew from others; "" = it has none."""
+    meta = pod.metadata
+    owners = (owner for owner in meta.owner_references if owner.controller)
+    return next((owner.uid or f"{meta.namespace}/{owner.kind}/{owner.name}" for owner in owners), "")
+
+
+def made_anew(pod: Pod) -> Pod:
+    """Return the pod that the controller of ``pod`` would make in its stead."""
+    return replace(
+        pod,
+        spec=replace(pod.spec, node_name=""),
+        status=replace(pod.status, start_time=None, nominated_node_name=""),
+        metadata=replace(pod.metadata, deletion_timestamp=None),
+    )
