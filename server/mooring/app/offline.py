@@ -68,6 +68,8 @@ def core_over(options: EngineOptions, paths: Objects) -> tuple[Core, Manifests]:
     if manifests.skipped:
         kinds = ", ".join(f"{kind} ({count})" for kind, count in sorted(manifests.skipped.items()))
         log.warning("objects of these kinds are ignored: %s", kinds)
+    for note in manifests.notes:
+        log.warning("%s", note)
     return core, manifests
 
 

@@ -79,7 +79,7 @@ def load(
         loaded += manifests_of(api_server_to_read(str(kubeconfig)), options.gates).objects
     if recording is not None:
         loaded += manifests_of(Moment.at(Path(recording), at), options.gates).objects
-    loaded += objects_from(objects, options.gates).objects
+    loaded += objects_from(objects, options.gates, settled=True).objects
     return Cluster(loaded, options, config)
 
 

@@ -10,10 +10,9 @@ from mooring.framework import CycleState, Pod
 from mooring.framework.deadline import timely
 from mooring.framework.object_table import ObjectTable
 from mooring.framework.objects import PersistentVolume, PersistentVolumeClaim
+from mooring.framework.volume_matching import BIND_COMPLETED
 from mooring.plugins.claims import READ_WRITE_ONCE_POD
 from mooring.plugins.csi_migration import kind_of
-
-BIND_COMPLETED = "pv.kubernetes.io/bind-completed"
 
 
 class BoundClaims(msgspec.Struct, frozen=True):

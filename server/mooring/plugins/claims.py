@@ -1,17 +1,14 @@
 """A pod's claims on volumes, as VolumeRestrictions, NodeVolumeLimits, VolumeBinding and VolumeZone read them.
 
-Mirrors ``k8s.io/component-helpers/storage`` (ephemeral/ephemeral.go, volume/helpers.go).
+Mirrors ``k8s.io/component-helpers/storage/ephemeral/ephemeral.go``.
 """
 
 from __future__ import annotations
 
 from mooring.framework import Pod
-from mooring.framework.objects import ObjectMeta, PersistentVolume, PersistentVolumeClaim, Volume
+from mooring.framework.objects import PersistentVolumeClaim, Volume
 
-WAIT_FOR_FIRST_CONSUMER = "WaitForFirstConsumer"
 READ_WRITE_ONCE_POD = "ReadWriteOncePod"
-
-_CLASS_ANNOTATION = "volume.beta.kubernetes.io/storage-class"
 
 
 def claim_name(pod: Pod, volume: Volume) -> str | None:
@@ -40,17 +37,3 @@ def not_made_for(claim: PersistentVolumeClaim, pod: Pod) -> str:
 def not_found(resource: str, name: str) -> str:
     """Return the reason for a missing object; ``resource`` is for example ``persistentvolumeclaim``."""
     return f'{resource} "{name}" not found'
-
-
-def class_of_claim(claim: PersistentVolumeClaim) -> str:
-    """Return the claim's storage class, "" = none; the deprecated annotation comes first."""
-    return _class_of(claim.metadata, claim.spec.storage_class_name)
-
-
-def class_of_volume(volume: PersistentVolume) -> str:
-    """Return the volume's storage class, "" = none."""
-    return _class_of(volume.metadata, volume.spec.storage_class_name)
-
-
-def _class_of(metadata: ObjectMeta, named: str | None) -> str:
-    return metadata.annotations.get(_CLASS_ANNOTATION, named or "")

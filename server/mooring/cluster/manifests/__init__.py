@@ -11,10 +11,16 @@ from typing import Any
 from mooring.cluster.decoding import from_manifest
 from mooring.cluster.kinds import KINDS, ClusterObject
 from mooring.cluster.manifests.admission import PodAdmission
-from mooring.cluster.manifests.controllers import MAKERS, KnownManifests, as_stored, made_by
+from mooring.cluster.manifests.controllers import (
+    KnownManifests,
+    as_stored,
+    bind_claims,
+    objects_of,
+    with_statuses,
+)
 from mooring.cluster.manifests.defaults import default_node, default_pod
 from mooring.cluster.manifests.documents import Document, read_paths
-from mooring.cluster.manifests.fields import name_of
+from mooring.cluster.manifests.fields import mapping, name_of
 from mooring.cluster.manifests.identity import own_objects
 from mooring.cluster.manifests.object_defaults import default_object
 from mooring.framework.args import FieldError
@@ -32,10 +38,12 @@ class Manifests:
     Attributes:
         objects: The objects, nodes first, otherwise in the order in which they were given.
         skipped: How many manifests of each kind no plugin reads.
+        notes: What else people should know about them, a sentence each.
     """
 
     objects: tuple[ClusterObject, ...]
     skipped: Mapping[str, int]
+    notes: tuple[str, ...] = ()
 
     @property
     def nodes(self) -> list[Node]:
@@ -56,17 +64,25 @@ def load_manifests(paths: Iterable[str | Path], gates: Gates = NEWEST_GATES) -> 
     Raises:
         InvalidArgumentError: Every unusable document, each with file, line, object and field.
     """
-    return _objects(read_paths(paths), gates)
+    return _objects(read_paths(paths), gates, settled=True)
 
 
-def objects_from(manifests: Iterable[Mapping[str, Any]], gates: Gates = NEWEST_GATES) -> Manifests:
+def objects_from(
+    manifests: Iterable[Mapping[str, Any]], gates: Gates = NEWEST_GATES, *, settled: bool = False
+) -> Manifests:
     """As ``load_manifests``, from manifests that are dicts already.
+
+    Args:
+        manifests: The manifests.
+        gates: Those of the API server.
+        settled: Whether the controllers of claims, volumes and budgets have done their work, as
+            ``load_manifests`` has it. Otherwise these are as given, as a cluster has them for a moment.
 
     Raises:
         InvalidArgumentError: Every unusable manifest, each with its number, object and field.
     """
     documents = [Document(f"objects[{i}]", dict(manifest)) for i, manifest in enumerate(manifests)]
-    return _objects(documents, gates)
+    return _objects(documents, gates, settled=settled)
 
 
 def pod_from_manifest(
@@ -84,7 +100,7 @@ def pod_from_manifest(
     return default_pod(item, _priority_classes(classes), gates)
 
 
-def _objects(documents: list[Document], gates: Gates) -> Manifests:
+def _objects(documents: list[Document], gates: Gates, *, settled: bool) -> Manifests:
     violations: list[FieldError] = []
     skipped: Counter[str] = Counter()
     own = own_objects(documents, skipped, violations)
@@ -93,10 +109,7 @@ def _objects(documents: list[Document], gates: Gates) -> Manifests:
     others = [document for document in own if _kind(document) != "Node"]
     known = KnownManifests(others, [item for _, item in kept if isinstance(item, Node)])
     for document in others:
-        if _kind(document) in KINDS:
-            kept += _read([document], admission, violations)
-        if _kind(document) in MAKERS:
-            kept += _read(made_by(document, known), admission, violations)
+        kept += _read(objects_of(document, known, gates if settled else None), admission, violations)
     classes = _priority_classes(item for _, item in kept)
     objects: list[ClusterObject] = []
     for document, item in kept:
@@ -106,7 +119,11 @@ def _objects(documents: list[Document], gates: Gates) -> Manifests:
             violations += _located(document, error)
     if violations:
         raise InvalidArgumentError(violations)
-    return Manifests(tuple(objects), dict(skipped))
+    notes: list[str] = []
+    if settled:
+        specs = [mapping(document.manifest, "spec") for document, _ in kept]
+        objects, notes = bind_claims(with_statuses(objects, specs, known))
+    return Manifests(tuple(objects), dict(skipped), tuple(notes))
 
 
 def _kind(document: Document) -> str:
@@ -120,6 +137,8 @@ def _read(
     found: list[tuple[Document, ClusterObject]] = []
     try:
         for document in documents:
+            if _kind(document) not in KINDS:
+                continue
             try:
                 found.append((document, from_manifest(admission.admitted(as_stored(document.manifest)))))
             except InvalidArgumentError as error:

@@ -87,6 +87,8 @@ class FilesSource(LoadedSource):
         self._error = ""
         self._synced = True
         self._warn(manifests.skipped)
+        for note in manifests.notes:
+            self._logger.warning("%s: %s", self._name, note)
 
     def _warn(self, skipped: Mapping[str, int]) -> None:
         new = skipped.keys() - self._warned

@@ -9,7 +9,8 @@ from mooring.framework import KubeVersion, Pod, Status
 from mooring.framework.deadline import timely
 from mooring.framework.object_table import ObjectTable
 from mooring.framework.objects import CSINode, PersistentVolume, PersistentVolumeClaim, StorageClass, Volume
-from mooring.plugins.claims import claim_name, class_of_claim, is_made_for, not_found, not_made_for
+from mooring.framework.volume_matching import class_of_claim
+from mooring.plugins.claims import claim_name, is_made_for, not_found, not_made_for
 from mooring.plugins.csi_migration import (
     BY_PLUGIN,
     KINDS,

@@ -17,7 +17,7 @@ from mooring.framework import Caller, ClusterApi, Handle, NodeView, Pod
 from mooring.framework.cluster_api import ObjectReference
 from mooring.framework.objects import PersistentVolume, PersistentVolumeClaim, VolumeReference
 from mooring.framework.view import one_node
-from mooring.plugins.bound_claims import BIND_COMPLETED
+from mooring.framework.volume_matching import BIND_COMPLETED
 from mooring.plugins.volume_binding.affinity import reaches, required_of
 from mooring.plugins.volume_binding.matching import Matching
 from mooring.plugins.volume_binding.unbound import SELECTED_NODE

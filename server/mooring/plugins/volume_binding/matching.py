@@ -1,35 +1,22 @@
 """Which volume each unbound claim of a pod would get on each node.
 
-Mirrors ``findMatchingVolumes`` of ``plugins/volumebinding/binder.go`` and ``FindMatchingVolume`` of
-``k8s.io/component-helpers/storage/volume`` (pv_helpers.go). Of volumes of one size kube-scheduler takes any;
-here it is the first by name.
+Mirrors ``findMatchingVolumes`` of ``plugins/volumebinding/binder.go``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
 from mooring.framework import Bools, NodeView
 from mooring.framework.deadline import timely
-from mooring.framework.label_selector import compiled
-from mooring.framework.object_table import ObjectTable
 from mooring.framework.objects import NodeSelector, PersistentVolume, PersistentVolumeClaim
-from mooring.framework.quantity import Quantity, parse_quantity
-from mooring.plugins.claims import class_of_claim, class_of_volume
+from mooring.framework.volume_matching import fitting_volumes, size_of, usable_volumes
 from mooring.plugins.volume_binding.affinity import reaches, required_of
 
 ATTRIBUTES_CLASS_GATE = "VolumeAttributesClass"
 """The feature gate, on since 1.34, with which claims and volumes may name a class of attributes."""
-
-STORAGE = "storage"
-_FILESYSTEM = "Filesystem"
-
-
-def size_of(amounts: dict[str, Quantity]) -> int:
-    """Return the storage requested or offered, in billionths of a byte."""
-    return parse_quantity(amounts.get(STORAGE, 0))
 
 
 class AttributesClassError(Exception):
@@ -74,14 +61,14 @@ class Matching:
             )
         found = np.zeros(len(self._nodes), np.bool_)
         undecided = ~found
-        usable = sorted(_usable(claim, self._nodes.snapshot.objects), key=lambda volume: volume.metadata.name)
+        usable = usable_volumes(claim, self._nodes.snapshot.objects.all(PersistentVolume))
         for volume in timely(usable):
             if volume.spec.claim_ref is not None:
                 # A volume kept for the claim is the only one that it can get, where it is not taken.
                 decided = undecided & ~self._taken_of(volume)
                 found |= self._take(volume, claim, decided)
                 undecided &= ~decided
-        for volume in timely(_fitting(claim, usable)):
+        for volume in timely(fitting_volumes(claim, usable)):
             if not undecided.any():
                 break
             taken = self._take(volume, claim, undecided)
@@ -104,43 +91,3 @@ class Matching:
     def _taken_of(self, volume: PersistentVolume) -> Bools:
         known = self._taken.get(volume.metadata.name)
         return np.zeros(len(self._nodes), np.bool_) if known is None else known
-
-
-def _usable(claim: PersistentVolumeClaim, objects: ObjectTable) -> Iterator[PersistentVolume]:
-    """Yield the volumes of the claim's class that are large enough, match it and are free for it."""
-    name, least = class_of_claim(claim), size_of(claim.spec.resources.requests)
-    for volume in objects.all(PersistentVolume):
-        if (
-            class_of_volume(volume) == name
-            and (volume.spec.claim_ref is None or _is_kept_for(volume, claim))
-            and size_of(volume.spec.capacity) >= least
-            and (volume.spec.volume_mode or _FILESYSTEM) == (claim.spec.volume_mode or _FILESYSTEM)
-            and (volume.spec.volume_attributes_class_name or "")
-            == (claim.spec.volume_attributes_class_name or "")
-            and volume.metadata.deletion_timestamp is None
-        ):
-            yield volume
-
-
-def _is_kept_for(volume: PersistentVolume, claim: PersistentVolumeClaim) -> bool:
-    kept = volume.spec.claim_ref
-    return (
-        kept is not None
-        and (kept.name, kept.namespace) == (claim.metadata.name, claim.metadata.namespace)
-        and kept.uid in ("", claim.metadata.uid)
-    )
-
-
-def _fitting(claim: PersistentVolumeClaim, usable: Sequence[PersistentVolume]) -> list[PersistentVolume]:
-    """Those of ``usable`` that are free for any claim and fit this one, smallest first."""
-    matcher = compiled(claim.spec.selector) if claim.spec.selector is not None else None
-    modes = set(claim.spec.access_modes)
-    fitting = [
-        volume
-        for volume in timely(usable)
-        if volume.spec.claim_ref is None
-        and volume.status.phase == "Available"
-        and (matcher is None or matcher.matches(volume.metadata.labels))
-        and modes.issubset(volume.spec.access_modes)
-    ]
-    return sorted(fitting, key=lambda volume: size_of(volume.spec.capacity))

@@ -11,11 +11,9 @@ from mooring.framework import Pod, Status
 from mooring.framework.deadline import timely
 from mooring.framework.object_table import ObjectTable
 from mooring.framework.objects import PersistentVolumeClaim, StorageClass, Volume
-from mooring.plugins.bound_claims import BIND_COMPLETED
+from mooring.framework.volume_matching import BIND_COMPLETED, WAIT_FOR_FIRST_CONSUMER, class_of_claim
 from mooring.plugins.claims import (
-    WAIT_FOR_FIRST_CONSUMER,
     claim_name,
-    class_of_claim,
     is_made_for,
     not_found,
     not_made_for,

@@ -12,9 +12,8 @@ from mooring.framework import Bools, NodeView
 from mooring.framework.object_table import ObjectTable
 from mooring.framework.objects import CSIDriver, CSIStorageCapacity, PersistentVolumeClaim, StorageClass
 from mooring.framework.quantity import parse_quantity, units
-from mooring.plugins.claims import class_of_claim
+from mooring.framework.volume_matching import STORAGE, class_of_claim
 from mooring.plugins.volume_binding.affinity import allows, selects
-from mooring.plugins.volume_binding.matching import STORAGE
 
 NO_PROVISIONER = "kubernetes.io/no-provisioner"
 

@@ -15,8 +15,8 @@ from mooring.framework import Bools, Int64s, NodeView
 from mooring.framework.deadline import timely
 from mooring.framework.objects import PersistentVolumeClaim, StorageClass
 from mooring.framework.quantity import Quantity, parse_quantity, units
-from mooring.plugins.claims import class_of_claim
-from mooring.plugins.volume_binding.matching import STORAGE, Matching
+from mooring.framework.volume_matching import STORAGE, class_of_claim
+from mooring.plugins.volume_binding.matching import Matching
 from mooring.plugins.volume_binding.provisioning import reports_of
 from mooring.plugins.volume_binding.unbound import SELECTED_NODE
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mooring.framework import ActionType, EventResource, HintedEvent, Pod, QueueingHint
 from mooring.framework.objects import PersistentVolume, PersistentVolumeClaim, StorageClass
-from mooring.plugins.claims import WAIT_FOR_FIRST_CONSUMER
+from mooring.framework.volume_matching import WAIT_FOR_FIRST_CONSUMER
 from mooring.plugins.volume_zone.domains import domains_of
 
 _PUT = ActionType.ADD | ActionType.UPDATE

@@ -29,11 +29,11 @@ class KnownManifests:
 
     def __init__(self, documents: Iterable[Document], nodes: Iterable[Node]) -> None:
         self.nodes = tuple(nodes)
-        self._objects: set[_Key] = set()
+        self._objects: dict[_Key, Manifest] = {}
         self._owned: Mapping[_Key, list[tuple[Document, Manifest]]] = defaultdict(list)
         for document in documents:
-            manifest, namespace = document.manifest, namespace_of(document.manifest)
-            self._objects.add((namespace, str(manifest.get("kind")), name_of(manifest)))
+            self.add(document)
+            namespace = namespace_of(document.manifest)
             for owner in owner_references(document):
                 key = namespace, str(owner.get("kind")), str(owner.get("name"))
                 self._owned[key].append((document, owner))
@@ -41,9 +41,19 @@ class KnownManifests:
         for namespace, kind, name in self._owned:
             self._stems[namespace, kind, name.rpartition("-")[0]].append(name)
 
+    def add(self, document: Document) -> None:
+        """Note that there is such an object; what owns it is not asked."""
+        manifest = document.manifest
+        key = namespace_of(manifest), str(manifest.get("kind")), name_of(manifest)
+        self._objects[key] = manifest
+
     def has(self, kind: str, namespace: str, name: str) -> bool:
         """Return whether there is such an object."""
         return (namespace, kind, name) in self._objects
+
+    def get(self, kind: str, namespace: str, name: str) -> Manifest | None:
+        """Return the manifest of such an object, if there is one."""
+        return self._objects.get((namespace, kind, name))
 
     def owned(self, owner: WorkloadManifest, kind: str) -> list[Document]:
         """Return the objects of ``kind`` that refer to ``owner``, and not to a namesake that was there before

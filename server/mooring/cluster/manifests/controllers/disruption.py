@@ -1,0 +1,118 @@
+"""How many of its pods a budget lets go. Mirrors pkg/controller/disruption."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from msgspec.structs import replace
+
+from mooring.cluster.kinds import ClusterObject, kind_in_files
+from mooring.cluster.manifests.controllers.known import KnownManifests
+from mooring.cluster.manifests.fields import Manifest, mapping, mappings
+from mooring.framework.label_selector import SelectorError, compiled
+from mooring.framework.objects import OwnerReference, Pod, PodDisruptionBudget, PodDisruptionBudgetStatus
+
+
+class _NoScaleError(Exception):
+    """It can't be said how many pods there should be; nothing may be disrupted then."""
+
+
+def with_statuses(
+    objects: Sequence[ClusterObject], specs: Sequence[Manifest], known: KnownManifests
+) -> list[ClusterObject]:
+    """Return the objects, with the status that its controller would write in each budget without one.
+
+    Args:
+        objects: The objects.
+        specs: Their specs as they are written.
+        known: All manifests.
+    """
+    pods = [item for item in objects if isinstance(item, Pod)]
+    return [
+        _with_status(item, spec, pods, known) if isinstance(item, PodDisruptionBudget) else item
+        for item, spec in zip(objects, specs, strict=True)
+    ]
+
+
+def _with_status(
+    budget: PodDisruptionBudget, spec: Manifest, pods: Iterable[Pod], known: KnownManifests
+) -> PodDisruptionBudget:
+    if budget.status != PodDisruptionBudgetStatus() or budget.spec.selector is None:
+        return budget
+    namespace = budget.metadata.namespace
+    try:
+        matches = compiled(budget.spec.selector).matches
+        mine = [pod for pod in pods if pod.metadata.namespace == namespace and matches(pod.metadata.labels)]
+        expected, desired = _wanted(spec, mine, known)
+    except (SelectorError, _NoScaleError):
+        return budget
+    healthy = sum(map(_is_healthy, mine))
+    allowed = max(healthy - desired, 0) if expected > 0 else 0
+    status = PodDisruptionBudgetStatus(
+        disruptions_allowed=allowed, current_healthy=healthy, desired_healthy=desired, expected_pods=expected
+    )
+    return replace(budget, status=status)
+
+
+def _wanted(spec: Manifest, pods: list[Pod], known: KnownManifests) -> tuple[int, int]:
+    """Return how many pods there should be, and how many of them healthy."""
+    least, most = spec.get("minAvailable"), spec.get("maxUnavailable")
+    if most is not None:
+        expected = _scale(pods, known)
+        return expected, max(expected - _amount(most, expected), 0)
+    if isinstance(least, int):
+        return len(pods), least
+    expected = 0 if least is None else _scale(pods, known)
+    return expected, _amount(least or 0, expected)
+
+
+def _amount(value: object, whole: int) -> int:
+    """Return a number, or a share of ``whole``, rounded up."""
+    if isinstance(value, int):
+        return value
+    percent = str(value).removesuffix("%")
+    if not percent.isdecimal() or percent == value:
+        raise _NoScaleError
+    return -(-int(percent) * whole // 100)
+
+
+def _scale(pods: list[Pod], known: KnownManifests) -> int:
+    """Return how many pods the controllers of ``pods`` want together."""
+    scales: dict[str, int] = {}
+    for pod in pods:
+        owner = next((one for one in pod.metadata.owner_references if one.controller), None)
+        if owner is None:
+            continue
+        uid, wanted = _wanted_by(owner, pod.metadata.namespace, known)
+        # The files lack the controller: what it has made counts as what it wants.
+        scales[uid] = scales.get(uid, 0) + 1 if wanted is None else wanted
+    return sum(scales.values())
+
+
+def _wanted_by(owner: OwnerReference, namespace: str, known: KnownManifests) -> tuple[str, int | None]:
+    """Return the controller that has a scale, and its scale; None = it is not among the manifests."""
+    kind = kind_in_files(owner.kind, owner.api_version)
+    if kind in ("DaemonSet", "Job"):
+        raise _NoScaleError
+    manifest = known.get(kind, namespace, owner.name)
+    if manifest is None:
+        return owner.uid, None
+    for above in mappings(mapping(manifest, "metadata"), "ownerReferences"):
+        deployment = known.get("Deployment", namespace, str(above.get("name")))
+        if above.get("kind") == "Deployment" and deployment is not None:
+            return f"{namespace}/{above['name']}", _replicas(deployment)
+    return owner.uid, _replicas(manifest)
+
+
+def _replicas(manifest: Manifest) -> int:
+    wanted = mapping(manifest, "spec").get("replicas")
+    return wanted if isinstance(wanted, int) else 1
+
+
+def _is_healthy(pod: Pod) -> bool:
+    """Return whether the pod is ready; one without conditions is as soon as it is there."""
+    if pod.metadata.deletion_timestamp is not None:
+        return False
+    if not pod.status.conditions:
+        return pod.status.phase in ("", "Running")
+    return any(one.type == "Ready" and one.status == "True" for one in pod.status.conditions)

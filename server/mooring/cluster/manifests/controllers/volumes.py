@@ -1,0 +1,170 @@
+"""Claims that don't wait for a pod: bound to a volume that is there, or to one that is provisioned.
+
+Mirrors ``syncUnboundClaim`` of pkg/controller/volume/persistentvolume (pv_controller.go), and what a
+provisioner does with a class that binds at once.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+
+from msgspec.structs import replace
+
+from mooring.cluster.kinds import ClusterObject, default_uid
+from mooring.cluster.manifests.identity import made_up
+from mooring.framework.label_selector import SelectorError
+from mooring.framework.objects import (
+    CSIPersistentVolumeSource,
+    NodeSelector,
+    NodeSelectorRequirement,
+    NodeSelectorTerm,
+    ObjectMeta,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    PersistentVolumeSpec,
+    StorageClass,
+    VolumeNodeAffinity,
+    VolumeReference,
+)
+from mooring.framework.volume_matching import (
+    BIND_COMPLETED,
+    WAIT_FOR_FIRST_CONSUMER,
+    class_of_claim,
+    fitting_volumes,
+    is_kept_for,
+    usable_volumes,
+)
+
+_NO_PROVISIONER = "kubernetes.io/no-provisioner"
+
+
+def bind_claims(objects: Sequence[ClusterObject]) -> tuple[list[ClusterObject], list[str]]:
+    """Return the objects with their claims bound, and sentences about claims that can't be."""
+    volumes = {item.metadata.name: _ready(item) for item in objects if isinstance(item, PersistentVolume)}
+    classes = {item.metadata.name: item for item in objects if isinstance(item, StorageClass)}
+    given, bound = set(volumes), {}
+    waiting: dict[str, list[str]] = defaultdict(list)
+    for at, claim in enumerate(objects):
+        if not isinstance(claim, PersistentVolumeClaim) or _is_settled(claim):
+            continue
+        kind = classes.get(class_of_claim(claim))
+        waits = kind is not None and kind.volume_binding_mode == WAIT_FOR_FIRST_CONSUMER
+        volume = _volume_for(claim, volumes, waits=waits)
+        if volume is None and kind is not None and not waits and _can_provision(kind, claim):
+            volume = _provisioned(kind, claim)
+        if volume is not None:
+            volumes[volume.metadata.name], bound[at] = _bound(volume, claim)
+        elif not waits:
+            waiting[_why(claim, kind)].append(f"{claim.metadata.namespace}/{claim.metadata.name}")
+    settled = [
+        volumes[item.metadata.name] if isinstance(item, PersistentVolume) else bound.get(at, item)
+        for at, item in enumerate(objects)
+    ]
+    return [*settled, *(volume for name, volume in volumes.items() if name not in given)], list(
+        _told(waiting)
+    )
+
+
+def _ready(volume: PersistentVolume) -> PersistentVolume:
+    """Return a volume that its controller has looked at."""
+    if volume.status.phase != "Pending":
+        return volume
+    kept = volume.spec.claim_ref is not None and volume.spec.claim_ref.uid
+    return replace(volume, status=replace(volume.status, phase="Bound" if kept else "Available"))
+
+
+def _is_settled(claim: PersistentVolumeClaim) -> bool:
+    complete = claim.spec.volume_name and BIND_COMPLETED in claim.metadata.annotations
+    return bool(complete) or claim.status.phase == "Lost" or claim.metadata.deletion_timestamp is not None
+
+
+def _volume_for(
+    claim: PersistentVolumeClaim, volumes: dict[str, PersistentVolume], *, waits: bool
+) -> PersistentVolume | None:
+    """Return the volume that the claim names, is kept for it, or, unless it waits for a pod, fits it best."""
+    named, modes = claim.spec.volume_name, set(claim.spec.access_modes)
+    if named and named in volumes and is_kept_for(volumes[named], claim):
+        return volumes[named]
+    among = [volume for name, volume in volumes.items() if name == named or not named]
+    usable = [volume for volume in usable_volumes(claim, among) if modes.issubset(volume.spec.access_modes)]
+    kept = [volume for volume in usable if volume.spec.claim_ref is not None or named]
+    if kept or waits:
+        return next(iter(kept), None)
+    try:
+        fitting = fitting_volumes(claim, usable)
+    except SelectorError:
+        return None
+    return min(fitting, key=lambda volume: len(set(volume.spec.access_modes)), default=None)
+
+
+def _can_provision(kind: StorageClass, claim: PersistentVolumeClaim) -> bool:
+    asks_for_one = bool(claim.spec.volume_name) or claim.spec.selector is not None
+    return kind.provisioner not in ("", _NO_PROVISIONER) and not asks_for_one
+
+
+def _provisioned(kind: StorageClass, claim: PersistentVolumeClaim) -> PersistentVolume:
+    """Return a volume that all nodes reach, or those of the class's topologies."""
+    name = made_up("pvc-", claim.metadata.uid)
+    terms = tuple(
+        NodeSelectorTerm(
+            match_expressions=tuple(
+                NodeSelectorRequirement(one.key, "In", one.values) for one in term.match_label_expressions
+            )
+        )
+        for term in kind.allowed_topologies
+    )
+    migrated = kind.provisioner.startswith("kubernetes.io/")
+    spec = PersistentVolumeSpec(
+        capacity=claim.spec.resources.requests,
+        access_modes=claim.spec.access_modes,
+        persistent_volume_reclaim_policy=kind.reclaim_policy or "Delete",
+        storage_class_name=kind.metadata.name,
+        volume_mode=claim.spec.volume_mode,
+        volume_attributes_class_name=claim.spec.volume_attributes_class_name,
+        node_affinity=VolumeNodeAffinity(NodeSelector(terms)) if terms else None,
+        csi=None if migrated else CSIPersistentVolumeSource(driver=kind.provisioner, volume_handle=name),
+    )
+    return PersistentVolume(ObjectMeta(name=name, uid=default_uid("PersistentVolume", "", name)), spec)
+
+
+def _bound(
+    volume: PersistentVolume, claim: PersistentVolumeClaim
+) -> tuple[PersistentVolume, PersistentVolumeClaim]:
+    meta = claim.metadata
+    reference = VolumeReference("PersistentVolumeClaim", meta.namespace, meta.name, meta.uid, "v1")
+    status = replace(
+        claim.status,
+        phase="Bound",
+        access_modes=volume.spec.access_modes,
+        capacity=volume.spec.capacity,
+    )
+    return (
+        replace(
+            volume,
+            spec=replace(volume.spec, claim_ref=reference),
+            status=replace(volume.status, phase="Bound"),
+        ),
+        replace(
+            claim,
+            metadata=replace(meta, annotations={**meta.annotations, BIND_COMPLETED: "yes"}),
+            spec=replace(claim.spec, volume_name=volume.metadata.name),
+            status=status,
+        ),
+    )
+
+
+def _why(claim: PersistentVolumeClaim, kind: StorageClass | None) -> str:
+    if claim.spec.volume_name:
+        return f"volume {claim.spec.volume_name} is not there, is another claim's, or doesn't fit"
+    if not (name := class_of_claim(claim)):
+        return "they name no storage class, none is the default, and no volume fits"
+    if kind is None:
+        return f"there is no StorageClass {name}, and no volume fits"
+    return f"StorageClass {name} can't provision what they ask for, and no volume fits"
+
+
+def _told(waiting: dict[str, list[str]]) -> Iterator[str]:
+    for why, claims in waiting.items():
+        some = ", ".join(claims[:3]) + (", ..." if len(claims) > 3 else "")
+        yield f"claims on volumes wait, and no node can help ({len(claims)}: {some}): {why}"
