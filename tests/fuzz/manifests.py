@@ -62,7 +62,9 @@ def judging() -> Iterator[Judge]:
     def judge(data: bytes) -> bool:
         version = state.version
         try:
-            state.replace("files", _objects(read_text(data.decode(), "file.yaml"), NEWEST_GATES).objects)
+            state.replace(
+                "files", _objects(read_text(data.decode(), "file.yaml"), NEWEST_GATES, settled=True).objects
+            )
         except UnicodeDecodeError:
             return False
         except InvalidArgumentError as error:
