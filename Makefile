@@ -20,7 +20,7 @@ WORKERS ?= $(shell echo $$(( $$(getconf _NPROCESSORS_ONLN) + 1 )))
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-packaging test-web check e2e conformance bench bench-cluster bench-list bench-gate bench-ghz bench-peers upstream soak histories fuzz format stubs docs names lock build web clean
+.PHONY: help run test test-packaging test-web check e2e conformance bench bench-cluster bench-list bench-gate bench-ghz bench-peers upstream soak histories fuzz doors format stubs docs names lock build web clean
 
 help: ## Print this list
 	@test -t 1 && bold=$$(printf '\033[1m') && plain=$$(printf '\033[0m'); \
@@ -95,6 +95,10 @@ histories: $(VENV)/dev.stamp ## Play random histories for MINUTES: each cached a
 
 fuzz: $(VENV)/dev.stamp ## Send what is nearly right to every door for MINUTES, or to one TARGET, going on from a ledger
 	$(BIN)/python -m tests.fuzz --minutes $(MINUTES) $(TARGET:%=--target %) $(ARGS)
+
+doors: $(VENV)/dev.stamp ## Put random manifests into a real cluster and through mooring's commands for MINUTES, going on from a ledger (needs Go)
+	$(BIN)/python tests/e2e/build.py etcd kube-apiserver kube-controller-manager kube-scheduler kwok
+	$(BIN)/python -m tests.doors --minutes $(MINUTES) $(ARGS)
 
 format: $(VENV)/dev.stamp ## Format the code and repair what can be repaired
 	$(BIN)/ruff check --fix-only

@@ -36,13 +36,19 @@ class Api:
             urllib.request.ProxyHandler({}), urllib.request.HTTPSHandler(context=self._context)
         )
 
-    def call(self, method: str, path: str, body: Manifest | None = None) -> Manifest:
-        """One request. Raises ApiError for an HTTP error, URLError when nobody listens."""
+    def call(
+        self, method: str, path: str, body: Manifest | str | None = None, form: str = "application/json"
+    ) -> Manifest:
+        """One request, whose body may be a text of the media type `form`.
+
+        Raises ApiError for an HTTP error, URLError when nobody listens.
+        """
+        text = json.dumps(body) if isinstance(body, dict) else body
         request = urllib.request.Request(
             self.address + path,
-            data=None if body is None else json.dumps(body).encode(),
+            data=None if text is None else text.encode(),
             method=method,
-            headers=self._headers,
+            headers={**self._headers, "Content-Type": form},
         )
         try:
             with self._opener.open(request, timeout=30) as response:

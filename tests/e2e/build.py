@@ -1,9 +1,9 @@
 """Builds the real programs that the end-to-end tests run, from Go modules alone.
 
 `python tests/e2e/build.py [NAME...]` puts etcd, the control planes of two Kubernetes releases, kustomize,
-Helm, ghz and h2spec, or those that are named, into `.cache/e2e/bin`. What is a part of Kubernetes lies
+Helm, ghz, h2spec and kwok, or those that are named, into `.cache/e2e/bin`. What is a part of Kubernetes lies
 there in a folder of its release: `kube-scheduler` names that of the newest, `1.36/kube-scheduler` an older
-one. kwok and e2e.test, which only `make upstream` needs, and kube-schedulers before 1.36 have to be named.
+one. e2e.test, which only `make upstream` needs, and kube-schedulers before 1.36 have to be named.
 A binary is built again only when something it is made from has changed; the stamps lie beside the binaries.
 """
 
@@ -94,6 +94,7 @@ PROGRAMS = (
     Program("helm", "helm", "helm.sh/helm/v4/cmd/helm"),
     Program("ghz", "ghz", "github.com/bojand/ghz/cmd/ghz", f"-s -w -X main.version={GHZ_VERSION}"),
     Program("h2spec", "h2spec", "github.com/summerwind/h2spec/cmd/h2spec"),
+    Program("kwok", "kwok", "sigs.k8s.io/kwok/cmd/kwok"),
 )
 
 OLDER_SCHEDULERS = tuple(
@@ -104,7 +105,6 @@ OLDER_SCHEDULERS = tuple(
 """For a comparison of `mooring config show` with releases of which no control plane is built."""
 
 UPSTREAM_PROGRAMS = (
-    Program("kwok", "kwok", "sigs.k8s.io/kwok/cmd/kwok"),
     Program(
         "e2e.test",
         "upstream",
@@ -114,7 +114,7 @@ UPSTREAM_PROGRAMS = (
         RELEASE,
     ),
 )
-"""kubelets that run nothing, and Kubernetes' own end-to-end tests."""
+"""Kubernetes' own end-to-end tests."""
 
 _ALL = (*PROGRAMS, *OLDER_SCHEDULERS, *UPSTREAM_PROGRAMS)
 

@@ -276,16 +276,26 @@ class ControlPlaneWithGroups(ControlPlane):
     )
 
 
-def _answers(url: str) -> bool:
-    """Whether a health address answers 200. Its certificate is new at each start, so it is not checked."""
+def page(url: str) -> str:
+    """A page of a program's own server. Its certificate is new at each start, so it is not checked.
+
+    Raises OSError when the answer is not 200.
+    """
     context = ssl.create_default_context()
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE
     opener = urllib.request.build_opener(
         urllib.request.ProxyHandler({}), urllib.request.HTTPSHandler(context=context)
     )
+    with opener.open(url, timeout=5) as response:
+        text: str = response.read().decode()
+    return text
+
+
+def _answers(url: str) -> bool:
+    """Whether a health address answers."""
     try:
-        with opener.open(url, timeout=5) as response:
-            return bool(response.status == 200)
+        page(url)
     except OSError:
         return False
+    return True

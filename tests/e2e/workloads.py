@@ -1,6 +1,6 @@
 """A cluster and workloads of every kind, generated from a seed."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from random import Random
 from typing import Any
@@ -20,18 +20,20 @@ _PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 
 def cluster(random: Random) -> list[Manifest]:
     """Nodes, namespaces, and what decides what pods get at their admission."""
-    objects = [_node(random, number) for number in range(NODES)]
+    objects = [new_node(random, number) for number in range(NODES)]
     for name in NAMESPACES:
         labels = {"stage": random.choice(("test", "live"))}
-        objects.append(_object("v1", "Namespace", name, "", metadata={"labels": labels}))
+        objects.append(new_object("v1", "Namespace", name, "", metadata={"labels": labels}))
     # None preempts, so that pods stay where they are; who comes first has nobody to preempt.
     never = {"preemptionPolicy": "Never"}
     objects += [
-        _object("scheduling.k8s.io/v1", "PriorityClass", "low", "", value=10, **never),
-        _object("scheduling.k8s.io/v1", "PriorityClass", "usual", "", value=100, globalDefault=True, **never),
-        _object("scheduling.k8s.io/v1", "PriorityClass", "high", "", value=1000, **never),
-        _object("scheduling.k8s.io/v1", "PriorityClass", "lowest", "", value=0),
-        _object(
+        new_object("scheduling.k8s.io/v1", "PriorityClass", "low", "", value=10, **never),
+        new_object(
+            "scheduling.k8s.io/v1", "PriorityClass", "usual", "", value=100, globalDefault=True, **never
+        ),
+        new_object("scheduling.k8s.io/v1", "PriorityClass", "high", "", value=1000, **never),
+        new_object("scheduling.k8s.io/v1", "PriorityClass", "lowest", "", value=0),
+        new_object(
             "node.k8s.io/v1",
             "RuntimeClass",
             "sandbox",
@@ -43,7 +45,7 @@ def cluster(random: Random) -> list[Manifest]:
                 "tolerations": [{"key": "dedicated", "operator": "Exists"}],
             },
         ),
-        _object(
+        new_object(
             "storage.k8s.io/v1",
             "StorageClass",
             "local",
@@ -52,7 +54,7 @@ def cluster(random: Random) -> list[Manifest]:
             provisioner="kubernetes.io/no-provisioner",
             volumeBindingMode="WaitForFirstConsumer",
         ),
-        _object(
+        new_object(
             "v1",
             "LimitRange",
             "defaults",
@@ -71,27 +73,28 @@ def cluster(random: Random) -> list[Manifest]:
     return objects
 
 
-def workloads(random: Random, count: int) -> list[Manifest]:
-    """So many workloads, and services that select pods of some of them."""
+def workloads(random: Random, count: int, namespaces: Sequence[str] = NAMESPACES) -> list[Manifest]:
+    """So many workloads in these namespaces, and services that select pods of some of them."""
     objects: list[Manifest] = []
     for number in range(count):
-        name, namespace = f"w-{number}", random.choice(NAMESPACES)
+        name, namespace = f"w-{number}", random.choice(namespaces)
         (kind,) = random.choices(list(_KINDS), [weight for weight, _ in _KINDS.values()])
         objects.append(_KINDS[kind][1](random, name, namespace))
         if random.random() < 0.3:
             ports = [{"port": 80}]
             objects.append(
-                _object("v1", "Service", name, namespace, spec={"selector": {"app": name}, "ports": ports})
+                new_object("v1", "Service", name, namespace, spec={"selector": {"app": name}, "ports": ports})
             )
     return objects
 
 
-def _object(version: str, kind: str, name: str, namespace: str, **fields: Any) -> Manifest:
+def new_object(version: str, kind: str, name: str, namespace: str, **fields: Any) -> Manifest:
+    """An object; one without a namespace gets ""."""
     metadata = {"name": name, **({"namespace": namespace} if namespace else {}), **fields.pop("metadata", {})}
     return {"apiVersion": version, "kind": kind, "metadata": metadata, **fields}
 
 
-def _node(random: Random, number: int) -> Manifest:
+def new_node(random: Random, number: int) -> Manifest:
     name = f"node-{number:02}"
     capacity = {
         "cpu": str(random.choice((4, 8, 16, 32))),
@@ -103,7 +106,7 @@ def _node(random: Random, number: int) -> Manifest:
     if number % 10:
         labels[_ZONE] = random.choice(_ZONES)
     images = random.sample(_IMAGES, random.randrange(4))
-    node = _object("v1", "Node", name, "", metadata={"labels": labels})
+    node = new_object("v1", "Node", name, "", metadata={"labels": labels})
     taints = {
         1: {"key": "dedicated", "value": "batch", "effect": "NoSchedule"},
         2: {"key": "old", "effect": "PreferNoSchedule"},
@@ -307,7 +310,7 @@ def _apps(kind: str) -> Callable[[Random, str, str], Manifest]:
     def made(random: Random, name: str, namespace: str) -> Manifest:
         template, replicas = _template(random, name), random.choice((0, 1, 2, 2, 3, 5))
         spec = {"selector": {"matchLabels": {"app": name}}, "template": template, "replicas": replicas}
-        return _object("apps/v1", kind, name, namespace, spec=spec)
+        return new_object("apps/v1", kind, name, namespace, spec=spec)
 
     return made
 
@@ -337,7 +340,7 @@ def _controller(random: Random, name: str, namespace: str) -> Manifest:
     spec = {"replicas": random.choice((1, 2, 3)), "template": _template(random, name)}
     if random.random() < 0.5:
         spec["selector"] = {"app": name}
-    return _object("v1", "ReplicationController", name, namespace, spec=spec)
+    return new_object("v1", "ReplicationController", name, namespace, spec=spec)
 
 
 def _job(random: Random, name: str, namespace: str) -> Manifest:
@@ -352,12 +355,14 @@ def _job(random: Random, name: str, namespace: str) -> Manifest:
             {"parallelism": 2, "suspend": True},
         )
     )
-    return _object("batch/v1", "Job", name, namespace, spec={**spec, "template": template})
+    return new_object("batch/v1", "Job", name, namespace, spec={**spec, "template": template})
 
 
 def _cron_job(random: Random, name: str, namespace: str) -> Manifest:
     job = {"spec": _job(random, name, namespace)["spec"]}
-    return _object("batch/v1", "CronJob", name, namespace, spec={"schedule": "0 0 1 1 *", "jobTemplate": job})
+    return new_object(
+        "batch/v1", "CronJob", name, namespace, spec={"schedule": "0 0 1 1 *", "jobTemplate": job}
+    )
 
 
 def _pod(random: Random, name: str, namespace: str) -> Manifest:
@@ -367,7 +372,7 @@ def _pod(random: Random, name: str, namespace: str) -> Manifest:
         spec["nodeName"] = "node-00"
     elif random.random() < 0.1:
         spec["schedulingGates"] = [{"name": "example.com/wait"}]
-    return _object("v1", "Pod", name, namespace, metadata=template["metadata"], spec=spec)
+    return new_object("v1", "Pod", name, namespace, metadata=template["metadata"], spec=spec)
 
 
 _KINDS: dict[str, tuple[float, Callable[[Random, str, str], Manifest]]] = {

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import subprocess
-from pathlib import Path
 from typing import Self
 
-from tests.e2e.build import BIN, HERE
 from tests.e2e.control_plane import GROUP_GATES, ControlPlaneWithGroups
 from tests.e2e.guarded import GuardedControlPlane
-from tests.process import Process, free_port, wait_until
+from tests.e2e.kubelets import start_kwok
+from tests.process import wait_until
 
 NODES = 4
 STAGES = ("node/fast/node-initialize", "pod/fast/pod-ready", "pod/fast/pod-complete", "pod/fast/pod-delete")
-"""What kwok does to nodes and pods; it has none built in, and reads them from its own module."""
-
-LEASE_SECONDS = 40
+"""What kwok does to nodes and pods."""
 
 
 class NodesAtWork(GuardedControlPlane):
@@ -33,7 +29,7 @@ class NodesAtWork(GuardedControlPlane):
     def __enter__(self) -> Self:
         super().__enter__()
         try:
-            self._start_kwok()
+            self._running.append(start_kwok(self.kubeconfig("admin"), self.directory, STAGES))
             self.api.create_all(map(_node, range(NODES)))
             wait_until(self._are_nodes_ready, "nodes that are ready and have no taint")
         except BaseException:
@@ -41,33 +37,9 @@ class NodesAtWork(GuardedControlPlane):
             raise
         return self
 
-    def _start_kwok(self) -> None:
-        port = free_port()
-        process = Process(
-            "kwok",
-            [
-                str(BIN / "kwok"),
-                f"--kubeconfig={self.kubeconfig('admin')}",
-                "--manage-all-nodes=true",
-                f"--node-lease-duration-seconds={LEASE_SECONDS}",
-                f"--server-address=127.0.0.1:{port}",
-                *(f"--config={file}" for file in _stage_files()),
-            ],
-            self.directory / "kwok.log",
-        )
-        self._running.append(process)
-
     def _are_nodes_ready(self) -> bool:
         nodes = self.api.items("/api/v1/nodes")
         return len(nodes) == NODES and not any(node["spec"].get("taints") for node in nodes)
-
-
-def _stage_files() -> list[Path]:
-    command = ["go", "list", "-m", "-f", "{{.Dir}}", "sigs.k8s.io/kwok"]
-    found = subprocess.run(
-        command, cwd=HERE / "tools" / "kwok", check=True, capture_output=True, text=True
-    ).stdout
-    return [Path(found.strip()) / "kustomize" / "stage" / f"{stage}.yaml" for stage in STAGES]
 
 
 def _node(number: int) -> dict[str, object]:

@@ -1,0 +1,223 @@
+"""One set of manifests in a real cluster and through mooring's commands: where do the two differ?"""
+
+from __future__ import annotations
+
+import shutil
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import msgspec
+import yaml
+
+from mooring.cluster.manifests import load_manifests
+from mooring.framework import Pod
+from tests.doors.asking import ask
+from tests.doors.cluster import OBJECT, POOL, Attempt, DoorsCluster, condition_of, key_of
+from tests.doors.files import in_files, must_gather
+from tests.doors.foreign import OWN_GROUPS
+from tests.doors.generator import small_pods
+from tests.e2e.api import Manifest
+from tests.e2e.workloads import new_object
+
+
+@dataclass(frozen=True)
+class Played:
+    """What came of one set.
+
+    Attributes:
+        pods: How many pods the cluster had.
+        placed: How many of them kube-scheduler bound.
+        pending: How many it didn't.
+        asked: How many answers of mooring were compared.
+        differences: A line for each that wasn't the same.
+    """
+
+    pods: int
+    placed: int
+    pending: int
+    asked: int
+    differences: Sequence[str]
+
+
+def play(cluster: DoorsCluster, objects: Sequence[Manifest], random: Random, folder: Path) -> Played:
+    """Put the objects into the cluster and into files, and compare what becomes of their pods.
+
+    Args:
+        cluster: Is emptied first.
+        objects: The set.
+        random: Decides how the files look.
+        folder: Gets the files, and is emptied first.
+
+    Raises:
+        ApiError: The API server rejects an object.
+        TimeoutError: The cluster doesn't come to rest.
+    """
+    shutil.rmtree(folder, ignore_errors=True)
+    files = in_files(random, objects)
+    given = files.write(folder / "given")
+    cluster.hold()
+    cluster.make([one for one in files.posted if one.manifest["apiVersion"] in OWN_GROUPS])
+    comparison = _Comparison(cluster, given)
+    if comparison.schedule():
+        comparison.explain_first()
+        comparison.ask_of_dump(must_gather(cluster.dump()).write(folder / "dump"))
+        comparison.more_pods(random, folder / "shape.yaml")
+    return comparison.played()
+
+
+class _Comparison:
+    """mooring's answers beside what the cluster does.
+
+    Args:
+        cluster: Has all objects; kube-scheduler is held.
+        given: The files.
+    """
+
+    def __init__(self, cluster: DoorsCluster, given: Path) -> None:
+        self._cluster = cluster
+        self._given = given
+        self._there = cluster.arrived()
+        self._after: dict[str, Manifest] = {}
+        self._attempts: Sequence[Attempt] = ()
+        self._ours: dict[str, str] = {}
+        self._asked = 0
+        self._differences: list[str] = []
+
+    def played(self) -> Played:
+        """What came of all."""
+        placed = sum("nodeName" in item["spec"] for item in self._after.values())
+        return Played(
+            len(self._after), placed, len(self._after) - placed, self._asked, tuple(self._differences)
+        )
+
+    def schedule(self) -> bool:
+        """Compare `mooring schedule`: each pod's node, or the reason why it has none.
+
+        Returns:
+            Whether all of that is the same.
+        """
+        rows = self._said("schedule", "--manifests", self._given)
+        pairs = [] if rows is None else self._pairs(load_manifests([self._given]).pods)
+        said = {row["pod"]: row for row in rows or ()}
+        self._ours = {key_of(item): pod.key for pod, item in pairs}
+        nodes = {key: str(said.get(own, {}).get("node") or "") for key, own in self._ours.items()}
+        self._attempts = self._cluster.run(nodes)
+        self._after = {key_of(item): item for item in self._cluster.pods()}
+        for pod, item in pairs:
+            if "nodeName" not in item["spec"]:
+                self._compare_row(item, said.get(pod.key))
+        return not self._differences
+
+    def explain_first(self) -> None:
+        """Compare `mooring explain` of the pod that was tried first, when all others had yet to be placed."""
+        if self._attempts:
+            first = self._attempts[0]
+            self._explain("explain", first, self._ours[first.pod], self._given)
+
+    def ask_of_dump(self, dump: Path) -> None:
+        """Compare `explain` and `why-pending` of a dump with attempts after which nothing has changed."""
+        bound = [at for at, one in enumerate(self._attempts) if one.node]
+        last = {one.pod: at for at, one in enumerate(self._attempts)}
+        start = bound[-1] if bound else 0
+        late = [one for at, one in enumerate(self._attempts) if at >= start and last[one.pod] == at]
+        groups = self._said("why-pending", "--manifests", dump) or []
+        said = {pod: group["message"] for group in groups for pod in group["examples"]}
+        for one in late[:_LATE_PODS]:
+            self._explain("explain of a dump", one, one.pod, dump)
+            if one.pod in said:
+                self._compare("why-pending of a dump", one, "", said[one.pod])
+        pending = sum("nodeName" not in item["spec"] for item in self._after.values())
+        if pending != sum(group["pods"] for group in groups):
+            self._differs(f"{pending} pods are pending, why-pending has {groups}")
+
+    def more_pods(self, random: Random, file: Path) -> None:
+        """Compare `mooring what-if capacity` with how many pods of a ReplicaSet find a node."""
+        template = small_pods(random)
+        file.write_text(yaml.safe_dump(new_object("v1", "Pod", "more", POOL[0], **template)))
+        rows = self._said("what-if", "capacity", "--manifests", self._given, "--shape", file)
+        for row in rows or ():
+            taken = self._cluster.fill(template, row["count"] + 1)
+            self._asked += 1
+            if taken != row["count"]:
+                self._differs(f"{taken} more pods find a node, what-if capacity says {row}")
+
+    def _said(self, *argv: object) -> Any:
+        """The document that a command prints; None, and a difference, when it can't decide."""
+        answer = ask(*argv, "-o", "json")
+        if answer.code in _DECIDED:
+            return answer.document
+        self._differs(f"{argv[0]} ends with {answer.code}: {answer.complaints.strip()}")
+        return None
+
+    def _explain(self, what: str, theirs: Attempt, pod: str, manifests: Path) -> None:
+        """Compare what `mooring explain` says of a pod; any node of equal totals is right."""
+        document = self._said("explain", pod, "--manifests", manifests)
+        if document is not None:
+            node = theirs.node if theirs.node in document["ties"] else document["selected"] or ""
+            self._compare(what, theirs, node, document["status"]["message"])
+
+    def _compare_row(self, item: Manifest, row: Manifest | None) -> None:
+        key = key_of(item)
+        after = self._after.get(key)
+        if after is None or row is None:
+            self._differs(f"{key}: {'gone' if after is None else 'there'} in the cluster, schedule has {row}")
+            return
+        condition = condition_of(after)
+        node, message = after["spec"].get("nodeName", ""), condition.get("message", "")
+        if condition.get("reason") == "SchedulingGated" or not condition:
+            # kube-scheduler has not tried it: it has gates, or is another scheduler's.
+            message = row["message"]
+        elif Attempt(key, message=row["message"]) in self._attempts:
+            # It was tried again later, when there were other pods; `schedule` tries each pod once.
+            message = row["message"]
+        theirs = Attempt(key, node, message)
+        self._compare("schedule", theirs, row["node"] or "", row["message"])
+
+    def _compare(self, what: str, theirs: Attempt, node: str, message: str) -> None:
+        self._asked += 1
+        if (theirs.node, theirs.message * (not theirs.node)) != (node, message * (not node)):
+            self._differs(f"{theirs.pod}: {theirs.node or theirs.message}, {what} says {node or message}")
+
+    def _pairs(self, pods: Iterable[Pod]) -> list[tuple[Pod, Manifest]]:
+        """Return mooring's pods, each with the cluster's that came of the same object."""
+        ours: dict[str, list[Pod]] = defaultdict(list)
+        theirs: dict[str, list[Manifest]] = defaultdict(list)
+        for pod in pods:
+            ours[pod.metadata.annotations.get(OBJECT, pod.key)].append(pod)
+        for item in self._there:
+            theirs[item["metadata"].get("annotations", {}).get(OBJECT, key_of(item))].append(item)
+        found: list[tuple[Pod, Manifest]] = []
+        for name in sorted(ours.keys() | theirs.keys()):
+            first, second = ours[name], theirs[name]
+            if len(first) != len(second):
+                keys = [key_of(item) for item in second]
+                self._differs(f"object {name}: pods {keys}, mooring makes {[pod.key for pod in first]}")
+            first.sort(key=lambda pod: _own_name(msgspec.to_builtins(pod, enc_hook=dict)))
+            second.sort(key=_own_name)
+            found += zip(first, second, strict=False)
+        return found
+
+    def _differs(self, line: str) -> None:
+        self._differences.append(line)
+
+
+_DECIDED = (0, 3, 4)
+"""Exit codes of a command that has decided."""
+
+_LATE_PODS = 3
+"""How many pods of a dump are asked about."""
+
+
+def _own_name(pod: Manifest) -> str:
+    """What tells a pod from others of its object that are not like it; "" where all are alike."""
+    owner = next(iter(pod["metadata"].get("ownerReferences", ())), {"kind": ""})
+    if owner["kind"] == "StatefulSet":
+        return str(pod["metadata"]["name"])
+    if owner["kind"] == "DaemonSet":
+        required = pod["spec"]["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
+        return str(required["nodeSelectorTerms"][0]["matchFields"][0]["values"][0])
+    return ""

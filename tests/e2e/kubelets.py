@@ -1,0 +1,42 @@
+"""kwok in place of kubelets: it runs no container, and says of pods and nodes what a kubelet would."""
+
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+from tests.process import Process, free_port
+
+from .build import BIN, HERE
+
+LEASE_SECONDS = 40
+
+
+def start_kwok(kubeconfig: Path, directory: Path, stages: Sequence[str]) -> Process:
+    """Starts kwok for all nodes of a cluster.
+
+    Args:
+        kubeconfig: How to reach the cluster.
+        directory: For its log.
+        stages: What it does, such as ``pod/fast/pod-ready``; it has none built in, and reads them from its
+            own module.
+    """
+    return Process(
+        "kwok",
+        [
+            str(BIN / "kwok"),
+            f"--kubeconfig={kubeconfig}",
+            "--manage-all-nodes=true",
+            f"--node-lease-duration-seconds={LEASE_SECONDS}",
+            f"--server-address=127.0.0.1:{free_port()}",
+            *(f"--config={_module() / 'kustomize' / 'stage' / f'{stage}.yaml'}" for stage in stages),
+        ],
+        directory / "kwok.log",
+    )
+
+
+def _module() -> Path:
+    command = ["go", "list", "-m", "-f", "{{.Dir}}", "sigs.k8s.io/kwok"]
+    found = subprocess.run(
+        command, cwd=HERE / "tools" / "kwok", check=True, capture_output=True, text=True
+    ).stdout
+    return Path(found.strip())
