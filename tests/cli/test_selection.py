@@ -109,17 +109,34 @@ def test_pods_of_a_cluster_that_others_schedule_are_asked_about(
     assert (nothing.code, nothing.out) == (0, "no pod waits for a node, as far as is known\n")
 
 
-def test_a_server_that_has_decided_nothing_says_whom_to_ask_about(
+def test_a_server_that_has_decided_nothing_decides_now(
     server: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     found = call(capsys, "why-pending", "-l", "app=web", "--server", server)
-    assert found.code == 3
-    assert found.out == (
-        "1 pod has no node, and no decision of this process says why; ask about one: "
-        "mooring explain prod/web\n"
-    )
+    assert (found.code, found.err) == (3, "")
+    _, row, said = found.out.splitlines()
+    assert "  prod              fits now: its scheduler has not placed it      1 " in row
+    assert said == "1 pod was asked about now, as no decision of the server is remembered"
     one = call(capsys, "why-pending", "web", "-n", "prod", "--server", server)
-    assert "pod prod/web has no node, and no decision of this process says why" in one.err
+    assert (one.code, one.out.splitlines()) == (
+        3,
+        [
+            "pod prod/web: fits now: its scheduler has not placed it (n1)",
+            "asked now, as no decision about it is remembered; mooring explain prod/web shows all nodes",
+        ],
+    )
+
+
+def test_a_server_and_manifests_give_the_same_reasons(
+    server: str, file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    keys = ("namespace", "controller", "plugin", "reason", "nodes", "pods")
+    answers = [
+        call(capsys, "why-pending", *where, "-o", "json").document
+        for where in (("--server", server), ("--manifests", file))
+    ]
+    served, offline = ([{key: each[key] or "" for key in keys} for each in answer] for answer in answers)
+    assert sorted(served, key=str) == sorted(offline, key=str)
 
 
 @pytest.mark.parametrize("asked", ["files", "server"])

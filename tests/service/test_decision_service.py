@@ -13,6 +13,7 @@ import pytest
 from google.protobuf.duration_pb2 import Duration
 
 from mooring.app.options import DecisionOptions
+from mooring.decisions import asking
 from mooring.framework import Pod
 from mooring.framework.objects import ObjectMeta, OwnerReference
 from mooring.service.backend import PodInQueue
@@ -163,6 +164,40 @@ def test_pods_without_a_node_are_grouped_by_labels_of_those_that_are_there() -> 
         end = rejected(lambda: stubs.decisions.SummarizeReasons(request))
     assert [each.name for group in answer.groups for each in group.examples] == ["there"]
     assert end.code is grpc.StatusCode.INVALID_ARGUMENT
+
+
+def test_pods_that_nobody_decided_about_are_asked_about_now() -> None:
+    waiting = [pod("big", "64"), pod("fits"), pod("known", "64")]
+    with asked() as (w, stubs):
+        w.put(*(make_node(name, allocatable=ROOM) for name in ("n1", "n2")), *waiting)
+        schedule(stubs, waiting[2])
+        before = stubs.decisions.SummarizeReasons(pb.SummarizeReasonsRequest())
+        answer = stubs.decisions.SummarizeReasons(pb.SummarizeReasonsRequest(ask_now=True))
+        elsewhere = stubs.decisions.SummarizeReasons(pb.SummarizeReasonsRequest(ask_now=True, namespace="o"))
+        assert len(listed(stubs)) == 1, "what is only asked is remembered nowhere"
+    assert (before.pod_count, before.asked_count, before.unexplained_count) == (1, 0, 2)
+    assert (answer.pod_count, answer.asked_count, answer.unexplained_count) == (3, 2, 0)
+    groups = [
+        (each.reason.reason, each.reason.node_count, {one.name for one in each.examples}, each.last_seq)
+        for each in answer.groups
+    ]
+    assert groups == [
+        ("Insufficient cpu", 2, {"big", "known"}, 1),
+        ("fits now: its scheduler has not placed it", 2, {"fits"}, 0),
+    ]
+    assert [each.result for each in answer.groups] == [
+        pb.DECISION_RESULT_UNSCHEDULABLE,
+        pb.DECISION_RESULT_SCHEDULED,
+    ]
+    assert (elsewhere.pod_count, elsewhere.unexplained_count) == (0, 0)
+
+
+def test_there_is_an_end_to_asking(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(asking, "ASKING_SECONDS", -1.0)
+    with asked() as (w, stubs):
+        w.put(make_node("n1", allocatable=ROOM), pod("a", "64"))
+        answer = stubs.decisions.SummarizeReasons(pb.SummarizeReasonsRequest(ask_now=True))
+    assert (answer.asked_count, answer.unexplained_count) == (0, 1)
 
 
 def test_close_decisions_are_asked_for_by_the_margin() -> None:

@@ -129,17 +129,16 @@ def pending_pods(args: argparse.Namespace, selection: PodSelection) -> list[str]
         return _pending(channel, namespace=selection.namespace, label_selector=selection.selector)
 
 
-def nothing_known(args: argparse.Namespace, pod: str) -> str:
-    """Return what can be said of a pod of which that server remembers no decision.
+def require_pending(args: argparse.Namespace, pod: str) -> None:
+    """Require that the server knows a pod, and that it has no node.
 
     Raises:
-        CallError: As ``calling``.
+        CallError: It doesn't, or as ``calling``.
     """
     with calling(args) as channel:
         known = _pending(channel)
-    if pod in known:
-        return f"pod {pod} has no node, and no decision of this process says why; mooring explain {pod} asks"
-    return f"nothing is remembered of pod {pod}{_meant(pod, known)}"
+    if pod not in known:
+        raise CallError(f"nothing is remembered of pod {pod}{_meant(pod, known)}")
 
 
 def _pending(channel: grpc.Channel, **wanted: str) -> list[str]:

@@ -1,7 +1,7 @@
 """``mooring why-pending``: which pods have no node, and what is in the way.
 
-A server says what it remembers of its decisions. The pods of manifests or of a live cluster are each asked
-about in the cluster as it is.
+A server says what it remembers of its decisions. Pods about which it remembers nothing, and those of
+manifests or of a live cluster, are each asked about in the cluster as it is.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ from mooring.cli.tables.preemption import node_of, print_preemption
 from mooring.cli.values import seconds
 
 if TYPE_CHECKING:
-    from mooring.app.pending import PendingPod
+    from mooring.decisions.asking import PendingPod
     from mooring.framework import Pod
     from mooring.v1 import decision_service_pb2 as pb
 
 _EXAMPLES = """examples:
-  mooring why-pending                                    what the server at its default address remembers
+  mooring why-pending                                    what the server at its default address knows
   mooring why-pending web-3 -n prod                      one pod, with its attempts
   mooring why-pending -l app=web -A --kubeconfig ~/.kube/config
   kubectl get nodes,pods -A -o json | mooring why-pending --manifests -"""
@@ -92,41 +92,30 @@ def _run_groups(args: argparse.Namespace, selection: PodSelection) -> int:
         namespace=selection.namespace, profile=args.profile, label_selector=selection.selector
     )
     request.window.FromNanoseconds(int(args.window * 1e9))
+    request.ask_now = not args.window
     found = remote.decide(args, "SummarizeReasons", request)
-    undecided = _undecided(args, selection, found.pod_count)
+    groups = [_group(each) for each in found.groups]
     if args.output == "table":
-        if found.groups or not undecided:
-            _print_groups([_group(each) for each in found.groups], found.group_count)
-        _print_undecided(undecided)
+        _print_groups(groups, found.group_count)
+        _print_asked(found.asked_count, found.unexplained_count if request.ask_now else 0)
     else:
-        print_document(args.output, [_group(each) for each in found.groups])
-    return EXIT_UNSCHEDULED if undecided else _exit_code(map(_group, found.groups))
+        print_document(args.output, groups)
+    return _exit_code(groups)
 
 
 def _exit_code(groups: Iterable[dict[str, Any]]) -> int:
     return worst(EXIT_PREEMPTS if each["nominated"] == each["pods"] else EXIT_UNSCHEDULED for each in groups)
 
 
-def _undecided(args: argparse.Namespace, selection: PodSelection, known: int) -> list[str]:
-    """Return some of the pods without a node about which nothing is remembered, and "" for each other one.
-
-    Only numbers are compared: which pods the groups have, the server doesn't say.
-    """
-    if args.profile or args.window:
-        return []
-    pending = remote.pending_pods(args, selection)
-    count = max(0, len(pending) - known)
-    return (pending if count == len(pending) else [""] * count)[:count]
-
-
-def _print_undecided(pods: list[str]) -> None:
+def _print_asked(asked: int, left: int) -> None:
+    """Say which pods the server has not decided about."""
     from mooring.cli.console import print_line
 
-    if not pods:
-        return
-    have = "1 pod has" if len(pods) == 1 else f"{len(pods)} pods have"
-    ask = f"; ask about one: mooring explain {pods[0]}" if pods[0] else ""
-    print_line(f"{have} no node, and no decision of this process says why{ask}")
+    if asked:
+        pods = "1 pod was" if asked == 1 else f"{asked} pods were"
+        print_line(f"{pods} asked about now, as no decision of the server is remembered")
+    if left:
+        print_line(f"{left} more without a node: ask again, or about one with mooring explain POD")
 
 
 def _run_offline(args: argparse.Namespace, options: tuple[Option, ...], selection: PodSelection) -> int:
@@ -254,9 +243,9 @@ def _group(group: pb.ReasonGroup) -> dict[str, Any]:
         "nodes": group.reason.node_count,
         "pods": group.pod_count,
         "examples": [f"{pod.namespace}/{pod.name}" for pod in group.examples],
-        "oldest": group.oldest_time.ToJsonString(),
+        "oldest": group.oldest_time.ToJsonString() if group.HasField("oldest_time") else None,
         "newest": group.newest_time.ToJsonString(),
-        "lastSeq": group.last_seq,
+        "lastSeq": group.last_seq or None,
         "trend": list(group.trend),
         "message": group.message,
         "nominated": group.nominated_count,
@@ -272,12 +261,28 @@ def _run_pod(args: argparse.Namespace) -> int:
     if args.output != "table":
         print_document(args.output, [document_of(each) for each in found])
     elif not found:
-        raise remote.CallError(remote.nothing_known(args, f"{namespace}/{name}"))
+        return _ask_now(args, f"{namespace}/{name}")
     else:
         _print_attempts(args, f"{namespace}/{name}", found)
     if not found or found[-1].result != pb.DECISION_RESULT_SCHEDULED:
         return EXIT_PREEMPTS if found and found[-1].nominated_node else EXIT_UNSCHEDULED
     return EXIT_OK
+
+
+def _ask_now(args: argparse.Namespace, pod: str) -> int:
+    """Ask the server about a pod of which it remembers no decision."""
+    from mooring.cli.console import print_line
+    from mooring.decisions.asking import FITS
+    from mooring.v1 import scheduling_service_pb2 as scheduling
+
+    remote.require_pending(args, pod)
+    request = scheduling.ExplainRequest(pod=remote.reference(pod), profile=args.profile)
+    found = remote.explain(args, request).document()
+    said = f"{FITS} ({found['selected']})" if found["selected"] else found["status"]["message"]
+    print_line(f"pod {pod}: {said}")
+    print_preemption(found["preemption"])
+    print_line(f"asked now, as no decision about it is remembered; mooring explain {pod} shows all nodes")
+    return EXIT_PREEMPTS if node_of(found["preemption"]) else EXIT_UNSCHEDULED
 
 
 def _print_attempts(args: argparse.Namespace, pod: str, found: list[pb.Decision]) -> None:

@@ -71,6 +71,8 @@ class Repeater:
     @contextmanager
     def _state_of(self, seq: int, record: Record, progress: Progress) -> Iterator[Work]:
         """Lend a work tree that is what the decision saw."""
+        if record.kind is DecisionKind.FILTER and not record.details.repeatable:
+            raise _not_repeatable("it answered a question about some nodes, as an extender's are")
         if not record.details.repeatable or record.kind is DecisionKind.BIND or not record.state_version:
             raise _not_repeatable(
                 "it was not about all nodes of the live state, or not about the state alone"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
 from mooring.decisions.journal import DecisionJournal
@@ -24,7 +24,10 @@ _ASIDE = frozenset({DecisionKind.SCORE, DecisionKind.PREEMPT})
 
 @dataclass(slots=True)
 class UnplacedPod:
-    """A pod without a node: its newest decision, and the time of its oldest one in the window."""
+    """A pod without a node: its newest decision, and the time of its oldest one in the window.
+
+    The number of a decision that is made now, and remembered nowhere, is 0.
+    """
 
     seq: int
     newest: Record
@@ -98,7 +101,7 @@ def summarize(
             wanted = namespace in ("", entry.namespace) and profile in ("", entry.profile)
             if wanted and entry.result is not DecisionResult.SCHEDULED and pending(entry):
                 waiting[uid] = UnplacedPod(seq, entry, entry.time)
-    return Summary(_grouped(waiting), max(begin, oldest), count)
+    return Summary(grouped(waiting.values()), max(begin, oldest), count)
 
 
 def dominant_of(record: Record) -> NodeRejections:
@@ -109,9 +112,10 @@ def dominant_of(record: Record) -> NodeRejections:
     return why.dominant or NodeRejections(why.plugin, why.message, 0)
 
 
-def _grouped(waiting: dict[str, UnplacedPod]) -> list[ReasonGroup]:
+def grouped(pods: Iterable[UnplacedPod]) -> list[ReasonGroup]:
+    """Return pods by owner and dominant reason, the largest groups first."""
     groups: dict[tuple[object, ...], ReasonGroup] = {}
-    for pod in waiting.values():
+    for pod in pods:
         record, reason = pod.newest, dominant_of(pod.newest)
         key = record.namespace, record.owner, reason.plugin, reason.reason, record.result
         group = groups.get(key)

@@ -55,13 +55,14 @@ class Tools:
         if pod:
             answer = self.explain(pod, nodes=0)
             return {key: answer[key] for key in ("pod", "answer", "rejected") if key in answer}
-        request = decisions.SummarizeReasonsRequest(namespace=namespace, limit=20)
+        request = decisions.SummarizeReasonsRequest(namespace=namespace, limit=20, ask_now=True)
         found = _call(self._decisions.SummarizeReasons, request)
         return fitting(
             {
                 "pods_without_a_node": found.pod_count,
                 "groups": [_group(group) for group in found.groups],
                 "more_groups": found.group_count - len(found.groups),
+                "pods_not_asked_about": found.unexplained_count,
             }
         )
 

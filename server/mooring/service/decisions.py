@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from functools import partial
 from typing import TypeVar
 
 import grpc
 
+from mooring.decisions.asking import ask_in_time
 from mooring.decisions.decisions import Decisions
 from mooring.decisions.records import Record
 from mooring.decisions.repeating import Repeater, decision_not_found
-from mooring.decisions.summary import ReasonGroup, summarize
+from mooring.decisions.summary import ReasonGroup, UnplacedPod, grouped, summarize
+from mooring.framework import Pod
 from mooring.framework.args import FieldError
 from mooring.framework.errors import (
     FailedPreconditionError,
@@ -54,7 +56,6 @@ take all threads."""
 MOST_LISTED = 1_000
 MOST_QUEUED = 10_000
 EXAMPLES = 3
-
 PLACES = {
     "active": pb.QUEUE_PLACE_ACTIVE,
     "backoff": pb.QUEUE_PLACE_BACKOFF,
@@ -154,13 +155,35 @@ class DecisionServicer(DecisionServiceServicer):
         is_pending = self._is_pending if matcher.empty else partial(self._is_pending_with, matcher)
         found = summarize(journal, begin, is_pending, namespace=request.namespace, profile=request.profile)
         first = found.begin or now
+        remembered = [pod for group in found.groups for pod in group.pods]
+        unexplained = self._unexplained(request, matcher, {pod.newest.uid for pod in remembered})
+        asked: list[UnplacedPod] = []
+        if unexplained and request.ask_now:
+            engine = self._backend.engine
+            asked = self._run(context, lambda progress: list(ask_in_time(engine, unexplained, progress)))
+        groups = grouped([*remembered, *asked])
         return pb.SummarizeReasonsResponse(
-            groups=[_group(group, first, now) for group in found.groups[:limit]],
-            group_count=len(found.groups),
-            pod_count=sum(len(group.pods) for group in found.groups),
+            groups=[_group(group, first, now) for group in groups[:limit]],
+            group_count=len(groups),
+            pod_count=len(remembered) + len(asked),
             decision_count=found.decisions,
             window=duration(max(0.0, now - first)),
+            asked_count=len(asked),
+            unexplained_count=len(unexplained) - len(asked),
         )
+
+    def _unexplained(
+        self, request: pb.SummarizeReasonsRequest, matcher: LabelMatcher, known: Collection[str]
+    ) -> list[Pod]:
+        """Return the wanted pods of the state that have no node and are not among the known ones."""
+        return [
+            pod
+            for pod in self._backend.engine.state.snapshot.pods.pending()
+            if pod.metadata.uid not in known
+            and request.namespace in ("", pod.metadata.namespace)
+            and request.profile in ("", pod.spec.scheduler_name)
+            and matcher.matches(pod.metadata.labels)
+        ]
 
     def CompareDecisions(
         self, request: pb.CompareDecisionsRequest, context: grpc.ServicerContext
@@ -300,7 +323,7 @@ def _group(group: ReasonGroup, begin: float, end: float) -> pb.ReasonGroup:
     newest = group.pods[0]
     why = newest.newest.why
     dominant = why.dominant if why is not None else None
-    return pb.ReasonGroup(
+    message = pb.ReasonGroup(
         namespace=group.namespace,
         controller_kind=group.owner[0],
         controller_name=group.owner[1],
@@ -310,13 +333,15 @@ def _group(group: ReasonGroup, begin: float, end: float) -> pb.ReasonGroup:
         result=result_message(group.result),
         pod_count=len(group.pods),
         examples=[reference(pod.newest) for pod in group.pods[:EXAMPLES]],
-        oldest_time=timestamp(min(pod.since for pod in group.pods)),
         newest_time=timestamp(newest.newest.time),
         last_seq=newest.seq,
         trend=group.trend(begin, end),
         message=why.message if why is not None else "",
         nominated_count=sum(bool(pod.newest.details.nominated) for pod in group.pods),
     )
+    if known := [pod.since for pod in group.pods if pod.since]:
+        message.oldest_time.CopyFrom(timestamp(min(known)))
+    return message
 
 
 def _queued(waiting_pod: PodInQueue, last_seq: int) -> pb.QueuedPod:

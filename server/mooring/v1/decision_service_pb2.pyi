@@ -597,6 +597,7 @@ class SummarizeReasonsRequest(_message.Message):
     PROFILE_FIELD_NUMBER: _builtins.int
     LIMIT_FIELD_NUMBER: _builtins.int
     LABEL_SELECTOR_FIELD_NUMBER: _builtins.int
+    ASK_NOW_FIELD_NUMBER: _builtins.int
     namespace: _builtins.str
     """OPTIONAL. Pods of this namespace; default all."""
     profile: _builtins.str
@@ -605,6 +606,10 @@ class SummarizeReasonsRequest(_message.Message):
     """OPTIONAL. The most groups, 1 to 1,000; default 100."""
     label_selector: _builtins.str
     """OPTIONAL. Pods with such labels, of those that the state has: a selector as kubectl takes it, such as "app=web,tier!=db"."""
+    ask_now: _builtins.bool
+    """OPTIONAL. Asks now about pods without a node of which no decision is remembered, each by itself, for two seconds at most. So a
+    process that only answers questions says why, too; nothing is changed or remembered.
+    """
     @_builtins.property
     def window(self) -> _duration_pb2.Duration:
         """OPTIONAL. Looks at the decisions of so long; default all that are kept."""
@@ -617,10 +622,11 @@ class SummarizeReasonsRequest(_message.Message):
         profile: _builtins.str = ...,
         limit: _builtins.int = ...,
         label_selector: _builtins.str = ...,
+        ask_now: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["window", b"window"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["label_selector", b"label_selector", "limit", b"limit", "namespace", b"namespace", "profile", b"profile", "window", b"window"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["ask_now", b"ask_now", "label_selector", b"label_selector", "limit", b"limit", "namespace", b"namespace", "profile", b"profile", "window", b"window"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -652,11 +658,11 @@ class ReasonGroup(_message.Message):
     controller_name: _builtins.str
     """The controller's name."""
     result: Global___DecisionResult.ValueType
-    """How those ended: unschedulable, error or failed."""
+    """How those ended: unschedulable, error or failed; scheduled where a node would take pods that were asked about now."""
     pod_count: _builtins.int
     """How many pods."""
     last_seq: _builtins.int
-    """The newest decision about one of them."""
+    """The newest decision about one of them; 0 = they were asked about now."""
     message: _builtins.str
     """The sentence of the Event of the newest decision."""
     nominated_count: _builtins.int
@@ -671,7 +677,9 @@ class ReasonGroup(_message.Message):
 
     @_builtins.property
     def oldest_time(self) -> _timestamp_pb2.Timestamp:
-        """The time of the oldest decision of the window in which one of them got no node."""
+        """The time of the oldest decision of the window in which one of them got no node; of pods that were asked about now, when the
+        oldest was created.
+        """
 
     @_builtins.property
     def newest_time(self) -> _timestamp_pb2.Timestamp:
@@ -717,12 +725,18 @@ class SummarizeReasonsResponse(_message.Message):
     POD_COUNT_FIELD_NUMBER: _builtins.int
     DECISION_COUNT_FIELD_NUMBER: _builtins.int
     WINDOW_FIELD_NUMBER: _builtins.int
+    ASKED_COUNT_FIELD_NUMBER: _builtins.int
+    UNEXPLAINED_COUNT_FIELD_NUMBER: _builtins.int
     group_count: _builtins.int
     """How many groups there are, those beyond the limit included."""
     pod_count: _builtins.int
     """How many pods they have."""
     decision_count: _builtins.int
     """How many decisions were looked at."""
+    asked_count: _builtins.int
+    """How many of the pods were asked about now."""
+    unexplained_count: _builtins.int
+    """How many pods without a node are in no group: no decision about them is remembered, and they were not asked about."""
     @_builtins.property
     def groups(self) -> _containers.RepeatedCompositeFieldContainer[Global___ReasonGroup]:
         """The groups, those with the most pods first."""
@@ -739,10 +753,12 @@ class SummarizeReasonsResponse(_message.Message):
         pod_count: _builtins.int = ...,
         decision_count: _builtins.int = ...,
         window: _duration_pb2.Duration | None = ...,
+        asked_count: _builtins.int = ...,
+        unexplained_count: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["window", b"window"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["decision_count", b"decision_count", "group_count", b"group_count", "groups", b"groups", "pod_count", b"pod_count", "window", b"window"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["asked_count", b"asked_count", "decision_count", b"decision_count", "group_count", b"group_count", "groups", b"groups", "pod_count", b"pod_count", "unexplained_count", b"unexplained_count", "window", b"window"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -7,7 +7,7 @@ interface Options<Key> {
   /** What the answer depends on; another one loads anew. */
   key?: () => Key;
   /** Loads again so many milliseconds after each answer, while the page is visible. */
-  every?: number;
+  every?: number | (() => number);
 }
 
 /** What an element shows of a call: loads when the element is there and when its key changes, and keeps the last answer. */
@@ -63,7 +63,8 @@ export class Loader<Value, Key = string> implements ReactiveController {
     }
     this.loading = false;
     this.host.requestUpdate();
-    if (this.options.every) this.timer = window.setTimeout(this.whenVisible, this.options.every);
+    const { every } = this.options;
+    if (every) this.timer = window.setTimeout(this.whenVisible, typeof every === "number" ? every : every());
   }
 
   /** Shows the answer, or that there is none yet, or why there is none. */
@@ -98,12 +99,15 @@ const NEXT: Record<string, string> = {
   RESOURCE_EXHAUSTED: "It has too much to do: wait a moment.",
 };
 
+/** What will be the same when it is tried again. */
+const LASTING = new Set(["DECISION_NOT_FOUND", "DECISION_NOT_REPEATABLE", "CONFIGURATION_NOT_FOUND", "NOT_IMPLEMENTED"]);
+
 /** Returns a box that says what failed, what to do, and has a button for it. */
 export function failed(error: Error, retry: () => void, words = "Try again"): TemplateResult {
   const { code = "", reason = "" } = error instanceof GatewayError ? error : {};
   return html`<div class="failure" role="alert">
     <p><strong>${error.message}</strong></p>
     <p>${NEXT[reason] ?? NEXT[code] ?? nothing}</p>
-    <button @click=${retry}>${words}</button>
+    ${LASTING.has(reason) ? nothing : html`<button @click=${retry}>${words}</button>`}
   </div>`;
 }

@@ -83,6 +83,7 @@ export class DecisionView extends LitElement {
       </div>
       ${this.record.show((decision) => (decision ? this.facts(decision) : nothing))}
       ${this.columns.show((columns) => html`<mooring-decision .columns=${columns} .nodesWith=${nodesWith}></mooring-decision>`)}
+      ${this.columns.error && this.record.value ? now(this.record.value) : nothing}
       ${this.attempts.value && this.attempts.value.length > 1 ? this.timeline(this.attempts.value) : nothing}
       ${this.record.value ? manifest(this.record.value) : nothing}
     </div>`;
@@ -156,6 +157,10 @@ function configurationLink(hash: string, later = ""): TemplateResult | typeof no
 async function recordOf(seq: string, signal: AbortSignal): Promise<DecisionJson | undefined> {
   const found = await call("DecisionService/ListDecisions", { afterSeq: String(Number(seq) - 1), limit: 1 }, signal);
   return found.decisions?.find((decision) => decision.seq === seq);
+}
+
+function now({ pod }: DecisionJson): TemplateResult {
+  return html`<p><a href=${link(["pods", pod?.namespace ?? "", pod?.name ?? ""])}>Explain ${podName(pod)} as of now</a></p>`;
 }
 
 function manifest({ pod }: DecisionJson): TemplateResult {

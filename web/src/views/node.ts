@@ -110,7 +110,7 @@ export class NodeView extends LitElement {
           ${this.facts.show((facts) => room(facts))}
         </section>
         <section class="card stack tight" aria-labelledby="why">
-          <h2 id="why">Why does nothing land here?</h2>
+          <h2 id="why">${this.selections.value?.length ? "What of the pods that wait?" : "Why does nothing land here?"}</h2>
           ${this.verdicts.show((verdicts) => reasons(verdicts))}
         </section>
       </div>
@@ -147,7 +147,7 @@ function room({ node, usages }: Facts): TemplateResult {
 }
 
 function reasons(verdicts: Verdict[]): TemplateResult {
-  if (!verdicts.length) return html`<p class="empty">✓ No pod waits for a node, so nothing could land here.</p>`;
+  if (!verdicts.length) return html`<p class="empty">✓ No pod waits for a node.</p>`;
   return html`<ul class="verdicts">
     ${verdicts.map(
       ({ pod, count, rejections }) =>
@@ -183,7 +183,7 @@ async function factsOf(name: string, signal: AbortSignal): Promise<Facts> {
 
 /** Asks the node about one pod of each group that waits. */
 async function verdictsOf(name: string, signal: AbortSignal): Promise<Verdict[]> {
-  const { groups = [] } = await call("DecisionService/SummarizeReasons", { limit: ASKED }, signal);
+  const { groups = [] } = await call("DecisionService/SummarizeReasons", { limit: ASKED, askNow: true }, signal);
   const asked = groups.flatMap((group): [ReasonGroupJson, PodReferenceJson][] => (group.examples?.[0] ? [[group, group.examples[0]]] : []));
   return Promise.all(
     asked.map(async ([{ podCount = 1 }, pod]) => {

@@ -14,6 +14,7 @@ import { podName, rejection } from "../page/words";
 import { shared } from "../styles";
 
 const EVERY = 5_000;
+const ASK_EVERY = 60_000;
 const STALE_SECONDS = 30;
 const LOOKED_AT = 1_000;
 
@@ -25,8 +26,9 @@ export class Overview extends LitElement {
   });
   private readonly reasons = new Loader<SummarizeReasonsResponseJson>(
     this,
-    (signal) => call("DecisionService/SummarizeReasons", {}, signal),
-    { every: EVERY },
+    (signal) => call("DecisionService/SummarizeReasons", { askNow: true }, signal),
+    // A process that decides about nobody is asked to, which takes it up to two seconds.
+    { every: (): number => (this.reasons.value?.askedCount ? ASK_EVERY : EVERY) },
   );
   private readonly latest = new Loader<DecisionJson[]>(this, latest, { every: EVERY });
 
@@ -102,11 +104,11 @@ export class Overview extends LitElement {
           <h2 id="attention">Needs attention</h2>
           ${this.reasons.value
             ? html`<mooring-copy
-                .copies=${copiesOf("mooring why-pending", "DecisionService/SummarizeReasons", {}, this.reasons.value)}
+                .copies=${copiesOf("mooring why-pending", "DecisionService/SummarizeReasons", { askNow: true }, this.reasons.value)}
               ></mooring-copy>`
             : nothing}
         </div>
-        ${this.reasons.show((found) => groups(found, this.info.value?.pendingPodCount ?? 0))}
+        ${this.reasons.show(groups)}
       </section>
     </div>`;
   }
@@ -165,21 +167,21 @@ function tile(name: string, value: TemplateResult, more: TemplateResult[]): Temp
   </div>`;
 }
 
-function groups({ groups: found = [], groupCount = 0 }: SummarizeReasonsResponseJson, pending: number): TemplateResult {
-  if (!found.length) return nobodyWaits(pending);
-  return html`<ul class="groups">
+function groups({ groups: found = [], groupCount = 0, askedCount = 0, unexplainedCount = 0 }: SummarizeReasonsResponseJson): TemplateResult {
+  if (!found.length && !unexplainedCount) return html`<p class="card">✓ No pod waits for a node.</p>`;
+  return html`${askedCount
+      ? html`<p class="quiet">${counted(askedCount, "pod")} asked about now, each by itself: no decision about them is remembered.</p>`
+      : nothing}
+    <ul class="groups">
       ${found.map(group)}
     </ul>
-    ${groupCount > found.length ? html`<p class="quiet">… and ${counted(groupCount - found.length, "more group")}</p>` : nothing}`;
-}
-
-/** A process that only answers questions has decided nothing about the pods that it knows. */
-function nobodyWaits(pending: number): TemplateResult {
-  if (!pending) return html`<p class="card">✓ No pod waits for a node.</p>`;
-  return html`<p class="card">
-    ${counted(pending, "pod")} ${pending === 1 ? "has" : "have"} no node, and no decision of this process says why.
-    <a href=${link(["pods"], { show: "pending" })}>Ask about them</a>
-  </p>`;
+    ${groupCount > found.length ? html`<p class="quiet">… and ${counted(groupCount - found.length, "more group")}</p>` : nothing}
+    ${unexplainedCount
+      ? html`<p class="quiet">
+          … and ${counted(unexplainedCount, "more pod")} without a node, not asked about yet.
+          <a href=${link(["pods"], { show: "pending" })}>Ask about one</a>
+        </p>`
+      : nothing}`;
 }
 
 function group(one: ReasonGroupJson): TemplateResult {
@@ -192,17 +194,19 @@ function group(one: ReasonGroupJson): TemplateResult {
       <div class="quiet">${count === 1 ? "pod" : "pods"}</div>
     </div>
     <div class="stack tight">
-      <p><strong>${owner}</strong> <span class="quiet">· oldest ${age(one.oldestTime)}</span></p>
-      <p><span class="bad">✕</span> ${rejection(one.reason) || one.message}${nodes}</p>
-      <p>→ ${nextStep(one.reason?.plugin, one.reason?.reason)}</p>
+      <p><strong>${owner}</strong> ${one.oldestTime ? html`<span class="quiet">· oldest ${age(one.oldestTime)}</span>` : nothing}</p>
+      ${one.result === "DECISION_RESULT_SCHEDULED"
+        ? html`<p><span class="good">✓</span> ${one.message}${nodes}</p>`
+        : html`<p><span class="bad">✕</span> ${rejection(one.reason) || one.message}${nodes}</p>
+            <p>→ ${nextStep(one.reason?.plugin, one.reason?.reason)}</p>`}
       <p class="row">
-        <a href=${link(["decisions", one.lastSeq ?? ""])}>Newest decision</a>
+        ${one.lastSeq ? html`<a href=${link(["decisions", one.lastSeq])}>Newest decision</a>` : nothing}
         ${(one.examples ?? []).map(
           (pod) => html`<a href=${link(["pods", pod.namespace ?? "", pod.name ?? ""])}>${podName(pod)}</a>`,
         )}
       </p>
     </div>
-    ${trend(one.trend ?? [])}
+    ${one.lastSeq ? trend(one.trend ?? []) : nothing}
   </li>`;
 }
 

@@ -1,0 +1,111 @@
+"""What would be decided now about a pod without a node: asked, and remembered nowhere."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+
+from mooring.decisions.reasons import why_of, why_of_status
+from mooring.decisions.records import DecisionKind, DecisionResult, Details, NodeRejections, Record, Why
+from mooring.decisions.summary import UnplacedPod
+from mooring.framework import Code, Pod
+from mooring.framework.errors import NotFoundError, PluginFailureError
+from mooring.runtime.commit.asked_group import enqueued
+from mooring.runtime.cycle.candidates import ALL_NODES
+from mooring.runtime.cycle.explain import Document, keeping_room, preemption_document
+from mooring.runtime.cycle.plugin_calls import Progress
+from mooring.runtime.cycle.post_filter import pick_node, seek_room
+from mooring.runtime.cycle.tie_break import mix64
+from mooring.runtime.engine import Engine
+
+ASKING_SECONDS = 2.0
+"""For how long pods are asked about at once: who asks may ask again soon."""
+
+FITS = "fits now: its scheduler has not placed it"
+
+
+@dataclass(frozen=True, slots=True)
+class PendingPod:
+    """A pod without a node.
+
+    Attributes:
+        pod: The pod.
+        why: Why no node takes it; None where one does.
+        node: The one that would be selected now, "" without one.
+        feasible: How many would take it.
+        preemption: Where preemption could make room; None = nowhere.
+        kept_for: The nominated pods for which room is kept from it.
+    """
+
+    pod: Pod
+    why: Why | None
+    node: str = ""
+    feasible: int = 0
+    preemption: Document | None = None
+    kept_for: tuple[str, ...] = ()
+
+    @property
+    def dominant(self) -> NodeRejections:
+        """The reason that rejects the most nodes, or the pod as a whole; of a pod that fits, who takes it."""
+        if self.why is None:
+            return NodeRejections("", FITS, self.feasible)
+        return self.why.dominant or NodeRejections(self.why.plugin, self.why.message, 0)
+
+    def unplaced(self) -> UnplacedPod:
+        """Return the pod as one that has had no node since it was created."""
+        metadata, why = self.pod.metadata, self.why
+        result = DecisionResult.UNSCHEDULABLE
+        if why is None:
+            result, why = DecisionResult.SCHEDULED, Why(Code.SUCCESS, message=FITS, dominant=self.dominant)
+        elif why.code is Code.ERROR:
+            result = DecisionResult.ERROR
+        nominated = self.preemption["node"] if self.preemption else ""
+        details = Details(result, why, nominated)
+        now, since = time.time(), 0.0
+        with suppress(ValueError):
+            since = datetime.fromisoformat(metadata.creation_timestamp or "").timestamp()
+        record = Record(now, now, DecisionKind.DRY_RUN, 0, self.pod, "", metadata.name, metadata.uid)
+        record.written = details
+        return UnplacedPod(0, record, since)
+
+
+def ask_in_time(engine: Engine, pods: Iterable[Pod], progress: Progress) -> Iterator[UnplacedPod]:
+    """Yield what is decided about as many of the pods as there is time for, as ``ask_about``."""
+    end = time.monotonic() + ASKING_SECONDS
+    for pod in pods:
+        if time.monotonic() > end:
+            return
+        yield ask_about(engine, pod, progress=progress).unplaced()
+
+
+def ask_about(engine: Engine, pod: Pod, *, profile: str = "", progress: Progress | None = None) -> PendingPod:
+    """Decide about a pod by itself in the cluster as it is; nothing is changed.
+
+    Args:
+        engine: Decides.
+        pod: A pod without a node.
+        profile: The name of the profile; "" = the one that the pod names.
+        progress: Ends the work when the caller no longer waits.
+    """
+    try:
+        asked = engine.profiles.of_pod(profile, pod)
+        gate = enqueued(engine, pod, asked)
+        if not gate.ok:
+            return PendingPod(pod, why_of_status(gate))
+        choice = engine.decide(pod, asked, ALL_NODES, progress=progress)
+    except NotFoundError as error:
+        return PendingPod(pod, Why(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, message=error.message))
+    except PluginFailureError as error:
+        return PendingPod(pod, Why(Code.ERROR, message=error.message))
+    if choice.node_name is None:
+        found = choice.evaluation
+        seek_room(found, engine.calls(asked), mix64(0, pod.metadata.uid), partial(pick_node, pod))
+        candidates = found.preemption.candidates if found.preemption is not None else ()
+        preemption = preemption_document(found.room_on, candidates)
+        kept_for = tuple(dict.fromkeys(record.pod.key for _, record in keeping_room(found)))
+        return PendingPod(pod, why_of(found), preemption=preemption, kept_for=kept_for)
+    return PendingPod(pod, None, choice.node_name, choice.feasible)
