@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
@@ -19,17 +20,17 @@ import pytest
 from .api import Manifest
 from .applying import written
 from .configurations import extender
-from .failing_bindings import failing_bindings
 from .guarded import GuardedControlPlane
 from .objects import RACK, container, node
 from .processes import Adapter, MooringServer
+from .reviewed_bindings import Review, reviewed_bindings
 
 pytestmark = pytest.mark.e2e
 
 ROLLOUTS = int(os.environ.get("MOORING_ROLLOUTS", "1"))
 PODS, NODES, RACKS = 12, 12, 4
-FAILING = 20
-"""One binding in so many."""
+SLOW_SECONDS = 3.0
+"""More than a filter call waits."""
 LONGEST_SECONDS = 30.0
 LATE_SECONDS = 1.0
 """Whoever was let through in spite of the rule is bound by then."""
@@ -129,9 +130,36 @@ def scheduler_config(rule: Rule, url: str, *, bind: bool) -> dict[str, Any]:
     }
 
 
+def one_fails(number: int) -> HTTPStatus | None:
+    """Let one binding in twenty fail, one way and the other in turn."""
+    if number % 20 != 2:
+        return None
+    return HTTPStatus.FORBIDDEN if number % 40 == 2 else HTTPStatus.INTERNAL_SERVER_ERROR
+
+
+def one_is_slow(number: int) -> None:
+    """Have one binding in four take long."""
+    if number % 4 == 1:
+        time.sleep(SLOW_SECONDS)
+
+
+REVIEWS: dict[str, Review] = {"failing bindings": one_fails, "slow bindings": one_is_slow}
+
+
 @pytest.mark.usefixtures("nodes")
-@pytest.mark.parametrize("trouble", ["none", "failing bindings", "restart"])
-@pytest.mark.parametrize("way", ["in the server", "own process"])
+@pytest.mark.parametrize(
+    ("way", "trouble"),
+    [
+        pytest.param("in the server", "none", id="in the server-none"),
+        pytest.param("in the server", "failing bindings", id="in the server-failing bindings"),
+        pytest.param("in the server", "slow bindings", id="in the server-slow"),
+        pytest.param("in the server", "restart", id="in the server-restart"),
+        pytest.param("in the server", "counted", id="in the server-counted"),
+        pytest.param("own process", "none", id="own process-none"),
+        pytest.param("own process", "failing bindings", id="own process-failing bindings"),
+        pytest.param("own process", "restart", id="own process-restart"),
+    ],
+)
 @pytest.mark.parametrize(
     ("name", "bind"),
     [
@@ -146,16 +174,18 @@ def test_a_rule_that_counts_pods_holds(
     guarded: GuardedControlPlane,
     running: ExitStack,
     tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
     name: str,
     bind: bool,
     way: str,
     trouble: str,
 ) -> None:
-    rule = RULES[name]
+    rule, review = RULES[name], REVIEWS.get(trouble)
+    if trouble == "counted":
+        monkeypatch.setenv("MOORING_PODS_IN_FLIGHT", "count")
     mooring = start(running, guarded, tmp_path, rule, way)
-    failing = trouble == "failing bindings"
     with (
-        failing_bindings(guarded.api, tmp_path, FAILING) if failing else nullcontext(),
+        reviewed_bindings(guarded.api, tmp_path, review) if review else nullcontext(),
         guarded.scheduler(scheduler_config(rule, mooring.url, bind=bind)),
     ):
         disturb = mooring.restart if trouble == "restart" else None

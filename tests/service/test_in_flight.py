@@ -250,6 +250,21 @@ def test_what_a_watch_tells_of_a_pod_in_flight(
         assert at.filter("r") == nodes
 
 
+def nominated(node: str) -> Put:
+    return Put(make_pod("p", status={"nominatedNodeName": node}))
+
+
+def test_a_pod_that_is_being_bound_for_long_counts_on_its_node_until_that_fails() -> None:
+    with flying(wait=True, way=served) as at:
+        at.filter("p", timeout=0.2)
+        at.tell(nominated("b"))
+        waits = at.metric("flight_wait_duration_seconds_count")
+        assert at.filter("q") == {"a", "c"}
+        assert at.metric("flight_wait_duration_seconds_count") == waits
+        at.tell(Put(make_pod("q", node="c")), nominated(""))
+        assert at.filter("r") == {"a", "b"}
+
+
 def test_unschedulable_may_be_what_was_said_of_the_attempt_before() -> None:
     with flying() as at:
         at.filter("p")

@@ -67,16 +67,15 @@ class Flight:
         """Take off for one of the nodes that are feasible."""
         self.places = evaluation.names, evaluation.rows[evaluation.feasible]
 
-    def nodes(self, record: PodRecord | None) -> list[str]:
-        """Return the names of the nodes that it may be bound to.
+    def bind_to(self, name: str) -> None:
+        """Leave this node alone."""
+        self.places = (name,), np.zeros(1, np.int32)
 
-        ``record`` is the pod as the state has it: where the binding takes long, kube-scheduler nominates the
-        node that it has selected.
-        """
+    @property
+    def nodes(self) -> list[str]:
+        """The names of the nodes that it may be bound to."""
         names, rows = self.places
-        found = [names[row] for row in rows.tolist()]
-        nominated = "" if record is None else record.kind.base.template.status.nominated_node_name
-        return [nominated] if nominated in found else found
+        return [names[row] for row in rows.tolist()]
 
 
 class PodsInFlight:
@@ -142,7 +141,7 @@ class PodsInFlight:
         """Bind a pod through mooring: no other node is left to it, and then the state says how that ended."""
         flight = self._flights.get(uid)
         if flight is not None:
-            flight.places = (node_name,), np.zeros(1, np.int32)
+            flight.bind_to(node_name)
         try:
             yield
         finally:
@@ -195,10 +194,9 @@ class PodsInFlight:
         return [one for one in flights if one is not own and not one.counts and one.until > now]
 
     def _beside(self, own: Flight) -> list[tuple[Pod, Sequence[str]]]:
-        now, records = time.monotonic(), self._engine.state.snapshot.pods.records
-        flights = tuple(self._flights.items())
-        others = [(uid, flight) for uid, flight in flights if flight is not own and flight.until > now]
-        return [(flight.pod, flight.nodes(records.get(uid))) for uid, flight in others if flight.pod]
+        now, flights = time.monotonic(), tuple(self._flights.values())
+        others = [flight for flight in flights if flight is not own and flight.until > now]
+        return [(flight.pod, flight.nodes) for flight in others if flight.pod]
 
     def _hear(self, change: StateChange) -> None:
         """Hear what a source tells, under the state's lock."""
@@ -208,16 +206,20 @@ class PodsInFlight:
         flight = self._flights.get(uid)
         if flight is None:
             return
-        failed = _failure(record)
+        failed, nominated = _failure(record), record.kind.base.template.status.nominated_node_name
         if change.gone or record.node_name or record.kind.base.finished:
             self._end(uid)
         elif failed is not None and (old is None or failed != _failure(old)):
-            if failed.reason == "Unschedulable":
-                flight.until = min(flight.until, time.monotonic() + DOUBT_SECONDS)
-                with self._changed:
-                    self._changed.notify_all()
-            else:
-                self._end(uid)
+            seconds = DOUBT_SECONDS if failed.reason == "Unschedulable" else 0.0
+            flight.until = min(flight.until, time.monotonic() + seconds)
+        elif nominated in flight.nodes:
+            # So kube-scheduler says where a pod goes whose binding takes long; on failure it takes it back.
+            flight.bind_to(nominated)
+            flight.until, flight.counts = inf, True
+        elif flight.until == inf and not nominated:
+            self._end(uid)
+        with self._changed:
+            self._changed.notify_all()
 
 
 def _left(budget: SlotProgress | NoPlugins) -> float:

@@ -1,11 +1,11 @@
-"""Some bindings fail: an admission webhook in front of the API server rejects one in so many."""
+"""Bindings that fail or take long: an admission webhook of the API server."""
 
 import base64
 import itertools
 import json
 import ssl
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -16,19 +16,21 @@ from tests.certificates import Authority
 
 from .api import Api, Manifest
 
-CODES = (HTTPStatus.FORBIDDEN, HTTPStatus.INTERNAL_SERVER_ERROR)
+Review = Callable[[int], HTTPStatus | None]
+"""Given a binding's number, from 0: the code with which it fails, None = it doesn't; it may take its time."""
+
 _PATH = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations"
 _NAME = "bindings.example.com"
 
 
 @contextmanager
-def failing_bindings(api: Api, directory: Path, every: int) -> Iterator[None]:
-    """Have the API server reject one binding in `every`, the third one first, whoever sends it."""
+def reviewed_bindings(api: Api, directory: Path, review: Review) -> Iterator[None]:
+    """Have the API server ask `review` about each binding, whoever sends it."""
     authority = Authority(directory / "webhook")
     pair = authority.issue("webhook")
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(pair.certificate, pair.key)
-    server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(every))
+    server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(review))
     server.socket = context.wrap_socket(server.socket, server_side=True)
     thread = threading.Thread(target=server.serve_forever)
     thread.start()
@@ -42,18 +44,18 @@ def failing_bindings(api: Api, directory: Path, every: int) -> Iterator[None]:
         server.server_close()
 
 
-def _handler(every: int) -> type[BaseHTTPRequestHandler]:
-    bindings = itertools.count(-2)
+def _handler(review: Review) -> type[BaseHTTPRequestHandler]:
+    numbers = itertools.count()
 
     class Reviews(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
 
         def do_POST(self) -> None:
             asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            number, fails = divmod(next(bindings), every)
-            answer: dict[str, Any] = {"uid": asked["request"]["uid"], "allowed": fails != 0}
-            if fails == 0:
-                answer["status"] = {"code": CODES[number % len(CODES)], "message": "fails for the test"}
+            code = review(next(numbers))
+            answer: dict[str, Any] = {"uid": asked["request"]["uid"], "allowed": code is None}
+            if code is not None:
+                answer["status"] = {"code": code, "message": "fails for the test"}
             body = json.dumps({**asked, "response": answer}).encode()
             self.send_response(HTTPStatus.OK)
             self.send_header("Content-Type", "application/json")
