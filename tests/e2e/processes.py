@@ -33,6 +33,11 @@ class _Mooring(Restartable):
         """What the running process has written so far."""
         return self.process.output()
 
+    def kill(self) -> None:
+        """Ends it as `kill -9` does."""
+        self.process.kill()
+        self._process = None
+
 
 class MooringServer(_Mooring):
     """`mooring serve` on a free port of 127.0.0.1."""
@@ -122,12 +127,6 @@ class MooringScheduler(_Mooring):
         command += ["--source", f"kubernetes:{kubeconfig}"]
         command += ["--bind-address=127.0.0.1", f"--secure-port={port}", OPEN_METRICS, *flags]
         super().__init__(directory, command)
-
-    def kill(self) -> None:
-        """Ends it as `kill -9` does."""
-        assert self._process is not None
-        self._process.kill()
-        self._process = None
 
     def signal(self, number: signal.Signals) -> None:
         """Sends it a signal."""
