@@ -86,13 +86,15 @@ def test_a_single_feasible_node_is_scored_if_asked_for(always: bool, scored: lis
     assert answer.selected_position == 0
 
 
-def test_a_gated_pod_is_asked_about_no_node() -> None:
+def test_a_gated_pod_has_no_node_and_is_told_which_it_would_get() -> None:
     gated = make_pod(spec={"schedulingGates": [{"name": "quota"}]})
     with world(*NODES) as w, direct(w.backend) as stubs:
         answer = stubs.scheduling.Explain(pb.ExplainRequest(pod=sent(gated)))
     assert answer.status.plugin == "SchedulingGates"
     assert answer.HasField("nodes")
-    assert list(answer.nodes.names.names) == []
+    assert not answer.HasField("selected_position")
+    assert list(answer.nodes.names.names) == ["a", "b", "c"]
+    assert answer.nodes.names.names[answer.otherwise_position] in ("a", "b", "c")
     assert not answer.HasField("selected_position")
 
 

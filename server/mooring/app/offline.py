@@ -24,6 +24,7 @@ from mooring.framework.errors import MooringError, NotFoundError, PluginFailureE
 from mooring.framework.releases import Gates
 from mooring.framework.state import ClusterState
 from mooring.recordings.playback import Moment
+from mooring.runtime.commit import explaining
 from mooring.runtime.cycle.candidates import ALL_NODES
 from mooring.runtime.cycle.cycle import CycleOptions
 from mooring.runtime.cycle.explain import Explanation
@@ -163,13 +164,22 @@ def explained(
     """Explain the whole cycle of one pod, which may be on ``assigned_node`` already; a plugin's failure is
     the explanation's status.
     """
-    options = dataclasses.replace(cycle or CycleOptions(), preempt=True)
     try:
-        choice = engine.decide(pod, profile, ALL_NODES, seed=seed, state=state, options=options)
+        explanation, _ = explaining.explained(
+            engine,
+            pod,
+            profile,
+            ALL_NODES,
+            seed=seed,
+            options=cycle or CycleOptions(),
+            state=state,
+            warnings=warnings,
+            assigned_node=assigned_node,
+        )
     except PluginFailureError as failure:
         of = pod.metadata
         return Explanation.of_failure(of.namespace, of.name, profile.name, seed, failure)
-    return Explanation.of(choice, seed, warnings, assigned_node)
+    return explanation
 
 
 def pod_named(wanted: str, pods: Sequence[Pod]) -> Pod:

@@ -33,7 +33,7 @@ from mooring.cli.output import (
     worst,
 )
 from mooring.cli.selection import add_selection, selection_of
-from mooring.cli.tables import SHOWN_NODES, View, print_explanation, print_verdict
+from mooring.cli.tables import SHOWN_NODES, View, but_for_that, print_explanation, print_verdict
 from mooring.cli.tables.one_node import is_rejected, print_comparison, print_node, print_what_it_takes
 from mooring.cli.tables.pods import PodRow, print_pods
 from mooring.cli.tables.preemption import node_of
@@ -209,6 +209,8 @@ def _show_all(args: argparse.Namespace, documents: list[Document], options: tupl
         print_line("no pod without a node is selected")
     elif args.output == "table":
         print_pods([_row(document) for document in documents])
+        if len(documents) > 1:
+            print_line("each pod is asked about by itself; mooring schedule places one after the other")
     else:
         for document in documents:
             _show(args, document, options)
@@ -223,7 +225,7 @@ def _row(document: Document) -> PodRow:
 
 
 def _show(args: argparse.Namespace, document: Document, options: tuple[Option, ...]) -> None:
-    asked = _asked_nodes(args)
+    asked, otherwise = _asked_nodes(args), but_for_that(document)
     if args.output in ("json", "yaml"):
         print_document(args.output, _about(document, asked) if asked else document)
     elif args.output == "name":
@@ -234,11 +236,11 @@ def _show(args: argparse.Namespace, document: Document, options: tuple[Option, .
         print_explanation(document, View(most=most, by_node=args.by == "node", wide=args.output == "wide"))
     else:
         if args.compare:
-            print_comparison(document, *args.compare)
+            print_comparison(otherwise, *args.compare)
         if args.node:
-            print_node(document, args.node)
+            print_node(otherwise, args.node)
         if args.what_would_it_take:
-            _show_what_it_takes(args, document, options)
+            _show_what_it_takes(args, otherwise, options)
         print_verdict(document)
 
 
@@ -263,7 +265,8 @@ def _exit_code(document: Document) -> int:
         return EXIT_FAILED
     if document["selected"] is not None:
         return EXIT_OK
-    return EXIT_PREEMPTS if node_of(document["preemption"]) else EXIT_UNSCHEDULED
+    preempts = document["otherwise"] is None and node_of(document["preemption"])
+    return EXIT_PREEMPTS if preempts else EXIT_UNSCHEDULED
 
 
 def _asked_nodes(args: argparse.Namespace) -> list[str]:

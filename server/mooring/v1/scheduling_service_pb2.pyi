@@ -1471,6 +1471,9 @@ class ExplainResponse(_message.Message):
     NOMINATED_PODS_FIELD_NUMBER: _builtins.int
     CANDIDATES_FIELD_NUMBER: _builtins.int
     PREEMPTION_NODE_FIELD_NUMBER: _builtins.int
+    OTHERWISE_FIELD_NUMBER: _builtins.int
+    OTHERWISE_POSITION_FIELD_NUMBER: _builtins.int
+    OTHER_PENDING_COUNT_FIELD_NUMBER: _builtins.int
     weight_sum: _builtins.int
     """As in ScoreResponse."""
     selected_position: _builtins.int
@@ -1485,6 +1488,10 @@ class ExplainResponse(_message.Message):
     """The node that the pod is on already: the answer is where it would go today, without itself. Empty if it has none."""
     preemption_node: _builtins.str
     """The one of them for which the queue would nominate the pod. Empty if there is none."""
+    otherwise_position: _builtins.int
+    """The position in nodes of the one that would be selected then. Absent if there is none."""
+    other_pending_count: _builtins.int
+    """How many other pods are pending. None of them is placed here."""
     @_builtins.property
     def provenance(self) -> _objects_pb2.Provenance:
         """The state and configuration used."""
@@ -1549,6 +1556,10 @@ class ExplainResponse(_message.Message):
     def candidates(self) -> _containers.RepeatedCompositeFieldContainer[Global___PreemptionCandidate]:
         """For a pod that no node takes: the nodes on which preemption could make room, as far as it looked, and at what price."""
 
+    @_builtins.property
+    def otherwise(self) -> _statuses_pb2.Status:
+        """Of a pod that a gate or its PodGroup keeps back, for which status says that, the verdict but for that. Absent for others."""
+
     def __init__(
         self,
         *,
@@ -1575,13 +1586,21 @@ class ExplainResponse(_message.Message):
         nominated_pods: _abc.Iterable[Global___NominatedPod] | None = ...,
         candidates: _abc.Iterable[Global___PreemptionCandidate] | None = ...,
         preemption_node: _builtins.str = ...,
+        otherwise: _statuses_pb2.Status | None = ...,
+        otherwise_position: _builtins.int | None = ...,
+        other_pending_count: _builtins.int = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_selected_position", b"_selected_position", "nodes", b"nodes", "pod", b"pod", "provenance", b"provenance", "rejections", b"rejections", "selected_position", b"selected_position", "start_time", b"start_time", "status", b"status", "verdicts", b"verdicts"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_otherwise_position", b"_otherwise_position", "_selected_position", b"_selected_position", "nodes", b"nodes", "otherwise", b"otherwise", "otherwise_position", b"otherwise_position", "pod", b"pod", "provenance", b"provenance", "rejections", b"rejections", "selected_position", b"selected_position", "start_time", b"start_time", "status", b"status", "verdicts", b"verdicts"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_selected_position", b"_selected_position", "assigned_node", b"assigned_node", "candidates", b"candidates", "evaluated_count", b"evaluated_count", "feasible_count", b"feasible_count", "nodes", b"nodes", "nominated_pods", b"nominated_pods", "plugins", b"plugins", "pod", b"pod", "preemption_node", b"preemption_node", "prefilter", b"prefilter", "provenance", b"provenance", "rejections", b"rejections", "resources", b"resources", "scored_positions", b"scored_positions", "seed", b"seed", "selected_position", b"selected_position", "start_time", b"start_time", "status", b"status", "tie_positions", b"tie_positions", "totals", b"totals", "verdicts", b"verdicts", "warnings", b"warnings", "weight_sum", b"weight_sum"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_otherwise_position", b"_otherwise_position", "_selected_position", b"_selected_position", "assigned_node", b"assigned_node", "candidates", b"candidates", "evaluated_count", b"evaluated_count", "feasible_count", b"feasible_count", "nodes", b"nodes", "nominated_pods", b"nominated_pods", "other_pending_count", b"other_pending_count", "otherwise", b"otherwise", "otherwise_position", b"otherwise_position", "plugins", b"plugins", "pod", b"pod", "preemption_node", b"preemption_node", "prefilter", b"prefilter", "provenance", b"provenance", "rejections", b"rejections", "resources", b"resources", "scored_positions", b"scored_positions", "seed", b"seed", "selected_position", b"selected_position", "start_time", b"start_time", "status", b"status", "tie_positions", b"tie_positions", "totals", b"totals", "verdicts", b"verdicts", "warnings", b"warnings", "weight_sum", b"weight_sum"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__otherwise_position: _TypeAlias = _typing.Literal["otherwise_position"]  # noqa: Y015
+    _WhichOneofArgType__otherwise_position: _TypeAlias = _typing.Literal["_otherwise_position", b"_otherwise_position"]  # noqa: Y015
     _WhichOneofReturnType__selected_position: _TypeAlias = _typing.Literal["selected_position"]  # noqa: Y015
     _WhichOneofArgType__selected_position: _TypeAlias = _typing.Literal["_selected_position", b"_selected_position"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__otherwise_position) -> _WhichOneofReturnType__otherwise_position | None: ...
+    @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__selected_position) -> _WhichOneofReturnType__selected_position | None: ...
 
 Global___ExplainResponse: _TypeAlias = ExplainResponse  # noqa: Y015

@@ -43,12 +43,13 @@ def print_explanation(document: dict[str, Any], view: View | None = None) -> Non
             only = "" if outcome["nodes"] is None else f" only {', '.join(outcome['nodes'])}"
             print_line(f"PreFilter {plugin}: {outcome['code']} {', '.join(outcome['reasons'])}{only}")
     names = ShortNames.of(document["nodes"], whole=view.wide)
-    nodes = sorted(document["nodes"].items(), key=partial(_rank, document["selected"]))
+    selected = but_for_that(document)["selected"]
+    nodes = sorted(document["nodes"].items(), key=partial(_rank, selected))
     feasible = [node for node in nodes if node[1]["status"]["code"] == "Success"]
     rejected = nodes[len(feasible) :]
     most = len(nodes) if view.most is None else view.most
     if feasible:
-        print_feasible(feasible, most, document["selected"], names, wide=view.wide)
+        print_feasible(feasible, most, selected, names, wide=view.wide)
         _print_rest(len(feasible) - most, "feasible")
     if rejected and view.by_node:
         print_nodes(rejected[:most], names)
@@ -79,8 +80,19 @@ def print_verdict(document: dict[str, Any]) -> None:
     if document["assignedNode"]:
         print_line(_assigned(document))
     print_line(*_verdict(document))
+    if document["otherwise"]:
+        said, style = _verdict(but_for_that(document))
+        print_line(f"but for that: {said}", style)
+    if count := document["otherPending"]:
+        others = "1 other pending pod is" if count == 1 else f"{count} other pending pods are"
+        print_line(f"{others} not placed here; mooring schedule places all in the order of the queue")
     for warning in document["warnings"]:
         print_line(f"warning: {warning}", "yellow")
+
+
+def but_for_that(document: dict[str, Any]) -> dict[str, Any]:
+    """Return the document as it would be if neither gates nor its group kept the pod back."""
+    return {**document, **(document["otherwise"] or {}), "otherwise": None}
 
 
 def _assigned(document: dict[str, Any]) -> str:
@@ -106,7 +118,7 @@ def _verdict(document: dict[str, Any]) -> tuple[str, str]:
         said = status["message"] or ", ".join(status["reasons"])
         if status["code"] == Code.ERROR.label:
             return f"failed: {said}", FAILED_STYLE
-        if node := node_of(document["preemption"]):
+        if not document["otherwise"] and (node := node_of(document["preemption"])):
             return f"will run on {node} after preemption: {said}", "bold yellow"
         return f"unschedulable: {said}", "bold red"
     ties = len(document["ties"])

@@ -71,6 +71,8 @@ class Explanation(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         uid: The pod's; "" offline, when the pod has none.
         profile: The name of the profile that decided.
         seed: What decided between nodes of equal totals.
+        held: What keeps the pod back whatever the nodes say, its gates or its group; the rest says what
+            would be but for that. Success = nothing does.
         status: The verdict on the pod.
         message: The message of an unschedulable pod, or the failure of the decision; else "".
         nodes: The names of the N candidates; none when the pod may not be scheduled yet.
@@ -92,6 +94,7 @@ class Explanation(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         room_on: The candidate for which the queue would nominate the pod; "" = none.
         assigned_node: The node that the pod is on already, "" = none: the rest says where it would go today.
         start_time: Since when the kubelet there has had it, as in the pod's status; None = not known.
+        others: How many other pods are pending, of which none is placed here.
         warnings: What the caller should know of this answer.
     """
 
@@ -100,6 +103,7 @@ class Explanation(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     uid: str = ""
     profile: str
     seed: int
+    held: Status = SUCCESS
     status: Status
     message: str = ""
     nodes: Sequence[str] = ()
@@ -120,14 +124,22 @@ class Explanation(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     room_on: str = ""
     assigned_node: str = ""
     start_time: str | None = None
+    others: int = 0
     warnings: Sequence[str] = ()
 
     @classmethod
     def of(
-        cls, choice: Choice, seed: int, warnings: Sequence[str] = (), assigned_node: str = ""
+        cls,
+        choice: Choice,
+        seed: int,
+        warnings: Sequence[str] = (),
+        assigned_node: str = "",
+        *,
+        held: Status = SUCCESS,
+        others: int = 0,
     ) -> Explanation:
         """Return the explanation of ``choice``, with ``warnings`` after those of its profile, for a pod that
-        is on ``assigned_node`` already.
+        is on ``assigned_node`` already, or ``held`` back.
 
         Raises:
             LookupError: It was selected from a cached evaluation, which has not looked at all of it.
@@ -142,6 +154,8 @@ class Explanation(msgspec.Struct, frozen=True, eq=False, kw_only=True):
             uid=pod.uid,
             profile=profile.name,
             seed=seed,
+            held=held,
+            others=others,
             status=evaluation.status,
             message=evaluation.message,
             nodes=[names[row] for row in evaluation.rows.tolist()],
@@ -182,15 +196,22 @@ class Explanation(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         ``rejections`` when they were asked for; ``selected``; ``profile``; ``seed``; ``ties``; ``evaluated``;
         ``feasible``; ``resources`` by name, each with what is ``requested``, the ``free`` by node, and what
         nominated pods have ``kept`` on those nodes where that is anything; ``nominated``, these pods by node;
-        ``preemption`` as ``preemption_document`` has it; ``warnings``; ``assignedNode`` and ``startTime`` of
-        a pod that is on a node already, else null.
+        ``preemption`` as ``preemption_document`` has it; ``otherwise``, of a pod that its gates or its group
+        keep back the ``status`` and ``selected`` but for that, else null; how many ``otherPending`` pods
+        there are; ``warnings``; ``assignedNode`` and ``startTime`` of a pod that is on a node already, else
+        null.
         """
+        verdict = {
+            "status": {**_status(self.status), "message": self.message},
+            "selected": None if self.selected is None else self.nodes[self.selected],
+        }
+        held = {"status": {**_status(self.held), "message": self.held.message}, "selected": None}
         return {
             "pod": f"{self.namespace}/{self.name}",
             "profile": self.profile,
             "seed": self.seed,
-            "status": {**_status(self.status), "message": self.message},
-            "selected": None if self.selected is None else self.nodes[self.selected],
+            **(verdict if self.held.ok else held),
+            "otherwise": None if self.held.ok else verdict,
             "ties": [self.nodes[position] for position in self.ties.tolist()],
             "evaluated": self.evaluated,
             "feasible": self.feasible,
@@ -213,6 +234,7 @@ class Explanation(msgspec.Struct, frozen=True, eq=False, kw_only=True):
             },
             "nominated": self._nominated(),
             "preemption": preemption_document(self.room_on, self.candidates),
+            "otherPending": self.others,
             "warnings": list(self.warnings),
             "assignedNode": self.assigned_node or None,
             "startTime": self.start_time,

@@ -12,10 +12,10 @@ from mooring.framework import Pod
 from mooring.framework.errors import PluginFailureError
 from mooring.framework.state import ClusterState
 from mooring.framework.view import NodesChangedError
+from mooring.runtime.commit.explaining import explained
 from mooring.runtime.cycle.candidates import Candidates
 from mooring.runtime.cycle.cycle import CycleOptions, evaluate_scores
 from mooring.runtime.cycle.evaluation import Evaluation
-from mooring.runtime.cycle.explain import Explanation
 from mooring.runtime.cycle.full_cycle import Found
 from mooring.runtime.cycle.normalize_score import evaluate_normalized
 from mooring.runtime.cycle.plugin_calls import NoPlugins
@@ -249,19 +249,19 @@ class Questions:
             always_score=request.always_score,
             all_rejections=request.all_rejections,
             beyond_nominated=True,
-            preempt=True,
         )
-        choice = self._backend.engine.decide(
+        explanation, version = explained(
+            self._backend.engine,
             asked.pod,
             asked.profile,
             asked.selection.candidates,
             seed=seed,
-            state=asked.selection.state,
             options=options,
+            state=asked.selection.state,
             progress=progress,
+            assigned_node=asked.assigned_node,
         )
-        provenance = self._provenance(asked, choice.state_version)
-        explanation = Explanation.of(choice, seed, assigned_node=asked.assigned_node)
+        provenance = self._provenance(asked, version)
         return to_response(explanation, asked.selection, provenance)
 
     def _provenance(self, asked: PodQuestion, version: int) -> objects_pb2.Provenance:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import Protocol
+from typing import Literal, Protocol
 
 import numpy as np
 
-from mooring.framework import Int32s, Status
+from mooring.framework import SUCCESS, Int32s, Status
 from mooring.runtime.cycle.evaluation import PluginScores, PreFilterOutcome, Scores
 from mooring.runtime.cycle.explain import Explanation, NominatedPod, RequestedResource
 from mooring.service.wire.answers import score_message, selected_verdicts
@@ -53,7 +53,7 @@ def to_response(
         pod=objects_pb2.PodReference(
             namespace=explanation.namespace, name=explanation.name, uid=explanation.uid
         ),
-        status=status_message(explanation.status, explanation.message),
+        other_pending_count=explanation.others,
         prefilter=_prefilter(explanation),
         nodes=selection.node_list((), listed) if waits else selection.nodes,
         verdicts=verdicts(statuses, codes),
@@ -74,8 +74,7 @@ def to_response(
     if explanation.scores is not None:
         response.plugins.extend(score_message(column) for column in explanation.scores.plugins)
         put(response, "totals", explanation.scores.totals)
-    if explanation.selected is not None:
-        response.selected_position = int(places[explanation.selected])
+    _add_verdict(response, explanation, places)
     _add_amounts(response, explanation, len(listed), places)
     if explanation.rejections is not None:
         _add_rejections(response, explanation, places)
@@ -92,14 +91,20 @@ def from_response(response: pb.ExplainResponse) -> Explanation:
     statuses = [status_of(status) for status in response.verdicts.statuses]
     nodes = listed_names(response.nodes)
     codes = np.array(response.verdicts.node_statuses, np.int32)
+    held = response.HasField("otherwise")
+    verdict = response.otherwise if held else response.status
+    position: Literal["otherwise_position", "selected_position"] = (
+        "otherwise_position" if held else "selected_position"
+    )
     return Explanation(
         namespace=response.pod.namespace,
         name=response.pod.name,
         uid=response.pod.uid,
         profile=response.provenance.profile,
         seed=response.seed,
-        status=status_of(response.status),
-        message=response.status.message,
+        held=status_of(response.status) if held else SUCCESS,
+        status=status_of(verdict),
+        message=verdict.message,
         nodes=nodes,
         statuses=statuses,
         codes=codes if len(codes) else np.zeros(len(nodes), np.int32),
@@ -114,7 +119,7 @@ def from_response(response: pb.ExplainResponse) -> Explanation:
         scored=np.array(response.scored_positions, np.int32),
         scores=_scores(response),
         weight_sum=response.weight_sum,
-        selected=response.selected_position if response.HasField("selected_position") else None,
+        selected=getattr(response, position) if response.HasField(position) else None,
         ties=np.array(response.tie_positions, np.int32),
         evaluated=response.evaluated_count,
         feasible=response.feasible_count,
@@ -124,8 +129,21 @@ def from_response(response: pb.ExplainResponse) -> Explanation:
         room_on=response.preemption_node,
         warnings=tuple(response.warnings),
         assigned_node=response.assigned_node,
+        others=response.other_pending_count,
         start_time=response.start_time.ToJsonString() if response.HasField("start_time") else None,
     )
+
+
+def _add_verdict(response: pb.ExplainResponse, explanation: Explanation, places: Int32s) -> None:
+    verdict = status_message(explanation.status, explanation.message)
+    held, selected = explanation.held, explanation.selected
+    response.status.CopyFrom(verdict if held.ok else status_message(held, held.message))
+    if not held.ok:
+        response.otherwise.CopyFrom(verdict)
+    if selected is not None and held.ok:
+        response.selected_position = int(places[selected])
+    elif selected is not None:
+        response.otherwise_position = int(places[selected])
 
 
 def _prefilter(explanation: Explanation) -> list[pb.PreFilterVerdict]:

@@ -14,10 +14,12 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
 import numpy as np
+from msgspec.structs import replace as replace_struct
 
 from mooring.framework import Pod
 from mooring.framework.pod_table import PodRecord
 from mooring.framework.resources import PODS
+from mooring.runtime.commit.asked_group import enqueued
 from mooring.runtime.cycle.candidates import ALL_NODES, Candidates
 from mooring.runtime.cycle.cycle import CycleOptions, evaluate
 from mooring.runtime.cycle.evaluation import Evaluation
@@ -124,7 +126,7 @@ class ChangeSearch:
 
     Args:
         work: The tree.
-        pod: The pod, without a node.
+        pod: The pod, without a node. Its gates are told of, and then it is taken as if they were gone.
         profile: Its profile.
         profile_of: The profile of a pod that is moved; raises NotFoundError for one of another scheduler.
         only: The names of the nodes of which one is to take the pod, and no new one; none = any.
@@ -144,7 +146,8 @@ class ChangeSearch:
         progress: Progress,
     ) -> None:
         self._work = work
-        self._pod = pod
+        self._gate = enqueued(work.engine, pod, profile, progress)
+        self._pod = pod = replace_struct(pod, spec=replace_struct(pod.spec, scheduling_gates=()))
         self._profile = profile
         self._only = frozenset(only)
         self._progress = progress
@@ -165,12 +168,15 @@ class ChangeSearch:
         """
         tree, uid = self._work.tree, self._pod.metadata.uid
         placed = tree.snapshot.pods.get(uid)
-        if placed is not None and placed.node_name:
+        if placed is not None and (placed.node_name or not self._gate.ok):
             tree.discard(uid)
         self._work.keep()
         found = self._evaluated(self._pod, ALL_NODES, preempt=True)
         candidates = found.preemption.candidates if found.preemption is not None else ()
         changes = NeededChanges(found.status, found.message, candidates, found.room_on)
+        if not self._gate.ok:
+            changes.status = self._gate
+            changes.message = f"{self._gate.message}; but for that: {found.message or 'it fits'}"
         if (found.status.ok and not self._only) or found.rejections is None:
             return changes
         first = self._first(found)
