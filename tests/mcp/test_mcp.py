@@ -180,7 +180,7 @@ class TestAnswers:
         reasons = {group["reason"] for group in found["groups"]}
         assert "NodeResourcesFit: Insufficient cpu" in reasons
         assert reasons > {"NodeResourcesFit: Insufficient cpu"}, "others are asked about now"
-        assert found["pods_without_a_node"] + found["pods_not_asked_about"] >= 10
+        assert found["pods_without_a_node"] > 1
 
     @pytest.mark.parametrize(
         ("tool", "arguments", "said"),
