@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
 from msgspec.structs import replace
@@ -27,9 +28,14 @@ def with_statuses(
         specs: Their specs as they are written.
         known: All manifests.
     """
-    pods = [item for item in objects if isinstance(item, Pod)]
+    pods: dict[str, list[Pod]] = defaultdict(list)
+    for item in objects:
+        if isinstance(item, Pod):
+            pods[item.metadata.namespace].append(item)
     return [
-        _with_status(item, spec, pods, known) if isinstance(item, PodDisruptionBudget) else item
+        _with_status(item, spec, pods[item.metadata.namespace], known)
+        if isinstance(item, PodDisruptionBudget)
+        else item
         for item, spec in zip(objects, specs, strict=True)
     ]
 
@@ -39,10 +45,9 @@ def _with_status(
 ) -> PodDisruptionBudget:
     if budget.status != PodDisruptionBudgetStatus() or budget.spec.selector is None:
         return budget
-    namespace = budget.metadata.namespace
     try:
         matches = compiled(budget.spec.selector).matches
-        mine = [pod for pod in pods if pod.metadata.namespace == namespace and matches(pod.metadata.labels)]
+        mine = [pod for pod in pods if matches(pod.metadata.labels)]
         expected, desired = _wanted(spec, mine, known)
     except (SelectorError, _NoScaleError):
         return budget

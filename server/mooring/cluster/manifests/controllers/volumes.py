@@ -84,13 +84,16 @@ def _volume_for(
 ) -> PersistentVolume | None:
     """Return the volume that the claim names, is kept for it, or, unless it waits for a pod, fits it best."""
     named, modes = claim.spec.volume_name, set(claim.spec.access_modes)
-    if named and named in volumes and is_kept_for(volumes[named], claim):
-        return volumes[named]
     among = [volume for name, volume in volumes.items() if name == named or not named]
-    usable = [volume for volume in usable_volumes(claim, among) if modes.issubset(volume.spec.access_modes)]
-    kept = [volume for volume in usable if volume.spec.claim_ref is not None or named]
-    if kept or waits:
-        return next(iter(kept), None)
+    kept = [volume for volume in among if is_kept_for(volume, claim)]
+    if named and kept:
+        return kept[0]
+    free = [volume for volume in among if volume.spec.claim_ref is None and (named or not waits)]
+    usable = usable_volumes(claim, [*kept, *free])
+    usable = [volume for volume in usable if modes.issubset(volume.spec.access_modes)]
+    first = next((volume for volume in usable if named or volume in kept), None)
+    if named or first is not None:
+        return first
     try:
         fitting = fitting_volumes(claim, usable)
     except SelectorError:
