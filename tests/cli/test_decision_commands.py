@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
 from mooring.cli import remote
+from mooring.cluster.kinds import Put
 from mooring.framework import Pod
+from mooring.service.backend import PodInQueue
 from mooring.testing import make_node, make_pod
 from mooring.v1 import decision_service_pb2 as pb_decisions
 from mooring.v1 import scheduling_service_pb2 as pb
@@ -157,3 +160,40 @@ def test_an_earlier_attempt_is_explained(
 def test_an_earlier_attempt_needs_a_server(capsys: pytest.CaptureFixture[str]) -> None:
     found = call(capsys, "explain", "web", "--attempt", "-1", "--manifests", "x")
     assert found.code == 2
+
+
+@pytest.mark.parametrize(
+    ("queued", "said"),
+    [
+        pytest.param(
+            {"place": "unschedulable", "wakes": {"InterPodAffinity": ["AssignedPod/Add"]}, "swept": 3_723.0},
+            "no change woke it since; these may, where the plugin finds that they help: AssignedPod/Add "
+            "(InterPodAffinity). Else the sweep tries it again at 01:02:03Z or up to 30 s later",
+            id="queue-hint-namespace",
+        ),
+        pytest.param(
+            {"place": "backoff", "ready": 60.0},
+            "it is tried again at 00:01:00Z, when its backoff ends",
+            id="backoff",
+        ),
+        pytest.param({"place": "active"}, "it is about to be tried again", id="active"),
+        pytest.param(None, "", id="without a queue"),
+    ],
+)
+def test_a_rejected_pod_that_fits_by_now_is_told_when_it_is_tried_again(
+    queued: dict[str, Any] | None, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    waiting = pod("late", "2")
+    listed = None if queued is None else [PodInQueue(waiting, attempts=1, added=1.0, placed=2.0, **queued)]
+    room = {"cpu": "1", "memory": "8Gi", "pods": "10"}
+    queue = None if listed is None else lambda: listed
+    with world(make_node("n1", allocatable=room), waiting, queue=queue) as w:
+        with direct(w.backend) as stubs:
+            stubs.scheduling.Schedule(pb.ScheduleRequest(templates=[pb.PodTemplate(pod=sent(waiting))]))
+        with listening(w.backend) as address:
+            before = call(capsys, "why-pending", "late", "--server", address).out
+            w.state.apply("test", [Put(make_node("n2", allocatable={**room, "cpu": "4"}))])
+            after = call(capsys, "why-pending", "late", "--server", address).out
+    assert "fits now" not in before
+    assert "fits now: n2 would take it" in after
+    assert said in " ".join(after.split())

@@ -177,6 +177,8 @@ class TestBackoff:
         clock.advance(7)
         queue.add_pod(make_pod())
         item = reject(queue)
+        [listed] = queue.list_pods()
+        assert listed.swept == clock.now() + longest
         waited = seconds_until_active(queue, clock)
         assert longest < waited <= longest + 30
         assert item.flushed

@@ -94,6 +94,17 @@ def scheduler_service(options: SchedulerOptions, parts: DecidingParts, metrics: 
 
 def _queue(scheduler: Scheduler) -> Sequence[PodInQueue]:
     return [
-        PodInQueue(each.pod, each.place, each.attempts, each.added, each.placed, each.ready, each.wakes)
+        PodInQueue(
+            *(
+                each.pod,
+                each.place,
+                each.attempts,
+                each.added,
+                each.placed,
+                each.ready,
+                each.wakes,
+                each.swept,
+            )
+        )
         for each in scheduler.queue.list_pods()
     ]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Iterable
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from mooring.app.embedding import Option
@@ -41,6 +41,8 @@ from mooring.cli.tables.preemption import node_of, print_preemption
 from mooring.cli.values import seconds
 
 if TYPE_CHECKING:
+    from google.protobuf.timestamp_pb2 import Timestamp
+
     from mooring.decisions.asking import PendingPod
     from mooring.framework import Pod
     from mooring.v1 import decision_service_pb2 as pb
@@ -293,6 +295,7 @@ def _print_attempts(args: argparse.Namespace, pod: str, found: list[pb.Decision]
         print_line(f"pod {pod} has node {last.node} by decision {last.seq}")
         return
     print_line(f"pod {pod}: {last.status.message}")
+    _print_now(args, pod)
     if last.nominated_node and last.explained:
         print_preemption(remote.explain_attempt(args, pod, -1).document()["preemption"])
     if last.dominant.reason:
@@ -300,6 +303,47 @@ def _print_attempts(args: argparse.Namespace, pod: str, found: list[pb.Decision]
         print_line(f"above all {plugin}{last.dominant.reason} ({last.dominant.node_count} nodes)")
     tries = "1 decision" if len(found) == 1 else f"{len(found)} decisions in {_between(found[0], last)}"
     print_line(f"{tries} so far; mooring explain {pod} --attempt -1 --server ... shows all nodes")
+
+
+def _print_now(args: argparse.Namespace, pod: str) -> None:
+    """Say of a pod that was rejected whether it would fit now, and what its queue waits for then."""
+    from mooring.cli.console import print_line
+    from mooring.v1 import decision_service_pb2 as pb
+    from mooring.v1 import scheduling_service_pb2 as scheduling
+
+    try:
+        request = scheduling.ExplainRequest(pod=remote.reference(pod), profile=args.profile)
+        node = remote.explain(args, request).document()["selected"]
+        if node is None:
+            return
+        print_line(f"fits now: {node} would take it")
+        namespace = pod.rpartition("/")[0]
+        queue = remote.decide(args, "ListQueue", pb.ListQueueRequest(namespace=namespace, limit=10_000)).pods
+    except remote.CallError:
+        # It came with a call and is in no state, or this process has no queue.
+        return
+    for queued in queue:
+        if f"{queued.pod.namespace}/{queued.pod.name}" == pod:
+            print_line(_waits_for(queued))
+
+
+def _waits_for(queued: pb.QueuedPod) -> str:
+    """Return when a pod that fits is tried again."""
+    from mooring.v1 import decision_service_pb2 as pb
+
+    if queued.place == pb.QUEUE_PLACE_BACKOFF:
+        return f"it is tried again at {_clock_time(queued.ready_time)}, when its backoff ends"
+    if queued.place not in (pb.QUEUE_PLACE_UNSCHEDULABLE, pb.QUEUE_PLACE_GATED):
+        return "it is about to be tried again"
+    events = "; ".join(f"{', '.join(each.events)} ({each.plugin})" for each in queued.wakes)
+    said = f"no change woke it since; these may, where the plugin finds that they help: {events}"
+    if not queued.HasField("sweep_time"):
+        return said
+    return f"{said}. Else the sweep tries it again at {_clock_time(queued.sweep_time)} or up to 30 s later"
+
+
+def _clock_time(moment: Timestamp) -> str:
+    return datetime.fromtimestamp(moment.ToNanoseconds() / 1e9, UTC).strftime("%H:%M:%SZ")
 
 
 def _between(first: pb.Decision, last: pb.Decision) -> str:

@@ -116,6 +116,7 @@ class PodInQueue:
     placed: float
     ready: float = 0.0
     wakes: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    swept: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -359,4 +359,6 @@ def _queued(waiting_pod: PodInQueue, last_seq: int) -> pb.QueuedPod:
     )
     if waiting_pod.ready:
         message.ready_time.CopyFrom(timestamp(waiting_pod.ready))
+    if waiting_pod.swept:
+        message.sweep_time.CopyFrom(timestamp(waiting_pod.swept))
     return message

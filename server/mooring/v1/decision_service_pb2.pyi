@@ -963,7 +963,9 @@ Global___ListQueueRequest: _TypeAlias = ListQueueRequest  # noqa: Y015
 
 @_typing.final
 class WakingEvents(_message.Message):
-    """What would wake a pod: a plugin that rejected it, and the changes of the cluster that it wants to hear of."""
+    """What may wake a pod: a plugin that rejected it, and the kinds of changes of the cluster that the plugin looks at. Not every
+    such change wakes the pod: the plugin's queueing hint says of each whether it may help, and passes over those that it can't tell.
+    """
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -973,7 +975,7 @@ class WakingEvents(_message.Message):
     """The plugin."""
     @_builtins.property
     def events(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """The changes, such as "Node/Add" and "AssignedPod/Delete". The plugin may still find that a change does not help."""
+        """The kinds of changes, such as "Node/Add" and "AssignedPod/Delete"."""
 
     def __init__(
         self,
@@ -1005,6 +1007,7 @@ class QueuedPod(_message.Message):
     WAKES_FIELD_NUMBER: _builtins.int
     POD_GROUP_FIELD_NUMBER: _builtins.int
     LAST_SEQ_FIELD_NUMBER: _builtins.int
+    SWEEP_TIME_FIELD_NUMBER: _builtins.int
     place: Global___QueuePlace.ValueType
     """Where it waits."""
     priority: _builtins.int
@@ -1033,7 +1036,11 @@ class QueuedPod(_message.Message):
 
     @_builtins.property
     def wakes(self) -> _containers.RepeatedCompositeFieldContainer[Global___WakingEvents]:
-        """What would wake it. Empty where it waits for its turn only."""
+        """What may wake it. Empty where it waits for its turn only."""
+
+    @_builtins.property
+    def sweep_time(self) -> _timestamp_pb2.Timestamp:
+        """From when on it is tried again even if nothing wakes it, which takes up to 30 s more. Absent but in QUEUE_PLACE_UNSCHEDULABLE."""
 
     def __init__(
         self,
@@ -1048,10 +1055,11 @@ class QueuedPod(_message.Message):
         wakes: _abc.Iterable[Global___WakingEvents] | None = ...,
         pod_group: _builtins.str = ...,
         last_seq: _builtins.int = ...,
+        sweep_time: _timestamp_pb2.Timestamp | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["added_time", b"added_time", "place_time", b"place_time", "pod", b"pod", "ready_time", b"ready_time"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["added_time", b"added_time", "place_time", b"place_time", "pod", b"pod", "ready_time", b"ready_time", "sweep_time", b"sweep_time"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["added_time", b"added_time", "attempts", b"attempts", "last_seq", b"last_seq", "place", b"place", "place_time", b"place_time", "pod", b"pod", "pod_group", b"pod_group", "priority", b"priority", "ready_time", b"ready_time", "wakes", b"wakes"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["added_time", b"added_time", "attempts", b"attempts", "last_seq", b"last_seq", "place", b"place", "place_time", b"place_time", "pod", b"pod", "pod_group", b"pod_group", "priority", b"priority", "ready_time", b"ready_time", "sweep_time", b"sweep_time", "wakes", b"wakes"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -24,6 +24,7 @@ class ListedPod:
         placed: When it came, or came back, from its last attempt.
         ready: When its backoff ends.
         wakes: By plugin that rejected it, the changes of the cluster that the plugin wants to hear of.
+        swept: From when on it is tried again although nothing woke it.
     """
 
     pod: Pod
@@ -33,24 +34,37 @@ class ListedPod:
     placed: float
     ready: float
     wakes: Mapping[str, Sequence[str]]
+    swept: float = 0.0
 
 
 def list_pods(
-    waiting: Iterable[tuple[str, QueuedEntity]], rules: Mapping[str, QueueingRules], order: Order
+    waiting: Iterable[tuple[str, QueuedEntity]],
+    rules: Mapping[str, QueueingRules],
+    order: Order,
+    swept: Callable[[QueuedEntity], float],
 ) -> list[ListedPod]:
-    """Return the pods of what waits, each with its place: the active ones first, in their order."""
+    """Return the pods of what waits, each with its place: the active ones first, in their order.
+
+    ``swept`` says when an unschedulable one is tried again although nothing woke it.
+    """
     placed = list(waiting)
     active = [entity for place, entity in placed if place == "active"]
     active.sort(key=order)
     others = [each for each in placed if each[0] != "active"]
     return [
-        _listed(place, entity, item, rules[item.pod.spec.scheduler_name])
+        _listed(place, entity, item, rules[item.pod.spec.scheduler_name], swept)
         for place, entity in (*(("active", entity) for entity in active), *others)
         for item in tuple(entity.members)
     ]
 
 
-def _listed(place: str, entity: QueuedEntity, item: QueuedPod, rules: QueueingRules) -> ListedPod:
+def _listed(
+    place: str,
+    entity: QueuedEntity,
+    item: QueuedPod,
+    rules: QueueingRules,
+    swept: Callable[[QueuedEntity], float],
+) -> ListedPod:
     rejectors = item.rejectors | ({entity.gated_by} if entity.gated_by else frozenset())
     waits = place in ("unschedulable", "gated")
     return ListedPod(
@@ -61,6 +75,7 @@ def _listed(place: str, entity: QueuedEntity, item: QueuedPod, rules: QueueingRu
         entity.queued_at,
         (entity.backoff_ends or 0.0) if place == "backoff" else 0.0,
         {name: _events(rules, name) for name in sorted(rejectors)} if waits else {},
+        swept(entity) if place == "unschedulable" else 0.0,
     )
 
 

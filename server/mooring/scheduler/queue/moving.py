@@ -61,14 +61,17 @@ class Mover:
 
     def move_late(self, now: float, longest_wait: float) -> None:
         """Move those that have waited for longer than this, in seconds."""
-        last = _last_tried if self._flushed_once else _last_queued
-        late = [entity for entity in self._places.unschedulable if now - last(entity) > longest_wait]
+        late = [each for each in self._places.unschedulable if now - self.waits_since(each) > longest_wait]
         for entity in late:
             entity.flushed_at = now
             for each in (entity, *entity.members):
                 each.flushed = True
         if late:
             self._move(late, WILDCARD, None, None)
+
+    def waits_since(self, entity: QueuedEntity) -> float:
+        """Return since when an unschedulable one counts as waiting."""
+        return _last_tried(entity) if self._flushed_once else _last_queued(entity)
 
     def reconsider(self, entity: QueuedEntity, change: ObjectChange) -> None:
         """Move an unschedulable one that changed itself, where that may help."""

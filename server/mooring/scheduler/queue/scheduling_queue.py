@@ -349,7 +349,10 @@ class SchedulingQueue:
         """Return the pods that wait: by place, the active ones in the order in which they are tried."""
         with self._lock:
             waiting = list(self._places.placed())
-        return list_pods(waiting, self._rules, self._order)
+        wait = self._longest_wait
+        return list_pods(
+            waiting, self._rules, self._order, lambda entity: self._mover.waits_since(entity) + wait
+        )
 
     def in_flight(self) -> tuple[int, int]:
         """Return how many pods are in flight, and how many events are remembered for them."""
