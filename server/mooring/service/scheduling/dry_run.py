@@ -114,7 +114,9 @@ class DryRun(CommitMode):
     ) -> Status:
         """Let the pods after it see the pod, and the claims and volumes that it takes; or return why not."""
         state, calls = self._batch.selection.private(), self._engine.calls(profile, progress)
-        reserve = self._reserves.setdefault(profile.name, ForkReserve(profile, state))
+        reserve = self._reserves.get(profile.name)
+        if reserve is None:
+            reserve = self._reserves[profile.name] = ForkReserve(profile, state)
         state.assume(pod, node_name)
         status = reserve.keep(pod, node_name, written, calls)
         if status.ok:
