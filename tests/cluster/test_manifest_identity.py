@@ -10,7 +10,13 @@ import pytest
 from mooring.cluster.kinds import API_VERSIONS, kind_in_files
 from mooring.cluster.manifests import load_manifests, objects_from
 from mooring.framework.errors import InvalidArgumentError
-from mooring.framework.objects import DeviceClass, ResourceClaim, ResourceClaimTemplate, ResourceSlice
+from mooring.framework.objects import (
+    DeviceClass,
+    Namespace,
+    ResourceClaim,
+    ResourceClaimTemplate,
+    ResourceSlice,
+)
 from mooring.testing.builders import node_manifest, pod_manifest
 
 Manifest = dict[str, Any]
@@ -209,3 +215,12 @@ def test_sizes_of_devices_have_no_field_around_them_in_the_oldest_version() -> N
     old = {**head, "apiVersion": "resource.k8s.io/v1alpha3", "spec": {"devices": [flat]}}
     new = {**head, "apiVersion": "resource.k8s.io/v1", "spec": {"devices": [newest]}}
     assert objects_from([old]).objects == objects_from([new]).objects
+
+
+def test_a_namespace_that_holds_something_is_there() -> None:
+    shop = {"kind": "Namespace", "metadata": {"name": "shop", "labels": {"a": "b"}}}
+    pods = [pod_manifest("p"), pod_manifest("p", namespace="shop"), pod_manifest("p", namespace="other")]
+    loaded = objects_from([*pods, shop, node_manifest()], settled=True)
+    labels = [item.metadata.labels for item in loaded.objects if isinstance(item, Namespace)]
+    name = "kubernetes.io/metadata.name"
+    assert labels == [{"a": "b", name: "shop"}, {name: "default"}, {name: "other"}]

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from mooring.cluster.decoding import from_manifest
-from mooring.cluster.kinds import KINDS, ClusterObject
+from mooring.cluster.kinds import KINDS, ClusterObject, default_uid
 from mooring.cluster.manifests.admission import PodAdmission
 from mooring.cluster.manifests.controllers import (
     KnownManifests,
@@ -25,7 +25,7 @@ from mooring.cluster.manifests.identity import own_objects
 from mooring.cluster.manifests.object_defaults import default_object
 from mooring.framework.args import FieldError
 from mooring.framework.errors import InvalidArgumentError
-from mooring.framework.objects import Node, Pod, PriorityClass
+from mooring.framework.objects import Namespace, Node, ObjectMeta, Pod, PriorityClass
 from mooring.framework.releases import NEWEST_GATES, Gates
 
 __all__ = ["Manifests", "load_manifests", "objects_from", "pod_from_manifest"]
@@ -123,7 +123,19 @@ def _objects(documents: list[Document], gates: Gates, *, settled: bool) -> Manif
     if settled:
         specs = [mapping(document.manifest, "spec") for document, _ in kept]
         objects, notes = bind_claims(with_statuses(objects, specs, known))
+        objects += _namespaces_of(objects)
     return Manifests(tuple(objects), dict(skipped), tuple(notes))
+
+
+def _namespaces_of(objects: Iterable[ClusterObject]) -> list[ClusterObject]:
+    """Return the namespaces that are not among the objects although some are in them."""
+    held = dict.fromkeys(item.metadata.namespace for item in objects if item.metadata.namespace)
+    given = {item.metadata.name for item in objects if isinstance(item, Namespace)}
+    missing = (name for name in held if name not in given)
+    return [
+        default_object(Namespace(ObjectMeta(name=name, uid=default_uid("Namespace", "", name))))
+        for name in missing
+    ]
 
 
 def _kind(document: Document) -> str:
