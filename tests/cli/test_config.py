@@ -116,6 +116,27 @@ def test_a_configuration_is_found_in_the_manifests_that_carry_it(
     assert placed.code == 0, placed.err
 
 
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        pytest.param("scheduler.json", json.dumps(yaml.safe_load(FILE), indent="\t"), id="config-json-tabs"),
+        pytest.param(
+            "scheduler.yaml",
+            f"{FILE}leaderElection: {{leaderElect: yes}}\npodInitialBackoffSeconds: 4.0\n",
+            id="config-yes",
+        ),
+    ],
+)
+def test_files_that_kube_scheduler_loads_are_right(
+    name: str, text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / name).write_text(text)
+    assert call(capsys, "config", "check", tmp_path / name).out == "ok\n"
+    shown = call(capsys, "config", "show", "--config", tmp_path / name).out
+    assert shown == call(capsys, "config", "show", tmp_path / name).out
+    assert "schedulerName: mine" in shown
+
+
 def test_one_of_several_is_chosen_by_its_key(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     policy = json.dumps({"kind": "Policy", "apiVersion": "v1", "priorities": []})
     other = FILE.replace("mine", "other")

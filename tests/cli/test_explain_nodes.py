@@ -145,6 +145,21 @@ def test_a_node_that_does_not_exist(capsys: pytest.CaptureFixture[str], cluster:
     assert f"no node ip-192-168-110-109{ENDING}; did you mean ip-192-168-110-10" in result.err
 
 
+def test_the_beginning_of_a_name_that_a_table_shortened_is_the_node(
+    capsys: pytest.CaptureFixture[str], cluster: Path
+) -> None:
+    short = BIG.removesuffix(ENDING)
+    for flags in (["--node", short], ["--what-would-it-take", short], ["--compare", f"{short},{BIG}"]):
+        whole = [flag.replace(short, BIG) if flag.endswith(short) else f"{BIG},{BIG}" for flag in flags[1:]]
+        assert (
+            explain(capsys, cluster, "web", *flags).out
+            == explain(capsys, cluster, "web", flags[0], *whole).out
+        )
+    several = explain(capsys, cluster, "web", "--node", "ip-192-168-110-10")
+    assert several.code == 1
+    assert "no node ip-192-168-110-10: 3 names begin so, ip-192-168-110-101" in several.err
+
+
 @pytest.mark.parametrize("flags", [["--compare", "a"], ["--compare", "a,b,c"], ["--top", "0"], ["--by", "x"]])
 def test_wrong_usage(flags: list[str], capsys: pytest.CaptureFixture[str], cluster: Path) -> None:
     assert explain(capsys, cluster, "web", *flags).code == 2

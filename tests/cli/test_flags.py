@@ -176,6 +176,11 @@ def test_what_is_no_time(text: str) -> None:
         pytest.param(["schedule"], "give --manifests PATH..., --kubeconfig FILE or", id="no manifests"),
         pytest.param(["schedule", "--cluster", "server:a:1"], "is none of files:", id="no server"),
         pytest.param(["explain"], "name a POD, or select some", id="no pod"),
+        pytest.param(["serve"], "--source: say where the cluster comes from: kubernetes:", id="no source"),
+        pytest.param(["sweep"], "--workload: name the manifests to place pods of", id="no workload"),
+        pytest.param(
+            ["decisions", "--result", "x"], "'x' is none of scheduled, unschedulable", id="no result"
+        ),
         pytest.param(
             ["explain", "web", "-l", "a=b", "--manifests", "f"],
             "give either a POD, or",

@@ -74,8 +74,24 @@ SAMPLE = ("--source", "sample")
         ),
         pytest.param(["plugins", "new", "Json"], "Python has a json already", id="name of a module"),
         pytest.param(["plugins", "new", "Class"], "Python has a class already", id="a keyword"),
-        pytest.param(["serve"], "--source: say where the cluster comes from: kubernetes:", id="no source"),
-        pytest.param(["serve", "--source", "etcd"], "--source: 'etcd' is none of sample,", id="source"),
+        pytest.param(
+            ["serve", "--source", "etcd"], "--source (--cluster): 'etcd' is none of sample,", id="source"
+        ),
+        pytest.param(
+            ["web", "--cluster", "etcd:1"],
+            "--cluster: 'etcd:1' is none of server:ADDRESS,",
+            id="page's cluster",
+        ),
+        pytest.param(
+            ["decisions", "--cluster", "files:a"],
+            "--cluster: 'files:a' has no decisions: give server:ADDRESS",
+            id="decisions of files",
+        ),
+        pytest.param(
+            ["explain", "web", "--kubeconfig", "none"],
+            "none: no such file; name a kubeconfig",
+            id="no kubeconfig",
+        ),
         pytest.param(["serve", *SAMPLE, "--listen", "here"], "'here' is not an address", id="address"),
         pytest.param(
             ["serve", *SAMPLE, "--listen", "0.0.0.0:0"], "can be reached from other machines", id="exposed"
@@ -101,7 +117,7 @@ SAMPLE = ("--source", "sample")
             id="authority of the extender alone",
         ),
         pytest.param(
-            ["serve", *SAMPLE, "--kubeconfig", "none"], "kubeconfig: none can't be used", id="kubeconfig"
+            ["serve", *SAMPLE, "--kubeconfig", "none"], "kubeconfig: none: no such file", id="kubeconfig"
         ),
         pytest.param(["serve", *SAMPLE, "--in-cluster"], "in-cluster: ", id="outside a cluster"),
         pytest.param(

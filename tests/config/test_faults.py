@@ -86,6 +86,12 @@ def faults(config: object, **options: Any) -> dict[str, str]:
         ),
         pytest.param(document(parallelism=0), "parallelism", "must be greater than 0", id="parallelism 0"),
         pytest.param(
+            document(profile(args={"NodeResourcesFit": {"scoringStrategy": {"type": "MostAlocated"}}})),
+            f"{ARGS}.scoringStrategy.type",
+            "did you mean MostAllocated?",
+            id="a mistyped word",
+        ),
+        pytest.param(
             document(parallelism=2**31), "parallelism", "must be less than 2147483648", id="over int32"
         ),
         pytest.param(document(enableProfiling="yes"), "enableProfiling", "must be a valid boolean", id="yes"),

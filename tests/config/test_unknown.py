@@ -65,7 +65,7 @@ def test_a_fault_names_all_places_whose_it_is_and_what_there_is_instead() -> Non
 
 
 def test_a_mistyped_name_is_told_the_right_one() -> None:
-    with pytest.raises(ConfigError, match=r"did you mean ImageLocality\?"):
+    with pytest.raises(ConfigError, match=r"did you mean ImageLocality\? Install its package, name it with"):
         from_document(document(profile(score=enabled("ImageLocalitty"))), in_tree())
 
 

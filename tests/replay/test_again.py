@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from mooring.app.options import EngineOptions
-from mooring.app.replay import replay_of
+from mooring.app.replay import _percent, replay_of
 from mooring.replay.again import Compared, Ending
 from tests.cli.commands import call, environment
 from tests.recordings.recorded import record_churn
@@ -122,3 +122,18 @@ def test_wrong_usage(arguments: Sequence[str], told: str, capsys: pytest.Capture
     ended = call(capsys, "replay", *arguments)
     assert ended.code in (1, 2)
     assert told in ended.err
+
+
+@pytest.mark.parametrize(
+    ("part", "whole", "said"),
+    [
+        (0, 343, "0 %"),
+        (1, 343, "0.29 %"),
+        (170, 343, "50 %"),
+        (341, 343, "99.4 %"),
+        (99_999, 100_000, "99.9 %"),
+        (343, 343, "100 %"),
+    ],
+)
+def test_shares_are_written_as_people_do(part: int, whole: int, said: str) -> None:
+    assert _percent(part, whole) == said

@@ -75,7 +75,11 @@ class Tally:
 
 
 def _percent(part: int, whole: int) -> str:
-    return f"{100 * part / whole:.2g} %" if part else "0 %"
+    """Return a share with two digits, and with the tenths of the last percent: 100 % is all of it."""
+    share = 100 * part / whole
+    if part in (0, whole):
+        return f"{share:.0f} %"
+    return f"{share:.2g} %" if share < 99 else f"{min(share, 99.9):.1f} %"
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,21 +19,11 @@ from mooring.recordings.playback import Moment
 from mooring.runtime.profiles.profile import Profile
 from mooring.telemetry.process_metrics import RequestMetrics
 
-
-def source_of_the_pod() -> str:
-    """Return the default source: the cluster of the pod that this process runs in.
-
-    Raises:
-        InvalidArgumentError: It runs in none.
-    """
-    if source := default_source():
-        return source
-    raise InvalidArgumentError.at(
-        "--source",
-        "say where the cluster comes from: kubernetes:KUBECONFIG (a live cluster), files:PATH,... "
-        "(manifests), recording:DIR[@TIME] (what was recorded), push (over gRPC), or sample (six made-up "
-        "nodes to try it out with)",
-    )
+NO_SOURCE = (
+    "--source: say where the cluster comes from: kubernetes:KUBECONFIG (a live cluster), files:PATH,... "
+    "(manifests), recording:DIR[@TIME] (what was recorded), push (over gRPC), or sample (six made-up "
+    "nodes to try it out with)"
+)
 
 
 def default_source() -> str:
@@ -96,7 +86,7 @@ def source_of(
         return StaticSource(state, f"recording:{moment.directory}", moment.objects)
     if kind == "kubernetes" and api is not None:
         return KubernetesSource(state, api, readers_of(profiles))
-    raise InvalidArgumentError.at("--source", f"{text!r} is none of {SOURCES}")
+    raise InvalidArgumentError.at("--source (--cluster)", f"{text!r} is none of {SOURCES}")
 
 
 def check_read_kinds(profiles: Iterable[Profile], source: Source) -> None:

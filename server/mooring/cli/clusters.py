@@ -7,12 +7,32 @@ import socket
 
 from mooring.cli import remote
 from mooring.cli.flags import CLUSTER, Flags, add_manifests
+from mooring.framework.errors import InvalidArgumentError
 
 ANSWER_SECONDS = 0.5
 """How long the server at the default address has to take a connection."""
 
 _READ = "files:PATH,..., recording:DIR[@TIME] or kubernetes[:KUBECONFIG]"
 SOURCES = f"server:ADDRESS, {_READ}"
+
+
+def is_read(source: str) -> bool:
+    """Return whether ``source`` names a cluster that this command, or a server of its own, reads."""
+    kind, _, rest = source.partition(":")
+    return kind == "kubernetes" or (kind in {"files", "recording"} and bool(rest))
+
+
+def choose_server(args: argparse.Namespace) -> None:
+    """Let ``--cluster server:ADDRESS`` name the server of a command that asks about no other cluster.
+
+    Raises:
+        InvalidArgumentError: It names something else.
+    """
+    kind, _, rest = args.cluster.partition(":")
+    if kind == "server" and rest:
+        args.server = rest
+    elif args.cluster:
+        raise InvalidArgumentError.at("--cluster", f"{args.cluster!r} has no decisions: give server:ADDRESS")
 
 
 def add_cluster(flags: Flags, *, server: bool = True) -> None:

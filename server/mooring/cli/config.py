@@ -43,6 +43,7 @@ def add(commands: Commands) -> None:
     check.switch("probe", "ask each of these extenders to filter and prioritize a pod that isn't there")
     text = "print the file with every default, as kube-scheduler --write-config-to does"
     show = _verb(verbs, "show", text, file=f"{file}; default the default profile", optional=True)
+    show.add("config", "FILE", "", "the same as FILE")
     show.switch("resolved", "print the plugins in force by extension point, in their order, with weights")
     diff = _verb(
         verbs, "diff", "compare what is in force by two files; exit code 1 if they differ", file=file
@@ -86,7 +87,7 @@ def run(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
         if args.probe and not args.extenders:
             raise InvalidArgumentError.at("--probe", "needs --extenders, which names whom to ask")
         return _check(args, catalog)
-    file = args.file
+    file = args.file or (args.config if args.verb == "show" else "")
     loaded = _load(args, file, catalog)
     if args.verb == "diff":
         return _diff(args, file, loaded, _load(args, args.other, catalog))

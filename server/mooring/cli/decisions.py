@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from mooring.app.embedding import Option
 from mooring.cli import remote
+from mooring.cli.clusters import choose_server
 from mooring.cli.flags import SERVER, Commands, Flags, add_command, add_output, add_verbosity, pod_key
 from mooring.cli.output import EXIT_OK, complain, print_document
 from mooring.cli.selection import add_selection, selection_of
@@ -41,7 +42,9 @@ def add(commands: Commands) -> None:
     text = "list what a running scheduler or server has decided"
     parser = add_command(commands, "decisions", text)
     flags = Flags(parser)
-    remote.add_server(flags.group(SERVER), remote.DEFAULT_SERVER)
+    server = flags.group(SERVER)
+    remote.add_server(server, remote.DEFAULT_SERVER)
+    server.add("cluster", "SOURCE", "", "server:ADDRESS says the same")
     _add_filter(flags.group("Filter flags"))
     flags.add("limit", "COUNT", "50", "how many, the newest ones", positive)
     flags.switch("watch", "go on with the next decisions until Ctrl-C")
@@ -67,6 +70,7 @@ def run(args: argparse.Namespace, _options: tuple[Option, ...]) -> int:
     """Carry it out."""
     from mooring.v1 import decision_service_pb2 as pb
 
+    choose_server(args)
     where = _filter(args)
     found = remote.decide(
         args, "ListDecisions", pb.ListDecisionsRequest(filter=where, limit=min(args.limit, PAGE))
@@ -151,6 +155,9 @@ def result_of(decision: pb.Decision) -> str:
     """Return how it ended, as people read it."""
     from mooring.v1 import decision_service_pb2 as pb
 
+    if decision.kind == pb.DECISION_KIND_FILTER and decision.result == pb.DECISION_RESULT_SCHEDULED:
+        # Who asked selects the node.
+        return "feasible"
     return pb.DecisionResult.Name(decision.result).removeprefix("DECISION_RESULT_").lower()
 
 

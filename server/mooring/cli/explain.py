@@ -48,6 +48,9 @@ if TYPE_CHECKING:
 
 WATCH_SECONDS = 2.0
 
+CANDIDATES = 5
+"""Nodes that are named where a name could mean several."""
+
 _EXAMPLES = """examples:
   mooring explain web -n prod                            the server at its default address
   mooring explain web --kubeconfig ~/.kube/config        a live cluster, read once
@@ -142,9 +145,11 @@ def _ask(args: argparse.Namespace, options: tuple[Option, ...]) -> Document:
     every = args.all_rejections or bool(_asked_nodes(args))
     answer = _remote(args, pod, every) if args.server else _offline(args, options, pod, every)
     document = answer.document()
-    for node in _asked_nodes(args):
-        if node not in document["nodes"]:
-            raise _no_node(node, document["nodes"])
+    known = list(document["nodes"])
+    args.node, args.what_would_it_take = (
+        name and _named_node(name, known) for name in (args.node, args.what_would_it_take)
+    )
+    args.compare = tuple(_named_node(name, known) for name in args.compare)
     return document
 
 
@@ -280,10 +285,22 @@ def _about(document: Document, nodes: list[str]) -> Document:
     return {**document, "nodes": kept}
 
 
-def _no_node(name: str, known: dict[str, Any]) -> NotFoundError:
-    meant = difflib.get_close_matches(name, known, 1)
-    hint = f"; did you mean {meant[0]}?" if meant else ""
-    return NotFoundError(f"no node {name}{hint}", reason="NODE_NOT_FOUND", node=name)
+def _named_node(name: str, known: list[str]) -> str:
+    """Return the node of that name, or the only one whose name begins so, as tables shorten names.
+
+    Raises:
+        NotFoundError: There is none, or several.
+    """
+    begin = [name] if name in known else [each for each in known if each.startswith(name)]
+    if len(begin) == 1:
+        return begin[0]
+    if begin:
+        more = ", ..." if len(begin) > CANDIDATES else ""
+        hint = f": {len(begin)} names begin so, {', '.join(begin[:CANDIDATES])}{more}"
+    else:
+        meant = difflib.get_close_matches(name, known, 1)
+        hint = f"; did you mean {meant[0]}?" if meant else ""
+    raise NotFoundError(f"no node {name}{hint}", reason="NODE_NOT_FOUND", node=name)
 
 
 _BY = one_of("reason", "node")

@@ -26,7 +26,7 @@ from mooring.cli.flags import (
     engine_options,
     recording_options,
 )
-from mooring.cli.output import EXIT_FAILED, EXIT_OK
+from mooring.cli.output import EXIT_FAILED, EXIT_OK, EXIT_USAGE, complain
 from mooring.cli.values import above_zero, in_flight, positive, seconds
 from mooring.framework.errors import InvalidArgumentError
 
@@ -114,10 +114,13 @@ def _add_extender(flags: Flags) -> None:
 def run(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
     """Serve until SIGTERM or SIGINT, or until the lease is lost."""
     from mooring.app.server import serve
-    from mooring.app.sources import source_of_the_pod
+    from mooring.app.sources import NO_SOURCE, default_source
     from mooring.app.start_log import log_flags
 
-    args.source = args.source or source_of_the_pod()
+    args.source = args.source or default_source()
+    if not args.source:
+        complain(NO_SOURCE)
+        return EXIT_USAGE
     log_flags(args.parser.values(args), args.kube_version)
     ended_well = serve(_server_options(args, options), stop_signal(), _print_ready)
     return EXIT_OK if ended_well else EXIT_FAILED

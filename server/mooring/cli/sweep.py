@@ -20,9 +20,8 @@ from mooring.cli.flags import (
     add_verbosity,
     engine_options,
 )
-from mooring.cli.output import EXIT_FAILED, EXIT_OK, complain, print_document
+from mooring.cli.output import EXIT_FAILED, EXIT_OK, EXIT_USAGE, complain, print_document
 from mooring.cli.values import positive, seed
-from mooring.framework.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
     from mooring.sweeps.results import Results
@@ -61,7 +60,8 @@ def run(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
     from mooring.sweeps.results import Results
 
     if not args.workload:
-        raise InvalidArgumentError.at("--workload", "name the manifests to place pods of")
+        complain("--workload: name the manifests to place pods of")
+        return EXIT_USAGE
     resource, percent = args.fill
     sweep = SweepPlan(
         {name: tuple(paths.split(":")) for name, paths in map(_named, args.workload)},

@@ -96,7 +96,7 @@ def one_of(*words: str) -> Kind:
     def word(text: str) -> str:
         given = text.removeprefix("=")
         if given not in words:
-            raise argparse.ArgumentTypeError(f"{given!r} is none of {', '.join(words)}")
+            raise argparse.ArgumentTypeError(f"{given!r} is none of {', '.join(filter(None, words))}")
         return given
 
     return word

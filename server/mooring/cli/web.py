@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from mooring.app.embedding import Option
 from mooring.cli import remote
 from mooring.cli.children import StartError, start
+from mooring.cli.clusters import SOURCES, is_read
 from mooring.cli.console import status_line
 from mooring.cli.flags import (
     CLUSTER,
@@ -45,8 +46,7 @@ def add(commands: Commands) -> None:
     parser = add_command(commands, "web", text, _EXAMPLES)
     flags = Flags(parser)
     cluster = flags.group(CLUSTER)
-    text = "files:PATH,..., recording:DIR[@TIME] or kubernetes[:KUBECONFIG], read by a server of its own"
-    cluster.add("cluster", "SOURCE", "", text)
+    cluster.add("cluster", "SOURCE", "", f"{SOURCES}; but for the first, read by a server of its own")
     add_manifests(cluster)
     server = flags.group(SERVER)
     text = f"look at this process: HOST:PORT or unix:PATH; default {remote.DEFAULT_SERVER}"
@@ -103,8 +103,13 @@ def _addresses(args: argparse.Namespace, running: ExitStack) -> list[Address]:
     from mooring.web.processes import Address
 
     source = f"files:{','.join(args.manifests)}" if args.manifests else args.cluster
+    kind, _, rest = source.partition(":")
     if sum(map(bool, (args.server, args.manifests, args.cluster))) > 1:
         raise InvalidArgumentError.at("--server", "give either this, or --cluster, or --manifests")
+    if kind == "server" and rest:
+        return [Address(*_named(rest))]
+    if source and not is_read(source):
+        raise InvalidArgumentError.at("--cluster", f"{source!r} is none of {SOURCES}")
     if source:
         return [Address(source, _start_server(args, source, running))]
     named = [_named(text) for text in args.server or [remote.DEFAULT_SERVER]]

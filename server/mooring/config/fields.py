@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import difflib
 import json
+import re
 from collections.abc import Hashable, Mapping
 from datetime import timedelta
 from enum import Enum
@@ -183,6 +184,10 @@ def _field_error(record: type[Any], detail: Mapping[str, Any], path: str) -> Fie
         message += f", not {json.dumps(detail['input'], default=str)}"
     if detail["type"] == "extra_forbidden":
         meant = difflib.get_close_matches(str(parts[-1]), _field_names(record), 1)
+        message += f"; did you mean {meant[0]}?" if meant else ""
+    elif detail["type"] in {"enum", "literal_error"}:
+        words = re.findall(r"'([^']+)'", detail["ctx"]["expected"])
+        meant = difflib.get_close_matches(str(detail["input"]), words, 1)
         message += f"; did you mean {meant[0]}?" if meant else ""
     return FieldError(join(path, *parts), message)
 

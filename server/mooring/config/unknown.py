@@ -110,8 +110,8 @@ def unknown_faults(unknown: Places, catalog: Catalog) -> list[FieldError]:
     for name, places in unknown.items():
         others = f" (also at {', '.join(places[1:])})" if len(places) > 1 else ""
         said = f"no plugin named {name} exists{others}{origin(name, catalog)}"
-        advice = "install its package, name it with --plugin, or go without it by --unknown-plugins=stub"
-        faults.append(FieldError(places[0], f"{said}; {advice}"))
+        advice = "nstall its package, name it with --plugin, or go without it by --unknown-plugins=stub"
+        faults.append(FieldError(places[0], said + (" I" if said.endswith("?") else "; i") + advice))
     return faults
 
 

@@ -80,5 +80,6 @@ class Placed(Tabular):
         return {"pod": self.pods, "node": self.nodes, "message": self.messages}
 
     def __repr__(self) -> str:
-        without = self.nodes.count(None)
-        return f"{len(self.pods) - without} of {len(self.pods)} pods placed on {len(self.node_names)} nodes"
+        placed = [node for node in self.nodes if node is not None]
+        used = f"{len(set(placed))} of {len(self.node_names)} nodes"
+        return f"{len(placed)} of {len(self.pods)} pods placed on {used}"

@@ -35,6 +35,9 @@ def from_kubeconfig(path: str | Path, server: str = "") -> Load:
         from yaml import YAMLError
 
         configuration = Configuration()
+        # The package says of a missing file that it has no users.
+        if not any(Path(one).expanduser().exists() for one in str(path).split(os.pathsep)):
+            raise InvalidArgumentError([FieldError("kubeconfig", f"{path}: no such file")])
         try:
             load_kube_config(  # type: ignore[no-untyped-call] # the package types its models only
                 config_file=str(path), client_configuration=configuration, persist_config=False
