@@ -21,7 +21,10 @@ def stateful_set_objects(owner: WorkloadManifest, known: KnownManifests) -> Iter
     templates = mappings(owner.spec, "volumeClaimTemplates")
     for ordinal in range(first, first + owner.count("replicas", default=1)):
         name = f"{owner.name}-{ordinal}"
-        claims = [_claim(owner, template, ordinal) for template in templates]
+        claims = [
+            owner.claim("PersistentVolumeClaim", _claim_name(owner, template, ordinal), template)
+            for template in templates
+        ]
         for claim in claims:
             if not known.has("PersistentVolumeClaim", owner.namespace, name_of(claim.manifest)):
                 yield claim
@@ -53,21 +56,3 @@ def _pod(owner: WorkloadManifest, name: str, ordinal: int, templates: Sequence[M
 
 def _claim_name(owner: WorkloadManifest, template: Manifest, ordinal: int) -> str:
     return f"{name_of(template)}-{owner.name}-{ordinal}"
-
-
-def _claim(owner: WorkloadManifest, template: Manifest, ordinal: int) -> Document:
-    metadata = mapping(template, "metadata")
-    labels = {**mapping(metadata, "labels"), **mapping(owner.selector, "matchLabels")}
-    return owner.made(
-        {
-            "apiVersion": "v1",
-            "kind": "PersistentVolumeClaim",
-            "metadata": {
-                **metadata,
-                "name": _claim_name(owner, template, ordinal),
-                "namespace": owner.namespace,
-                "labels": labels,
-            },
-            "spec": mapping(template, "spec"),
-        }
-    )

@@ -22,7 +22,9 @@ from mooring.framework.objects import (
     ObjectMeta,
     PersistentVolume,
     PersistentVolumeClaim,
+    PersistentVolumeClaimStatus,
     PersistentVolumeSpec,
+    PersistentVolumeStatus,
     StorageClass,
     VolumeNodeAffinity,
     VolumeReference,
@@ -134,27 +136,13 @@ def _provisioned(kind: StorageClass, claim: PersistentVolumeClaim) -> Persistent
 def _bound(
     volume: PersistentVolume, claim: PersistentVolumeClaim
 ) -> tuple[PersistentVolume, PersistentVolumeClaim]:
-    meta = claim.metadata
+    meta, offer = claim.metadata, volume.spec
     reference = VolumeReference("PersistentVolumeClaim", meta.namespace, meta.name, meta.uid, "v1")
-    status = replace(
-        claim.status,
-        phase="Bound",
-        access_modes=volume.spec.access_modes,
-        capacity=volume.spec.capacity,
-    )
-    return (
-        replace(
-            volume,
-            spec=replace(volume.spec, claim_ref=reference),
-            status=replace(volume.status, phase="Bound"),
-        ),
-        replace(
-            claim,
-            metadata=replace(meta, annotations={**meta.annotations, BIND_COMPLETED: "yes"}),
-            spec=replace(claim.spec, volume_name=volume.metadata.name),
-            status=status,
-        ),
-    )
+    status = PersistentVolumeClaimStatus("Bound", offer.access_modes, offer.capacity)
+    annotated = replace(meta, annotations={**meta.annotations, BIND_COMPLETED: "yes"})
+    spec = replace(claim.spec, volume_name=volume.metadata.name)
+    volume = replace(volume, spec=replace(offer, claim_ref=reference), status=PersistentVolumeStatus("Bound"))
+    return volume, replace(claim, metadata=annotated, spec=spec, status=status)
 
 
 def _why(claim: PersistentVolumeClaim, kind: StorageClass | None) -> str:

@@ -16,8 +16,15 @@ from mooring.framework.errors import InvalidArgumentError
 
 _MAX_PODS = 1_000_000
 
-_API_VERSIONS = {"Job": "batch/v1", "ReplicationController": "v1"}
-"""What the owner references of pods say, unless it is ``apps/v1``; it is the same for old API groups."""
+_API_VERSIONS = {
+    "Job": "batch/v1",
+    "PersistentVolumeClaim": "v1",
+    "Pod": "v1",
+    "PodGroup": "scheduling.k8s.io/v1beta1",
+    "ReplicationController": "v1",
+    "ResourceClaim": "resource.k8s.io/v1",
+}
+"""What owner references and claims say, unless it is ``apps/v1``; it is the same for old API groups."""
 
 _SELECTING = ("Deployment", "ReplicaSet", "ReplicationController", "StatefulSet")
 """The kinds whose selectors plugins read."""
@@ -27,7 +34,7 @@ _LETTERS = str.maketrans("0123456789", "456789bcdf")
 
 
 class WorkloadManifest:
-    """One workload.
+    """One workload, or a pod or a group for which claims are made.
 
     Attributes:
         document: Its manifest.
@@ -158,6 +165,16 @@ class WorkloadManifest:
                 "spec": {**mapping(self.template, "spec"), **spec},
             }
         )
+
+    def claim(self, kind: str, name: str, template: Manifest, *, owned: bool = False) -> Document:
+        """Return a claim from a template; one that is ``owned`` goes with what it is made for."""
+        metadata = mapping(template, "metadata")
+        labels = {**mapping(metadata, "labels"), **mapping(self.selector, "matchLabels")}
+        metadata = {**metadata, "name": name, "namespace": self.namespace, "labels": labels}
+        if owned:
+            metadata["ownerReferences"] = [self.owner_reference]
+        version, spec = _API_VERSIONS[kind], mapping(template, "spec")
+        return self.made({"apiVersion": version, "kind": kind, "metadata": metadata, "spec": spec})
 
     def made(self, manifest: Manifest) -> Document:
         """Something that its controller makes; its origin is the workload's."""
