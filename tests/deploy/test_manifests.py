@@ -336,6 +336,8 @@ def test_stanzas_name_the_address_that_answers() -> None:
     stanza = yaml.safe_load((DEPLOY / "overlays" / "extender" / "kube-scheduler.yaml").read_text())
     port = service["spec"]["ports"][0]["port"]
     assert stanza["extenders"][0]["urlPrefix"] == f"https://{service['spec']['clusterIP']}:{port}"
+    # All calls of a kube-scheduler are one replica's, which knows the pods in flight.
+    assert service["spec"]["sessionAffinity"] == "ClientIP"
     loopback = yaml.safe_load((DEPLOY / "overlays" / "extender-loopback" / "kube-scheduler.yaml").read_text())
     address = loopback["extenders"][0]["urlPrefix"].removeprefix("http://")
     assert f"--extender-listen={address}" in PODS["extender-loopback"]["containers"][0]["args"]
