@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ import pytest
 
 from mooring.testing.builders import node_manifest, pod_manifest
 from tests.cli.commands import Started, call, serving, write_manifests
+from tests.fake_api_server import FakeApiServer
 
 OWNED = [{"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "batch", "uid": "1", "controller": True}]
 SINCE = {"phase": "Running", "startTime": "2026-01-01T00:00:00Z"}
@@ -89,19 +91,27 @@ def servers(clusters: dict[str, Path]) -> Iterator[dict[str, Started]]:
 
 @pytest.mark.parametrize(("pod", "sentence", "candidates"), CASES)
 @pytest.mark.parametrize("command", ["explain", "change"])
-def test_files_and_a_server_name_node_victims_and_violations(
+def test_files_a_live_cluster_and_a_server_name_node_victims_and_violations(
     command: str,
     pod: str,
     sentence: str,
     candidates: list[dict[str, Any]],
     clusters: dict[str, Path],
     servers: dict[str, Started],
+    tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     words = ("what-if", "change") if command == "change" else (command,)
-    sources = (["--manifests", clusters[pod]], ["--server", servers[pod].address("grpc")])
-    offline, remote = (call(capsys, *words, pod, *source, "-o", "json") for source in sources)
+    with FakeApiServer() as fake:
+        fake.add(*copy.deepcopy(OBJECTS[pod]))
+        sources = (
+            ["--manifests", clusters[pod]],
+            ["--server", servers[pod].address("grpc")],
+            ["--kubeconfig", fake.kubeconfig(tmp_path / "kubeconfig")],
+        )
+        offline, remote, live = (call(capsys, *words, pod, *source, "-o", "json") for source in sources)
     assert remote == offline
+    assert (live.document, live.code) == (offline.document, offline.code)
     document = offline.document
     assert document["preemption"] == {"node": candidates[0]["node"], "candidates": candidates}
     if command == "explain":

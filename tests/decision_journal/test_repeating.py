@@ -18,7 +18,7 @@ from mooring.runtime.assembly import ProfileBuilder
 from mooring.runtime.cycle.plugin_calls import Unhurried
 from mooring.runtime.profiles.registry import new_in_tree_registry
 from mooring.service.decision_differences import differences_of
-from mooring.testing import make_node
+from mooring.testing import make_node, make_pod
 from mooring.v1 import decision_service_pb2 as pb
 from mooring.v1 import scheduling_service_pb2 as scheduling_pb
 from tests.decision_journal.churning import GATES, ZONE, churn, group_of
@@ -68,6 +68,20 @@ def test_attempts_of_groups_are_made_again(of: PodGroup, placed: int) -> None:
     again = [repeater.repeat(seq, Unhurried()) for seq in range(1, 6)]
     told = [differences_of(one, found) for one, (found, _) in zip(noted, again, strict=True)]
     assert told == [[]] * 5
+
+
+def test_an_attempt_for_which_others_went_is_explained_with_its_victims() -> None:
+    made, journal, repeater = scheduled(1)
+    low = make_pod("low", node="n0", requests={"cpu": "1"}, spec={"priority": 0})
+    high = make_pod("high", requests={"cpu": "1"}, spec={"priority": 9})
+    made.add(low, high)
+    seq, noted = next(each for each in journal.after(0, 5).decisions if each[1].name == "high")
+    found, explanation = repeater.repeat(seq, Unhurried())
+    assert (noted.details.nominated, explanation.room_on) == ("n0", "n0")
+    [candidate] = explanation.candidates
+    assert [victim.key for victim in candidate.victims] == ["default/low"]
+    assert found.why is not None and noted.why is not None
+    assert found.why.message == noted.why.message
 
 
 def test_a_pod_of_a_group_is_explained_beside_those_before_it() -> None:

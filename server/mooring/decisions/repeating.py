@@ -23,6 +23,8 @@ from mooring.runtime.cycle.explain import Explanation
 from mooring.runtime.cycle.fork_reserve import ForkReserve
 from mooring.runtime.cycle.full_cycle import select
 from mooring.runtime.cycle.plugin_calls import Progress
+from mooring.runtime.cycle.post_filter import pick_node, seek_room
+from mooring.runtime.cycle.tie_break import mix64
 from mooring.sessions.versions import Version
 from mooring.sessions.work_trees import Live, Work, WorkTrees
 
@@ -129,6 +131,9 @@ def _decided_again(
     run = partial(evaluate, options=options)
     found = work.engine.evaluate(record.subject(), profile, ALL_NODES, run, progress=progress)
     choice, again = select(*found, record.seed), record.undecided()
+    if record.details.attempt and choice.node_name is None:
+        calls, start = work.engine.calls(profile, progress), mix64(record.details.attempt, record.uid)
+        seek_room(choice.evaluation, calls, start, partial(pick_node, record.subject()))
     if record.kind.selects:
         write_choice(again, choice)
     else:
