@@ -85,6 +85,18 @@ def test_who_asks_all_the_same_is_told(
         assert (document["selected"], document["warnings"]) == ("n1", [said])
 
 
+def test_what_if_tells_it_too(
+    cluster: Path, server: Started, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    said = "the pod's scheduler is 'volcano'; this is what profile 'default-scheduler' would do"
+    shapes = write_manifests(tmp_path / "shapes.yaml", *CLUSTER[1:3])
+    for source in (["--manifests", cluster], ["--server", server.address("grpc")]):
+        assert f"warning: {said}" in call(capsys, "what-if", "change", "job", *source).out
+        capacity = call(capsys, "what-if", "capacity", "--shape", shapes, *source)
+        assert capacity.code == 0, "a pod that is being deleted is no shape"
+        assert said in capacity.err
+
+
 def test_a_server_lists_no_pod_that_is_being_deleted(
     server: Started, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -80,8 +80,7 @@ def test_an_attempt_for_which_others_went_is_explained_with_its_victims() -> Non
     assert (noted.details.nominated, explanation.room_on) == ("n0", "n0")
     [candidate] = explanation.candidates
     assert [victim.key for victim in candidate.victims] == ["default/low"]
-    assert found.why is not None and noted.why is not None
-    assert found.why.message == noted.why.message
+    assert [one.why and one.why.message for one in (found, noted)] == [explanation.message] * 2
 
 
 def test_a_pod_of_a_group_is_explained_beside_those_before_it() -> None:

@@ -411,7 +411,10 @@ def test_what_would_make_a_pod_fit_is_told_and_nothing_is_changed(way: Callable[
         assert (found.options[0].node, found.options[1].node) == ("a", "b-1")
         assert less.request == pb.LoweredRequest(resource="cpu", before=1500, after=1000)
         assert more.node == pb.AddedNode(node="b-1", like="b")
-        assert found.status.message == "0/2 nodes are available: 2 Insufficient cpu."
+        assert found.status.message == (
+            "0/2 nodes are available: 2 Insufficient cpu. preemption: 0/2 nodes are available: "
+            "1 No preemption victims found for incoming pod, 1 Preemption is not helpful for scheduling."
+        )
         assert session.look().change_count == 0
 
 
@@ -446,7 +449,7 @@ def test_what_would_make_a_group_fit_is_told_with_where_its_pods_go(way: Callabl
             ("m2", "a"),
         ]
         assert {each.node for each in more.landings} == {"a", "a-1"}
-        assert not found.status.message.endswith("victims found for incoming preemptor")
+        assert found.status.message.endswith("victims found for incoming preemptor")
         assert session.look().change_count == 0
 
 

@@ -19,6 +19,7 @@ from mooring.framework.pod_table import template_of
 from mooring.framework.releases import Gates
 from mooring.runtime.commit.asked_group import asked_group, known_group, pods_of_group, waiting
 from mooring.runtime.cycle.plugin_calls import Unhurried
+from mooring.runtime.profiles.profiles import left_alone
 from mooring.sessions.capacity import MOST, Capacity, capacity_of
 from mooring.sessions.change.group_search import GROUP_KINDS, GroupChangeSearch
 from mooring.sessions.change.options import NeededChanges
@@ -41,7 +42,7 @@ def shapes_of(paths: Iterable[str | Path], gates: Gates) -> list[Pod]:
     files = list(paths)
     shapes: list[Pod] = []
     for pod in load_manifests(files, gates).pods:
-        if template_of(pod) not in map(template_of, shapes):
+        if not pod.metadata.deletion_timestamp and template_of(pod) not in map(template_of, shapes):
             shapes.append(pod)
     if not shapes:
         raise InvalidArgumentError.at(", ".join(map(str, files)), "has neither a pod nor a workload")
@@ -73,6 +74,7 @@ def capacities(
     def count() -> Iterator[Capacity]:
         for shape in shapes:
             decided_by = work.engine.profile(profile, shape)
+            _warn(left_alone(shape, decided_by))
             yield capacity_of(
                 work, shape, decided_by, limit=limit, by_node=by_node, seed=seed, progress=Unhurried()
             )

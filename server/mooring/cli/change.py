@@ -179,6 +179,7 @@ def _document(response: pb.ChangeResponse) -> Document:
             {"node": option.node, "changes": list(map(_change, option.steps))} for option in response.options
         ],
         "complete": response.complete,
+        "warnings": list(response.warnings),
     }
 
 

@@ -313,6 +313,8 @@ def _run_change(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
         change.print_options(found)
         if not found["options"]:
             print_line("no such change would make it fit")
+    for warning in found["warnings"] if args.output == "table" else ():
+        print_line(f"warning: {warning}", "yellow")
     if found["options"] or fits:
         return EXIT_OK
     return EXIT_PREEMPTS if node_of(found["preemption"]) else EXIT_UNSCHEDULED

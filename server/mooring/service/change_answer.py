@@ -96,6 +96,7 @@ def to_response(changes: NeededChanges) -> pb.ChangeResponse:
         complete=changes.complete,
         candidates=map(candidate_message, changes.candidates),
         preemption_node=changes.room_on,
+        warnings=changes.warnings,
     )
 
 

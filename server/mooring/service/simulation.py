@@ -13,6 +13,7 @@ import grpc
 
 from mooring.framework.args import FieldError
 from mooring.framework.errors import InvalidArgumentError, node_not_found
+from mooring.runtime.profiles.profiles import left_alone
 from mooring.service.backend import Backend
 from mooring.service.calls.access import client_name
 from mooring.service.calls.interceptors import in_slot
@@ -237,7 +238,7 @@ def _message(session: Session, work: Work | None = None) -> pb.Session:
 def _capacity(
     there: Backend, work: Work, request: pb.CapacityRequest, progress: SlotProgress
 ) -> pb.CapacityResponse:
-    shapes, profiles = [], {}
+    shapes, profiles, foreign = [], {}, dict[str, None]()
     queue = _queue(there, work, request, progress)
     work.keep()
     for at, source in enumerate(request.shapes):
@@ -245,6 +246,7 @@ def _capacity(
         pod = subject(there.decoder, work.tree, source, f"shapes[{at}]")
         profile = work.engine.profile(request.profile, pod)
         profiles[profile.name] = profile
+        foreign |= dict.fromkeys(left_alone(pod, profile))
         found = capacity_of(
             work,
             pod,
@@ -260,7 +262,7 @@ def _capacity(
     return pb.CapacityResponse(
         provenance=_provenance(there, work),
         shapes=shapes,
-        warnings=[*warnings, *queue.warnings],
+        warnings=[*warnings, *foreign, *queue.warnings],
         placed_count=len(queue.placed),
         unplaced=map(_left_over, queue.left),
     )

@@ -7,7 +7,7 @@ There is one structure for every way to it: it is made of a choice, and goes ove
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -21,6 +21,7 @@ from mooring.framework.resources import PODS
 from mooring.runtime.cycle.choice import Choice
 from mooring.runtime.cycle.evaluation import Evaluation, PreFilterOutcome, Scores
 from mooring.runtime.cycle.what_if import guest_records
+from mooring.runtime.profiles.profiles import left_alone
 
 Document = dict[str, Any]
 """A JSON object."""
@@ -176,7 +177,12 @@ class Explanation(msgspec.Struct, frozen=True, eq=False, kw_only=True):
             room_on=evaluation.room_on,
             assigned_node=assigned_node,
             start_time=evaluation.pod.status.start_time if assigned_node else None,
-            warnings=(*evaluation.warnings, *_left_alone(evaluation), *_nominated(choice), *warnings),
+            warnings=(
+                *evaluation.warnings,
+                *left_alone(evaluation.pod, evaluation.profile),
+                *_nominated(choice),
+                *warnings,
+            ),
         )
 
     @classmethod
@@ -281,15 +287,6 @@ class Explanation(msgspec.Struct, frozen=True, eq=False, kw_only=True):
             }
             answer[position] = (entry, total)
         return answer
-
-
-def _left_alone(evaluation: Evaluation) -> Iterator[str]:
-    """Yield why the profile would leave the pod alone in a cluster."""
-    pod, asked = evaluation.pod, evaluation.profile.name
-    if pod.spec.scheduler_name not in ("", asked):
-        yield f"the pod's scheduler is {pod.spec.scheduler_name!r}; this is what profile {asked!r} would do"
-    if pod.metadata.deletion_timestamp:
-        yield "the pod is being deleted: no scheduler gives it a node"
 
 
 def _nominated(choice: Choice) -> tuple[str, ...]:

@@ -94,6 +94,15 @@ class Profiles(Mapping[str, Profile]):
         return f"its scheduler is {pod.spec.scheduler_name!r}, which is none of the profiles: {known}"
 
 
+def left_alone(pod: Pod, profile: Profile) -> Iterator[str]:
+    """Yield why the profile, which is asked all the same, would leave the pod alone in a cluster."""
+    if pod.spec.scheduler_name not in ("", profile.name):
+        own, asked = pod.spec.scheduler_name, profile.name
+        yield f"the pod's scheduler is {own!r}; this is what profile {asked!r} would do"
+    if pod.metadata.deletion_timestamp:
+        yield "the pod is being deleted: no scheduler gives it a node"
+
+
 def oldest_first(pods: Iterable[Pod]) -> list[Pod]:
     """Return the pods in the order in which they came: by creation, those of one second as they are given.
 

@@ -51,6 +51,7 @@ class NeededChanges:
             without the most drastic kind of change of each one before.
         candidates: Where preemption could make room for the pod as it is.
         room_on: The candidate for which the queue would nominate it; "" = none.
+        warnings: Why the pod would be left alone in a cluster.
         complete: All was tried that could be cheaper; otherwise there was too much of it.
     """
 
@@ -58,5 +59,6 @@ class NeededChanges:
     message: str = ""
     candidates: tuple[Candidate, ...] = ()
     room_on: str = ""
+    warnings: tuple[str, ...] = ()
     options: list[ChangeOption] = field(default_factory=list)
     complete: bool = True

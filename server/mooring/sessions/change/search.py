@@ -25,6 +25,7 @@ from mooring.runtime.cycle.cycle import CycleOptions, evaluate
 from mooring.runtime.cycle.evaluation import Evaluation
 from mooring.runtime.cycle.plugin_calls import Progress
 from mooring.runtime.profiles.profile import Profile
+from mooring.runtime.profiles.profiles import left_alone
 from mooring.sessions.change.freed import freed, frees, most_freed, requests_on
 from mooring.sessions.change.homes import ProfileOf
 from mooring.sessions.change.labels import MOST_WAYS
@@ -173,7 +174,8 @@ class ChangeSearch:
         self._work.keep()
         found = self._evaluated(self._pod, ALL_NODES, preempt=True)
         candidates = found.preemption.candidates if found.preemption is not None else ()
-        changes = NeededChanges(found.status, found.message, candidates, found.room_on)
+        warnings = tuple(left_alone(self._pod, self._profile))
+        changes = NeededChanges(found.status, found.message, candidates, found.room_on, warnings)
         if not self._gate.ok:
             changes.status = self._gate
             changes.message = f"{self._gate.message}; but for that: {found.message or 'it fits'}"
