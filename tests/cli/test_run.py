@@ -16,10 +16,16 @@ from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
+import grpc
 import pytest
 
 from mooring.cli.run import _await_ready
+from mooring.v1 import decision_service_pb2 as pb
+from mooring.v1.cluster_service_pb2 import GetObjectRequest
+from mooring.v1.cluster_service_pb2_grpc import ClusterServiceStub
+from mooring.v1.decision_service_pb2_grpc import DecisionServiceStub
 from tests.cli.commands import BIN, Started, environment, fetch, program
+from tests.process import until
 
 PORTS = {
     f"MOORING_{name}": "127.0.0.1:0"
@@ -79,6 +85,28 @@ def test_ready_then_ended_in_order(number: signal.Signals, tmp_path: Path) -> No
         assert run.process.wait(60) == 0
         assert [name for name, pid in parts.items() if alive(pid)] == []
         assert "Traceback" not in run.log.read_text()
+
+
+def test_the_sample_cluster_lives(tmp_path: Path) -> None:
+    """Pending pods are decided about, one waits for a stated reason, and a pod comes and goes."""
+    with running(tmp_path) as run, grpc.insecure_channel(run.address("grpc")) as channel:
+        stub = DecisionServiceStub(channel)
+
+        def decided() -> dict[str, pb.Decision]:
+            found = stub.ListDecisions(pb.ListDecisionsRequest(limit=1_000)).decisions
+            return {each.pod.name: each for each in found}
+
+        pending = {"web-3", "training-2", "report"}
+        until(lambda: {*decided()} >= {*pending, "visitor-0", "visitor-1"})
+        assert decided()["visitor-1"].node
+        assert decided()["report"].dominant.reason == "Insufficient memory"
+        groups = stub.SummarizeReasons(pb.SummarizeReasonsRequest(ask_now=True)).groups
+        assert {pod.name for group in groups for pod in group.examples} >= pending
+        known = ClusterServiceStub(channel)
+        gone = GetObjectRequest(kind="Pod", namespace="default", name="visitor-0")
+        with pytest.raises(grpc.RpcError):
+            known.GetObject(gone)
+    assert "This is a sample cluster; on yours: mooring web --cluster kubernetes:" in "\n".join(run.shown)
 
 
 def test_a_first_decision_waits_until_the_adapter_reaches_the_server() -> None:

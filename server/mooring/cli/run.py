@@ -34,7 +34,7 @@ REACH_SECONDS = 60.0
 
 def add(commands: Commands) -> None:
     """Declare the command."""
-    text = "start server, extender adapter and page on a sample cluster, show a first decision"
+    text = "start server, extender adapter and page on a sample cluster, and show decisions"
     parser = add_command(commands, "run", text)
     flags = Flags(parser)
     flags.add("listen", "ADDRESS", "127.0.0.1:50051", "HOST:PORT of the gRPC service")
@@ -49,6 +49,8 @@ def add(commands: Commands) -> None:
 
 def run(args: argparse.Namespace, _options: tuple[Option, ...]) -> int:
     """Carry it out."""
+    from mooring.cli.sample_life import live
+
     stop = threading.Event()
     # SIGHUP: the terminal is gone. The children have sessions of their own, so nothing else would end them.
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
@@ -68,7 +70,9 @@ def run(args: argparse.Namespace, _options: tuple[Option, ...]) -> int:
             complain(error)
             return EXIT_INVALID
         shown = page.ready_line.split()[-1]
-        print(f"Decisions and why, in a browser: {shown}\n")
+        print(f"Decisions and why, in a browser: {shown}")
+        print("This is a sample cluster; on yours: mooring web --cluster kubernetes:KUBECONFIG, read-only\n")
+        threading.Thread(target=live, args=(address, stop), name="sample", daemon=True).start()
         print(server.ready_line.replace(" health=", f" extender={url} page={shown} health="), flush=True)
         return _serve([server, adapter, page], stop)
 
