@@ -88,6 +88,12 @@ DEEP_FIELD = "truncated" if sys.version_info >= (3, 14) else "nested too deeply"
         pytest.param("{}", "metadata.name", "required", id="no name"),
         pytest.param('{"metadata":{"name":7}}', "metadata.name", "got int", id="wrong type"),
         pytest.param(
+            '{"metadata":{"name":"p","namespace":"a/b"}}',
+            "metadata.namespace",
+            "has a slash",
+            id="namespace with a slash",
+        ),
+        pytest.param(
             '{"metadata":{"name":"p"},"spec":{"containers":[{"name":"a"},{"ports":[{"hostPort":"x"}]}]}}',
             "spec.containers[1].ports[0].hostPort",
             "got str",

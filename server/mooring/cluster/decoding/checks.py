@@ -36,8 +36,9 @@ def checked(item: ObjectT, *, named: bool = True) -> ObjectT:
     meta = item.metadata
     if named and not meta.name:
         raise rejected("metadata.name", "a name is required")
-    if "/" in meta.name:
-        raise rejected("metadata.name", f"{meta.name[:80]!r} has a slash")
+    for field, word in (("name", meta.name), ("namespace", meta.namespace)):
+        if "/" in word:
+            raise rejected(f"metadata.{field}", f"{word[:80]!r} has a slash")
     namespace = meta.namespace or DEFAULT_NAMESPACE if type(item) in NAMESPACED else ""
     uid = meta.uid
     if not uid and meta.name:
