@@ -13,6 +13,8 @@ from tests.e2e.workloads import cluster, new_object, workloads
 
 _GPU = "gpu.example"
 _HOST = "kubernetes.io/hostname"
+_STORAGE = ("local", "local", "manual")
+"""The classes of claims and volumes; of the last one there is no StorageClass, so it is bound at once."""
 _STARTED = "2026-01-01T00:{:02}:00Z"
 
 
@@ -29,7 +31,7 @@ def manifests(random: Random) -> list[Manifest]:
         *nodes,
         *around,
         *made,
-        *_claims_of(random, made),
+        *_claims_of(random, names, made),
         *_devices(random, names, made),
         *_volumes(random, names, made),
         *_running(random, names),
@@ -167,8 +169,8 @@ def _claim_spec(random: Random) -> Manifest:
         "accessModes": ["ReadWriteOnce"],
         "resources": {"requests": {"storage": random.choice(("1Gi", "2Gi"))}},
     }
-    if random.random() < 0.6:
-        spec["storageClassName"] = "local"
+    if random.random() < 0.7:
+        spec["storageClassName"] = random.choice(_STORAGE)
     return spec
 
 
@@ -187,13 +189,23 @@ def _named(made: Sequence[Manifest], kind: str) -> set[tuple[str, str]]:
     return found
 
 
-def _claims_of(random: Random, made: Sequence[Manifest]) -> list[Manifest]:
-    """Return the claims that pods name, but for one now and then."""
-    return [
-        new_object("v1", "PersistentVolumeClaim", name, namespace, spec=_claim_spec(random))
-        for namespace, name in sorted(_named(made, "persistentVolumeClaim"))
-        if random.random() < 0.9
-    ]
+def _claims_of(random: Random, nodes: Sequence[str], made: Sequence[Manifest]) -> list[Manifest]:
+    """Return the claims that pods name, but for one now and then; some are meant for a certain volume."""
+    objects = []
+    for number, (namespace, name) in enumerate(sorted(_named(made, "persistentVolumeClaim"))):
+        spec = _claim_spec(random)
+        if random.random() < 0.3:
+            volume = _volume(random, nodes, f"own-{number}", 2048 + number)
+            volume["spec"]["storageClassName"] = spec.setdefault("storageClassName", "local")
+            ways = random.choice((("claim",), ("volume",), ("claim", "volume")))
+            if "claim" in ways:
+                spec["volumeName"] = volume["metadata"]["name"]
+            if "volume" in ways:
+                volume["spec"]["claimRef"] = {"namespace": namespace, "name": name}
+            objects.append(volume)
+        if random.random() < 0.9:
+            objects.append(new_object("v1", "PersistentVolumeClaim", name, namespace, spec=spec))
+    return objects
 
 
 def _devices(random: Random, nodes: Sequence[str], made: Sequence[Manifest]) -> list[Manifest]:
@@ -230,20 +242,24 @@ def _volumes(random: Random, nodes: Sequence[str], made: Sequence[Manifest]) -> 
     )
     if not wanted:
         return []
-    objects = []
-    for number in range(random.randrange(5)):
-        at = {"key": _HOST, "operator": "In", "values": [random.choice(nodes)]}
-        spec = {
-            "capacity": {"storage": f"{1024 + 100 * number}Mi"},
-            "accessModes": ["ReadWriteOnce"],
-            "storageClassName": "local",
-            "persistentVolumeReclaimPolicy": "Retain",
-            "local": {"path": f"/mnt/{number}"},
-            "nodeAffinity": {"required": {"nodeSelectorTerms": [{"matchExpressions": [at]}]}},
-        }
-        status: Manifest = {"status": {"phase": "Available"}} if random.random() < 0.4 else {}
-        objects.append(new_object("v1", "PersistentVolume", f"volume-{number}", "", spec=spec, **status))
-    return objects
+    return [
+        _volume(random, nodes, f"volume-{number}", 1024 + 100 * number)
+        for number in range(random.randrange(5))
+    ]
+
+
+def _volume(random: Random, nodes: Sequence[str], name: str, mebibytes: int) -> Manifest:
+    at = {"key": _HOST, "operator": "In", "values": [random.choice(nodes)]}
+    spec = {
+        "capacity": {"storage": f"{mebibytes}Mi"},
+        "accessModes": ["ReadWriteOnce"],
+        "storageClassName": random.choice(_STORAGE),
+        "persistentVolumeReclaimPolicy": "Retain",
+        "local": {"path": f"/mnt/{name}"},
+        "nodeAffinity": {"required": {"nodeSelectorTerms": [{"matchExpressions": [at]}]}},
+    }
+    status: Manifest = {"status": {"phase": "Available"}} if random.random() < 0.4 else {}
+    return new_object("v1", "PersistentVolume", name, "", spec=spec, **status)
 
 
 def _running(random: Random, nodes: Sequence[str]) -> list[Manifest]:
