@@ -31,7 +31,7 @@ OBJECT = "doors.example/object"
 POOL = ("default", *NAMESPACES[:2])
 """The namespaces, which stay."""
 
-_STAGES = ("pod/fast/pod-ready", "pod/fast/pod-delete")
+_STAGES = ("node/fast/node-initialize", "pod/fast/pod-ready", "pod/fast/pod-delete")
 _WORKLOADS = (
     "apps/v1/deployments",
     "apps/v1/replicasets",
@@ -289,7 +289,8 @@ class DoorsCluster(GuardedControlPlane):
         else:
             stored = self.api.call("POST", path, posted.text, posted.form)
         if item["kind"] == "Pod" and "status" in item:
-            self.api.call("PUT", f"{path_to(self.api, stored)}/status", {**stored, "status": item["status"]})
+            status = {"status": item["status"]}
+            self.api.call("PATCH", f"{path_to(self.api, stored)}/status", status, _MERGE)
         self._wait_pods(stored)
 
     def _make_in_order(self, path: str, posted: Posted) -> Manifest:
@@ -358,8 +359,16 @@ _MAKERS = (
     "ReplicationController",
     "StatefulSet",
 )
-_CLASSES = ("DeviceClass", "LimitRange", "Namespace", "PriorityClass", "RuntimeClass", "StorageClass")
-"""What admission reads, which therefore comes first."""
+_CLASSES = (
+    "DeviceClass",
+    "LimitRange",
+    "Namespace",
+    "PersistentVolume",
+    "PriorityClass",
+    "RuntimeClass",
+    "StorageClass",
+)
+"""What comes first: admission reads it, and a volume that claims find is bound without a wait."""
 
 _LATE = (*_MAKERS, "CronJob", "Pod")
 """What comes after the objects by which it is judged."""

@@ -271,7 +271,7 @@ def _running(random: Random, nodes: Sequence[str]) -> list[Manifest]:
     objects = []
     for number in range(random.choice((0, 2, 4, 6))):
         namespace = random.choice(POOL)
-        labels = {"app": f"old-{number}", "tier": random.choice(("web", "db", "cache"))}
+        labels = {"age": "old", "tier": random.choice(("web", "db", "cache"))}
         requests = {"cpu": str(random.choice((1, 2, 4))), "memory": "1Gi"}
         spec: Manifest = {
             "nodeName": random.choice(nodes),
@@ -287,6 +287,7 @@ def _running(random: Random, nodes: Sequence[str]) -> list[Manifest]:
         )
     for tier in random.sample(("web", "db", "cache"), random.choice((0, 0, 1, 2)) if objects else 0):
         bounds: Sequence[Manifest] = ({"minAvailable": 1}, {"maxUnavailable": 0}, {"maxUnavailable": "50%"})
-        spec = {"selector": {"matchLabels": {"tier": tier}}, **random.choice(bounds)}
+        # Of pods that kube-scheduler places meanwhile it would change as they become ready.
+        spec = {"selector": {"matchLabels": {"age": "old", "tier": tier}}, **random.choice(bounds)}
         objects.append(new_object("policy/v1", "PodDisruptionBudget", tier, random.choice(POOL), spec=spec))
     return objects

@@ -8,10 +8,8 @@ from tests.process import Process, free_port
 
 from .build import BIN, HERE
 
-LEASE_SECONDS = 40
 
-
-def start_kwok(kubeconfig: Path, directory: Path, stages: Sequence[str]) -> Process:
+def start_kwok(kubeconfig: Path, directory: Path, stages: Sequence[str], lease_seconds: int = 0) -> Process:
     """Starts kwok for all nodes of a cluster.
 
     Args:
@@ -19,6 +17,7 @@ def start_kwok(kubeconfig: Path, directory: Path, stages: Sequence[str]) -> Proc
         directory: For its log.
         stages: What it does, such as ``pod/fast/pod-ready``; it has none built in, and reads them from its
             own module.
+        lease_seconds: How long its sign of life for a node counts; 0 = it gives none, and needs none to act.
     """
     return Process(
         "kwok",
@@ -26,7 +25,7 @@ def start_kwok(kubeconfig: Path, directory: Path, stages: Sequence[str]) -> Proc
             str(BIN / "kwok"),
             f"--kubeconfig={kubeconfig}",
             "--manage-all-nodes=true",
-            f"--node-lease-duration-seconds={LEASE_SECONDS}",
+            f"--node-lease-duration-seconds={lease_seconds}",
             f"--server-address=127.0.0.1:{free_port()}",
             *(f"--config={_module() / 'kustomize' / 'stage' / f'{stage}.yaml'}" for stage in stages),
         ],

@@ -13,6 +13,8 @@ NODES = 4
 STAGES = ("node/fast/node-initialize", "pod/fast/pod-ready", "pod/fast/pod-complete", "pod/fast/pod-delete")
 """What kwok does to nodes and pods."""
 
+LEASE_SECONDS = 40
+
 
 class NodesAtWork(GuardedControlPlane):
     """Every controller runs, and kwok is the kubelet of ``NODES`` nodes."""
@@ -29,7 +31,8 @@ class NodesAtWork(GuardedControlPlane):
     def __enter__(self) -> Self:
         super().__enter__()
         try:
-            self._running.append(start_kwok(self.kubeconfig("admin"), self.directory, STAGES))
+            kubeconfig = self.kubeconfig("admin")
+            self._running.append(start_kwok(kubeconfig, self.directory, STAGES, LEASE_SECONDS))
             self.api.create_all(map(_node, range(NODES)))
             wait_until(self._are_nodes_ready, "nodes that are ready and have no taint")
         except BaseException:
