@@ -101,15 +101,20 @@ class _Comparison:
             Whether all of that is the same.
         """
         rows = self._said("schedule", "--manifests", self._given)
-        pairs = [] if rows is None else self._pairs(load_manifests([self._given]).pods)
+        alike = [] if rows is None else self._alike(load_manifests([self._given]).pods)
         said = {row["pod"]: row for row in rows or ()}
-        self._ours = {key_of(item): pod.key for pod, item in pairs}
-        nodes = {key: str(said.get(own, {}).get("node") or "") for key, own in self._ours.items()}
+        self._ours = {
+            key_of(item): pod.key for ours, theirs in alike for pod, item in zip(ours, theirs, strict=False)
+        }
+        nodes = {key: _node_of(said.get(own)) for key, own in self._ours.items()}
         self._attempts = self._cluster.run(nodes)
         self._after = {key_of(item): item for item in self._cluster.pods()}
-        for pod, item in pairs:
-            if "nodeName" not in item["spec"]:
-                self._compare_row(item, said.get(pod.key))
+        for ours, theirs in alike:
+            # Which of them got which place may depend on when each was tried again.
+            ours.sort(key=lambda pod: _node_of(said.get(pod.key)))
+            theirs.sort(key=lambda item: self._node_after(key_of(item)))
+            for pod, item in zip(ours, theirs, strict=False):
+                self._compare_pod(item, said.get(pod.key))
         return not self._differences
 
     def explain_first(self) -> None:
@@ -160,46 +165,58 @@ class _Comparison:
             node = theirs.node if theirs.node in document["ties"] else document["selected"] or ""
             self._compare(what, theirs, node, document["status"]["message"])
 
-    def _compare_row(self, item: Manifest, row: Manifest | None) -> None:
+    def _compare_pod(self, item: Manifest, row: Manifest | None) -> None:
+        """Compare what became of a pod with its row; a pod that had a node has one if it is preempted."""
         key = key_of(item)
         after = self._after.get(key)
-        if after is None or row is None:
+        if "nodeName" in item["spec"]:
+            preempted = row is not None and row["preemptedBy"] is not None
+            self._compare(
+                "schedule", Attempt(key, "stays" * (after is not None)), "stays" * (not preempted), ""
+            )
+        elif after is None or row is None:
             self._differs(f"{key}: {'gone' if after is None else 'there'} in the cluster, schedule has {row}")
-            return
-        condition = condition_of(after)
-        node, message = after["spec"].get("nodeName", ""), condition.get("message", "")
+        else:
+            message = self._message(key, condition_of(after), row["message"])
+            self._compare(
+                "schedule", Attempt(key, self._node_after(key), message), _node_of(row), row["message"]
+            )
+
+    def _message(self, key: str, condition: Manifest, ours: str) -> str:
+        """Why a pod has no node, as kube-scheduler says."""
         if condition.get("reason") == "SchedulingGated" or not condition:
             # kube-scheduler has not tried it: it has gates, or is another scheduler's.
-            message = row["message"]
-        elif Attempt(key, message=row["message"]) in self._attempts:
+            return ours
+        if Attempt(key, message=ours) in self._attempts:
             # It was tried again later, when there were other pods; `schedule` tries each pod once.
-            message = row["message"]
-        theirs = Attempt(key, node, message)
-        self._compare("schedule", theirs, row["node"] or "", row["message"])
+            return ours
+        return str(condition.get("message", ""))
+
+    def _node_after(self, pod: str) -> str:
+        """The node that a pod has at the end."""
+        after = self._after.get(pod, {"spec": {}})
+        return str(after["spec"].get("nodeName", ""))
 
     def _compare(self, what: str, theirs: Attempt, node: str, message: str) -> None:
         self._asked += 1
         if (theirs.node, theirs.message * (not theirs.node)) != (node, message * (not node)):
             self._differs(f"{theirs.pod}: {theirs.node or theirs.message}, {what} says {node or message}")
 
-    def _pairs(self, pods: Iterable[Pod]) -> list[tuple[Pod, Manifest]]:
-        """Return mooring's pods, each with the cluster's that came of the same object."""
-        ours: dict[str, list[Pod]] = defaultdict(list)
-        theirs: dict[str, list[Manifest]] = defaultdict(list)
+    def _alike(self, pods: Iterable[Pod]) -> list[tuple[list[Pod], list[Manifest]]]:
+        """Return mooring's pods and the cluster's that are alike and of one object, in their order."""
+        found: dict[tuple[str, str], tuple[list[Pod], list[Manifest]]] = defaultdict(lambda: ([], []))
         for pod in pods:
-            ours[pod.metadata.annotations.get(OBJECT, pod.key)].append(pod)
+            plain = msgspec.to_builtins(pod, enc_hook=dict)
+            found[pod.metadata.annotations.get(OBJECT, pod.key), _own_name(plain)][0].append(pod)
         for item in self._there:
-            theirs[item["metadata"].get("annotations", {}).get(OBJECT, key_of(item))].append(item)
-        found: list[tuple[Pod, Manifest]] = []
-        for name in sorted(ours.keys() | theirs.keys()):
-            first, second = ours[name], theirs[name]
-            if len(first) != len(second):
-                keys = [key_of(item) for item in second]
-                self._differs(f"object {name}: pods {keys}, mooring makes {[pod.key for pod in first]}")
-            first.sort(key=lambda pod: _own_name(msgspec.to_builtins(pod, enc_hook=dict)))
-            second.sort(key=_own_name)
-            found += zip(first, second, strict=False)
-        return found
+            name = item["metadata"].get("annotations", {}).get(OBJECT, key_of(item))
+            found[name, _own_name(item)][1].append(item)
+        for (name, own), (ours, theirs) in found.items():
+            if len(ours) != len(theirs):
+                keys = [key_of(item) for item in theirs]
+                made = [pod.key for pod in ours]
+                self._differs(f"object {name} {own}: pods {keys}, mooring makes {made}")
+        return list(found.values())
 
     def _differs(self, line: str) -> None:
         self._differences.append(line)
@@ -210,6 +227,11 @@ _DECIDED = (0, 3, 4)
 
 _LATE_PODS = 3
 """How many pods of a dump are asked about."""
+
+
+def _node_of(row: Manifest | None) -> str:
+    """The node of a row of `mooring schedule`; "" without one."""
+    return str((row or {}).get("node") or "")
 
 
 def _own_name(pod: Manifest) -> str:
