@@ -6,6 +6,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from time import sleep
+from types import SimpleNamespace
 from typing import Any
 
 import grpc
@@ -192,12 +193,17 @@ def test_pods_that_nobody_decided_about_are_asked_about_now() -> None:
     assert (elsewhere.pod_count, elsewhere.unexplained_count) == (0, 0)
 
 
-def test_there_is_an_end_to_asking(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(asking, "ASKING_SECONDS", -1.0)
+def test_pods_are_asked_about_in_turns(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A turn has its time, and the next one goes on where the cluster is the same."""
+    moments = iter([0.0, 0.0, 9.0, 9.0, 9.0, 9.0])
+    monkeypatch.setattr(
+        asking, "time", SimpleNamespace(time=lambda: 0.0, monotonic=lambda: next(moments, 0.0))
+    )
     with asked() as (w, stubs):
-        w.put(make_node("n1", allocatable=ROOM), pod("a", "64"))
-        answer = stubs.decisions.SummarizeReasons(pb.SummarizeReasonsRequest(ask_now=True))
-    assert (answer.asked_count, answer.unexplained_count) == (0, 1)
+        w.put(make_node("n1", allocatable=ROOM), *(pod(name, "64") for name in "abc"))
+        request = pb.SummarizeReasonsRequest(ask_now=True)
+        answers = [stubs.decisions.SummarizeReasons(request) for _ in range(2)]
+    assert [(each.asked_count, each.unexplained_count) for each in answers] == [(1, 2), (3, 0)]
 
 
 def test_close_decisions_are_asked_for_by_the_margin() -> None:

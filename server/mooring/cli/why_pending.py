@@ -95,7 +95,11 @@ def _run_groups(args: argparse.Namespace, selection: PodSelection) -> int:
     )
     request.window.FromNanoseconds(int(args.window * 1e9))
     request.ask_now = not args.window
-    found = remote.decide(args, "SummarizeReasons", request)
+    found, before = remote.decide(args, "SummarizeReasons", request), 0
+    # A turn takes two seconds; the next one goes on as long as the cluster stays as it is.
+    while found.unexplained_count and found.asked_count > before:
+        before = found.asked_count
+        found = remote.decide(args, "SummarizeReasons", request)
     groups = [_group(each) for each in found.groups]
     if args.output == "table":
         _print_groups(groups, found.group_count)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -73,13 +73,31 @@ class PendingPod:
         return UnplacedPod(0, record, since)
 
 
-def ask_in_time(engine: Engine, pods: Iterable[Pod], progress: Progress) -> Iterator[UnplacedPod]:
-    """Yield what is decided about as many of the pods as there is time for, as ``ask_about``."""
-    end = time.monotonic() + ASKING_SECONDS
-    for pod in pods:
-        if time.monotonic() > end:
-            return
-        yield ask_about(engine, pod, progress=progress).unplaced()
+class Asking:
+    """Asks about many pods in several turns. Safe from any thread.
+
+    What was decided holds for as long as neither the state nor the configuration changes.
+    """
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._known: dict[str, UnplacedPod] = {}
+        self._known_at: tuple[int, str] = (0, "")
+
+    def ask(self, pods: Iterable[Pod], progress: Progress) -> list[UnplacedPod]:
+        """Return what is decided about the pods, as ``ask_about``; of those for which there was time."""
+        now = self._engine.state.version, self._engine.profiles.configuration
+        if now != self._known_at:
+            self._known, self._known_at = {}, now
+        known, end, found = self._known, time.monotonic() + ASKING_SECONDS, []
+        for pod in pods:
+            answer = known.get(pod.metadata.uid)
+            if answer is None and time.monotonic() < end:
+                answer = ask_about(self._engine, pod, progress=progress).unplaced()
+                known[pod.metadata.uid] = answer
+            if answer is not None:
+                found.append(answer)
+        return found
 
 
 def ask_about(engine: Engine, pod: Pod, *, profile: str = "", progress: Progress | None = None) -> PendingPod:

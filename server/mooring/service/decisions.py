@@ -11,7 +11,7 @@ from typing import TypeVar
 
 import grpc
 
-from mooring.decisions.asking import ask_in_time
+from mooring.decisions.asking import Asking
 from mooring.decisions.decisions import Decisions
 from mooring.decisions.records import Record
 from mooring.decisions.repeating import Repeater, decision_not_found
@@ -73,6 +73,7 @@ class DecisionServicer(DecisionServiceServicer):
 
     def __init__(self, backend: Backend) -> None:
         self._backend = backend
+        self._asking = Asking(backend.engine)
         self._waiters = threading.BoundedSemaphore(MOST_WAITING)
 
     def ListDecisions(
@@ -159,8 +160,7 @@ class DecisionServicer(DecisionServiceServicer):
         unexplained = self._unexplained(request, matcher, {pod.newest.uid for pod in remembered})
         asked: list[UnplacedPod] = []
         if unexplained and request.ask_now:
-            engine = self._backend.engine
-            asked = self._run(context, lambda progress: list(ask_in_time(engine, unexplained, progress)))
+            asked = self._run(context, partial(self._asking.ask, unexplained))
         groups = grouped([*remembered, *asked])
         return pb.SummarizeReasonsResponse(
             groups=[_group(group, first, now) for group in groups[:limit]],

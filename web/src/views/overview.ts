@@ -28,7 +28,7 @@ export class Overview extends LitElement {
     this,
     (signal) => call("DecisionService/SummarizeReasons", { askNow: true }, signal),
     // A process that decides about nobody is asked to, which takes it up to two seconds.
-    { every: (): number => (this.reasons.value?.askedCount ? ASK_EVERY : EVERY) },
+    { every: (): number => (this.reasons.value?.askedCount && !this.reasons.value.unexplainedCount ? ASK_EVERY : EVERY) },
   );
   private readonly latest = new Loader<DecisionJson[]>(this, latest, { every: EVERY });
 
