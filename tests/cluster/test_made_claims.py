@@ -278,7 +278,10 @@ def test_a_volume_is_provisioned_where_the_class_binds_at_once() -> None:
     ],
 )
 def test_a_claim_that_nothing_can_be_bound_to_is_told(objects: list[Manifest], why: str) -> None:
-    [note] = objects_from(objects).notes
+    volumes = [{"name": "v", "persistentVolumeClaim": {"claimName": "data"}}]
+    pod = pod_manifest("p", spec={"containers": [{"name": "c"}], "volumes": volumes})
+    [note] = objects_from([*objects, pod]).notes
+    assert objects_from(objects).notes == ()
     assert note.startswith("claims on volumes wait, and no node can help (1: default/data): ")
     assert why in note
 

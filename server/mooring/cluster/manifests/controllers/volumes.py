@@ -25,6 +25,7 @@ from mooring.framework.objects import (
     PersistentVolumeClaimStatus,
     PersistentVolumeSpec,
     PersistentVolumeStatus,
+    Pod,
     StorageClass,
     VolumeNodeAffinity,
     VolumeReference,
@@ -42,10 +43,13 @@ _NO_PROVISIONER = "kubernetes.io/no-provisioner"
 
 
 def bind_claims(objects: Sequence[ClusterObject]) -> tuple[list[ClusterObject], list[str]]:
-    """Return the objects with their claims bound, and sentences about claims that can't be."""
+    """Return the objects with their claims bound, and sentences about those for which pods wait in vain."""
     volumes = {item.metadata.name: _ready(item) for item in objects if isinstance(item, PersistentVolume)}
     classes = {item.metadata.name: item for item in objects if isinstance(item, StorageClass)}
     given, bound = set(volumes), {}
+    pods = [item for item in objects if isinstance(item, Pod) and not item.spec.node_name]
+    names = ((pod, name) for pod in pods for name in (*pod.claim_names, *pod.ephemeral_claim_names))
+    wanted = {(pod.metadata.namespace, name) for pod, name in names}
     waiting: dict[str, list[str]] = defaultdict(list)
     for at, claim in enumerate(objects):
         if not isinstance(claim, PersistentVolumeClaim) or _is_settled(claim):
@@ -57,8 +61,8 @@ def bind_claims(objects: Sequence[ClusterObject]) -> tuple[list[ClusterObject], 
             volume = _provisioned(kind, claim)
         if volume is not None:
             volumes[volume.metadata.name], bound[at] = _bound(volume, claim)
-        elif not waits:
-            waiting[_why(claim, kind)].append(f"{claim.metadata.namespace}/{claim.metadata.name}")
+        elif not waits and (key := (claim.metadata.namespace, claim.metadata.name)) in wanted:
+            waiting[_why(claim, kind)].append("/".join(key))
     settled = [
         volumes[item.metadata.name] if isinstance(item, PersistentVolume) else bound.get(at, item)
         for at, item in enumerate(objects)
