@@ -214,6 +214,24 @@ KEPT = {"namespace": "default", "name": "data"}
             id="kept for one that waits",
         ),
         pytest.param(
+            [claim_of(), volume("a", kind="x", claimRef=KEPT)],
+            "a",
+            {"a": "Bound"},
+            id="kept for it, of another class",
+        ),
+        pytest.param(
+            [claim_of(), volume("a", modes=("ReadWriteOnce", "ReadWriteMany"), claimRef=KEPT), volume("b")],
+            "b",
+            {"a": "Available", "b": "Bound"},
+            id="kept for it, but with more modes",
+        ),
+        pytest.param(
+            [claim_of(), volume("a", "1Mi", claimRef=KEPT), volume("b")],
+            "b",
+            {"a": "Available", "b": "Bound"},
+            id="kept for it, but too small",
+        ),
+        pytest.param(
             [
                 claim_of(storageClassName="late", volumeName="a"),
                 volume("a", kind="late"),

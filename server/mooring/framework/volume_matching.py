@@ -7,7 +7,7 @@ first by name.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 
 from mooring.framework.deadline import timely
 from mooring.framework.label_selector import compiled
@@ -40,8 +40,27 @@ def size_of(amounts: dict[str, Quantity]) -> int:
 def usable_volumes(
     claim: PersistentVolumeClaim, volumes: Iterable[PersistentVolume]
 ) -> list[PersistentVolume]:
-    """Return the volumes of the claim's class that are large enough and free for it, by name."""
-    return sorted(_usable(claim, volumes), key=lambda volume: volume.metadata.name)
+    """Return the volumes of the claim's class that suit it and are free for it, by name."""
+    name = class_of_claim(claim)
+    usable = [
+        volume
+        for volume in volumes
+        if class_of_volume(volume) == name
+        and (volume.spec.claim_ref is None or is_kept_for(volume, claim))
+        and suits(volume, claim)
+    ]
+    return sorted(usable, key=lambda volume: volume.metadata.name)
+
+
+def suits(volume: PersistentVolume, claim: PersistentVolumeClaim) -> bool:
+    """Return whether the volume is large enough, of the claim's mode and attributes, and stays."""
+    return (
+        size_of(volume.spec.capacity) >= size_of(claim.spec.resources.requests)
+        and (volume.spec.volume_mode or _FILESYSTEM) == (claim.spec.volume_mode or _FILESYSTEM)
+        and (volume.spec.volume_attributes_class_name or "")
+        == (claim.spec.volume_attributes_class_name or "")
+        and volume.metadata.deletion_timestamp is None
+    )
 
 
 def fitting_volumes(
@@ -63,21 +82,6 @@ def fitting_volumes(
         and modes.issubset(volume.spec.access_modes)
     ]
     return sorted(fitting, key=lambda volume: size_of(volume.spec.capacity))
-
-
-def _usable(claim: PersistentVolumeClaim, volumes: Iterable[PersistentVolume]) -> Iterator[PersistentVolume]:
-    name, least = class_of_claim(claim), size_of(claim.spec.resources.requests)
-    for volume in volumes:
-        if (
-            class_of_volume(volume) == name
-            and (volume.spec.claim_ref is None or is_kept_for(volume, claim))
-            and size_of(volume.spec.capacity) >= least
-            and (volume.spec.volume_mode or _FILESYSTEM) == (claim.spec.volume_mode or _FILESYSTEM)
-            and (volume.spec.volume_attributes_class_name or "")
-            == (claim.spec.volume_attributes_class_name or "")
-            and volume.metadata.deletion_timestamp is None
-        ):
-            yield volume
 
 
 def is_kept_for(volume: PersistentVolume, claim: PersistentVolumeClaim) -> bool:

@@ -36,6 +36,7 @@ from mooring.framework.volume_matching import (
     class_of_claim,
     fitting_volumes,
     is_kept_for,
+    suits,
     usable_volumes,
 )
 
@@ -88,23 +89,25 @@ def _is_settled(claim: PersistentVolumeClaim) -> bool:
 def _volume_for(
     claim: PersistentVolumeClaim, volumes: dict[str, PersistentVolume], *, waits: bool
 ) -> PersistentVolume | None:
-    """Return the volume that the claim names, is kept for it, or, unless it waits for a pod, fits it best."""
+    """Return the volume that the claim names, or of those with the fewest modes the one that is kept for it,
+    of any class, or, unless it waits for a pod, the smallest.
+    """
     named, modes = claim.spec.volume_name, set(claim.spec.access_modes)
     among = [volume for name, volume in volumes.items() if name == named or not named]
     kept = [volume for volume in among if is_kept_for(volume, claim)]
     if named and kept:
         return kept[0]
     free = [volume for volume in among if volume.spec.claim_ref is None and (named or not waits)]
-    usable = usable_volumes(claim, [*kept, *free])
-    usable = [volume for volume in usable if modes.issubset(volume.spec.access_modes)]
-    first = next((volume for volume in usable if named or volume in kept), None)
-    if named or first is not None:
-        return first
+    usable = usable_volumes(claim, free)
     try:
-        fitting = fitting_volumes(claim, usable)
+        offers = usable if named else [one for one in kept if suits(one, claim)]
+        offers += [] if named else fitting_volumes(claim, usable)
     except SelectorError:
         return None
-    return min(fitting, key=lambda volume: len(set(volume.spec.access_modes)), default=None)
+    allowed = (volume for volume in offers if modes.issubset(volume.spec.access_modes))
+    return min(
+        allowed, key=lambda one: (len(set(one.spec.access_modes)), one.spec.claim_ref is None), default=None
+    )
 
 
 def _can_provision(kind: StorageClass, claim: PersistentVolumeClaim) -> bool:
