@@ -16,7 +16,7 @@ from typing import Self
 
 from tests.doors.arbiter import HELD_RESOURCE, WEIGHTS, Arbiter
 from tests.doors.files import Posted
-from tests.e2e.api import ApiError, Manifest
+from tests.e2e.api import ApiError, KeptApi, Manifest
 from tests.e2e.applying import path_of, path_to
 from tests.e2e.control_plane import page
 from tests.e2e.guarded import GuardedControlPlane
@@ -123,6 +123,7 @@ class DoorsCluster(GuardedControlPlane):
     def __enter__(self) -> Self:
         super().__enter__()
         try:
+            self.api = KeptApi(self.address, self._ca_file, self._tokens["admin"])
             self._running.append(start_kwok(self.kubeconfig("admin"), self.directory, _STAGES))
             profile = {
                 "schedulerName": "default-scheduler",

@@ -44,21 +44,24 @@ class Api:
         Raises ApiError for an HTTP error, URLError when nobody listens.
         """
         text = json.dumps(body) if isinstance(body, dict) else body
-        request = urllib.request.Request(
-            self.address + path,
-            data=None if text is None else text.encode(),
-            method=method,
-            headers={**self._headers, "Content-Type": form},
-        )
+        status, content = self._send(method, path, None if text is None else text.encode(), form)
+        if status >= http.client.MULTIPLE_CHOICES:
+            raise ApiError(method, path, status, content.decode(errors="replace"))
+        answer: Manifest | str = json.loads(content or b"{}")
+        if not isinstance(answer, dict):
+            raise ApiError(method, path, status, repr(answer))
+        return answer
+
+    def _send(self, method: str, path: str, body: bytes | None, form: str) -> tuple[int, bytes]:
+        """The status and content of an answer."""
+        headers = {**self._headers, "Content-Type": form}
+        request = urllib.request.Request(self.address + path, data=body, method=method, headers=headers)
         try:
             with self._opener.open(request, timeout=30) as response:
-                answer: Manifest | str = json.loads(response.read() or b"{}")
+                return response.status, response.read()
         except urllib.error.HTTPError as error:
             with error:
-                raise ApiError(method, path, error.code, error.read().decode(errors="replace")) from None
-        if not isinstance(answer, dict):
-            raise ApiError(method, path, 200, repr(answer))
-        return answer
+                return error.code, error.read()
 
     def stream(self, path: str) -> Iterator[bytes]:
         """The lines of an answer that goes on, until the server ends it. Raises URLError as `call`."""
@@ -166,6 +169,30 @@ class Api:
         self.call("DELETE", f"/api/v1/nodes{now}")
         self.call("DELETE", "/api/v1/namespaces/default/events")
         wait_until(lambda: not self.pods() and not self.nodes(), "pods and nodes to be gone")
+
+
+class KeptApi(Api):
+    """The same over one connection that is kept, for one thread."""
+
+    def __init__(self, address: str, ca_file: Path, token: str) -> None:
+        super().__init__(address, ca_file, token)
+        self._kept = http.client.HTTPSConnection(urlsplit(address).netloc, context=self._context, timeout=30)
+
+    def _send(self, method: str, path: str, body: bytes | None, form: str) -> tuple[int, bytes]:
+        headers = {**self._headers, "Content-Type": form}
+        try:
+            return self._answer(method, path, body, headers)
+        except (http.client.HTTPException, ConnectionError):
+            # The server has closed what was idle.
+            self._kept.close()
+            return self._answer(method, path, body, headers)
+
+    def _answer(
+        self, method: str, path: str, body: bytes | None, headers: dict[str, str]
+    ) -> tuple[int, bytes]:
+        self._kept.request(method, path, body, headers)
+        response = self._kept.getresponse()
+        return response.status, response.read()
 
 
 def _collection(manifest: Manifest) -> str:
