@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import time
 from collections.abc import Sequence
+from pathlib import Path
 from random import Random
 
 import msgspec
@@ -63,14 +64,14 @@ def play_round(cluster: DoorsCluster, seed: int, *, reduce: bool = True) -> Roun
         if reduce:
             objects = _reduced(cluster, objects, seed)
             differences = _differences(cluster, objects, seed) or differences
-        _keep(seed, differences)
+        _keep(cluster, seed, differences)
     return Round(seed, seconds, played.pods, played.placed, played.asked, differences)
 
 
 def _try(cluster: DoorsCluster, objects: Sequence[Manifest], seed: int) -> Played | str:
     """What came of a set, or why it can't be played."""
     try:
-        return play(cluster, objects, Random(seed), FOLDER / "now")
+        return play(cluster, objects, Random(seed), _played_in(cluster))
     except (ApiError, TimeoutError) as error:
         return " ".join(str(error).split())[:500]
 
@@ -90,9 +91,13 @@ def _reduced(cluster: DoorsCluster, objects: Sequence[Manifest], seed: int) -> S
     return kept
 
 
-def _keep(seed: int, differences: Sequence[str]) -> None:
+def _played_in(cluster: DoorsCluster) -> Path:
+    return cluster.directory / "set"
+
+
+def _keep(cluster: DoorsCluster, seed: int, differences: Sequence[str]) -> None:
     """Keep the files of the set that was played last."""
     target = FOUND / str(seed)
     shutil.rmtree(target, ignore_errors=True)
-    shutil.copytree(FOLDER / "now", target)
+    shutil.copytree(_played_in(cluster), target)
     (target / "differences.txt").write_text("\n".join(differences) + "\n", encoding="utf-8")
