@@ -286,6 +286,12 @@ NEEDS_BIND = "UnderlayIP reserves, so an extender that asks this profile needs b
         pytest.param(UNDERLAY, [ELSEWHERE], "", id="asked by none of them"),
         pytest.param({"schedulerName": "default"}, [FILTER], "", id="only kube-scheduler's own reserve"),
         pytest.param(UNDERLAY, [], "extenders: ", id="no extender"),
+        pytest.param(
+            {"schedulerName": "default"},
+            [{**FILTER, "filterVerb": "filter/"}],
+            "",
+            id="a slash behind the verb, which the adapter serves",
+        ),
     ],
 )
 def test_reserving_plugins_behind_kube_scheduler_need_the_bind_verb(

@@ -33,7 +33,7 @@ def check_calls(extenders: Sequence[ExtenderStanza]) -> Iterator[FieldError]:
             where = join(path, f"{served}Verb")
             if verb.startswith("/"):
                 yield FieldError(where, f"begins with /, so // is called; write {served}")
-            elif verb and verb != served:
+            elif verb and verb.removesuffix("/") != served:
                 yield FieldError(where, f"the adapter serves {served}, not {verb}")
 
 

@@ -607,8 +607,9 @@ class SummarizeReasonsRequest(_message.Message):
     label_selector: _builtins.str
     """OPTIONAL. Pods with such labels, of those that the state has: a selector as kubectl takes it, such as "app=web,tier!=db"."""
     ask_now: _builtins.bool
-    """OPTIONAL. Asks now about pods without a node of which no decision is remembered, each by itself, for two seconds at most: the next call goes on where the cluster stays as it is. So a
-    process that only answers questions says why, too; nothing is changed or remembered.
+    """OPTIONAL. Asks now about pods without a node of which no decision is remembered, each by itself, for two seconds at most; the
+    next call goes on where the cluster stays as it is. So a process that only answers questions says why, too; nothing is changed
+    or remembered as a decision.
     """
     @_builtins.property
     def window(self) -> _duration_pb2.Duration:
