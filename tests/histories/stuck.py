@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 from msgspec.structs import replace
 
 from mooring.cluster.kinds import Change, Put
-from mooring.framework import Node, Pod
+from mooring.framework import Node, Pod, Status
 from mooring.framework.objects import PodStatus
 from mooring.runtime.cycle.candidates import ALL_NODES
 from mooring.runtime.cycle.cycle import evaluate_preemption
@@ -225,6 +225,8 @@ class Stuck(InProcess):
         dry = self.engine.decide(pod, profile, ALL_NODES, seed=seed)
         found = self.engine.place(pod, profile, ALL_NODES, seed=seed)
         self.tally.decided("assumed", facts(found), facts(full), cached=is_cached(found))
+        if isinstance(found.source, Evaluation):
+            self._compare_verdicts(found.evaluation, full.evaluation)
         if not profile.samples:
             check("dry run and assumed", (dry.node_name, dry.feasible), (found.node_name, found.feasible))
         if found.node_name is not None:
@@ -239,13 +241,19 @@ class Stuck(InProcess):
         run = partial(evaluate_preemption, given=None, seed=dice.randrange(9))
         found, _ = self.engine.evaluate(pod, profile, ALL_NODES, run)
         full, _ = self.reference.evaluate(pod, other, ALL_NODES, run)
-        self.tally.decided("preemption", _room(found), _room(full), cached=bool(found.recalled))
+        room, expected = (found.rejection, found.preemption), (full.rejection, full.preemption)
+        self.tally.decided("preemption", room, expected, cached=bool(found.recalled))
+        self._compare_verdicts(found, full)
+
+    def _compare_verdicts(self, found: Evaluation, full: Evaluation) -> None:
+        """What Filter says of each node; those count that it was known of before."""
+        check("verdicts", _verdicts(found), _verdicts(full))
+        self.tally.comparisons += found.recalled
 
 
 def _is_of_pod(change: Change) -> bool:
     return isinstance(change.object, Pod) if isinstance(change, Put) else change.kind == "Pod"
 
 
-def _room(evaluation: Evaluation) -> tuple[object, ...]:
-    said = [evaluation.statuses[code] for code in evaluation.codes.tolist()]
-    return evaluation.rejection, said, evaluation.preemption
+def _verdicts(evaluation: Evaluation) -> list[Status]:
+    return [evaluation.statuses[code] for code in evaluation.codes.tolist()]
