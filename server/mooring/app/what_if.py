@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
 from msgspec.structs import replace
 
+from mooring.app.bridge import Decoder
 from mooring.app.offline import Objects, core_over, pod_named
 from mooring.app.options import EngineOptions
 from mooring.app.sessions import LiveState
@@ -19,18 +19,18 @@ from mooring.framework.pod_table import template_of
 from mooring.framework.releases import Gates
 from mooring.runtime.commit.asked_group import asked_group, known_group, pods_of_group, waiting
 from mooring.runtime.cycle.plugin_calls import Unhurried
-from mooring.runtime.profiles.profiles import left_alone
-from mooring.sessions.capacity import MOST, Capacity, capacity_of
+from mooring.service.what_if import capacity, node_groups, removal
 from mooring.sessions.change.group_search import GROUP_KINDS, GroupChangeSearch
 from mooring.sessions.change.options import NeededChanges
 from mooring.sessions.change.search import ALL_KINDS, ChangeSearch
 from mooring.sessions.change.steps import Kind
-from mooring.sessions.node_groups import NodeGroup, NodeGroupOption, NodeGroups
-from mooring.sessions.pending import Queue, pending, place_pending
-from mooring.sessions.removal import Departure, NodeRemoval, Removal, adopted
+from mooring.sessions.node_groups import NodeGroup
+from mooring.sessions.removal import adopted
 from mooring.sessions.work_trees import Work
+from mooring.v1 import simulation_service_pb2 as pb
 
-log = logging.getLogger(__name__)
+Question = pb.CapacityRequest | pb.RemovalRequest | pb.NodeGroupsRequest
+Answer = pb.CapacityResponse | pb.RemovalResponse | pb.NodeGroupsResponse
 
 
 def shapes_of(paths: Iterable[str | Path], gates: Gates) -> list[Pod]:
@@ -49,82 +49,19 @@ def shapes_of(paths: Iterable[str | Path], gates: Gates) -> list[Pod]:
     return shapes
 
 
-def capacities(
-    options: EngineOptions,
-    paths: Objects,
-    shapes: Sequence[Pod],
-    *,
-    profile: str = "",
-    limit: int = MOST,
-    by_node: bool = False,
-    ignore_pending: bool = False,
-    seed: int = 0,
-) -> tuple[Queue, Iterator[Capacity]]:
-    """Return what becomes of the pending pods of manifests, and how many more pods of each shape fit then.
-
-    With ``ignore_pending`` it is as if they weren't there.
+def answered(options: EngineOptions, paths: Objects, request: Question) -> Answer:
+    """Answer a question to SimulationService about manifests, as a server that has them would.
 
     Raises:
         ConfigError, RegistryError, InvalidArgumentError: As ``core_over``.
-        NotFoundError: There is no such profile.
+        NotFoundError: There is no such node or profile.
     """
-    work = _work(options, paths)
-    queue = Queue() if ignore_pending else _queue(work, profile, seed)
-
-    def count() -> Iterator[Capacity]:
-        for shape in shapes:
-            decided_by = work.engine.profile(profile, shape)
-            _warn(left_alone(shape, decided_by))
-            yield capacity_of(
-                work, shape, decided_by, limit=limit, by_node=by_node, seed=seed, progress=Unhurried()
-            )
-            work.go_back()
-
-    return queue, count()
-
-
-def removals(
-    options: EngineOptions,
-    paths: Objects,
-    names: Sequence[str] = (),
-    *,
-    departure: Departure = Departure.DRAIN,
-    cumulative: bool = False,
-    ignore_pending: bool = False,
-    profile: str = "",
-    seed: int = 0,
-) -> tuple[Queue, int, Iterator[NodeRemoval]]:
-    """Return what becomes of the pending pods, of how many nodes it is said whether they could go, and what.
-
-    Args:
-        options: What decides.
-        paths: The manifests' files and directories.
-        names: The nodes; none = all, by name.
-        departure: How nodes go.
-        cumulative: A node that can go is gone for those after it.
-        ignore_pending: Pending pods get no room first.
-        profile: The profile of pods whose scheduler is none of the profiles.
-        seed: Decides between nodes of equal totals.
-
-    Raises:
-        ConfigError, RegistryError, InvalidArgumentError: As ``core_over``.
-        NotFoundError: There is no such node.
-    """
-    work = _work(options, paths)
-    index = work.tree.snapshot.nodes.index
-    for name in names:
-        if name not in index:
-            raise node_not_found(name)
-    asked = list(names) or sorted(index)
-    queue = Queue() if ignore_pending else _queue(work, profile, seed)
-    removal = Removal(
-        work,
-        partial(adopted, work.engine, profile),
-        departure=departure,
-        queued=queue.placed,
-        seed=seed,
-    )
-    return queue, len(asked), removal.try_nodes(asked, Unhurried(), cumulative=cumulative)
+    work, decoder = _work(options, paths), Decoder()
+    if isinstance(request, pb.CapacityRequest):
+        return capacity(decoder, work, request, Unhurried())
+    if isinstance(request, pb.RemovalRequest):
+        return removal(decoder, work, request, Unhurried())
+    return node_groups(decoder, work, request, Unhurried())
 
 
 def groups_of(paths: Iterable[str | Path], prices: Mapping[str, float]) -> list[NodeGroup]:
@@ -144,31 +81,6 @@ def groups_of(paths: Iterable[str | Path], prices: Mapping[str, float]) -> list[
     return [
         NodeGroup(name, node, price=prices.get(name, 1.0)) for name, node in zip(names, nodes, strict=True)
     ]
-
-
-def node_groups(
-    options: EngineOptions,
-    paths: Objects,
-    groups: Sequence[NodeGroup],
-    *,
-    profile: str = "",
-    seed: int = 0,
-) -> tuple[NodeGroups, list[NodeGroupOption]]:
-    """Return what becomes of the pending pods of manifests, and what nodes of each group would do for them.
-
-    The best group comes first.
-
-    Raises:
-        ConfigError, RegistryError, InvalidArgumentError: As ``core_over``.
-        NotFoundError: There is no such profile.
-    """
-    work = _work(options, paths)
-    profile_of = partial(work.engine.profiles.of_pod, profile)
-    pods, warnings = pending(work.engine, profile_of)
-    _warn(warnings)
-    looking = NodeGroups(work, pods, profile_of, seed=seed)
-    looking.place_existing(Unhurried())
-    return looking, looking.options(groups, Unhurried())
 
 
 def changes(
@@ -223,18 +135,6 @@ def group_changes(
     decided_by = work.engine.profile(profile, pods[0] if pods else None)
     asked = asked_group(work.engine, found, pods, decided_by)
     return GroupChangeSearch(work, asked.group, decided_by, seed=seed, progress=Unhurried()).run(kinds)
-
-
-def _queue(work: Work, profile: str, seed: int) -> Queue:
-    """Place the pending pods; with a profile, those of other schedulers as well."""
-    queue = place_pending(work, partial(adopted, work.engine, profile), seed, Unhurried())
-    _warn(queue.warnings)
-    return queue
-
-
-def _warn(warnings: Iterable[str]) -> None:
-    for warning in warnings:
-        log.warning("%s", warning)
 
 
 def _work(options: EngineOptions, paths: Objects) -> Work:

@@ -10,7 +10,7 @@ from rich.text import Text
 from mooring.app.embedding import Option
 from mooring.cli import change, remote_what_if
 from mooring.cli.clusters import add_cluster, choose_cluster
-from mooring.cli.console import print_line, print_table, with_bar
+from mooring.cli.console import print_line, print_table
 from mooring.cli.flags import (
     Commands,
     Flags,
@@ -31,19 +31,15 @@ from mooring.cli.output import (
     complain,
     print_document,
 )
-from mooring.cli.remote_what_if import Queued
 from mooring.cli.tables.preemption import node_of, print_preemption
 from mooring.cli.values import one_of, positive, seed
 from mooring.framework.errors import InvalidArgumentError
 from mooring.framework.releases import DEFAULT_KUBE_VERSION, Gates, KubeVersion
 
 if TYPE_CHECKING:
-    from mooring.framework import Pod
-    from mooring.sessions.node_groups import NodeGroup
-    from mooring.sessions.pending import LeftOver, Queue
-
-MANY_STEPS = 50
-"""From here on a progress bar is shown."""
+    from mooring.framework import Node, Pod
+    from mooring.v1 import objects_pb2
+    from mooring.v1 import simulation_service_pb2 as pb
 
 MOST_NAMED = 10
 """Pods that stay pending of which it is said why."""
@@ -132,115 +128,104 @@ def _run_capacity(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
         complain("give the pods with --shape PATH")
         return EXIT_USAGE
     from mooring.app.what_if import shapes_of
+    from mooring.v1 import objects_pb2
+    from mooring.v1 import simulation_service_pb2 as pb
 
     gates = Gates(KubeVersion.parse(args.kube_version or DEFAULT_KUBE_VERSION), args.feature_gates)
     shapes = shapes_of(args.shape, gates)
-    queue, found = (
-        remote_what_if.capacity(args, shapes) if args.server else _capacities(args, options, shapes)
+    request = pb.CapacityRequest(
+        shapes=[objects_pb2.PodSource(object=_sent(shape)) for shape in shapes],
+        profile=args.profile,
+        limit=args.limit,
+        include_nodes=args.nodes,
+        seed=args.seed,
+        ignore_pending=args.ignore_pending,
     )
+    response = _answer(args, options, request)
+    found = [
+        {
+            "shape": shape.key,
+            "count": each.count,
+            "limited": each.limited,
+            "end": each.end.message,
+            "nodes": {node.node: node.count for node in each.nodes},
+            **_queue(response),
+        }
+        for shape, each in zip(shapes, response.shapes, strict=True)
+    ]
     if args.output != "table":
-        print_document(args.output, [{**each, **queue.counts} for each in found])
+        print_document(args.output, found)
         return EXIT_OK
     rows = [(each["shape"], Text(_amount(each), _style(each["count"] > 0)), each["end"]) for each in found]
     print_table(("SHAPE", "#MORE", "THEN"), rows)
     for each in found if args.nodes else ():
         print_table((f"NODE FOR {each['shape']}", "#PODS"), [(n, str(c)) for n, c in each["nodes"].items()])
-    _print_queue(queue)
+    _print_queue(response)
     return EXIT_OK
-
-
-def _capacities(
-    args: argparse.Namespace, options: tuple[Option, ...], shapes: list[Pod]
-) -> tuple[Queued, list[dict[str, Any]]]:
-    from mooring.app.what_if import capacities
-
-    queue, found = capacities(
-        engine_options(args, options),
-        args.manifests,
-        shapes,
-        profile=args.profile,
-        limit=args.limit,
-        by_node=args.nodes,
-        ignore_pending=args.ignore_pending,
-        seed=args.seed,
-    )
-    return _queued(queue), [
-        {
-            "shape": shape.key,
-            "count": each.count,
-            "limited": each.limited,
-            "end": each.message,
-            "nodes": {name: count for name, count in sorted(each.nodes.items()) if count and args.nodes},
-        }
-        for shape, each in zip(shapes, with_bar(found, len(shapes), "looking", many=MANY_STEPS), strict=True)
-    ]
 
 
 def _run_removal(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
     if (code := _one_cluster(args)) != EXIT_OK:
         return code
-    queue, found = remote_what_if.removal(args) if args.server else _removals(args, options)
-    if not (args.cumulative or args.node):
-        found.sort(key=_disruption)
-    if args.output != "table":
-        print_document(args.output, [{**each, **queue.counts} for each in found])
-        return EXIT_OK
-    rows = [
-        (each["node"], _verdict(each), str(_moved(each)), _why(each), "; ".join(_losses(each)))
-        for each in found
-    ]
-    print_table(("NODE", "VERDICT", "#MOVED", "WHY", "MIND"), rows)
-    how = "together" if args.cumulative else "each alone"
-    print_line(
-        f"{sum(each['removable'] for each in found)} of {len(found)} nodes could go by {args.by}, {how}"
-    )
-    _print_queue(queue)
-    return EXIT_OK
+    from mooring.v1 import simulation_service_pb2 as pb
 
-
-def _removals(args: argparse.Namespace, options: tuple[Option, ...]) -> tuple[Queued, list[dict[str, Any]]]:
-    from mooring.app.what_if import removals
-    from mooring.sessions.removal import Departure
-
-    queue, count, found = removals(
-        engine_options(args, options),
-        args.manifests,
-        args.node,
-        departure=Departure[args.by.upper()],
+    request = pb.RemovalRequest(
+        nodes=args.node,
+        mode=pb.RemovalMode.Value(f"REMOVAL_MODE_{args.by.upper()}"),
         cumulative=args.cumulative,
         ignore_pending=args.ignore_pending,
         profile=args.profile,
         seed=args.seed,
     )
-    return _queued(queue), [
-        {
-            "node": each.node_name,
-            "removable": each.removable,
-            "ending": each.ending,
-            "landings": [
-                {"pod": one.pod.key, "node": one.node_name, "message": one.message, "waits": one.waits}
-                for one in each.landings
-            ],
-            "alone": [pod.key for pod in each.alone],
-            "exhaustedBudgets": list(each.exhausted),
-        }
-        for each in with_bar(found, count, "looking", many=MANY_STEPS)
-    ]
+    response = _answer(args, options, request)
+    found = [{**_node_removal(each), **_queue(response)} for each in response.nodes]
+    if not (args.cumulative or args.node):
+        found.sort(key=_disruption)
+    if args.output != "table":
+        print_document(args.output, found)
+        return EXIT_OK
+    rows = [(each["node"], _verdict(each), str(_moved(each)), _why(each), _mind(each)) for each in found]
+    print_table(("NODE", "VERDICT", "#MOVED", "WHY", "MIND"), rows)
+    how = "together" if args.cumulative else "each alone"
+    going = sum(each["removable"] for each in found)
+    said = f"{going} of {len(found)} nodes could go by {args.by}, {how}"
+    print_line(said if found else "there are no nodes")
+    _print_queue(response)
+    return EXIT_OK
 
 
-def _queued(queue: Queue) -> Queued:
-    return Queued(len(queue.placed), [_left_over(each) for each in queue.left])
+def _node_removal(found: pb.NodeRemoval) -> dict[str, Any]:
+    return {
+        "node": found.node,
+        "removable": found.removable,
+        "ending": found.ending_pod_count,
+        "landings": [
+            {
+                "pod": _key(one.pod),
+                "node": one.node,
+                "message": one.status.message,
+                "waits": one.waits,
+            }
+            for one in found.landings
+        ],
+        "alone": list(map(_key, found.alone)),
+        "exhaustedBudgets": list(found.exhausted_budgets),
+    }
 
 
-def _print_queue(queue: Queued) -> None:
-    if queue.placed or queue.left:
-        print_line(
-            f"pending pods that were placed first: {queue.placed}, that stay pending: {len(queue.left)}"
-        )
-    for each in queue.left[:MOST_NAMED]:
+def _queue(response: pb.CapacityResponse | pb.RemovalResponse) -> dict[str, int]:
+    return {"placedFirst": response.placed_count, "stillPending": len(response.unplaced)}
+
+
+def _print_queue(response: pb.CapacityResponse | pb.RemovalResponse) -> None:
+    left = list(map(_left_over, response.unplaced))
+    if response.placed_count or left:
+        said = f"placed first: {response.placed_count}, that stay pending: {len(left)}"
+        print_line(f"pending pods that were {said}")
+    for each in left[:MOST_NAMED]:
         print_line(f"  {each['pod']}: {each['message']}")
-    if len(queue.left) > MOST_NAMED:
-        print_line(f"  and {len(queue.left) - MOST_NAMED} more: see mooring why-pending")
+    if len(left) > MOST_NAMED:
+        print_line(f"  and {len(left) - MOST_NAMED} more: see mooring why-pending")
 
 
 def _run_node_groups(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
@@ -250,9 +235,27 @@ def _run_node_groups(args: argparse.Namespace, options: tuple[Option, ...]) -> i
         complain("give the groups with --group PATH")
         return EXIT_USAGE
     from mooring.app.what_if import groups_of
+    from mooring.v1 import simulation_service_pb2 as pb
 
-    groups = groups_of(args.group, _prices(args.price))
-    found = remote_what_if.node_groups(args, groups) if args.server else _node_groups(args, options, groups)
+    groups = [
+        pb.NodeGroup(name=group.name, price=group.price, node=_sent(group.template))
+        for group in groups_of(args.group, _prices(args.price))
+    ]
+    request = pb.NodeGroupsRequest(groups=groups, profile=args.profile, seed=args.seed)
+    response = _answer(args, options, request)
+    found = {
+        "placed": response.placed_count,
+        "unplaced": list(map(_left_over, response.unplaced)),
+        "options": [
+            {
+                "group": each.group,
+                "nodes": each.node_count,
+                "price": each.price,
+                "left": list(map(_left_over, each.left_over)),
+            }
+            for each in response.options
+        ],
+    }
     if args.output != "table":
         print_document(args.output, found)
         return EXIT_OK
@@ -265,27 +268,17 @@ def _run_node_groups(args: argparse.Namespace, options: tuple[Option, ...]) -> i
     return EXIT_OK
 
 
-def _node_groups(
-    args: argparse.Namespace, options: tuple[Option, ...], groups: list[NodeGroup]
-) -> dict[str, Any]:
-    from mooring.app.what_if import node_groups
+def _answer(args: argparse.Namespace, options: tuple[Option, ...], request: Any) -> Any:
+    """Return a server's answer, or that of manifests; what it warns of goes to standard error."""
+    if args.server:
+        response = remote_what_if.ask(args, request)
+    else:
+        from mooring.app.what_if import answered
 
-    looking, found = node_groups(
-        engine_options(args, options), args.manifests, groups, profile=args.profile, seed=args.seed
-    )
-    return {
-        "placed": looking.placed,
-        "unplaced": [_left_over(each) for each in looking.rest],
-        "options": [
-            {
-                "group": each.group.name,
-                "nodes": each.count,
-                "price": each.price,
-                "left": [_left_over(left) for left in each.left_over],
-            }
-            for each in found
-        ],
-    }
+        response = answered(engine_options(args, options), args.manifests, request)
+    for warning in response.warnings:
+        complain(warning)
+    return response
 
 
 def _run_change(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
@@ -320,8 +313,20 @@ def _run_change(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
     return EXIT_PREEMPTS if node_of(found["preemption"]) else EXIT_UNSCHEDULED
 
 
-def _left_over(left: LeftOver) -> dict[str, str]:
-    return {"pod": left.pod.key, "message": left.message}
+def _sent(item: Pod | Node) -> objects_pb2.KubernetesObject:
+    import msgspec
+
+    from mooring.v1 import objects_pb2
+
+    return objects_pb2.KubernetesObject(json=msgspec.json.encode(item, enc_hook=dict))
+
+
+def _key(pod: objects_pb2.PodReference) -> str:
+    return f"{pod.namespace}/{pod.name}"
+
+
+def _left_over(left: pb.LeftOverPod) -> dict[str, str]:
+    return {"pod": _key(left.pod), "message": left.status.message}
 
 
 def _prices(words: list[str]) -> dict[str, float]:
@@ -395,13 +400,13 @@ def _why(found: dict[str, Any]) -> str:
     return f"{last['pod']}: {last['message']}"
 
 
-def _losses(found: dict[str, Any]) -> list[str]:
+def _mind(found: dict[str, Any]) -> str:
     """Return what else is to be minded when the node goes."""
     said = [f"PodDisruptionBudget {budget} allows no disruption" for budget in found["exhaustedBudgets"]]
     if alone := found["alone"]:
         more = f" and {len(alone) - 1} more" if len(alone) > 1 else ""
         said.append(f"single replica: {alone[0]}{more}")
-    return said
+    return "; ".join(said)
 
 
 def _style(good: bool) -> str:

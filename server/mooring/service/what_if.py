@@ -1,0 +1,203 @@
+"""How much more fits, which nodes could go, which would help: from requests to the answers."""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import partial
+from math import inf
+
+from mooring.framework.errors import InvalidArgumentError, node_not_found
+from mooring.runtime.cycle.plugin_calls import Progress
+from mooring.runtime.profiles.profiles import left_alone
+from mooring.service.backend import ObjectDecoder
+from mooring.service.wire.objects import decode_node, pod_reference, status_message, subject
+from mooring.sessions.capacity import MOST, Capacity, capacity_of
+from mooring.sessions.node_groups import MOST_NODES, NodeGroup, NodeGroups
+from mooring.sessions.pending import LeftOver, Queue, pending, place_pending
+from mooring.sessions.removal import Departure, Landing, NodeRemoval, Removal, adopted
+from mooring.sessions.work_trees import Work
+from mooring.v1 import objects_pb2
+from mooring.v1 import simulation_service_pb2 as pb
+
+
+def capacity(
+    decoder: ObjectDecoder, work: Work, request: pb.CapacityRequest, progress: Progress
+) -> pb.CapacityResponse:
+    """Return how many more pods of each shape there is room for.
+
+    Raises:
+        InvalidArgumentError: The request can't be used.
+        NotFoundError: There is no such pod or profile.
+    """
+    if not request.shapes:
+        raise InvalidArgumentError.at("shapes", "is empty; send one or more")
+    if request.limit > MOST:
+        raise InvalidArgumentError.at("limit", f"{request.limit} is more than {MOST}")
+    shapes, profiles, foreign = [], {}, dict[str, None]()
+    queue = _queue(work, request, progress)
+    work.keep()
+    for at, source in enumerate(request.shapes):
+        progress.check()
+        pod = subject(decoder, work.tree, source, f"shapes[{at}]")
+        profile = work.engine.profile(request.profile, pod)
+        profiles[profile.name] = profile
+        foreign |= dict.fromkeys(left_alone(pod, profile))
+        found = capacity_of(
+            work,
+            pod,
+            profile,
+            limit=request.limit or MOST,
+            by_node=request.include_nodes,
+            seed=request.seed or work.seed,
+            progress=progress,
+        )
+        work.go_back()
+        shapes.append(_shape(found, by_node=request.include_nodes))
+    warnings = dict.fromkeys(warning for profile in profiles.values() for warning in profile.warnings)
+    return pb.CapacityResponse(
+        provenance=_provenance(work),
+        shapes=shapes,
+        warnings=[*warnings, *foreign, *queue.warnings],
+        placed_count=len(queue.placed),
+        unplaced=map(_left_over, queue.left),
+    )
+
+
+def _queue(work: Work, request: pb.CapacityRequest | pb.RemovalRequest, progress: Progress) -> Queue:
+    """Place the pods that have no node, unless they are to be left out."""
+    if request.ignore_pending:
+        return Queue()
+    profile_of = partial(adopted, work.engine, request.profile)
+    return place_pending(work, profile_of, request.seed or work.seed, progress)
+
+
+def _shape(found: Capacity, *, by_node: bool) -> pb.ShapeCapacity:
+    nodes = sorted(found.nodes.items()) if by_node else ()
+    return pb.ShapeCapacity(
+        count=found.count,
+        limited=found.limited,
+        end=status_message(found.end, found.message),
+        nodes=[pb.NodeCount(node=name, count=count) for name, count in nodes if count],
+    )
+
+
+def removal(
+    decoder: ObjectDecoder, work: Work, request: pb.RemovalRequest, progress: Progress
+) -> pb.RemovalResponse:
+    """Return which nodes could go; nothing is decoded for that.
+
+    Raises:
+        InvalidArgumentError: The request can't be used.
+        NotFoundError: There is no such node.
+    """
+    del decoder
+    twice = [name for name, count in Counter(request.nodes).items() if count > 1]
+    if twice:
+        raise InvalidArgumentError.at("nodes", f"{twice[0]!r} is there more than once")
+    if request.mode not in (0, *Departure):
+        raise InvalidArgumentError.at("mode", f"{request.mode} is not a mode of removal")
+    index = work.tree.snapshot.nodes.index
+    unknown = [name for name in request.nodes if name not in index]
+    if unknown:
+        raise node_not_found(unknown[0])
+    names = list(request.nodes) or sorted(index)
+    queue = _queue(work, request, progress)
+    looking = Removal(
+        work,
+        partial(adopted, work.engine, request.profile),
+        departure=Departure(request.mode or Departure.DRAIN),
+        queued=queue.placed,
+        seed=request.seed or work.seed,
+    )
+    found = looking.try_nodes(names, progress, cumulative=request.cumulative)
+    answers = [_node_removal(each) for each in found]
+    return pb.RemovalResponse(
+        provenance=_provenance(work),
+        nodes=answers,
+        warnings=queue.warnings,
+        placed_count=len(queue.placed),
+        unplaced=map(_left_over, queue.left),
+    )
+
+
+def _node_removal(found: NodeRemoval) -> pb.NodeRemoval:
+    return pb.NodeRemoval(
+        node=found.node_name,
+        removable=found.removable,
+        landings=[_landing(landing) for landing in found.landings],
+        ending_pod_count=found.ending,
+        alone=map(pod_reference, found.alone),
+        exhausted_budgets=found.exhausted,
+    )
+
+
+def _landing(landing: Landing) -> pb.Landing:
+    return pb.Landing(
+        pod=pod_reference(landing.pod),
+        node=landing.node_name,
+        status=status_message(landing.status, landing.message),
+        waits=landing.waits,
+    )
+
+
+def _node_group(decoder: ObjectDecoder, group: pb.NodeGroup, path: str) -> NodeGroup:
+    if not group.name:
+        raise InvalidArgumentError.at(f"{path}.name", "is missing")
+    if group.max_count > MOST_NODES:
+        raise InvalidArgumentError.at(f"{path}.max_count", f"{group.max_count} is more than {MOST_NODES}")
+    price = group.price if group.HasField("price") else 1.0
+    if not 0 <= price < inf:
+        raise InvalidArgumentError.at(f"{path}.price", f"{price:g} is not a price")
+    node = decode_node(decoder, group.node, f"{path}.node")
+    return NodeGroup(group.name, node, group.max_count or MOST_NODES, price)
+
+
+def node_groups(
+    decoder: ObjectDecoder, work: Work, request: pb.NodeGroupsRequest, progress: Progress
+) -> pb.NodeGroupsResponse:
+    """Return what more nodes of each group would do.
+
+    Raises:
+        InvalidArgumentError: The request can't be used.
+        NotFoundError: There is no such pod or profile.
+    """
+    groups = [_node_group(decoder, group, f"groups[{at}]") for at, group in enumerate(request.groups)]
+    names = Counter(group.name for group in groups)
+    if not groups:
+        raise InvalidArgumentError.at("groups", "is empty; send one or more")
+    if max(names.values()) > 1:
+        raise InvalidArgumentError.at("groups", f"{names.most_common(1)[0][0]!r} is there more than once")
+    pods = [subject(decoder, work.tree, source, f"pods[{at}]") for at, source in enumerate(request.pods)]
+    profiles = work.engine.profiles
+    profile_of = partial(profiles.find if pods else profiles.of_pod, request.profile)
+    waiting, warnings = (pods, ()) if pods else pending(work.engine, profile_of)
+    looking = NodeGroups(work, waiting, profile_of, seed=request.seed or work.seed)
+    looking.place_existing(progress)
+    return pb.NodeGroupsResponse(
+        provenance=_provenance(work),
+        warnings=warnings,
+        placed_count=looking.placed,
+        unplaced=map(_left_over, looking.rest),
+        options=[
+            pb.NodeGroupOption(
+                group=option.group.name,
+                node_count=option.count,
+                price=option.price,
+                left_over=map(_left_over, option.left_over),
+            )
+            for option in looking.options(groups, progress)
+        ],
+    )
+
+
+def _left_over(left: LeftOver) -> pb.LeftOverPod:
+    status = None if left.status.ok else status_message(left.status, left.message)
+    return pb.LeftOverPod(pod=pod_reference(left.pod), status=status)
+
+
+def _provenance(work: Work) -> objects_pb2.Provenance:
+    return objects_pb2.Provenance(
+        state_version=work.version.live_version,
+        node_epoch=work.tree.snapshot.nodes.epoch,
+        configuration_hash=work.engine.profiles.configuration,
+    )
