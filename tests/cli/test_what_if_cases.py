@@ -211,3 +211,125 @@ def test_what_a_drain_disrupts(asked: Asked, tmp_path: Path, capsys: pytest.Capt
     assert lines[2].endswith("single replica: default/only")
     assert lines[3].endswith("PodDisruptionBudget default/db allows no disruption")
     assert lines[4] == "2 of 3 nodes could go by drain, each alone"
+
+
+ZONE = "topology.kubernetes.io/zone"
+
+
+def pool(name: str, zone: str) -> dict[str, Any]:
+    labels = {ZONE: zone, "kubernetes.io/hostname": name, "tier": "x"}
+    return node_manifest(name, labels=labels, allocatable={"cpu": "2", "memory": "8Gi", "pods": "110"})
+
+
+def spread_by_zone(replicas: int) -> dict[str, Any]:
+    constraint = {
+        "maxSkew": 1,
+        "topologyKey": ZONE,
+        "whenUnsatisfiable": "DoNotSchedule",
+        "labelSelector": {"matchLabels": {"app": "repro"}},
+    }
+    requests = {"cpu": "1", "memory": "64Mi"}
+    return workload(
+        "Deployment",
+        "repro",
+        requests,
+        replicas,
+        nodeSelector={"tier": "x"},
+        topologySpreadConstraints=[constraint],
+    )
+
+
+def test_pools_by_zone(asked: Asked, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    cluster = [pool("a-1", "a"), pool("b-1", "b"), spread_by_zone(12)]
+    groups = write_manifests(tmp_path / "groups.yaml", pool("pool-a", "a"), pool("pool-b", "b"))
+    answer = asked("node-groups", cluster, "--group", groups)
+    assert [(each["nodes"], len(each["left"])) for each in answer["options"]] == [(1, 7), (1, 7)]
+    together = answer["together"]
+    assert (together["groups"], together["left"]) == ({"pool-a": 2, "pool-b": 2}, [])
+    assert (together["nodes"], together["price"], answer["lackingDomains"]) == (4, 4, [])
+    files = write_manifests(tmp_path / "cluster.yaml", *cluster)
+    words = ("what-if", "node-groups", "--manifests", files, "--group", groups)
+    first = call(capsys, *words, columns=160).out.splitlines()[1]
+    assert first.split() == ["2", "pool-a", "+", "2", "pool-b", "4", "4", "none"]
+
+
+def test_a_domain_for_which_no_group_has_nodes_is_named(
+    asked: Asked, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cluster = [pool("a-1", "a"), pool("b-1", "b"), spread_by_zone(12)]
+    group = write_manifests(tmp_path / "group.yaml", pool("pool-a", "a"))
+    answer = asked("node-groups", cluster, "--group", group)
+    assert (answer["together"], answer["lackingDomains"]) == (None, [f"{ZONE}=b"])
+    files = write_manifests(tmp_path / "cluster.yaml", *cluster)
+    out = call(capsys, "what-if", "node-groups", "--manifests", files, "--group", group).out
+    assert f"nodes are lacking in {ZONE}=b" in out
+
+
+def test_groups_that_are_not_needed_are_left_out(asked: Asked, tmp_path: Path) -> None:
+    big = node_manifest("dear", labels={ZONE: "a", "tier": "x"}, allocatable={"cpu": "4", "pods": "110"})
+    pools = [pool("pool-a", "a"), pool("pool-b", "b"), big]
+    groups = write_manifests(tmp_path / "groups.yaml", *pools)
+    cluster = [pool("a-1", "a"), pool("b-1", "b"), spread_by_zone(12)]
+    answer = asked("node-groups", cluster, "--group", groups, "--price", "dear=9")
+    assert answer["together"]["groups"] == {"pool-a": 2, "pool-b": 2}
+
+
+GPU = {
+    "affinity": {
+        "nodeAffinity": {
+            "requiredDuringSchedulingIgnoredDuringExecution": {
+                "nodeSelectorTerms": [
+                    {"matchExpressions": [{"key": "example.com/gpu", "operator": "Exists"}]},
+                    {
+                        "matchExpressions": [
+                            {"key": "example.com/gpu-vendor", "operator": "In", "values": ["nvidia"]}
+                        ]
+                    },
+                ]
+            }
+        }
+    }
+}
+TAINT = [{"key": "gpu", "effect": "NoSchedule"}]
+
+
+@pytest.mark.parametrize(
+    ("labels", "taints", "daemon", "app", "nodes", "daemons"),
+    [
+        pytest.param({"example.com/gpu-vendor": "nvidia"}, [], GPU, {}, 2, 1, id="node-groups-daemonset"),
+        pytest.param({}, [], GPU, {}, 1, 0, id="selects other nodes"),
+        pytest.param(
+            {}, TAINT, {}, {"tolerations": [{"operator": "Exists"}]}, 1, 0, id="doesn't tolerate the taint"
+        ),
+        pytest.param(
+            {},
+            TAINT,
+            {"tolerations": [{"key": "gpu", "operator": "Exists"}]},
+            {"tolerations": [{"operator": "Exists"}]},
+            2,
+            1,
+            id="tolerates the taint",
+        ),
+    ],
+)
+def test_pods_of_daemon_sets_on_new_nodes(
+    labels: dict[str, str],
+    taints: list[dict[str, str]],
+    daemon: dict[str, Any],
+    app: dict[str, Any],
+    nodes: int,
+    daemons: int,
+    asked: Asked,
+    tmp_path: Path,
+) -> None:
+    room = {"cpu": "16", "memory": "64Gi", "pods": "110"}
+    group = write_manifests(
+        tmp_path / "group.yaml", node_manifest("gpu", labels=labels, taints=taints, allocatable=room)
+    )
+    workloads = [
+        workload("DaemonSet", "gpu-plugin", {"cpu": "8"}, **daemon),
+        workload("Deployment", "app", {"cpu": "8"}, 2, **app),
+    ]
+    answer = asked("node-groups", workloads, "--group", group)
+    (option,) = answer["options"]
+    assert (option["nodes"], option["daemonPods"], option["left"]) == (nodes, daemons, [])

@@ -135,7 +135,7 @@ def test_pods_side_by_side_go_where_they_go_one_by_one(
     left = placed_side_by_side(found, groups, [count] * len(groups))
     assert left is not None
     for at, group in enumerate(groups):
-        names = {each.pod.metadata.name for each in found._left_by(group, count, Unhurried())}
+        names = {each.pod.metadata.name for each in found._left_by([(group, count)], Unhurried())}
         assert {
             each.pod.metadata.name for each, over in zip(found.rest, left[:, at], strict=True) if over
         } == names
@@ -149,7 +149,7 @@ def test_one_node_fewer_leaves_more_pods_over(
     found = looking(pods, *there)
 
     def left(group: NodeGroup, count: int) -> int:
-        return len(found._left_by(group, count, Unhurried()))
+        return len(found._left_by([(group, count)], Unhurried()))
 
     options = found.options(groups, Unhurried())
     assert [option.rank for option in options] == sorted(option.rank for option in options)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from rich.text import Text
 
 from mooring.app.embedding import Option
-from mooring.cli import change, remote_what_if
+from mooring.cli import change, remote_what_if, removal
 from mooring.cli.clusters import add_cluster, choose_cluster
 from mooring.cli.console import print_line, print_table
 from mooring.cli.flags import (
@@ -178,39 +178,19 @@ def _run_removal(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
         seed=args.seed,
     )
     response = _answer(args, options, request)
-    found = [{**_node_removal(each), **_queue(response)} for each in response.nodes]
+    found = [{**removal.document(each), **_queue(response)} for each in response.nodes]
     if not (args.cumulative or args.node):
-        found.sort(key=_disruption)
+        found.sort(key=removal.disruption)
     if args.output != "table":
         print_document(args.output, found)
         return EXIT_OK
-    rows = [(each["node"], _verdict(each), str(_moved(each)), _why(each), _mind(each)) for each in found]
-    print_table(("NODE", "VERDICT", "#MOVED", "WHY", "MIND"), rows)
+    removal.print_nodes(found)
     how = "together" if args.cumulative else "each alone"
     going = sum(each["removable"] for each in found)
     said = f"{going} of {len(found)} nodes could go by {args.by}, {how}"
     print_line(said if found else "there are no nodes")
     _print_queue(response)
     return EXIT_OK
-
-
-def _node_removal(found: pb.NodeRemoval) -> dict[str, Any]:
-    return {
-        "node": found.node,
-        "removable": found.removable,
-        "ending": found.ending_pod_count,
-        "landings": [
-            {
-                "pod": _key(one.pod),
-                "node": one.node,
-                "message": one.status.message,
-                "waits": one.waits,
-            }
-            for one in found.landings
-        ],
-        "alone": list(map(_key, found.alone)),
-        "exhaustedBudgets": list(found.exhausted_budgets),
-    }
 
 
 def _queue(response: pb.CapacityResponse | pb.RemovalResponse) -> dict[str, int]:
@@ -251,21 +231,48 @@ def _run_node_groups(args: argparse.Namespace, options: tuple[Option, ...]) -> i
                 "group": each.group,
                 "nodes": each.node_count,
                 "price": each.price,
+                "daemonPods": each.daemon_pod_count,
                 "left": list(map(_left_over, each.left_over)),
             }
             for each in response.options
         ],
+        "together": _together(response.together) if response.HasField("together") else None,
+        "lackingDomains": list(response.lacking_domains),
     }
     if args.output != "table":
         print_document(args.output, found)
         return EXIT_OK
+    together = [found["together"]] if found["together"] else []
     rows = [
-        (each["group"], str(each["nodes"]), f"{each['price']:g}", _left(each["left"]))
-        for each in found["options"]
+        (
+            each["group"],
+            str(each["nodes"]),
+            f"{each['price']:g}",
+            _left(each["left"]),
+        )
+        for each in (*together, *found["options"])
     ]
     print_table(("GROUP", "#NODES", "#PRICE", "LEFT OVER"), rows)
+    for each in found["options"]:
+        if each["daemonPods"]:
+            print_line(
+                f"pods of DaemonSets that each node of {each['group']} has first: {each['daemonPods']}"
+            )
+    if found["lackingDomains"]:
+        print_line(f"nodes are lacking in {', '.join(found['lackingDomains'])}: pods are spread over these")
     print_line(f"pending pods that need more nodes: {len(found['unplaced'])}, that don't: {found['placed']}")
     return EXIT_OK
+
+
+def _together(found: pb.NodeGroupCombination) -> dict[str, Any]:
+    counts = {each.group: each.node_count for each in found.groups}
+    return {
+        "group": " + ".join(f"{count} {name}" for name, count in counts.items()),
+        "groups": counts,
+        "nodes": sum(counts.values()),
+        "price": found.price,
+        "left": list(map(_left_over, found.left_over)),
+    }
 
 
 def _answer(args: argparse.Namespace, options: tuple[Option, ...], request: Any) -> Any:
@@ -321,12 +328,8 @@ def _sent(item: Pod | Node) -> objects_pb2.KubernetesObject:
     return objects_pb2.KubernetesObject(json=msgspec.json.encode(item, enc_hook=dict))
 
 
-def _key(pod: objects_pb2.PodReference) -> str:
-    return f"{pod.namespace}/{pod.name}"
-
-
 def _left_over(left: pb.LeftOverPod) -> dict[str, str]:
-    return {"pod": _key(left.pod), "message": left.status.message}
+    return {"pod": removal.pod_key(left.pod), "message": left.status.message}
 
 
 def _prices(words: list[str]) -> dict[str, float]:
@@ -368,45 +371,6 @@ def _one_cluster(args: argparse.Namespace) -> int:
 
 def _amount(found: dict[str, Any]) -> str:
     return f"{found['count']} or more" if found["limited"] else str(found["count"])
-
-
-def _moved(found: dict[str, Any]) -> int:
-    return sum(bool(landing["node"]) for landing in found["landings"])
-
-
-def _waiting(found: dict[str, Any]) -> list[dict[str, Any]]:
-    return [landing for landing in found["landings"] if landing["waits"]]
-
-
-def _disruption(found: dict[str, Any]) -> tuple[bool, bool, int, int, str]:
-    """Order nodes: what can go first, then by how little that disrupts."""
-    stays = not found["removable"]
-    return stays, stays and not _waiting(found), _moved(found), len(found["alone"]), found["node"]
-
-
-def _verdict(found: dict[str, Any]) -> Text:
-    can = found["removable"]
-    return Text("can go" if can else "waits" if _waiting(found) else "stays", _style(can))
-
-
-def _why(found: dict[str, Any]) -> str:
-    if found["removable"]:
-        return ""
-    if waiting := _waiting(found):
-        first, more = waiting[0], len(waiting) - 1
-        others = f" and {more} more wait" if more else " waits"
-        return f"{first['pod']}{others} until the Node object is deleted: {first['message']}"
-    last = found["landings"][-1]
-    return f"{last['pod']}: {last['message']}"
-
-
-def _mind(found: dict[str, Any]) -> str:
-    """Return what else is to be minded when the node goes."""
-    said = [f"PodDisruptionBudget {budget} allows no disruption" for budget in found["exhaustedBudgets"]]
-    if alone := found["alone"]:
-        more = f" and {len(alone) - 1} more" if len(alone) > 1 else ""
-        said.append(f"single replica: {alone[0]}{more}")
-    return "; ".join(said)
 
 
 def _style(good: bool) -> str:

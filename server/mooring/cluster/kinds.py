@@ -9,6 +9,7 @@ from mooring.framework.objects import (
     CSIDriver,
     CSINode,
     CSIStorageCapacity,
+    DaemonSet,
     DeviceClass,
     DeviceTaintRule,
     Namespace,
@@ -35,6 +36,7 @@ TabledObject = (
     CSIDriver
     | CSINode
     | CSIStorageCapacity
+    | DaemonSet
     | DeviceClass
     | DeviceTaintRule
     | Namespace
@@ -70,6 +72,7 @@ API_VERSIONS: dict[type[ClusterObject], tuple[str, ...]] = {
     CSIDriver: _STORAGE,
     CSINode: _STORAGE,
     CSIStorageCapacity: _STORAGE,
+    DaemonSet: _APPS,
     DeviceClass: (*_DEVICES, "resource.k8s.io/v1beta1"),
     DeviceTaintRule: _DEVICES,
     Namespace: _CORE,
@@ -125,6 +128,7 @@ def kind_in_files(kind: str, api_version: str) -> str:
 NAMESPACED: frozenset[type[ClusterObject]] = frozenset(
     {
         CSIStorageCapacity,
+        DaemonSet,
         PersistentVolumeClaim,
         Pod,
         PodDisruptionBudget,

@@ -69,6 +69,7 @@ OBJECT_KINDS = (
     "CSIDriver",
     "CSINode",
     "CSIStorageCapacity",
+    "DaemonSet",
     "DeviceClass",
     "DeviceTaintRule",
     "Namespace",

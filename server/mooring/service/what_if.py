@@ -12,7 +12,7 @@ from mooring.runtime.profiles.profiles import left_alone
 from mooring.service.backend import ObjectDecoder
 from mooring.service.wire.objects import decode_node, pod_reference, status_message, subject
 from mooring.sessions.capacity import MOST, Capacity, capacity_of
-from mooring.sessions.node_groups import MOST_NODES, NodeGroup, NodeGroups
+from mooring.sessions.node_groups import MOST_NODES, NodeGroup, NodeGroups, Together
 from mooring.sessions.pending import LeftOver, Queue, pending, place_pending
 from mooring.sessions.removal import Departure, Landing, NodeRemoval, Removal, adopted
 from mooring.sessions.work_trees import Work
@@ -173,6 +173,13 @@ def node_groups(
     waiting, warnings = (pods, ()) if pods else pending(work.engine, profile_of)
     looking = NodeGroups(work, waiting, profile_of, seed=request.seed or work.seed)
     looking.place_existing(progress)
+    options = looking.options(groups, progress)
+    together = looking.together(options, progress)
+    lacking: list[str] = []
+    if together is not None and together.left_over:
+        lacking = looking.lacking(together.counts, progress)
+    elif together is None and options[0].left_over:
+        lacking = looking.lacking([(options[0].group, options[0].count)], progress)
     return pb.NodeGroupsResponse(
         provenance=_provenance(work),
         warnings=warnings,
@@ -184,9 +191,20 @@ def node_groups(
                 node_count=option.count,
                 price=option.price,
                 left_over=map(_left_over, option.left_over),
+                daemon_pod_count=len(looking.daemons(option.group)),
             )
-            for option in looking.options(groups, progress)
+            for option in options
         ],
+        together=_together(together) if together is not None else None,
+        lacking_domains=lacking,
+    )
+
+
+def _together(found: Together) -> pb.NodeGroupCombination:
+    return pb.NodeGroupCombination(
+        groups=[pb.NodeGroupCount(group=group.name, node_count=count) for group, count in found.counts],
+        price=found.price,
+        left_over=map(_left_over, found.left_over),
     )
 
 

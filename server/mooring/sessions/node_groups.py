@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from dataclasses import replace as changed
 from functools import partial
@@ -12,7 +12,11 @@ import numpy as np
 from msgspec.structs import replace
 
 from mooring.framework import Node, Pod
+from mooring.framework.daemons import daemon_pod
+from mooring.framework.errors import NotFoundError
+from mooring.framework.objects import DaemonSet
 from mooring.framework.objects.node import HOSTNAME
+from mooring.plugins.pod_topology_spread.filtering import REASON, HardCounts
 from mooring.runtime.cache.side_by_side import SideBySide
 from mooring.runtime.commit.placement import asks_nothing
 from mooring.runtime.cycle.alike_pods import alike
@@ -21,6 +25,7 @@ from mooring.runtime.cycle.cycle import evaluate_filters
 from mooring.runtime.cycle.plugin_calls import Progress
 from mooring.sessions.least_count import Search, searched
 from mooring.sessions.pending import LeftOver, PendingPods, ProfileOf
+from mooring.sessions.placing import place_on
 from mooring.sessions.work_trees import Work
 
 MOST_NODES = 5_000
@@ -28,6 +33,12 @@ MOST_NODES = 5_000
 
 MOST_EXPLAINED = 3
 """Options that leave pods over, the best ones, of which it is said why."""
+
+MOST_TOGETHER = 16
+"""Groups that are tried together, the best ones."""
+
+MOST_LACKING = 5
+"""Domains without room that are named."""
 
 _MOST_AT_ONCE = 1 << 17
 """New nodes of all groups that pods are placed on side by side."""
@@ -76,6 +87,24 @@ class NodeGroupOption:
     def rank(self) -> tuple[int, float, int, str]:
         """Orders options: the fewest pods left over, then the cheapest, then the fewest nodes."""
         return len(self.left_over), self.price, self.count, self.group.name
+
+
+@dataclass(frozen=True, slots=True)
+class Together:
+    """What more nodes of several groups would do together.
+
+    Attributes:
+        counts: The groups with how many nodes of each. With one node fewer of any more pods are left over.
+        left_over: The pods that get no node with them.
+    """
+
+    counts: tuple[tuple[NodeGroup, int], ...]
+    left_over: tuple[LeftOver, ...]
+
+    @property
+    def price(self) -> float:
+        """What all nodes cost."""
+        return sum(group.price * count for group, count in self.counts)
 
 
 @dataclass(slots=True)
@@ -139,9 +168,8 @@ class NodeGroups:
 
     def _explained(self, option: NodeGroupOption, progress: Progress) -> NodeGroupOption:
         """Return the option with what the filters say of the pods left over, once all others have a node."""
-        nodes = self._new_nodes(option.group, max(1, option.count))
+        nodes = self._add([(option.group, max(1, option.count))], progress)
         tree = self.work.tree
-        tree.add_nodes(nodes)
         for pod, node in option.places:
             tree.assume(pod, nodes[node].metadata.name)
         templates, indices = alike([each.pod for each in option.left_over])
@@ -166,8 +194,7 @@ class NodeGroups:
         if not all(asks_nothing(*each) for each in decided):
             return None
         tree, uids = self.work.tree, [pod.metadata.uid for pod in pods]
-        nodes = [node for group in groups for node in self._new_nodes(group, 1)]
-        tree.add_nodes(nodes)
+        nodes = self._add([(group, 1) for group in groups], progress)
         try:
             rows = np.array([tree.snapshot.nodes.index[node.metadata.name] for node in nodes], np.int32)
             worlds = self.work.engine.futures.side_by_side(decided, rows, progress)
@@ -238,7 +265,7 @@ class NodeGroups:
 
         def placed(_: Sequence[int], counts: Sequence[int]) -> Iterator[Sequence[int]]:
             for count in counts:
-                known[count] = self._left_by(group, count, progress)
+                known[count] = self._left_by([(group, count)], progress)
                 uids = {each.pod.metadata.uid for each in known[count]}
                 yield [-1 if each.pod.metadata.uid in uids else 0 for each in self.rest]
 
@@ -249,18 +276,118 @@ class NodeGroups:
         """Return how many nodes may help."""
         return min(group.most, MOST_NODES, len(self.rest))
 
-    def _left_by(self, group: NodeGroup, count: int, progress: Progress) -> list[LeftOver]:
-        """Return the pods of the rest that get no node with ``count`` nodes more."""
-        self.work.tree.add_nodes(self._new_nodes(group, count))
+    def together(self, options: Sequence[NodeGroupOption], progress: Progress) -> Together | None:
+        """Find out what groups do together; None where a group alone leaves as few pods over.
+
+        The first ``MOST_TOGETHER`` options get as many nodes as it takes, then each as few as suffice beside
+        the others, the dearest first. There may be cheaper ways.
+
+        Raises:
+            DeadlineExceededError, PluginFailureError: As ``place_existing``.
+        """
+        groups = {option.group.name: option.group for option in options[:MOST_TOGETHER]}
+        if len(groups) < 2 or not options[0].left_over:
+            return None
+        counts: dict[str, int] = {}
+
+        def left_with(changes: Mapping[str, int]) -> list[LeftOver]:
+            asked = {**counts, **changes}
+            return self._left_by([(groups[name], count) for name, count in asked.items()], progress)
+
+        def least(names: Iterable[str], most: int, unfit: int) -> int:
+            """Return how many nodes suffice of each of some groups."""
+
+            def placed_by(_: Sequence[int], asked: Sequence[int]) -> Iterator[Sequence[int]]:
+                for count in asked:
+                    left = left_with({name: min(count, self._most(groups[name])) for name in names})
+                    yield [-1] * len(left) + [0] * (len(self.rest) - len(left))
+
+            return searched([Search(1, 1, most, len(self.rest), unfit)], placed_by)[0][0]
+
+        enough = least(groups, max(map(self._most, groups.values())), 0)
+        counts = {name: min(enough, self._most(group)) for name, group in groups.items()}
+        left = left_with({})
+        if len(left) >= len(options[0].left_over):
+            return None
+        for name in sorted(groups, key=lambda each: -groups[each].price):
+            spare = len(left_with({name: 0})) <= len(left)
+            counts[name] = 0 if spare else least([name], counts[name], len(left))
+        used = tuple((groups[name], count) for name, count in counts.items() if count)
+        return Together(used, tuple(left_with({})))
+
+    def lacking(self, counts: Sequence[tuple[NodeGroup, int]], progress: Progress) -> list[str]:
+        """Return the topology domains, as ``key=value``, that hold up the spreading of pods left over.
+
+        They have the fewest of these pods, and no room even with one more node of each group than ``counts``.
+
+        Raises:
+            DeadlineExceededError, PluginFailureError: As ``place_existing``.
+        """
+        self._add([(group, count + 1) for group, count in counts], progress)
+        left = self._pending.place([each.pod for each in self.rest], progress)
+        domains: dict[str, None] = {}
+        for pod in alike([each.pod for each in left])[0]:
+            profile = self.profile_of(pod)
+            found, _ = self.work.engine.evaluate(pod, profile, ALL_NODES, evaluate_filters, progress=progress)
+            spreading = found.state.get(HardCounts, HardCounts)
+            if spreading is not None and any(REASON in status.reasons for status in found.statuses):
+                for each in spreading.constraints:
+                    key, nodes = each.rule.topology_key, self.work.tree.snapshot.nodes.nodes
+                    there = (nodes[row] for row in each.emptiest())
+                    domains |= {f"{key}={node.metadata.labels[key]}": None for node in there if node}
+        self.work.go_back()
+        return list(domains)[:MOST_LACKING]
+
+    def _left_by(self, counts: Sequence[tuple[NodeGroup, int]], progress: Progress) -> list[LeftOver]:
+        """Return the pods of the rest that get no node with so many nodes more of each group."""
+        self._add(counts, progress)
         left = self._pending.place([each.pod for each in self.rest], progress)
         self.work.go_back()
         return left
+
+    def daemons(self, group: NodeGroup) -> list[Pod]:
+        """Return the pods of DaemonSets that a new node of the group would get, as far as it has room."""
+        (node,) = self._new_nodes(group, 1)
+        owners = self.work.tree.snapshot.objects.all(DaemonSet)
+        pods = (daemon_pod(owner, node) for owner in sorted(owners, key=lambda each: each.metadata.name))
+        return [pod for pod in pods if pod is not None]
+
+    def _add(self, counts: Sequence[tuple[NodeGroup, int]], progress: Progress) -> list[Node]:
+        """Add new nodes of each group, each with its pods of DaemonSets; return them."""
+        added: list[Node] = []
+        tree = self.work.tree
+        for group, count in counts:
+            nodes = self._new_nodes(group, count)
+            tree.add_nodes(nodes)
+            daemons = self.daemons(group) if nodes else []
+            for node in nodes[:1]:
+                daemons = [pod for pod in daemons if self._runs(pod, node, progress)]
+            for node in nodes[1:]:
+                for pod in daemons:
+                    tree.assume(_own(pod, node), node.metadata.name)
+            added += nodes
+        return added
+
+    def _runs(self, pod: Pod, node: Node, progress: Progress) -> bool:
+        """Place a pod of a DaemonSet on its node, if it has room there."""
+        own, name = _own(pod, node), node.metadata.name
+        try:
+            return place_on(self.work, own, name, self.profile_of(own), progress).ok
+        except NotFoundError:
+            self.work.tree.assume(own, name)
+            return True
 
     def _new_nodes(self, group: NodeGroup, count: int) -> list[Node]:
         """Return new nodes of the group, none of which has the name of a node that is there."""
         taken = self.work.tree.snapshot.nodes.index
         names = (name for number in itertools.count() if (name := f"{group.name}-{number}") not in taken)
         return [_named(group.template, name) for name in itertools.islice(names, count)]
+
+
+def _own(pod: Pod, node: Node) -> Pod:
+    """Return the pod of a DaemonSet as ``node`` has it."""
+    name = f"{pod.metadata.name}/{node.metadata.name}"
+    return replace(pod, metadata=replace(pod.metadata, name=name, uid=f"daemon/{pod.metadata.uid}/{name}"))
 
 
 def _named(template: Node, name: str) -> Node:

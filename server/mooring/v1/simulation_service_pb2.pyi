@@ -1029,12 +1029,15 @@ class NodeGroupOption(_message.Message):
     NODE_COUNT_FIELD_NUMBER: _builtins.int
     PRICE_FIELD_NUMBER: _builtins.int
     LEFT_OVER_FIELD_NUMBER: _builtins.int
+    DAEMON_POD_COUNT_FIELD_NUMBER: _builtins.int
     group: _builtins.str
     """The group's name."""
     node_count: _builtins.int
     """The number of nodes with which no more pods are left over than with as many as there can be; with one node fewer there are."""
     price: _builtins.float
     """What all of them cost."""
+    daemon_pod_count: _builtins.int
+    """How many pods of DaemonSets belong on each new node, which has them before the pods in question; 0 without any."""
     @_builtins.property
     def left_over(self) -> _containers.RepeatedCompositeFieldContainer[Global___LeftOverPod]:
         """The pods that get no node with them."""
@@ -1046,14 +1049,77 @@ class NodeGroupOption(_message.Message):
         node_count: _builtins.int = ...,
         price: _builtins.float = ...,
         left_over: _abc.Iterable[Global___LeftOverPod] | None = ...,
+        daemon_pod_count: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["group", b"group", "left_over", b"left_over", "node_count", b"node_count", "price", b"price"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["daemon_pod_count", b"daemon_pod_count", "group", b"group", "left_over", b"left_over", "node_count", b"node_count", "price", b"price"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___NodeGroupOption: _TypeAlias = NodeGroupOption  # noqa: Y015
+
+@_typing.final
+class NodeGroupCount(_message.Message):
+    """A group of a NodeGroupCombination."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    GROUP_FIELD_NUMBER: _builtins.int
+    NODE_COUNT_FIELD_NUMBER: _builtins.int
+    group: _builtins.str
+    """The group's name."""
+    node_count: _builtins.int
+    """How many nodes of it, 1 or more."""
+    def __init__(
+        self,
+        *,
+        group: _builtins.str = ...,
+        node_count: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["group", b"group", "node_count", b"node_count"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___NodeGroupCount: _TypeAlias = NodeGroupCount  # noqa: Y015
+
+@_typing.final
+class NodeGroupCombination(_message.Message):
+    """What more nodes of several groups would do together."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    GROUPS_FIELD_NUMBER: _builtins.int
+    PRICE_FIELD_NUMBER: _builtins.int
+    LEFT_OVER_FIELD_NUMBER: _builtins.int
+    price: _builtins.float
+    """What all nodes cost."""
+    @_builtins.property
+    def groups(self) -> _containers.RepeatedCompositeFieldContainer[Global___NodeGroupCount]:
+        """The groups with how many nodes of each, in the order of the options. With one node fewer of any more pods are left over;
+        there may be cheaper ways.
+        """
+
+    @_builtins.property
+    def left_over(self) -> _containers.RepeatedCompositeFieldContainer[Global___LeftOverPod]:
+        """The pods that get no node with them."""
+
+    def __init__(
+        self,
+        *,
+        groups: _abc.Iterable[Global___NodeGroupCount] | None = ...,
+        price: _builtins.float = ...,
+        left_over: _abc.Iterable[Global___LeftOverPod] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["groups", b"groups", "left_over", b"left_over", "price", b"price"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___NodeGroupCombination: _TypeAlias = NodeGroupCombination  # noqa: Y015
 
 @_typing.final
 class NodeGroupsResponse(_message.Message):
@@ -1066,6 +1132,8 @@ class NodeGroupsResponse(_message.Message):
     UNPLACED_FIELD_NUMBER: _builtins.int
     OPTIONS_FIELD_NUMBER: _builtins.int
     WARNINGS_FIELD_NUMBER: _builtins.int
+    TOGETHER_FIELD_NUMBER: _builtins.int
+    LACKING_DOMAINS_FIELD_NUMBER: _builtins.int
     placed_count: _builtins.int
     """How many of the pods get a node without a new one."""
     @_builtins.property
@@ -1082,7 +1150,17 @@ class NodeGroupsResponse(_message.Message):
 
     @_builtins.property
     def warnings(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """As in FilterResponse."""
+        """As in CapacityResponse."""
+
+    @_builtins.property
+    def together(self) -> Global___NodeGroupCombination:
+        """What the first 16 options do together; absent where a group alone leaves as few pods over."""
+
+    @_builtins.property
+    def lacking_domains(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """The topology domains, as KEY=VALUE, in which nodes are lacking for the pods that are left over by the best answer: pods are
+        spread over them, and they have the fewest. Five at most; empty if no pod is left over for that.
+        """
 
     def __init__(
         self,
@@ -1092,10 +1170,12 @@ class NodeGroupsResponse(_message.Message):
         unplaced: _abc.Iterable[Global___LeftOverPod] | None = ...,
         options: _abc.Iterable[Global___NodeGroupOption] | None = ...,
         warnings: _abc.Iterable[_builtins.str] | None = ...,
+        together: Global___NodeGroupCombination | None = ...,
+        lacking_domains: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["provenance", b"provenance"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["provenance", b"provenance", "together", b"together"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["options", b"options", "placed_count", b"placed_count", "provenance", b"provenance", "unplaced", b"unplaced", "warnings", b"warnings"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["lacking_domains", b"lacking_domains", "options", b"options", "placed_count", b"placed_count", "provenance", b"provenance", "together", b"together", "unplaced", b"unplaced", "warnings", b"warnings"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -218,7 +218,8 @@ class SimulationServiceServicer:
 
     def NodeGroups(self, request, context):
         """Which kind of node, and how many of it, would give a node to pods that have none: each group of nodes by itself, the best
-        first. The pods are placed as Schedule would place them, one after the other. Nothing is changed. Idempotent.
+        first, and several together where that takes more pods. The pods are placed as Schedule would place them, one after the
+        other. A new node also gets its pods of DaemonSets, which it has first. Nothing is changed. Idempotent.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -96,7 +96,8 @@ class SimulationServiceStub:
     """
     NodeGroups: _grpc.UnaryUnaryMultiCallable[_simulation_service_pb2.NodeGroupsRequest, _simulation_service_pb2.NodeGroupsResponse]
     """Which kind of node, and how many of it, would give a node to pods that have none: each group of nodes by itself, the best
-    first. The pods are placed as Schedule would place them, one after the other. Nothing is changed. Idempotent.
+    first, and several together where that takes more pods. The pods are placed as Schedule would place them, one after the
+    other. A new node also gets its pods of DaemonSets, which it has first. Nothing is changed. Idempotent.
     """
     Change: _grpc.UnaryUnaryMultiCallable[_simulation_service_pb2.ChangeRequest, _simulation_service_pb2.ChangeResponse]
     """What would have to change so that a pod fits which no node takes: the fewest changes of the pod, of a node, of the pods
@@ -182,7 +183,8 @@ class SimulationServiceAsyncStub(SimulationServiceStub):
     """
     NodeGroups: _aio.UnaryUnaryMultiCallable[_simulation_service_pb2.NodeGroupsRequest, _simulation_service_pb2.NodeGroupsResponse]  # type: ignore[assignment]
     """Which kind of node, and how many of it, would give a node to pods that have none: each group of nodes by itself, the best
-    first. The pods are placed as Schedule would place them, one after the other. Nothing is changed. Idempotent.
+    first, and several together where that takes more pods. The pods are placed as Schedule would place them, one after the
+    other. A new node also gets its pods of DaemonSets, which it has first. Nothing is changed. Idempotent.
     """
     Change: _aio.UnaryUnaryMultiCallable[_simulation_service_pb2.ChangeRequest, _simulation_service_pb2.ChangeResponse]  # type: ignore[assignment]
     """What would have to change so that a pod fits which no node takes: the fewest changes of the pod, of a node, of the pods
@@ -325,7 +327,8 @@ class SimulationServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_simulation_service_pb2.NodeGroupsResponse, _abc.Awaitable[_simulation_service_pb2.NodeGroupsResponse]]:
         """Which kind of node, and how many of it, would give a node to pods that have none: each group of nodes by itself, the best
-        first. The pods are placed as Schedule would place them, one after the other. Nothing is changed. Idempotent.
+        first, and several together where that takes more pods. The pods are placed as Schedule would place them, one after the
+        other. A new node also gets its pods of DaemonSets, which it has first. Nothing is changed. Idempotent.
         """
 
     @_abc_1.abstractmethod

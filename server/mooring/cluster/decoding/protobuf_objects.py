@@ -30,6 +30,7 @@ MESSAGES: dict[str, type[Message]] = {
     "CSIDriver": storage_pb2.CSIDriver,
     "CSINode": storage_pb2.CSINode,
     "CSIStorageCapacity": storage_pb2.CSIStorageCapacity,
+    "DaemonSet": workload_pb2.DaemonSet,
     "DeviceClass": device_pb2.DeviceClass,
     "DeviceTaintRule": device_pb2.DeviceTaintRule,
     "Namespace": meta_pb2.Namespace,

@@ -6,6 +6,7 @@ from msgspec import field
 
 from mooring.framework.objects.meta import Condition, LabelSelector, Object, ObjectMeta
 from mooring.framework.objects.numbers import Int32, Int64
+from mooring.framework.objects.pod import PodSpec
 
 
 class ServiceSpec(Object, frozen=True):
@@ -58,6 +59,26 @@ class StatefulSet(Object, frozen=True):
 
     metadata: ObjectMeta = ObjectMeta()
     spec: StatefulSetSpec = StatefulSetSpec()
+
+
+class PodTemplateSpec(Object, frozen=True):
+    """What pods of a workload are made of."""
+
+    metadata: ObjectMeta = ObjectMeta()
+    spec: PodSpec = PodSpec()
+
+
+class DaemonSetSpec(Object, frozen=True):
+    """The pods of a daemon set."""
+
+    template: PodTemplateSpec = PodTemplateSpec()
+
+
+class DaemonSet(Object, frozen=True):
+    """A daemon set."""
+
+    metadata: ObjectMeta = ObjectMeta()
+    spec: DaemonSetSpec = DaemonSetSpec()
 
 
 class PodDisruptionBudgetSpec(Object, frozen=True):

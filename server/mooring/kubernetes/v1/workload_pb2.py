@@ -23,9 +23,10 @@ _sym_db = _symbol_database.Default()
 
 
 from mooring.kubernetes.v1 import meta_pb2 as mooring_dot_kubernetes_dot_v1_dot_meta__pb2
+from mooring.kubernetes.v1 import pod_pb2 as mooring_dot_kubernetes_dot_v1_dot_pod__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n$mooring/kubernetes/v1/workload.proto\x12\x15mooring.kubernetes.v1\x1a mooring/kubernetes/v1/meta.proto\"\x82\x01\n\x0bServiceSpec\x12\x42\n\x08selector\x18\x02 \x03(\x0b\x32\x30.mooring.kubernetes.v1.ServiceSpec.SelectorEntry\x1a/\n\rSelectorEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"p\n\x07Service\x12\x33\n\x08metadata\x18\x01 \x01(\x0b\x32!.mooring.kubernetes.v1.ObjectMeta\x12\x30\n\x04spec\x18\x02 \x01(\x0b\x32\".mooring.kubernetes.v1.ServiceSpec\"\x9e\x01\n\x19ReplicationControllerSpec\x12P\n\x08selector\x18\x02 \x03(\x0b\x32>.mooring.kubernetes.v1.ReplicationControllerSpec.SelectorEntry\x1a/\n\rSelectorEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"\x8c\x01\n\x15ReplicationController\x12\x33\n\x08metadata\x18\x01 \x01(\x0b\x32!.mooring.kubernetes.v1.ObjectMeta\x12>\n\x04spec\x18\x02 \x01(\x0b\x32\x30.mooring.kubernetes.v1.ReplicationControllerSpec\"H\n\x0eReplicaSetSpec\x12\x36\n\x08selector\x18\x02 \x01(\x0b\x32$.mooring.kubernetes.v1.LabelSelector\"v\n\nReplicaSet\x12\x33\n\x08metadata\x18\x01 \x01(\x0b\x32!.mooring.kubernetes.v1.ObjectMeta\x12\x33\n\x04spec\x18\x02 \x01(\x0b\x32%.mooring.kubernetes.v1.ReplicaSetSpec\"I\n\x0fStatefulSetSpec\x12\x36\n\x08selector\x18\x02 \x01(\x0b\x32$.mooring.kubernetes.v1.LabelSelector\"x\n\x0bStatefulSet\x12\x33\n\x08metadata\x18\x01 \x01(\x0b\x32!.mooring.kubernetes.v1.ObjectMeta\x12\x34\n\x04spec\x18\x02 \x01(\x0b\x32&.mooring.kubernetes.v1.StatefulSetSpec\"Q\n\x17PodDisruptionBudgetSpec\x12\x36\n\x08selector\x18\x02 \x01(\x0b\x32$.mooring.kubernetes.v1.LabelSelector\"\x84\x03\n\x19PodDisruptionBudgetStatus\x12\x1b\n\x13observed_generation\x18\x01 \x01(\x03\x12[\n\x0e\x64isrupted_pods\x18\x02 \x03(\x0b\x32\x43.mooring.kubernetes.v1.PodDisruptionBudgetStatus.DisruptedPodsEntry\x12\x1b\n\x13\x64isruptions_allowed\x18\x03 \x01(\x05\x12\x17\n\x0f\x63urrent_healthy\x18\x04 \x01(\x05\x12\x17\n\x0f\x64\x65sired_healthy\x18\x05 \x01(\x05\x12\x15\n\rexpected_pods\x18\x06 \x01(\x05\x12\x34\n\nconditions\x18\x07 \x03(\x0b\x32 .mooring.kubernetes.v1.Condition\x1aQ\n\x12\x44isruptedPodsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12*\n\x05value\x18\x02 \x01(\x0b\x32\x1b.mooring.kubernetes.v1.Time:\x02\x38\x01\"\xca\x01\n\x13PodDisruptionBudget\x12\x33\n\x08metadata\x18\x01 \x01(\x0b\x32!.mooring.kubernetes.v1.ObjectMeta\x12<\n\x04spec\x18\x02 \x01(\x0b\x32..mooring.kubernetes.v1.PodDisruptionBudgetSpec\x12@\n\x06status\x18\x03 \x01(\x0b\x32\x30.mooring.kubernetes.v1.PodDisruptionBudgetStatusBQ\n\x19\x64\x65v.mooring.kubernetes.v1P\x01Z2mooring.dev/api/mooring/kubernetes/v1;kubernetesv1')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n$mooring/kubernetes/v1/workload.proto\x12\x15mooring.kubernetes.v1\x1a mooring/kubernetes/v1/meta.proto\x1a\x1fmooring/kubernetes/v1/pod.proto\"\x82\x01\n\x0bServiceSpec\x12\x42\n\x08selector\x18\x02 \x03(\x0b\x32\x30.mooring.kubernetes.v1.ServiceSpec.SelectorEntry\x1a/\n\rSelectorEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"p\n\x07Service\x12\x33\n\x08metadata\x18\x01 \x01(\x0b\x32!.mooring.kubernetes.v1.ObjectMeta\x12\x30\n\x04spec\x18\x02 \x01(\x0b\x32\".mooring.kubernetes.v1.ServiceSpec\"\x9e\x01\n\x19ReplicationControllerSpec\x12P\n\x08selector\x18\x02 \x03(\x0b\x32>.mooring.kubernetes.v1.ReplicationControllerSpec.SelectorEntry\x1a/\n\rSelectorEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"\x8c\x01\n\x15ReplicationController\x12\x33\n\x08metadata\x18\x01 \x01(\x0b\x32!.mooring.kubernetes.v1.ObjectMeta\x12>\n\x04spec\x18\x02 \x01(\x0b\x32\x30.mooring.kubernetes.v1.ReplicationControllerSpec\"H\n\x0eReplicaSetSpec\x12\x36\n\x08selector\x18\x02 \x01(\x0b\x32$.mooring.kubernetes.v1.LabelSelector\"v\n\nReplicaSet\x12\x33\n\x08metadata\x18\x01 \x01(\x0b\x32!.mooring.kubernetes.v1.ObjectMeta\x12\x33\n\x04spec\x18\x02 \x01(\x0b\x32%.mooring.kubernetes.v1.ReplicaSetSpec\"I\n\x0fStatefulSetSpec\x12\x36\n\x08selector\x18\x02 \x01(\x0b\x32$.mooring.kubernetes.v1.LabelSelector\"x\n\x0bStatefulSet\x12\x33\n\x08metadata\x18\x01 \x01(\x0b\x32!.mooring.kubernetes.v1.ObjectMeta\x12\x34\n\x04spec\x18\x02 \x01(\x0b\x32&.mooring.kubernetes.v1.StatefulSetSpec\"t\n\x0fPodTemplateSpec\x12\x33\n\x08metadata\x18\x01 \x01(\x0b\x32!.mooring.kubernetes.v1.ObjectMeta\x12,\n\x04spec\x18\x02 \x01(\x0b\x32\x1e.mooring.kubernetes.v1.PodSpec\"I\n\rDaemonSetSpec\x12\x38\n\x08template\x18\x02 \x01(\x0b\x32&.mooring.kubernetes.v1.PodTemplateSpec\"t\n\tDaemonSet\x12\x33\n\x08metadata\x18\x01 \x01(\x0b\x32!.mooring.kubernetes.v1.ObjectMeta\x12\x32\n\x04spec\x18\x02 \x01(\x0b\x32$.mooring.kubernetes.v1.DaemonSetSpec\"Q\n\x17PodDisruptionBudgetSpec\x12\x36\n\x08selector\x18\x02 \x01(\x0b\x32$.mooring.kubernetes.v1.LabelSelector\"\x84\x03\n\x19PodDisruptionBudgetStatus\x12\x1b\n\x13observed_generation\x18\x01 \x01(\x03\x12[\n\x0e\x64isrupted_pods\x18\x02 \x03(\x0b\x32\x43.mooring.kubernetes.v1.PodDisruptionBudgetStatus.DisruptedPodsEntry\x12\x1b\n\x13\x64isruptions_allowed\x18\x03 \x01(\x05\x12\x17\n\x0f\x63urrent_healthy\x18\x04 \x01(\x05\x12\x17\n\x0f\x64\x65sired_healthy\x18\x05 \x01(\x05\x12\x15\n\rexpected_pods\x18\x06 \x01(\x05\x12\x34\n\nconditions\x18\x07 \x03(\x0b\x32 .mooring.kubernetes.v1.Condition\x1aQ\n\x12\x44isruptedPodsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12*\n\x05value\x18\x02 \x01(\x0b\x32\x1b.mooring.kubernetes.v1.Time:\x02\x38\x01\"\xca\x01\n\x13PodDisruptionBudget\x12\x33\n\x08metadata\x18\x01 \x01(\x0b\x32!.mooring.kubernetes.v1.ObjectMeta\x12<\n\x04spec\x18\x02 \x01(\x0b\x32..mooring.kubernetes.v1.PodDisruptionBudgetSpec\x12@\n\x06status\x18\x03 \x01(\x0b\x32\x30.mooring.kubernetes.v1.PodDisruptionBudgetStatusBQ\n\x19\x64\x65v.mooring.kubernetes.v1P\x01Z2mooring.dev/api/mooring/kubernetes/v1;kubernetesv1')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -39,32 +40,38 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_REPLICATIONCONTROLLERSPEC_SELECTORENTRY']._serialized_options = b'8\001'
   _globals['_PODDISRUPTIONBUDGETSTATUS_DISRUPTEDPODSENTRY']._loaded_options = None
   _globals['_PODDISRUPTIONBUDGETSTATUS_DISRUPTEDPODSENTRY']._serialized_options = b'8\001'
-  _globals['_SERVICESPEC']._serialized_start=98
-  _globals['_SERVICESPEC']._serialized_end=228
-  _globals['_SERVICESPEC_SELECTORENTRY']._serialized_start=181
-  _globals['_SERVICESPEC_SELECTORENTRY']._serialized_end=228
-  _globals['_SERVICE']._serialized_start=230
-  _globals['_SERVICE']._serialized_end=342
-  _globals['_REPLICATIONCONTROLLERSPEC']._serialized_start=345
-  _globals['_REPLICATIONCONTROLLERSPEC']._serialized_end=503
-  _globals['_REPLICATIONCONTROLLERSPEC_SELECTORENTRY']._serialized_start=181
-  _globals['_REPLICATIONCONTROLLERSPEC_SELECTORENTRY']._serialized_end=228
-  _globals['_REPLICATIONCONTROLLER']._serialized_start=506
-  _globals['_REPLICATIONCONTROLLER']._serialized_end=646
-  _globals['_REPLICASETSPEC']._serialized_start=648
-  _globals['_REPLICASETSPEC']._serialized_end=720
-  _globals['_REPLICASET']._serialized_start=722
-  _globals['_REPLICASET']._serialized_end=840
-  _globals['_STATEFULSETSPEC']._serialized_start=842
-  _globals['_STATEFULSETSPEC']._serialized_end=915
-  _globals['_STATEFULSET']._serialized_start=917
-  _globals['_STATEFULSET']._serialized_end=1037
-  _globals['_PODDISRUPTIONBUDGETSPEC']._serialized_start=1039
-  _globals['_PODDISRUPTIONBUDGETSPEC']._serialized_end=1120
-  _globals['_PODDISRUPTIONBUDGETSTATUS']._serialized_start=1123
-  _globals['_PODDISRUPTIONBUDGETSTATUS']._serialized_end=1511
-  _globals['_PODDISRUPTIONBUDGETSTATUS_DISRUPTEDPODSENTRY']._serialized_start=1430
-  _globals['_PODDISRUPTIONBUDGETSTATUS_DISRUPTEDPODSENTRY']._serialized_end=1511
-  _globals['_PODDISRUPTIONBUDGET']._serialized_start=1514
-  _globals['_PODDISRUPTIONBUDGET']._serialized_end=1716
+  _globals['_SERVICESPEC']._serialized_start=131
+  _globals['_SERVICESPEC']._serialized_end=261
+  _globals['_SERVICESPEC_SELECTORENTRY']._serialized_start=214
+  _globals['_SERVICESPEC_SELECTORENTRY']._serialized_end=261
+  _globals['_SERVICE']._serialized_start=263
+  _globals['_SERVICE']._serialized_end=375
+  _globals['_REPLICATIONCONTROLLERSPEC']._serialized_start=378
+  _globals['_REPLICATIONCONTROLLERSPEC']._serialized_end=536
+  _globals['_REPLICATIONCONTROLLERSPEC_SELECTORENTRY']._serialized_start=214
+  _globals['_REPLICATIONCONTROLLERSPEC_SELECTORENTRY']._serialized_end=261
+  _globals['_REPLICATIONCONTROLLER']._serialized_start=539
+  _globals['_REPLICATIONCONTROLLER']._serialized_end=679
+  _globals['_REPLICASETSPEC']._serialized_start=681
+  _globals['_REPLICASETSPEC']._serialized_end=753
+  _globals['_REPLICASET']._serialized_start=755
+  _globals['_REPLICASET']._serialized_end=873
+  _globals['_STATEFULSETSPEC']._serialized_start=875
+  _globals['_STATEFULSETSPEC']._serialized_end=948
+  _globals['_STATEFULSET']._serialized_start=950
+  _globals['_STATEFULSET']._serialized_end=1070
+  _globals['_PODTEMPLATESPEC']._serialized_start=1072
+  _globals['_PODTEMPLATESPEC']._serialized_end=1188
+  _globals['_DAEMONSETSPEC']._serialized_start=1190
+  _globals['_DAEMONSETSPEC']._serialized_end=1263
+  _globals['_DAEMONSET']._serialized_start=1265
+  _globals['_DAEMONSET']._serialized_end=1381
+  _globals['_PODDISRUPTIONBUDGETSPEC']._serialized_start=1383
+  _globals['_PODDISRUPTIONBUDGETSPEC']._serialized_end=1464
+  _globals['_PODDISRUPTIONBUDGETSTATUS']._serialized_start=1467
+  _globals['_PODDISRUPTIONBUDGETSTATUS']._serialized_end=1855
+  _globals['_PODDISRUPTIONBUDGETSTATUS_DISRUPTEDPODSENTRY']._serialized_start=1774
+  _globals['_PODDISRUPTIONBUDGETSTATUS_DISRUPTEDPODSENTRY']._serialized_end=1855
+  _globals['_PODDISRUPTIONBUDGET']._serialized_start=1858
+  _globals['_PODDISRUPTIONBUDGET']._serialized_end=2060
 # @@protoc_insertion_point(module_scope)

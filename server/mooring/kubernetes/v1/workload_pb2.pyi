@@ -11,6 +11,7 @@ from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
 from google.protobuf.internal import containers as _containers
 from mooring.kubernetes.v1 import meta_pb2 as _meta_pb2
+from mooring.kubernetes.v1 import pod_pb2 as _pod_pb2
 import builtins as _builtins
 import sys
 import typing as _typing
@@ -277,6 +278,90 @@ class StatefulSet(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___StatefulSet: _TypeAlias = StatefulSet  # noqa: Y015
+
+@_typing.final
+class PodTemplateSpec(_message.Message):
+    """What pods of a workload are made of."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    METADATA_FIELD_NUMBER: _builtins.int
+    SPEC_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def metadata(self) -> _meta_pb2.ObjectMeta:
+        """Labels, annotations."""
+
+    @_builtins.property
+    def spec(self) -> _pod_pb2.PodSpec:
+        """What each pod is."""
+
+    def __init__(
+        self,
+        *,
+        metadata: _meta_pb2.ObjectMeta | None = ...,
+        spec: _pod_pb2.PodSpec | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["metadata", b"metadata", "spec", b"spec"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["metadata", b"metadata", "spec", b"spec"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___PodTemplateSpec: _TypeAlias = PodTemplateSpec  # noqa: Y015
+
+@_typing.final
+class DaemonSetSpec(_message.Message):
+    """The pods of a daemon set."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    TEMPLATE_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def template(self) -> Global___PodTemplateSpec:
+        """What they are made of."""
+
+    def __init__(
+        self,
+        *,
+        template: Global___PodTemplateSpec | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["template", b"template"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["template", b"template"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___DaemonSetSpec: _TypeAlias = DaemonSetSpec  # noqa: Y015
+
+@_typing.final
+class DaemonSet(_message.Message):
+    """A daemon set."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    METADATA_FIELD_NUMBER: _builtins.int
+    SPEC_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def metadata(self) -> _meta_pb2.ObjectMeta:
+        """Name, namespace, labels, annotations."""
+
+    @_builtins.property
+    def spec(self) -> Global___DaemonSetSpec:
+        """Desired state."""
+
+    def __init__(
+        self,
+        *,
+        metadata: _meta_pb2.ObjectMeta | None = ...,
+        spec: Global___DaemonSetSpec | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["metadata", b"metadata", "spec", b"spec"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["metadata", b"metadata", "spec", b"spec"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___DaemonSet: _TypeAlias = DaemonSet  # noqa: Y015
 
 @_typing.final
 class PodDisruptionBudgetSpec(_message.Message):

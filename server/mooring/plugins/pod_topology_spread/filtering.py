@@ -66,6 +66,13 @@ class HardConstraint:
         lowest = counts.item(counts.argmin()) if len(counts) and len(counts) >= self.rule.min_domains else 0
         return self.rule.max_skew + lowest - self.own
 
+    def emptiest(self) -> list[int]:
+        """Return a row of each domain with the fewest pods: no other may have many more."""
+        counts, ids = self.pods.counts, self.pods.topology.ids
+        domains = np.arange(len(counts))[self.domains]
+        fewest = domains[counts[domains] == counts[domains].min()] if len(domains) else domains
+        return [int((ids == domain).argmax()) for domain in fewest]
+
 
 @dataclass(frozen=True, slots=True)
 class HardCounts(ConstraintCounts, FilterCounts):

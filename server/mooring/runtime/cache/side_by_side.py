@@ -67,18 +67,19 @@ class SideBySide:
     All of the pods find no place on a node that is there, and never will. The state must stay as it is.
 
     Args:
-        cluster: The state, with one node of each group, which has no pods.
+        cluster: The state, with one node of each group, and the pods that each such node has from the first.
         cache: Its cached evaluations.
         templates: One pod of each template, with its profile. Nothing is reserved for any.
         rows: int32[G], the nodes.
         calls: Gives the way to call plugins.
 
     Raises:
-        NotCachedError: More than room and numbers of pods decides, or a pod may go to a node that is there.
+        NotCachedError: More than room and numbers of pods decides, a pod may go to a node that is there, or
+            what a node has from the first counts for more than the room that it takes.
         PluginFailureError: A plugin failed.
 
     Attributes:
-        fits: bool[T, G], whether an empty node of each group takes pods of a template, as far as that is up
+        fits: bool[T, G], whether a new node of each group takes pods of a template, as far as that is up
             to the node.
     """
 
@@ -96,6 +97,7 @@ class SideBySide:
         there = cluster.snapshot.nodes.rows()
         self._there = there[~np.isin(there, rows)]
         self._kinds = [cluster.kind_of(pod, remember=False) for pod, _ in templates]
+        self._first = [each.kind for row in rows for each in cluster.snapshot.pods.records_on(int(row))]
         self._rules: list[Rule] = []
         self._known: dict[tuple[int, object], Sequence[int]] = {}
         found = [
@@ -173,7 +175,8 @@ class SideBySide:
         for at, kind in enumerate(self._kinds):
             for name, amount in kind.usage.requests:
                 requested[at, table.resource_index[name]] += amount
-        needed, offered = requested.T @ counted, table.allocatable[:, self._rows]
+        needed = requested.T @ counted
+        offered = table.allocatable[:, self._rows] - table.requested[:, self._rows]
         fewest: Int64s = np.where(offered > 0, -(-needed // np.maximum(offered, 1)), 0).max(axis=0)
         for number, rule in enumerate(self._rules):
             if isinstance(rule, AtMost) and rule.pods.by_node:
@@ -210,8 +213,10 @@ class SideBySide:
         if isinstance(plugin, AlikeNodes):
             key = id(plugin), plugin.signature(pod)
             if key not in self._known:
-                rules = plugin.rules_for_alike(pod, nodes, self._kinds)
-                if rules is None:
+                rules = plugin.rules_for_alike(pod, nodes, [*self._kinds, *self._first])
+                if rules is None or any(
+                    sort.adds[len(self._kinds) :].any() for rule in rules for sort in rule.sorts
+                ):
                     raise NotCachedError(Bypass.DYNAMIC)
                 self._known[key] = range(len(self._rules), len(self._rules) + len(rules))
                 self._rules += rules

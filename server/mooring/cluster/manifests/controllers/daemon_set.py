@@ -10,33 +10,23 @@ from mooring.cluster.manifests.controllers.workload import WorkloadManifest
 from mooring.cluster.manifests.documents import Document
 from mooring.cluster.manifests.fields import Manifest, mapping, mappings, sequence
 from mooring.framework.args import FieldError
+from mooring.framework.daemons import added_tolerations, runs_on
 from mooring.framework.errors import InvalidArgumentError
-from mooring.framework.node_selector import NAME_FIELD, required_match
-from mooring.framework.objects import Node, Pod
-from mooring.framework.taints import untolerated
+from mooring.framework.node_selector import NAME_FIELD
+from mooring.framework.objects import Pod
 
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 
 _GENERATION = "deprecated.daemonset.template.generation"
 
 
-def _tolerations(on_host: bool) -> list[Manifest]:
-    """Return what the controller adds to its pods (pkg/controller/daemon/util/daemonset_util.go)."""
-    pressures = ("disk-pressure", "memory-pressure", "pid-pressure")
-    borne = {"not-ready": "NoExecute", "unreachable": "NoExecute"}
-    borne |= dict.fromkeys((*pressures, "unschedulable"), "NoSchedule")
-    if on_host:
-        borne["network-unavailable"] = "NoSchedule"
-    return [
-        {"key": f"node.kubernetes.io/{key}", "operator": "Exists", "effect": effect}
-        for key, effect in borne.items()
-    ]
-
-
 def daemon_set_pods(owner: WorkloadManifest, known: KnownManifests) -> Iterator[Document]:
     """Yield a pod for each eligible node that has none yet."""
     spec = mapping(owner.template, "spec")
-    added = _tolerations(spec.get("hostNetwork") is True)
+    added: list[Manifest] = [
+        {"key": each.key, "operator": each.operator, "effect": each.effect}
+        for each in added_tolerations(host_network=spec.get("hostNetwork") is True)
+    ]
     kept = [one for one in sequence(spec, "tolerations") if _without_value(one) not in added]
     spec = {**spec, "tolerations": [*kept, *added]}
     pattern = _decoded(owner, spec)
@@ -47,7 +37,7 @@ def daemon_set_pods(owner: WorkloadManifest, known: KnownManifests) -> Iterator[
     }
     for node in known.nodes:
         name = node.metadata.name
-        if name not in served and _runs_on(pattern, node):
+        if name not in served and runs_on(pattern, node):
             yield owner.pod(owner.pod_name(name), labels, **{**spec, "affinity": _pinned(spec, name)})
 
 
@@ -70,17 +60,6 @@ def _without_value(toleration: object) -> object:
     if not isinstance(toleration, dict):
         return toleration
     return {key: value for key, value in toleration.items() if key in ("key", "operator", "effect")}
-
-
-def _runs_on(pod: Pod, node: Node) -> bool:
-    """Return whether node name, selector, required affinity and taints allow the pod there."""
-    if pod.spec.node_name not in ("", node.metadata.name):
-        return False
-    try:
-        matched = required_match(pod, node)
-    except ValueError:
-        matched = False
-    return matched and untolerated(node.spec.taints, pod.spec.tolerations) is None
 
 
 def _pinned(spec: Manifest, node: str) -> Manifest:
