@@ -333,3 +333,76 @@ def test_pods_of_daemon_sets_on_new_nodes(
     answer = asked("node-groups", workloads, "--group", group)
     (option,) = answer["options"]
     assert (option["nodes"], option["daemonPods"], option["left"]) == (nodes, daemons, [])
+
+
+ROOMS = [
+    node_manifest(name, allocatable={"cpu": "4", "memory": "32Gi", "pods": "110"}) for name in ("n1", "n2")
+]
+LOCAL = {
+    "apiVersion": "storage.k8s.io/v1",
+    "kind": "StorageClass",
+    "metadata": {
+        "name": "local",
+        "annotations": {"storageclass.kubernetes.io/is-default-class": "true"},
+    },
+    "provisioner": "csi.example.com",
+    "volumeBindingMode": "WaitForFirstConsumer",
+}
+
+
+def stateful_set(name: str) -> dict[str, Any]:
+    found = workload("StatefulSet", name, {"cpu": "500m"}, 2)
+    claim = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
+    found["spec"]["volumeClaimTemplates"] = [{"metadata": {"name": "data"}, "spec": claim}]
+    return found
+
+
+def test_capacity_of_a_stateful_set(asked: Asked, tmp_path: Path) -> None:
+    shape = write_manifests(tmp_path / "db.yaml", stateful_set("db"))
+    (alone,) = asked("capacity", [*ROOMS, LOCAL], "--shape", shape, "--nodes")
+    assert (alone["shape"], alone["count"], alone["nodes"]) == ("default/db-0", 16, {"n1": 8, "n2": 8})
+    (beside,) = asked("capacity", [*ROOMS, LOCAL, stateful_set("db")], "--shape", shape, "--nodes")
+    assert (beside["count"], beside["placedFirst"], beside["nodes"]) == (14, 2, {"n1": 7, "n2": 7})
+
+
+def test_a_workload_has_one_row(asked: Asked, tmp_path: Path) -> None:
+    shapes = [
+        stateful_set("db"),
+        stateful_set("log"),
+        workload("Deployment", "web", {"cpu": "1"}, 3),
+        pod_manifest("alone", requests={"cpu": "2"}),
+    ]
+    found = asked("capacity", [*ROOMS, LOCAL], "--shape", write_manifests(tmp_path / "shapes.yaml", *shapes))
+    assert [each["count"] for each in found] == [16, 16, 8, 4]
+
+
+def test_each_copy_has_devices_of_its_own(asked: Asked, tmp_path: Path) -> None:
+    driver = "gpu.example.com"
+    slices = {
+        "driver": driver,
+        "nodeName": "n2",
+        "pool": {"name": "n2", "generation": 1, "resourceSliceCount": 1},
+        "devices": [{"name": f"gpu-{at}"} for at in range(3)],
+    }
+    version = {"apiVersion": "resource.k8s.io/v1"}
+    request = {"name": "gpu", "exactly": {"deviceClassName": driver}}
+    expression = {"expression": f"device.driver == '{driver}'"}
+    devices = [
+        {
+            **version,
+            "kind": "DeviceClass",
+            "metadata": {"name": driver},
+            "spec": {"selectors": [{"cel": expression}]},
+        },
+        {**version, "kind": "ResourceSlice", "metadata": {"name": "n2-gpus"}, "spec": slices},
+        {
+            **version,
+            "kind": "ResourceClaimTemplate",
+            "metadata": {"name": "one", "namespace": "default"},
+            "spec": {"spec": {"devices": {"requests": [request]}}},
+        },
+    ]
+    claims = {"resourceClaims": [{"name": "gpu", "resourceClaimTemplateName": "one"}]}
+    shape = write_manifests(tmp_path / "shape.yaml", pod_manifest("train", spec=claims))
+    (found,) = asked("capacity", [*ROOMS, *devices], "--shape", shape, "--nodes")
+    assert (found["count"], found["nodes"]) == (3, {"n2": 3})

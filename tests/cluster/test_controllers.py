@@ -391,7 +391,7 @@ def test_objects_are_in_the_order_of_the_manifests_with_what_is_made_behind_its_
         pytest.param(workload("Deployment", template=None), "spec.template", "required", id="no template"),
         pytest.param(
             workload("DaemonSet", template={"spec": {"hostNetwork": 3}}),
-            "spec.template: spec.hostNetwork",
+            "DaemonSet web: spec.template.spec.hostNetwork",
             "Expected bool, got int",
             id="wrong type",
         ),

@@ -35,6 +35,7 @@ KINDS = (
     Kind("v1", "pods", "Pod", True),
     Kind("v1", "replicationcontrollers", "ReplicationController", True),
     Kind("v1", "services", "Service", True),
+    Kind("apps/v1", "daemonsets", "DaemonSet", True),
     Kind("apps/v1", "replicasets", "ReplicaSet", True),
     Kind("apps/v1", "statefulsets", "StatefulSet", True),
     Kind("coordination.k8s.io/v1", "leases", "Lease", True),

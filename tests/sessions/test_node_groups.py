@@ -110,7 +110,7 @@ def placed_side_by_side(found: NodeGroups, groups: Sequence[NodeGroup], counts: 
     templates, indices = alike(pods)
     nodes = [node for group in groups for node in found._new_nodes(group, 1)]
     tree = found.work.tree
-    tree.add_nodes(nodes)
+    tree.put_objects(nodes)
     rows = np.array([tree.snapshot.nodes.index[node.metadata.name] for node in nodes], np.int32)
     decided = [(pod, found.profile_of(pod)) for pod in templates]
     worlds = found.work.engine.futures.side_by_side(decided, rows, Unhurried())
@@ -232,7 +232,7 @@ def test_the_least_count(enough: int, unfit: int, first: int, most: int, count: 
 def test_of_equal_nodes_the_seed_takes_one_in_their_order() -> None:
     found = looking([make_pod("p", metadata={"uid": "u"}, requests={"cpu": "1"})])
     tree = found.work.tree
-    tree.add_nodes([make_node("t", allocatable=ROOM)])
+    tree.put_objects([make_node("t", allocatable=ROOM)])
     usage = tree.kind_of(found.pods[0], remember=False).usage
     for mixed in range(7):
         nodes = NewNodes(tree.snapshot, np.array([0, 0], np.int32), np.array([2, 4]), ())

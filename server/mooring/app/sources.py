@@ -69,7 +69,9 @@ def api_server_of(
 def source_of(
     text: str, state: State, api: ApiServer | None, profiles: Iterable[Profile], gates: Gates
 ) -> Source:
-    """Return the source that ``--source`` names; a live one delivers what ``profiles``' plugins read.
+    """Return the source that ``--source`` names.
+
+    A live one delivers what ``profiles``' plugins read, and DaemonSets, whose pods new nodes would have.
 
     Raises:
         InvalidArgumentError: There is no such source.
@@ -85,7 +87,7 @@ def source_of(
         moment = Moment.named(rest)
         return StaticSource(state, f"recording:{moment.directory}", moment.objects)
     if kind == "kubernetes" and api is not None:
-        return KubernetesSource(state, api, readers_of(profiles))
+        return KubernetesSource(state, api, {"DaemonSet": ["NodeGroups"], **readers_of(profiles)})
     raise InvalidArgumentError.at("--source (--cluster)", f"{text!r} is none of {SOURCES}")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -15,6 +16,8 @@ from mooring.app.sessions import LiveState
 from mooring.cluster.manifests import load_manifests
 from mooring.framework import Pod
 from mooring.framework.errors import InvalidArgumentError, node_not_found
+from mooring.framework.object_table import KindObjects, ObjectTable
+from mooring.framework.objects import Object
 from mooring.framework.pod_table import template_of
 from mooring.framework.releases import Gates
 from mooring.runtime.commit.asked_group import asked_group, known_group, pods_of_group, waiting
@@ -24,39 +27,70 @@ from mooring.sessions.change.group_search import GROUP_KINDS, GroupChangeSearch
 from mooring.sessions.change.options import NeededChanges
 from mooring.sessions.change.search import ALL_KINDS, ChangeSearch
 from mooring.sessions.change.steps import Kind
+from mooring.sessions.copies import copy_of, own_claims
+from mooring.sessions.evictions import controller_of
 from mooring.sessions.node_groups import NodeGroup
 from mooring.sessions.removal import adopted
 from mooring.sessions.work_trees import Work
 from mooring.v1 import simulation_service_pb2 as pb
 
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """A pod of which copies are placed.
+
+    Attributes:
+        name: What it is called in the manifests.
+        pod: The pod; with claims it has a name that is nobody else's.
+        claims: The claims that were made for it alone, which each copy has of its own.
+    """
+
+    name: str
+    pod: Pod
+    claims: Sequence[Object]
+
+
 Question = pb.CapacityRequest | pb.RemovalRequest | pb.NodeGroupsRequest
 Answer = pb.CapacityResponse | pb.RemovalResponse | pb.NodeGroupsResponse
 
 
-def shapes_of(paths: Iterable[str | Path], gates: Gates) -> list[Pod]:
-    """Return the pods in manifests, one of each template; those of workloads included.
+def shapes_of(paths: Iterable[str | Path], gates: Gates) -> list[Shape]:
+    """Return the pods in manifests, one of each template or workload.
 
     Raises:
         InvalidArgumentError: A manifest can't be used, or there is no pod.
     """
     files = list(paths)
-    shapes: list[Pod] = []
-    for pod in load_manifests(files, gates).pods:
-        if not pod.metadata.deletion_timestamp and template_of(pod) not in map(template_of, shapes):
-            shapes.append(pod)
+    manifests = load_manifests(files, gates)
+    table = ObjectTable()
+    for item in manifests.objects:
+        key = item.metadata.namespace, item.metadata.name
+        table.kinds.setdefault(type(item), KindObjects()).by_key[key] = item
+    shapes: list[Shape] = []
+    known: list[str | Pod] = []
+    for pod in manifests.pods:
+        like = controller_of(pod) or template_of(pod)
+        if like not in known and not pod.metadata.deletion_timestamp:
+            known.append(like)
+            claims = own_claims(pod, table)
+            copied = copy_of(pod, claims, "shape") if claims else (pod, ())
+            shapes.append(Shape(pod.key, *copied))
     if not shapes:
         raise InvalidArgumentError.at(", ".join(map(str, files)), "has neither a pod nor a workload")
     return shapes
 
 
-def answered(options: EngineOptions, paths: Objects, request: Question) -> Answer:
-    """Answer a question to SimulationService about manifests, as a server that has them would.
+def answered(
+    options: EngineOptions, paths: Objects, request: Question, objects: Sequence[Object] = ()
+) -> Answer:
+    """Answer a question to SimulationService about manifests and ``objects``, as a server would.
 
     Raises:
         ConfigError, RegistryError, InvalidArgumentError: As ``core_over``.
         NotFoundError: There is no such node or profile.
     """
     work, decoder = _work(options, paths), Decoder()
+    work.tree.put_objects(objects)
     if isinstance(request, pb.CapacityRequest):
         return capacity(decoder, work, request, Unhurried())
     if isinstance(request, pb.RemovalRequest):

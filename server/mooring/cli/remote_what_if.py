@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,15 +14,27 @@ from mooring.cli.remote import TIMEOUT_SECONDS, CallError, calling
 if TYPE_CHECKING:
     import grpc
 
-    from mooring.v1 import simulation_service_pb2
+    from mooring.framework.objects import Object
+    from mooring.v1 import objects_pb2, simulation_service_pb2
     from mooring.v1.simulation_service_pb2_grpc import SimulationServiceStub
 
 NODES_A_CALL = 100
 """Nodes whose removal is asked about at once, so that a busy server answers within a call's deadline."""
 
 
-def ask(args: argparse.Namespace, request: Any) -> Any:
+def sent(item: Object) -> objects_pb2.KubernetesObject:
+    """Return an object as a request has it."""
+    import msgspec
+
+    from mooring.v1 import objects_pb2
+
+    return objects_pb2.KubernetesObject(json=msgspec.json.encode(item, enc_hook=dict))
+
+
+def ask(args: argparse.Namespace, request: Any, objects: Sequence[Object] = ()) -> Any:
     """Ask that server a question about capacity, removal or node groups; returns the response.
+
+    It is about what is there, and about ``objects``.
 
     Raises:
         CallError: As ``calling``, or the configuration can't be read.
@@ -31,7 +43,7 @@ def ask(args: argparse.Namespace, request: Any) -> Any:
 
     opening = _opening(args)
     if not isinstance(request, pb.RemovalRequest) or request.cumulative:
-        return _ask(args, type(request).__name__.removesuffix("Request"), request, opening)
+        return _ask(args, type(request).__name__.removesuffix("Request"), request, opening, objects)
     with calling(args) as channel:
         first, *others = _removal_pages(channel, request, opening or pb.OpenSessionRequest())
     for page in others:
@@ -126,19 +138,30 @@ def _ask(
     method: str,
     request: Any,
     opening: simulation_service_pb2.OpenSessionRequest | None,
+    objects: Sequence[Object] = (),
 ) -> Any:
-    """Call a method of SimulationService, in a session of its own if there is one to open.
+    """Call a method of SimulationService, in a session of its own if there is one to open, or objects to put.
 
     Raises:
         CallError: As ``calling``.
     """
+    from mooring.v1 import cluster_service_pb2
+    from mooring.v1 import simulation_service_pb2 as pb
     from mooring.v1.simulation_service_pb2_grpc import SimulationServiceStub
 
     with calling(args) as channel:
         simulation = SimulationServiceStub(channel)
         call = getattr(simulation, method)
-        if opening is None:
+        if opening is None and not objects:
             return call(request, timeout=TIMEOUT_SECONDS)
-        with _session(simulation, opening) as session:
+        with _session(simulation, opening or pb.OpenSessionRequest()) as session:
             request.session = session
+            if objects:
+                puts = (
+                    cluster_service_pb2.PutObjects(kind=type(item).__name__, objects=[sent(item)])
+                    for item in objects
+                )
+                changes = [pb.SessionChange(put=put) for put in puts]
+                asked = pb.ChangeSessionRequest(session=session, changes=changes)
+                simulation.ChangeSession(asked, timeout=TIMEOUT_SECONDS)
             return call(request, timeout=TIMEOUT_SECONDS)

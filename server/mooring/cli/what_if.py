@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
@@ -31,14 +32,14 @@ from mooring.cli.output import (
     complain,
     print_document,
 )
+from mooring.cli.remote_what_if import sent
 from mooring.cli.tables.preemption import node_of, print_preemption
 from mooring.cli.values import one_of, positive, seed
 from mooring.framework.errors import InvalidArgumentError
 from mooring.framework.releases import DEFAULT_KUBE_VERSION, Gates, KubeVersion
 
 if TYPE_CHECKING:
-    from mooring.framework import Node, Pod
-    from mooring.v1 import objects_pb2
+    from mooring.framework.objects import Object
     from mooring.v1 import simulation_service_pb2 as pb
 
 MOST_NAMED = 10
@@ -134,17 +135,17 @@ def _run_capacity(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
     gates = Gates(KubeVersion.parse(args.kube_version or DEFAULT_KUBE_VERSION), args.feature_gates)
     shapes = shapes_of(args.shape, gates)
     request = pb.CapacityRequest(
-        shapes=[objects_pb2.PodSource(object=_sent(shape)) for shape in shapes],
+        shapes=[objects_pb2.PodSource(object=sent(shape.pod)) for shape in shapes],
         profile=args.profile,
         limit=args.limit,
         include_nodes=args.nodes,
         seed=args.seed,
         ignore_pending=args.ignore_pending,
     )
-    response = _answer(args, options, request)
+    response = _answer(args, options, request, [claim for shape in shapes for claim in shape.claims])
     found = [
         {
-            "shape": shape.key,
+            "shape": shape.name,
             "count": each.count,
             "limited": each.limited,
             "end": each.end.message,
@@ -218,7 +219,7 @@ def _run_node_groups(args: argparse.Namespace, options: tuple[Option, ...]) -> i
     from mooring.v1 import simulation_service_pb2 as pb
 
     groups = [
-        pb.NodeGroup(name=group.name, price=group.price, node=_sent(group.template))
+        pb.NodeGroup(name=group.name, price=group.price, node=sent(group.template))
         for group in groups_of(args.group, _prices(args.price))
     ]
     request = pb.NodeGroupsRequest(groups=groups, profile=args.profile, seed=args.seed)
@@ -275,14 +276,19 @@ def _together(found: pb.NodeGroupCombination) -> dict[str, Any]:
     }
 
 
-def _answer(args: argparse.Namespace, options: tuple[Option, ...], request: Any) -> Any:
-    """Return a server's answer, or that of manifests; what it warns of goes to standard error."""
+def _answer(
+    args: argparse.Namespace, options: tuple[Option, ...], request: Any, objects: Sequence[Object] = ()
+) -> Any:
+    """Return a server's answer, or that of manifests, with ``objects`` besides what is there.
+
+    What the answer warns of goes to standard error.
+    """
     if args.server:
-        response = remote_what_if.ask(args, request)
+        response = remote_what_if.ask(args, request, objects)
     else:
         from mooring.app.what_if import answered
 
-        response = answered(engine_options(args, options), args.manifests, request)
+        response = answered(engine_options(args, options), args.manifests, request, objects)
     for warning in response.warnings:
         complain(warning)
     return response
@@ -318,14 +324,6 @@ def _run_change(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
     if found["options"] or fits:
         return EXIT_OK
     return EXIT_PREEMPTS if node_of(found["preemption"]) else EXIT_UNSCHEDULED
-
-
-def _sent(item: Pod | Node) -> objects_pb2.KubernetesObject:
-    import msgspec
-
-    from mooring.v1 import objects_pb2
-
-    return objects_pb2.KubernetesObject(json=msgspec.json.encode(item, enc_hook=dict))
 
 
 def _left_over(left: pb.LeftOverPod) -> dict[str, str]:

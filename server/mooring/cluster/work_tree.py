@@ -17,7 +17,7 @@ from mooring.cluster.state import State
 from mooring.framework.columns import Int32s, Int64s
 from mooring.framework.errors import FailedPreconditionError, InvalidArgumentError
 from mooring.framework.node_table import PODS_ROW
-from mooring.framework.objects import Node, Pod
+from mooring.framework.objects import Node, Object, Pod
 from mooring.framework.pod_requests import PodUsage
 from mooring.framework.pod_table import PodRecord
 
@@ -124,19 +124,19 @@ class WorkTree(State):
         finally:
             table.requested = requested
 
-    def add_nodes(self, nodes: Sequence[Node]) -> None:
-        """Add nodes, or replace those of the same name.
+    def put_objects(self, objects: Sequence[Object]) -> None:
+        """Add objects, or replace those of the same name.
 
         Raises:
             InvalidArgumentError: A quantity can't be used.
         """
-        self.apply_changes(map(Put, nodes))
+        self.apply_changes(Put(item) for item in objects)  # type: ignore[arg-type] # of a kind that is kept
 
     def with_nodes_alone(self, nodes: Sequence[Node]) -> State:
         """Return a state that has ``nodes``, no pods, and all else that is here.
 
         Raises:
-            InvalidArgumentError: As ``add_nodes``.
+            InvalidArgumentError: As ``put_objects``.
         """
         alone = State(rules=self._kinds.rules)
         others = [item for kind in self.snapshot.objects.kinds for item in self.snapshot.objects.all(kind)]

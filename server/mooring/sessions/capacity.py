@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from msgspec.structs import replace
 
 from mooring.framework import Int64s, Plugin, Pod, Status
 from mooring.framework.cacheable import Part
@@ -18,6 +17,7 @@ from mooring.runtime.cycle.cycle import evaluate_filters
 from mooring.runtime.cycle.evaluation import Evaluation
 from mooring.runtime.cycle.plugin_calls import Progress
 from mooring.runtime.profiles.profile import Profile
+from mooring.sessions.copies import OwnClaims, copy_of, own_claims
 from mooring.sessions.placing import place_alike, place_pod
 from mooring.sessions.work_trees import Work
 
@@ -70,10 +70,11 @@ def capacity_of(
         DeadlineExceededError: The caller no longer waits.
         PluginFailureError: A plugin failed.
     """
-    counted = _counted(work, pod, profile, limit, progress)
+    claims = own_claims(pod, work.tree.snapshot.objects)
+    counted = None if claims else _counted(work, pod, profile, limit, progress)
     if counted is not None and (not counted.limited or not by_node):
         return counted
-    return _placed(work, pod, profile, limit, seed, progress)
+    return _placed(work, pod, claims, profile, limit, seed, progress)
 
 
 def _counted(work: Work, pod: Pod, profile: Profile, limit: int, progress: Progress) -> Capacity | None:
@@ -122,26 +123,36 @@ def asked_plugins(evaluation: Evaluation) -> list[Plugin[Any]]:
     return [plugin for name, plugin in enabled.items() if name not in evaluation.skipped]
 
 
-def _placed(work: Work, pod: Pod, profile: Profile, limit: int, seed: int, progress: Progress) -> Capacity:
+def _placed(
+    work: Work, pod: Pod, claims: OwnClaims, profile: Profile, limit: int, seed: int, progress: Progress
+) -> Capacity:
     found, step, limit = Capacity(), _FIRST_STEP, min(limit, MOST_PLACED)
     while found.count < limit:
         progress.check()
-        some = min(step, limit - found.count)
+        some = 0 if claims else min(step, limit - found.count)
         names, uids = _copies(pod, found.count, some)
         choices = place_alike(work, [(pod, profile)], [0] * some, names, uids, seed=seed, progress=progress)
         found.nodes.update(choice.node_name or "" for choice in choices)
         found.count += len(choices)
         step = min(2 * step, _LONGEST_STEP)
-        if len(choices) < some and not _one_more(work, pod, profile, found, seed, progress):
+        if len(choices) < max(1, some) and not _one_more(work, pod, claims, profile, found, seed, progress):
             return found
     found.limited = True
     return found
 
 
-def _one_more(work: Work, pod: Pod, profile: Profile, found: Capacity, seed: int, progress: Progress) -> bool:
+def _one_more(
+    work: Work,
+    pod: Pod,
+    claims: OwnClaims,
+    profile: Profile,
+    found: Capacity,
+    seed: int,
+    progress: Progress,
+) -> bool:
     """Place one pod by itself; False if that is the end, with the reason in ``found``."""
-    (name,), (uid,) = _copies(pod, found.count, 1)
-    copy = replace(pod, metadata=replace(pod.metadata, name=name, uid=uid))
+    copy, own = copy_of(pod, claims, found.count)
+    work.tree.put_objects(own)
     placed = place_pod(work, copy, profile, seed=seed, progress=progress)
     if placed.choice.node_name is None:
         _end(work, copy, profile, found, progress)

@@ -358,7 +358,7 @@ class NodeGroups:
         tree = self.work.tree
         for group, count in counts:
             nodes = self._new_nodes(group, count)
-            tree.add_nodes(nodes)
+            tree.put_objects(nodes)
             daemons = self.daemons(group) if nodes else []
             for node in nodes[:1]:
                 daemons = [pod for pod in daemons if self._runs(pod, node, progress)]

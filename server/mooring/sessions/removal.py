@@ -226,7 +226,7 @@ class Removal:
             if not (drained and ends_with_node(record.kind.base.template)):
                 tree.discard(record.uid)
         if drained:
-            tree.add_nodes([cordoned(node)])
+            tree.put_objects([cordoned(node)])
         else:
             tree.remove_node(node.metadata.name)
 

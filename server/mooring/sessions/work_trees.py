@@ -10,6 +10,7 @@ from typing import Any, Protocol
 
 from mooring.framework import Int32s, Int64s, Node
 from mooring.framework.errors import FailedPreconditionError
+from mooring.framework.objects import Object
 from mooring.framework.pod_requests import PodUsage
 from mooring.framework.state import ClusterState
 from mooring.runtime.cycle.plugin_calls import Progress
@@ -62,8 +63,8 @@ class SessionState(ClusterState, Protocol):
         """
         ...
 
-    def add_nodes(self, nodes: Sequence[Node]) -> None:
-        """Add nodes, or replace those of the same name.
+    def put_objects(self, objects: Sequence[Object]) -> None:
+        """Add objects, or replace those of the same name.
 
         Raises:
             InvalidArgumentError: A quantity can't be used.
@@ -74,7 +75,7 @@ class SessionState(ClusterState, Protocol):
         """Return a state that has ``nodes``, no pods, and all else that is here.
 
         Raises:
-            InvalidArgumentError: As ``add_nodes``.
+            InvalidArgumentError: As ``put_objects``.
         """
         ...
 

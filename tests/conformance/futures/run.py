@@ -145,7 +145,7 @@ def node_groups(scenario: Manifest, oracle: Oracle, tally: Counter[str]) -> None
                 continue
             more = new_nodes(by_name[option.group.name], count)
             there = Cluster(oracle, scenario, [*more, *cluster.objects])
-            mine.tree.add_nodes([_node(node) for node in more])
+            mine.tree.put_objects([_node(node) for node in more])
             left = _place_all(mine, there, waiting, manifests)
             mine.go_back()
             names = sorted(pod.metadata.name for pod in left)

@@ -331,7 +331,7 @@ class GroupChangeSearch:
         steps = self._steps(plan, amounts)
         group = replace(self._group, pods=tuple(changed_pod(pod, steps) for pod in self._group.pods))
         try:
-            self._work.tree.add_nodes(list(self._changed_nodes(steps)))
+            self._work.tree.put_objects(list(self._changed_nodes(steps)))
             decision = self._decided(group)
             if not decision.status.ok:
                 return None

@@ -184,7 +184,7 @@ class ChangeTrial:
         steps += requests
         if needs.new or labels:
             node = changed_node(node, steps)
-            tree.add_nodes([node])
+            tree.put_objects([node])
         if any(self._evictions.obstacle(each.pod, used) for each in moved):
             return None
         for each in moved:
