@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from rich.text import Text
 
 from mooring.app.embedding import Option
-from mooring.cli import change, remote_what_if, removal
+from mooring.cli import change, node_groups, remote_what_if, removal
 from mooring.cli.clusters import add_cluster, choose_cluster
 from mooring.cli.console import print_line, print_table
 from mooring.cli.flags import (
@@ -199,7 +199,7 @@ def _queue(response: pb.CapacityResponse | pb.RemovalResponse) -> dict[str, int]
 
 
 def _print_queue(response: pb.CapacityResponse | pb.RemovalResponse) -> None:
-    left = list(map(_left_over, response.unplaced))
+    left = list(map(node_groups.left_over, response.unplaced))
     if response.placed_count or left:
         said = f"placed first: {response.placed_count}, that stay pending: {len(left)}"
         print_line(f"pending pods that were {said}")
@@ -224,56 +224,12 @@ def _run_node_groups(args: argparse.Namespace, options: tuple[Option, ...]) -> i
     ]
     request = pb.NodeGroupsRequest(groups=groups, profile=args.profile, seed=args.seed)
     response = _answer(args, options, request)
-    found = {
-        "placed": response.placed_count,
-        "unplaced": list(map(_left_over, response.unplaced)),
-        "options": [
-            {
-                "group": each.group,
-                "nodes": each.node_count,
-                "price": each.price,
-                "daemonPods": each.daemon_pod_count,
-                "left": list(map(_left_over, each.left_over)),
-            }
-            for each in response.options
-        ],
-        "together": _together(response.together) if response.HasField("together") else None,
-        "lackingDomains": list(response.lacking_domains),
-    }
+    found = node_groups.document(response)
     if args.output != "table":
         print_document(args.output, found)
         return EXIT_OK
-    together = [found["together"]] if found["together"] else []
-    rows = [
-        (
-            each["group"],
-            str(each["nodes"]),
-            f"{each['price']:g}",
-            _left(each["left"]),
-        )
-        for each in (*together, *found["options"])
-    ]
-    print_table(("GROUP", "#NODES", "#PRICE", "LEFT OVER"), rows)
-    for each in found["options"]:
-        if each["daemonPods"]:
-            print_line(
-                f"pods of DaemonSets that each node of {each['group']} has first: {each['daemonPods']}"
-            )
-    if found["lackingDomains"]:
-        print_line(f"nodes are lacking in {', '.join(found['lackingDomains'])}: pods are spread over these")
-    print_line(f"pending pods that need more nodes: {len(found['unplaced'])}, that don't: {found['placed']}")
+    node_groups.print_options(found)
     return EXIT_OK
-
-
-def _together(found: pb.NodeGroupCombination) -> dict[str, Any]:
-    counts = {each.group: each.node_count for each in found.groups}
-    return {
-        "group": " + ".join(f"{count} {name}" for name, count in counts.items()),
-        "groups": counts,
-        "nodes": sum(counts.values()),
-        "price": found.price,
-        "left": list(map(_left_over, found.left_over)),
-    }
 
 
 def _answer(
@@ -326,10 +282,6 @@ def _run_change(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
     return EXIT_PREEMPTS if node_of(found["preemption"]) else EXIT_UNSCHEDULED
 
 
-def _left_over(left: pb.LeftOverPod) -> dict[str, str]:
-    return {"pod": removal.pod_key(left.pod), "message": left.status.message}
-
-
 def _prices(words: list[str]) -> dict[str, float]:
     """Return the prices by group.
 
@@ -346,13 +298,6 @@ def _prices(words: list[str]) -> dict[str, float]:
         if not name or not 0 <= prices[name] < float("inf"):
             raise InvalidArgumentError.at("--price", f"{word!r} is not NAME=PRICE")
     return prices
-
-
-def _left(left: list[dict[str, str]]) -> Text:
-    if not left:
-        return Text("none", _style(True))
-    why = f": {left[0]['message']}" if left[0]["message"] else ""
-    return Text(f"{len(left)}, such as {left[0]['pod']}{why}", _style(False))
 
 
 def _one_cluster(args: argparse.Namespace) -> int:

@@ -1,0 +1,79 @@
+"""What more nodes would do, as a document and as a table: for ``what-if node-groups``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from rich.text import Text
+
+from mooring.cli.console import print_line, print_table
+from mooring.cli.removal import pod_key
+
+if TYPE_CHECKING:
+    from mooring.v1 import simulation_service_pb2 as pb
+
+
+def document(response: pb.NodeGroupsResponse) -> dict[str, Any]:
+    """Return the answer for programs."""
+    return {
+        "placed": response.placed_count,
+        "unplaced": list(map(left_over, response.unplaced)),
+        "options": [
+            {
+                "group": each.group,
+                "nodes": each.node_count,
+                "price": each.price,
+                "daemonPods": each.daemon_pod_count,
+                "left": list(map(left_over, each.left_over)),
+            }
+            for each in response.options
+        ],
+        "together": _together(response.together) if response.HasField("together") else None,
+        "lackingDomains": list(response.lacking_domains),
+    }
+
+
+def print_options(found: dict[str, Any]) -> None:
+    """Print a row for each option of the document, the groups together first."""
+    together = [found["together"]] if found["together"] else []
+    rows = [
+        (
+            each["group"],
+            str(each["nodes"]),
+            f"{each['price']:g}",
+            _left(each["left"]),
+        )
+        for each in (*together, *found["options"])
+    ]
+    print_table(("GROUP", "#NODES", "#PRICE", "LEFT OVER"), rows)
+    for each in found["options"]:
+        if each["daemonPods"]:
+            print_line(
+                f"pods of DaemonSets that each node of {each['group']} has first: {each['daemonPods']}"
+            )
+    if found["lackingDomains"]:
+        print_line(f"nodes are lacking in {', '.join(found['lackingDomains'])}: pods are spread over these")
+    print_line(f"pending pods that need more nodes: {len(found['unplaced'])}, that don't: {found['placed']}")
+
+
+def left_over(left: pb.LeftOverPod) -> dict[str, str]:
+    """Return what is said of a pod without a node, for programs."""
+    return {"pod": pod_key(left.pod), "message": left.status.message}
+
+
+def _together(found: pb.NodeGroupCombination) -> dict[str, Any]:
+    counts = {each.group: each.node_count for each in found.groups}
+    return {
+        "group": " + ".join(f"{count} {name}" for name, count in counts.items()),
+        "groups": counts,
+        "nodes": sum(counts.values()),
+        "price": found.price,
+        "left": list(map(left_over, found.left_over)),
+    }
+
+
+def _left(left: list[dict[str, str]]) -> Text:
+    if not left:
+        return Text("none", "green")
+    why = f": {left[0]['message']}" if left[0]["message"] else ""
+    return Text(f"{len(left)}, such as {left[0]['pod']}{why}", "red")
