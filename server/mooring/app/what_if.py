@@ -21,6 +21,7 @@ from mooring.framework.objects import Object
 from mooring.framework.pod_table import template_of
 from mooring.framework.releases import Gates
 from mooring.runtime.commit.asked_group import asked_group, known_group, pods_of_group, waiting
+from mooring.runtime.commit.controllers import controller_of
 from mooring.runtime.cycle.plugin_calls import Unhurried
 from mooring.service.what_if import capacity, node_groups, removal
 from mooring.sessions.change.group_search import GROUP_KINDS, GroupChangeSearch
@@ -28,7 +29,6 @@ from mooring.sessions.change.options import NeededChanges
 from mooring.sessions.change.search import ALL_KINDS, ChangeSearch
 from mooring.sessions.change.steps import Kind
 from mooring.sessions.copies import copy_of, own_claims
-from mooring.sessions.evictions import controller_of
 from mooring.sessions.node_groups import NodeGroup
 from mooring.sessions.removal import adopted
 from mooring.sessions.work_trees import Work

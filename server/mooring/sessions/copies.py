@@ -19,7 +19,7 @@ from mooring.framework.objects import (
     ResourceClaimTemplate,
     StorageClass,
 )
-from mooring.plugins.claims import class_of_claim
+from mooring.framework.volume_matching import class_of_claim
 
 _DEFAULT_CLASS = (
     "storageclass.kubernetes.io/is-default-class",

@@ -9,7 +9,6 @@ from mooring.cluster.manifests.controllers.known import KnownManifests
 from mooring.cluster.manifests.controllers.workload import WorkloadManifest
 from mooring.cluster.manifests.documents import Document
 from mooring.cluster.manifests.fields import Manifest, mapping, mappings, sequence
-from mooring.framework.args import FieldError
 from mooring.framework.daemons import added_tolerations, runs_on
 from mooring.framework.errors import InvalidArgumentError
 from mooring.framework.node_selector import NAME_FIELD
@@ -37,20 +36,17 @@ def daemon_set_pods(owner: WorkloadManifest, known: KnownManifests) -> Iterator[
     }
     for node in known.nodes:
         name = node.metadata.name
-        if name not in served and runs_on(pattern, node):
+        if pattern is not None and name not in served and runs_on(pattern, node):
             yield owner.pod(owner.pod_name(name), labels, **{**spec, "affinity": _pinned(spec, name)})
 
 
-def _decoded(owner: WorkloadManifest, spec: Manifest) -> Pod:
+def _decoded(owner: WorkloadManifest, spec: Manifest) -> Pod | None:
+    """Return the pod; None of a template with a fault, which is named where the DaemonSet itself is read."""
     try:
         pattern = from_manifest(owner.pod(owner.name, **spec).manifest)
-    except InvalidArgumentError as error:
-        raise InvalidArgumentError(
-            FieldError(f"{owner.document.origin}: spec.template: {violation.path}", violation.message)
-            for violation in error.violations
-        ) from None
-    assert isinstance(pattern, Pod)  # noqa: S101 - for the type checker: its kind is Pod
-    return pattern
+    except InvalidArgumentError:
+        return None
+    return pattern if isinstance(pattern, Pod) else None
 
 
 def _without_value(toleration: object) -> object:
