@@ -21,6 +21,7 @@ from mooring.service.backend import PodInQueue
 from mooring.service.decisions import MOST_WAITING
 from mooring.testing import make_node, make_pod
 from mooring.v1 import decision_service_pb2 as pb
+from mooring.v1 import nodes_pb2
 from mooring.v1 import scheduling_service_pb2 as scheduling_pb
 from tests.process import until
 from tests.service.backends import Stubs, World, direct, rejected, sent, served, world
@@ -112,6 +113,27 @@ def test_the_explanation_of_a_rejection_is_kept() -> None:
         again = stubs.decisions.ExplainAt(pb.ExplainAtRequest(seq=1))
     assert kept.explanation == again.explanation
     assert kept.decision.explained
+
+
+@pytest.mark.parametrize(
+    ("names", "repeated"),
+    [
+        pytest.param(["n1", "n2"], True, id="all nodes by name"),
+        pytest.param(["n2", "n1", "gone"], True, id="and one that is not known"),
+        pytest.param(["n1"], False, id="some"),
+        pytest.param(["n1", "gone"], False, id="as many as there are"),
+    ],
+)
+def test_an_extenders_question_about_all_nodes_explains_itself(names: list[str], repeated: bool) -> None:
+    with asked() as (_, stubs):
+        nodes = nodes_pb2.NodeSelection(names=nodes_pb2.NodeNames(names=names))
+        stubs.scheduling.Filter(scheduling_pb.FilterRequest(pod=sent(pod("a")), nodes=nodes))
+        explain = pb.ExplainAtRequest(seq=1)
+        if repeated:
+            assert stubs.decisions.ExplainAt(explain).agrees
+            return
+        end = rejected(lambda: stubs.decisions.ExplainAt(explain))
+    assert "it answered a question about some nodes, as an extender's are" in end.text
 
 
 def test_two_decisions_are_compared_node_by_node() -> None:

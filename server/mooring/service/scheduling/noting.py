@@ -222,4 +222,4 @@ class Noting:
 
 def _is_live(selection: Selection) -> bool:
     """Return whether all nodes of the live state are in question."""
-    return selection.everything and not selection.hypothetical
+    return selection.covers_all and not selection.hypothetical

@@ -91,6 +91,13 @@ class Selection:
         return self._kind == "all"
 
     @property
+    def covers_all(self) -> bool:
+        """Whether all nodes of the live state are meant, be it by name; after ``find_rows``."""
+        count = len(self._live.snapshot.nodes.index)
+        by_name = len(self.rows) >= count and np.count_nonzero(self.rows != NO_ROW) == count
+        return self.everything or bool(by_name)
+
+    @property
     def hypothetical(self) -> bool:
         """Whether nodes or pods were sent along, so that the answer is about no real cluster."""
         return self._kind == "inline" or bool(self._message.assumed_pods)
