@@ -67,8 +67,9 @@ def wait_made(api: Api, loaded: Manifests) -> None:
 
 
 def placed_by_command(file: Path, *flags: str) -> list[tuple[str, str]]:
-    """What `mooring schedule` makes of the manifests: pod and node, or "" without one."""
-    rows = json.loads(mooring("schedule", "--manifests", str(file), "-o", "json", *flags, codes=(0, 3)))
+    """What `mooring schedule` makes of the manifests, as in a dry run: pod and node, or "" without one."""
+    argv = ("schedule", "--no-preemption", "--manifests", str(file), "-o", "json", *flags)
+    rows = json.loads(mooring(*argv, codes=(0, 3, 4)))
     return [(row["pod"], row["node"] or "") for row in rows]
 
 
