@@ -164,7 +164,7 @@ class DoorsCluster(GuardedControlPlane):
             raise TimeoutError("kube-scheduler does not ask about the pod that holds it")
         self.api.call("DELETE", f"{path_to(self.api, held)}{_NOW}")
         self.api.call("DELETE", f"/api/v1/nodes/hold{_NOW}")
-        self._said = len(self.process("kube-scheduler").output())
+        self._said = self.process("kube-scheduler").log.stat().st_size
 
     def make(self, posted: Sequence[Posted]) -> None:
         """Creates the objects: first those by which others are judged, then pods and workloads, one by one.
@@ -235,7 +235,10 @@ class DoorsCluster(GuardedControlPlane):
         return self.api.items("/api/v1/pods")
 
     def _log(self) -> str:
-        return self.process("kube-scheduler").output()[self._said :]
+        """What kube-scheduler has written since it was held."""
+        with self.process("kube-scheduler").log.open("rb") as log:
+            log.seek(self._said)
+            return log.read().decode(errors="replace")
 
     def dump(self) -> list[Manifest]:
         """Every object of the set, as the API server has it."""
