@@ -64,8 +64,10 @@ def play(cluster: DoorsCluster, objects: Sequence[Manifest], random: Random, fol
     comparison = _Comparison(cluster, given)
     if comparison.schedule():
         comparison.explain_first()
-        comparison.ask_of_dump(must_gather(cluster.dump()).write(folder / "dump"))
-        comparison.more_pods(random, folder / "shape.yaml")
+        dump = must_gather(cluster.dump()).write(folder / "dump")
+        comparison.ask_of_dump(dump)
+        # `what-if` evicts nobody for the pods that are pending in the files.
+        comparison.more_pods(random, dump if comparison.preempted else given, folder / "shape.yaml")
     return comparison.played()
 
 
@@ -139,11 +141,16 @@ class _Comparison:
         if pending != sum(group["pods"] for group in groups):
             self._differs(f"{pending} pods are pending, why-pending has {groups}")
 
-    def more_pods(self, random: Random, file: Path) -> None:
+    @property
+    def preempted(self) -> bool:
+        """Whether a pod of the files had to go."""
+        return any(key_of(item) not in self._after for item in self._there)
+
+    def more_pods(self, random: Random, manifests: Path, file: Path) -> None:
         """Compare `mooring what-if capacity` with how many pods of a ReplicaSet find a node."""
         template = small_pods(random)
         file.write_text(yaml.safe_dump(new_object("v1", "Pod", "more", POOL[0], **template)))
-        rows = self._said("what-if", "capacity", "--manifests", self._given, "--shape", file)
+        rows = self._said("what-if", "capacity", "--manifests", manifests, "--shape", file)
         for row in rows or ():
             taken = self._cluster.fill(template, row["count"] + 1)
             self._asked += 1
@@ -190,7 +197,10 @@ class _Comparison:
         if Attempt(key, message=ours) in self._attempts:
             # It was tried again later, when there were other pods; `schedule` tries each pod once.
             return ours
-        return str(condition.get("message", ""))
+        theirs = str(condition.get("message", ""))
+        # Once victims are gone `schedule` tries all pods again, kube-scheduler those that this may help.
+        alike = self.preempted and theirs.partition(_PREEMPTION)[0] == ours.partition(_PREEMPTION)[0]
+        return ours if alike else theirs
 
     def _node_after(self, pod: str) -> str:
         """The node that a pod has at the end."""
@@ -224,6 +234,9 @@ class _Comparison:
 
 _DECIDED = (0, 3, 4)
 """Exit codes of a command that has decided."""
+
+_PREEMPTION = " preemption: "
+"""What stands before kube-scheduler's sentence about preemption."""
 
 _LATE_PODS = 3
 """How many pods of a dump are asked about."""
