@@ -93,7 +93,7 @@ def test_decisions_follow_the_cluster_and_stop_committing_without_it(
             ["--source=kubernetes:FILE", "--kubeconfig=FILE"], "is given together with", id="two files"
         ),
         pytest.param(["--source=kubernetes"], "no service account", id="outside a cluster"),
-        pytest.param(["--source=kubernetes:absent"], "can't be used", id="no such file"),
+        pytest.param(["--source=kubernetes:absent"], "absent: no such file", id="no such file"),
         pytest.param(["--source=elsewhere"], "kubernetes[:KUBECONFIG]", id="no such source"),
     ],
 )
