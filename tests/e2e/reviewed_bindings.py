@@ -30,7 +30,7 @@ def reviewed_bindings(api: Api, directory: Path, review: Review) -> Iterator[Non
     pair = authority.issue("webhook")
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(pair.certificate, pair.key)
-    server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(review))
+    server = _Server(("127.0.0.1", 0), _handler(review))
     server.socket = context.wrap_socket(server.socket, server_side=True)
     thread = threading.Thread(target=server.serve_forever)
     thread.start()
@@ -42,6 +42,11 @@ def reviewed_bindings(api: Api, directory: Path, review: Review) -> Iterator[Non
         server.shutdown()
         thread.join()
         server.server_close()
+
+
+class _Server(ThreadingHTTPServer):
+    def handle_error(self, *_: object) -> None:
+        """Say nothing of callers that did not wait for a slow answer."""
 
 
 def _handler(review: Review) -> type[BaseHTTPRequestHandler]:
