@@ -226,7 +226,7 @@ def summary(rule: Rule, rollouts: Sequence[Rollout], metrics: str) -> str:
     return (
         f"{len(rollouts)} rollouts, {sum(bool(rollout.excess) for rollout in rollouts)} violations, "
         f"{sum(rollout.bound for rollout in rollouts)} pods bound of {rule.allowed * len(rollouts)}, "
-        f"seconds: median {times[len(times) // 2]}, most {times[-1]}; {', '.join(waits)}"
+        f"seconds: median {times[(len(times) - 1) // 2]}, most {times[-1]}; {', '.join(waits)}"
     )
 
 
