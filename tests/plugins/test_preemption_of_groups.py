@@ -139,3 +139,15 @@ def test_a_leaving_pod_of_an_important_group_is_not_waited_for() -> None:
     pod = wanting("2", status={"nominatedNodeName": "n1"})
     assert found([*others, group(mode="single", priority=10)], pod) == {"n2": (["x"], 0)}
     assert found([*others, group(mode="single", priority=9)], pod) == {}
+
+
+def test_a_host_port_is_free_on_the_node_alone_that_its_pod_left() -> None:
+    """On n2 a more important pod keeps the port, although the group frees it on n1."""
+    port: Manifest = {
+        "containers": [{"name": "c", "image": "i", "ports": [{"containerPort": 1, "hostPort": 80}]}]
+    }
+    m1, keeper, pod = grouped("m1", "n1", 0), placed("keeper", "n2", 50, cpu="1"), wanting("1")
+    for each in (m1, keeper, pod):
+        each["spec"] |= port
+    objects = [*NODES, m1, grouped("m2", "n2", 0, cpu="1"), keeper, group()]
+    assert found(objects, pod) == {"n1": (["m1", "m2"], 0)}

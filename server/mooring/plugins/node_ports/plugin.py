@@ -35,10 +35,10 @@ _PRE_FILTER = "PreFilterNodePorts"
 
 @dataclass(frozen=True, slots=True)
 class _Note:
-    """The ports that the pod wants, and those that pods gave back on the one node of a what-if."""
+    """The ports that the pod wants, and those that pods gave back in a what-if, each with its node's name."""
 
     wanted: tuple[HostPort, ...]
-    given_back: frozenset[HostPort] = frozenset()
+    given_back: frozenset[tuple[str, HostPort]] = frozenset()
 
 
 class NodePorts(PreFilterPlugin[None], FilterPlugin[None], SignedByShape):
@@ -70,13 +70,13 @@ class NodePorts(PreFilterPlugin[None], FilterPlugin[None], SignedByShape):
     def add_pod(self, state: CycleState, pod: Pod, other: Pod, node: NodeInfo) -> Status:
         """Its ports are taken again."""
         note = state.read(_PRE_FILTER, _Note)
-        state.write(_PRE_FILTER, replace(note, given_back=note.given_back.difference(host_ports(other.spec))))
+        state.write(_PRE_FILTER, replace(note, given_back=note.given_back - _ports_of(other, node)))
         return SUCCESS
 
     def remove_pod(self, state: CycleState, pod: Pod, other: Pod, node: NodeInfo) -> Status:
         """Its ports are free, even those that a second pod of the node has: kube-scheduler doesn't count."""
         note = state.read(_PRE_FILTER, _Note)
-        state.write(_PRE_FILTER, replace(note, given_back=note.given_back.union(host_ports(other.spec))))
+        state.write(_PRE_FILTER, replace(note, given_back=note.given_back | _ports_of(other, node)))
         return SUCCESS
 
     def filter_nodes(self, state: CycleState, pod: Pod, nodes: NodeView) -> Verdicts:
@@ -87,12 +87,20 @@ class NodePorts(PreFilterPlugin[None], FilterPlugin[None], SignedByShape):
         return Verdicts.reject_where(nodes.take(taken), Status.unschedulable(REASON))
 
 
-def _rows_with(port: HostPort, table: NodeTable, given_back: frozenset[HostPort]) -> list[int]:
+def _ports_of(pod: Pod, node: NodeInfo) -> set[tuple[str, HostPort]]:
+    return {(node.name, port) for port in host_ports(pod.spec)}
+
+
+def _rows_with(port: HostPort, table: NodeTable, given_back: frozenset[tuple[str, HostPort]]) -> list[int]:
     """Return the rows where a pod has this port, on an address that collides with the wanted one."""
-    free = {each.host_ip for each in given_back if (each.protocol, each.port) == (port.protocol, port.port)}
+    free: dict[int, set[str]] = {}
+    for name, each in given_back:
+        if (each.protocol, each.port) == (port.protocol, port.port):
+            free.setdefault(table.index.get(name, -1), set()).add(each.host_ip)
     # Copied in one step, because the writer may add to it meanwhile.
     users = list(table.ports.get((port.protocol, port.port), {}).items())
+    taken = [(row, set(addresses) - free[row] if row in free else addresses) for row, addresses in users]
     if port.host_ip == ANY_ADDRESS:
-        return [row for row, addresses in users if not free.issuperset(addresses)]
-    collide = {ANY_ADDRESS, port.host_ip} - free
-    return [row for row, addresses in users if not collide.isdisjoint(addresses)]
+        return [row for row, addresses in taken if addresses]
+    collide = {ANY_ADDRESS, port.host_ip}
+    return [row for row, addresses in taken if not collide.isdisjoint(addresses)]
