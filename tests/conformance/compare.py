@@ -1,4 +1,4 @@
-"""Compare the document of `mooring.testing.explain` with the oracle's, and shrink what they differ on."""
+"""Compare the document of mooring's cycle with the oracle's, and shrink what they differ on."""
 
 from __future__ import annotations
 

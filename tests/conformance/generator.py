@@ -72,6 +72,7 @@ FAMILIES: dict[str, Family] = {
     "nominations": nominations.nominations,
     "nominations-own": nominations.own,
     "preemption": preemption.preemption,
+    "preemption-of-groups": gangs.bound,
     "gangs": gangs.gangs,
 }
 MIXED = "mixed"
@@ -81,6 +82,7 @@ SINCE = {
     "resources-pod-level-resize": "1.35",
     "declared-features": "1.35",
     "gangs": "1.36",
+    "preemption-of-groups": "1.37",
     **{name: "1.34" for name in FAMILIES if name.startswith("devices")},
     "devices-extended": "1.36",
 }
@@ -111,6 +113,8 @@ def scenario(seed: int, index: int, only: str | None = None, version: str = NEWE
     preemption.part_starts(draft)
     if draft.chance(0.06):
         gates.switch(draft)
+    elif draft.chance(0.15):
+        gates.switch_own(draft, family)
     if draft.chance(0.1):
         rough.roughen(draft)
     if draft.chance(0.08):

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import groupby
+
+from mooring.framework import Pod
 from mooring.framework.errors import NotFoundError
+from mooring.framework.objects import PodGroup
 from mooring.testing.question import Question
 from tests.conformance.families.draft import Manifest
 from tests.plugins.preempting import preemption_for
@@ -22,10 +27,21 @@ def preempted(asked: Question) -> Manifest | None:
     return {
         "candidates": {
             candidate.node_name: {
-                "pods": [victim.key for victim in candidate.victims],
+                "pods": [key for unit in _by_unit(asked, candidate.victims) for key in unit],
                 "violations": candidate.violations,
             }
             for candidate in found.candidates
         },
         "best": sorted(found.best),
     }
+
+
+def _by_unit(asked: Question, victims: Sequence[Pod]) -> list[list[str]]:
+    """The victims in their order; in kube-scheduler those of a group that goes as a whole are in none."""
+
+    def unit(pod: Pod) -> str:
+        namespace, name = pod.group or ("", "")
+        group = asked.state.snapshot.objects.get(PodGroup, name, namespace)
+        return f"{namespace}/{name}" if group is not None and group.goes_together else f"pod {pod.key}"
+
+    return [sorted(pod.key for pod in together) for _, together in groupby(victims, unit)]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import subprocess
-import threading
 from collections import deque
 from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import IO, Self
 
@@ -38,14 +38,17 @@ def of_release(version: str) -> list[str]:
 def answers(program: Path, scenarios: Iterable[Manifest]) -> Iterator[tuple[Manifest, Manifest]]:
     """Yield each scenario with the oracle's answer: `{"id", "document"}` or `{"id", "error"}`, in order."""
     asked: deque[Manifest] = deque()
-    with subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+    with (
+        subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process,
+        ThreadPoolExecutor(1) as threads,
+    ):
         assert process.stdin is not None
         assert process.stdout is not None
-        writer = threading.Thread(target=_write, args=(process.stdin, scenarios, asked), daemon=True)
-        writer.start()
+        written = threads.submit(_write, process.stdin, scenarios, asked)
         for line in process.stdout:
             yield asked.popleft(), json.loads(line)
-        writer.join()
+        # A generator that fails ends the run, not only the questions.
+        written.result()
     if process.returncode != 0:
         raise RuntimeError(f"the oracle {program} ended with exit code {process.returncode}")
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from mooring.cluster.decoding import from_manifest
 from mooring.framework.cluster_events import ActionType, ClusterEvent, EventResource, ObjectChange
 from mooring.framework.objects import Service
 from mooring.framework.releases import NEWEST, Gates, KubeVersion
@@ -173,3 +174,35 @@ def test_nominations_end(old: str, new: Any, ended: bool) -> None:
 def test_who_hears(resource: EventResource, action: ActionType, hears: bool) -> None:
     event = ClusterEvent(EventResource.ASSIGNED_POD, ActionType.UPDATE_POD_LABEL)
     assert concerns(ClusterEvent(resource, action), event) is hears
+
+
+def taint_rule(**spec: Any) -> Any:
+    return from_manifest(
+        {
+            "apiVersion": "resource.k8s.io/v1beta2",
+            "kind": "DeviceTaintRule",
+            "metadata": {"name": "rule"},
+            "spec": {"taint": {"key": "broken", "effect": "NoSchedule"}, **spec},
+        }
+    )
+
+
+RULE = taint_rule()
+UNRULED = Gates(NEWEST, {"DRADeviceTaintRules": False})
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "gates", "told"),
+    [
+        pytest.param(None, RULE, TODAY, True, id="it comes"),
+        pytest.param(RULE, None, TODAY, True, id="it goes"),
+        pytest.param(RULE, taint_rule(deviceSelector={"pool": "p"}), TODAY, True, id="it is about others"),
+        pytest.param(RULE, taint_rule(), TODAY, False, id="it says what it said"),
+        pytest.param(None, RULE, UNRULED, False, id="rules taint nothing"),
+    ],
+)
+def test_a_change_of_a_rule_that_taints_devices_is_one_of_slices(
+    old: Any, new: Any, gates: Gates, *, told: bool
+) -> None:
+    events = names(ObjectChange("DeviceTaintRule", old, new), gates)
+    assert events == (["ResourceSlice UPDATE_OTHER"] if told else [])

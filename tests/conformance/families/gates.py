@@ -67,6 +67,33 @@ LEFT_ALONE = {
 }
 
 
+ACT_ON: dict[str, tuple[str, ...]] = {
+    "DRAConsumableCapacity": ("devices",),
+    "DRADeviceBindingConditions": ("devices",),
+    "DRADeviceTaintRules": ("devices",),
+    "DRADeviceTaints": ("devices",),
+    "DRAExtendedResource": ("devices-extended", "resources"),
+    "DRAFractionalCapacityRange": ("devices-shared", "devices-everything"),
+    "DRAPartitionableDevices": ("devices",),
+    "DRAPrioritizedList": ("devices",),
+    "DRAResourceClaimDeviceStatus": ("devices",),
+    "ExtendWebSocketsToKubelet": ("declared-features",),
+    "InPlacePodLevelResourcesVerticalScaling": ("resources", "declared-features", "preemption"),
+    "InPlacePodVerticalScaling": ("resources", "preemption"),
+    "InterPodAffinityHostnameFastPath": ("pod-affinity",),
+    "MatchLabelKeysInPodTopologySpread": ("spread",),
+    "MatchLabelKeysInPodTopologySpreadSelectorMerge": ("spread",),
+    "NodeDeclaredFeatures": ("declared-features",),
+    "NodeInclusionPolicyInPodTopologySpread": ("spread",),
+    "PodLevelResources": ("resources", "preemption"),
+    "RestartAllContainersOnContainerExits": ("declared-features",),
+    "SchedulerAsyncPreemption": ("preemption",),
+    "StorageCapacityScoring": ("volume-binding",),
+    "TaintTolerationComparisonOperators": ("taint-toleration", "node-unschedulable", "spread"),
+    "VolumeLimitScaling": ("node-volume-limits",),
+}
+"""By gate the families, or how their names begin, whose scenarios have what it acts on."""
+
 _DEVICES_PROVEN_SINCE = "1.36"
 """Before, pods with claims are rejected by the name of a gate of devices that is off by default."""
 
@@ -75,6 +102,13 @@ def switch(draft: Draft) -> None:
     """Set one to four gates otherwise, and with them what needs them."""
     known = switchable(draft.version)
     set_otherwise(draft, draft.some(known, 1, min(4, len(known))))
+
+
+def switch_own(draft: Draft, family: str) -> None:
+    """Set one or two of the gates otherwise that act on what the scenarios of a family have."""
+    known = [name for name in switchable(draft.version) if family.startswith(ACT_ON.get(name, ()))]
+    if known:
+        set_otherwise(draft, draft.some(known, 1, 2))
 
 
 def set_otherwise(draft: Draft, chosen: list[str]) -> None:

@@ -48,6 +48,15 @@ def preemption(draft: Draft) -> None:
         _waits_already(draft)
 
 
+def leave_no_room(draft: Draft) -> None:
+    """The pod is important, and no node takes one pod more."""
+    draft.pod["spec"]["priority"] = 2000000000
+    for node in draft.nodes:
+        name = node["metadata"]["name"]
+        there = sum(pod["spec"].get("nodeName") == name for pod in draft.assigned)
+        node["status"]["allocatable"]["pods"] = str(there)
+
+
 def _crowd(draft: Draft) -> None:
     for i in range(draft.rng.randint(0, 4 * len(draft.nodes))):
         placed = pod_manifest(draft, f"placed-{i:02d}")

@@ -12,7 +12,7 @@ from tests.conformance.families.neighbours import (
     put,
     selector,
 )
-from tests.conformance.families.taints import taint_toleration
+from tests.conformance.families.taints import COMPARED_SINCE, comparisons, taint_toleration
 
 ACTIONS = ["DoNotSchedule", "ScheduleAnyway"]
 POLICIES = ["Honor", "Ignore"]
@@ -46,7 +46,9 @@ def defaults(draft: Draft) -> None:
 def _node_choice(draft: Draft) -> None:
     """Nodes that the pod's own node selector, affinity or tolerations leave out, in some scenarios."""
     if draft.chance(0.3):
-        taint_toleration(draft)
+        comparisons(draft) if draft.version >= COMPARED_SINCE and draft.chance(0.4) else taint_toleration(
+            draft
+        )
     if draft.chance(0.35):
         for node in draft.nodes:
             node["metadata"]["labels"][DISK] = draft.rng.choice(["ssd", "ssd", "hdd"])

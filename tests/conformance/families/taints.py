@@ -9,6 +9,7 @@ VALUES = ["", "a", "b", "5"]
 # No taint's value is negative: it must be a valid label value.
 NUMBERS = ["0", "5", "6", "10", "9223372036854775807"]
 NEARLY_NUMBERS = ["05", "00", "5.5", "6a", "9223372036854775808"]
+COMPARED_SINCE = "1.35"
 COMPARING = {"TaintTolerationComparisonOperators": True}
 NOT_COMPARING = {"TaintTolerationComparisonOperators": False}
 EFFECTS = ["NoSchedule", "PreferNoSchedule", "NoExecute"]
@@ -50,7 +51,7 @@ def _toleration(draft: Draft) -> Manifest:
 def comparisons(draft: Draft) -> None:
     """Tolerations that compare numbers, with their feature gate on, off or unset."""
     taint_toleration(draft)
-    draft.gates = draft.rng.choice([COMPARING, COMPARING, COMPARING, NOT_COMPARING, {}])
+    draft.gates |= draft.rng.choice([COMPARING, COMPARING, COMPARING, NOT_COMPARING, {}])
     for node in draft.nodes:
         for taint in node["spec"]["taints"]:
             if draft.chance(0.8):
@@ -70,6 +71,9 @@ def node_unschedulable(draft: Draft) -> None:
         toleration = {"key": draft.rng.choice(keys), "operator": draft.rng.choice(["Exists", "Equal"])}
         if draft.chance(0.5):
             toleration["effect"] = draft.rng.choice(EFFECTS)
+        if draft.version >= COMPARED_SINCE and draft.chance(0.2):
+            toleration |= {"operator": draft.rng.choice(["Gt", "Lt"]), "value": draft.rng.choice(NUMBERS)}
+            draft.gates |= COMPARING
         draft.pod["spec"]["tolerations"] = [toleration]
 
 

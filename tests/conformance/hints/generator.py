@@ -6,6 +6,7 @@ import copy
 from collections.abc import Iterator
 from random import Random
 
+from tests.conformance.families import gates as families
 from tests.conformance.families.draft import Draft, Manifest, base
 from tests.conformance.families.profile import configuration
 from tests.conformance.generator import FAMILIES, names_of
@@ -92,7 +93,7 @@ def question(seed: int, index: int, version: str = NEWEST) -> Manifest:
         "pod": draft.pod,
         "config": configuration(draft),
         "profile": draft.profile,
-        "feature_gates": _gates(draft),
+        "feature_gates": _gates(draft, subject),
         "changes": changes,
     }
     return copy.deepcopy(asked)
@@ -199,12 +200,17 @@ def _object(api_version: str, kind: str, name: str, **fields: object) -> Manifes
     return {"apiVersion": api_version, "kind": kind, "metadata": {"name": name}, **fields}
 
 
-def _gates(draft: Draft) -> dict[str, bool]:
+def _gates(draft: Draft, subject: str) -> dict[str, bool]:
+    if draft.chance(0.15):
+        families.switch_own(draft, subject)
     gates = dict(draft.gates)
     if draft.version >= "1.34" and draft.chance(0.1):
         gates["SchedulerAsyncPreemption"] = False
-    if draft.version >= "1.35" and draft.chance(0.1):
+    usual = families.usual_gates(draft.version)
+    if "DRAExtendedResource" in usual and draft.version >= "1.35" and draft.chance(0.1):
         gates["DRAExtendedResource"] = draft.version == "1.35"
+    if "SchedulerPreQueueingHints" in usual and subject.startswith("devices") and draft.chance(0.4):
+        gates["SchedulerPreQueueingHints"] = True
     if draft.version == "1.35" and draft.chance(0.3):
         gates["NodeDeclaredFeatures"] = True
     return gates

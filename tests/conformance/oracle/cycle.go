@@ -20,6 +20,8 @@ type decision struct {
 	state *framework.CycleState
 	nodes []fwk.NodeInfo
 	doc   *document
+	// together has the group of each pod that is preempted as one with it.
+	together map[string]string
 }
 
 func decide(s *scenario) (*document, error) {
@@ -46,7 +48,7 @@ func decide(s *scenario) (*document, error) {
 		return nil, err
 	}
 	d := &decision{
-		ctx: ctx, host: host, pod: s.pod, state: framework.NewCycleState(), nodes: nodes,
+		ctx: ctx, host: host, pod: s.pod, state: framework.NewCycleState(), nodes: nodes, together: goingTogether(s.Objects),
 		doc: &document{
 			Pod: s.pod.Namespace + "/" + s.pod.Name, Profile: profile.SchedulerName, Status: topStatus{status: success()},
 			PreFilter: map[string]preFilter{}, Nodes: map[string]*nodeVerdict{}, Ties: []string{},

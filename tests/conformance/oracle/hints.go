@@ -66,6 +66,10 @@ func askHints(s *scenario) (*hintAnswer, error) {
 	if err != nil {
 		return nil, err
 	}
+	// Plugins look up pods by what these name.
+	if err := c.list(s.pod); err != nil {
+		return nil, err
+	}
 	answer := &hintAnswer{Registered: map[string][]string{}, Changes: []*hinted{}}
 	for plugin, events := range registered {
 		for _, event := range events {
@@ -160,6 +164,9 @@ func parseSide(raw json.RawMessage) (any, error) {
 
 // ask goes by the queue's rules: without a function, and after an error, the pod is queued.
 func ask(logger klog.Logger, entry fwk.ClusterEventWithHint, pod *v1.Pod, oldObj, newObj any) string {
+	if fwk.PassesOver(logger, entry, pod, oldObj, newObj) {
+		return "QueueSkip"
+	}
 	if entry.QueueingHintFn == nil {
 		return fwk.Queue.String()
 	}

@@ -1,6 +1,10 @@
 package main
 
 import (
+	"cmp"
+	"encoding/json"
+	"maps"
+	"slices"
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
@@ -74,7 +78,7 @@ func (d *decision) preempt(plugin *defaultpreemption.DefaultPreemption, found *f
 	d.doc.Preemption = &preempted{Candidates: map[string]victims{}, Best: d.best(plugin.Evaluator, candidates)}
 	for _, candidate := range candidates {
 		d.doc.Preemption.Candidates[candidate.Name()] = victims{
-			Pods: keys(candidate.Victims().Pods), Violations: candidate.Victims().NumPDBViolations,
+			Pods: d.keys(candidate.Victims().Pods), Violations: candidate.Victims().NumPDBViolations,
 		}
 	}
 	return true
@@ -88,10 +92,48 @@ func (d *decision) best(evaluator *preemption.Evaluator, candidates []preemption
 	return sets.List(picked)
 }
 
-func keys(pods []*v1.Pod) []string {
+// keys names the pods in their order; those that go as one are in none, and are sorted.
+func (d *decision) keys(pods []*v1.Pod) []string {
 	var found []string
-	for _, pod := range pods {
-		found = append(found, pod.Namespace+"/"+pod.Name)
+	first := 0
+	for at, pod := range pods {
+		key := pod.Namespace + "/" + pod.Name
+		if at > 0 && d.together[key] != "" && d.together[key] != d.together[found[at-1]] {
+			first = at
+		}
+		found = append(found, key)
+		if d.together[key] != "" {
+			slices.Sort(found[first:])
+		}
 	}
 	return found
+}
+
+// goingTogether has the group of each pod that is preempted as one with its group. Pods and groups are named with their
+// namespace.
+func goingTogether(objects []json.RawMessage) map[string]string {
+	type named struct{ Namespace, Name string }
+	whole, groups := map[string]bool{}, map[string]string{}
+	for _, raw := range objects {
+		var object struct {
+			Kind     string
+			Metadata named
+			Spec     struct {
+				DisruptionMode  struct{ All *struct{} }
+				SchedulingGroup struct{ PodGroupName string }
+			}
+		}
+		if json.Unmarshal(raw, &object) != nil {
+			continue
+		}
+		namespace := cmp.Or(object.Metadata.Namespace, v1.NamespaceDefault) + "/"
+		if object.Kind == "PodGroup" && object.Spec.DisruptionMode.All != nil {
+			whole[namespace+object.Metadata.Name] = true
+		}
+		if group := object.Spec.SchedulingGroup.PodGroupName; group != "" {
+			groups[namespace+object.Metadata.Name] = namespace + group
+		}
+	}
+	maps.DeleteFunc(groups, func(_, group string) bool { return !whole[group] })
+	return groups
 }

@@ -155,6 +155,7 @@ func (q *sequencer) fill(s *scenario) error {
 		if err := q.cluster.list(object); err != nil {
 			return err
 		}
+		fwk.KnowGroup(q.sched.Cache, object)
 	}
 	return nil
 }

@@ -8,6 +8,8 @@ from random import Random
 
 from tests.conformance.families import (
     affinity,
+    gangs,
+    gates,
     images,
     nominations,
     pod_affinity,
@@ -54,6 +56,8 @@ REGIONS = {
     "topology.kubernetes.io/zone": ["zone-a", "zone-b", "zone-c", ""],
     "failure-domain.beta.kubernetes.io/zone": ["zone-a", "zone-d", ""],
 }
+GROUPS_SINCE = "1.37"
+"""Since this release the pods of a group are one victim."""
 PERCENTAGES = [0, 0, 1, 5, 30, 50, 80, 100]
 
 
@@ -65,6 +69,9 @@ def sequence(seed: int, index: int, version: str = NEWEST) -> Manifest:
     families = ANYWHERE if large else ANYWHERE + IN_SMALL_CLUSTERS
     for family in rng.sample(families, rng.choice([1, 1, 2, 3])):
         family(draft)
+    if version >= GROUPS_SINCE and not large and draft.chance(0.2):
+        gangs.bound(draft)
+    _switch(draft)
     for pod in draft.pods():
         # Claims are bound through the API server, and there is none.
         pod["spec"].pop("volumes", None)
@@ -86,6 +93,7 @@ def sequence(seed: int, index: int, version: str = NEWEST) -> Manifest:
         "id": f"{'large' if large else 'small'}/{seed}/{index}",
         "objects": others,
         "config": _sampling(draft, config),
+        "feature_gates": draft.gates,
         "steps": list(_steps(draft)),
     }
 
@@ -93,6 +101,16 @@ def sequence(seed: int, index: int, version: str = NEWEST) -> Manifest:
 def sequences(seed: int, count: int, version: str = NEWEST) -> Iterator[Manifest]:
     for index in range(count):
         yield sequence(seed, index, version)
+
+
+def _switch(draft: Draft) -> None:
+    """Gates set otherwise, those that act on the whole scheduler among them."""
+    usual = gates.usual_gates(draft.version)
+    for name in ("SchedulerAsyncPreemption", "NominatedNodeNameForExpectation"):
+        if name in usual and draft.chance(0.15):
+            draft.gates[name] = not usual[name]
+    if draft.chance(0.15):
+        gates.switch(draft)
 
 
 def _spread_over_zones(draft: Draft) -> None:

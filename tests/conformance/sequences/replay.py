@@ -34,12 +34,13 @@ SOURCE = "sequence"
 
 def differences(sequence: Manifest, decisions: list[Manifest | None], version: str) -> list[str]:
     """What mooring does otherwise than kube-scheduler did, step by step; it goes on from what that did."""
-    state, engine = _cluster(sequence, version)
+    gates = Gates(KubeVersion.parse(version), sequence.get("feature_gates"))
+    state, engine = _cluster(sequence, version, gates)
     for at, (step, decided) in enumerate(zip(sequence["steps"], decisions, strict=True)):
         if decided is None:
             _change(state, step)
             continue
-        pod = pod_from_manifest(step["pod"])
+        pod = pod_from_manifest(step["pod"], (), gates)
         try:
             choice = _decide(engine, pod)
         except PluginFailureError:
@@ -59,12 +60,16 @@ def differences(sequence: Manifest, decisions: list[Manifest | None], version: s
     return []
 
 
-def _cluster(sequence: Manifest, version: str) -> tuple[State, Engine]:
-    registry = new_in_tree_registry()
-    state = State(rules=ResourceRules.of(Gates(KubeVersion.parse(version), None)))
-    state.replace(SOURCE, objects_from(sequence["objects"]).objects)
-    configuration = from_document(sequence["config"], registry.catalog(), kube_version=version)
-    return state, build_engine(configuration, registry, state, NoBinder(), kube_version=version)
+def _cluster(sequence: Manifest, version: str, gates: Gates) -> tuple[State, Engine]:
+    registry, switched = new_in_tree_registry(), sequence.get("feature_gates")
+    state = State(rules=ResourceRules.of(gates))
+    state.replace(SOURCE, objects_from(sequence["objects"], gates).objects)
+    configuration = from_document(
+        sequence["config"], registry.catalog(), kube_version=version, feature_gates=switched
+    )
+    return state, build_engine(
+        configuration, registry, state, NoBinder(), kube_version=version, feature_gates=switched
+    )
 
 
 def _change(state: State, step: Manifest) -> None:

@@ -10,7 +10,6 @@ from functools import cache
 from random import Random
 
 from mooring.app.engine import Core, build_core
-from mooring.app.offline import explained
 from mooring.app.options import EngineOptions
 from mooring.app.sessions import LiveState
 from mooring.cluster.kinds import Change, ClusterObject, Put, Remove
@@ -27,6 +26,7 @@ from mooring.sessions.placing import place_pod
 from mooring.sessions.sessions import Session, Sessions
 from mooring.testing.question import NoBinder
 from tests.conformance.families.draft import Manifest
+from tests.conformance.plain_cycle import document_of
 
 STEPS = {"live": 2, "open": 1, "change": 6, "place": 3, "mark": 1.5, "revert": 1, "commit": 0.5}
 """What happens, by how often."""
@@ -216,7 +216,7 @@ class History:
         cycle = CycleOptions(always_score=self._scenario.get("always_score", False))
         with self._sessions.trying(twin.session, Unhurried()) as work:
             profile = work.engine.profile(self._scenario.get("profile") or "", self.pod)
-            return explained(work.engine, self.pod, profile, seed=0, cycle=cycle).document()
+            return document_of(work.engine, self.pod, profile, cycle)
 
 
 @cache

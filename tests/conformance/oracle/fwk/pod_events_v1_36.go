@@ -4,6 +4,7 @@ package fwk
 
 import (
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/klog/v2"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 )
 
@@ -12,5 +13,9 @@ func PodChanges(updated, old *v1.Pod) []ClusterEvent {
 }
 
 func ConcernsOneAlone(ClusterEvent) bool {
+	return false
+}
+
+func PassesOver(klog.Logger, ClusterEventWithHint, *v1.Pod, any, any) bool {
 	return false
 }
