@@ -44,6 +44,27 @@ def test_a_row_for_each_run(cluster: Path, tmp_path: Path, capsys: pytest.Captur
     assert {(row["arrived"], row["placed"], row["cpu %"]) for row in result.document} == {(7, 6, 75.0)}
 
 
+def test_packing_looks_different_from_spreading(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    files = write_manifests(tmp_path / "nodes.yaml", *map(node, "abc"))
+    pods = write_manifests(tmp_path / "pods.yaml", *(pod(f"p{at}") for at in range(2)))
+    packing = {"type": "MostAllocated", "resources": [{"name": "cpu", "weight": 1}]}
+    profile = {
+        **scoring(("NodeResourcesFit", 1)),
+        "pluginConfig": [{"name": "NodeResourcesFit", "args": {"scoringStrategy": packing}}],
+    }
+    pack = write_config(tmp_path / "pack.yaml", profile)
+    spread = write_config(tmp_path / "spread.yaml", scoring(("NodeResourcesFit", 1)))
+    runs = ("--manifests", files, pods, "--config", pack, "--config", spread)
+    found = {
+        row["config"]: row for row in call(capsys, "sweep", *runs, "--workers", 1, "-o", "json").document
+    }
+    assert {name: (row["placed"], row["nodes used"]) for name, row in found.items()} == {
+        "pack": (2, 1),
+        "spread": (2, 2),
+    }
+    assert found["pack"]["pods per node, deviation"] > found["spread"]["pods per node, deviation"]
+
+
 @pytest.mark.parametrize("form", ["csv", "parquet"])
 def test_the_same_bytes_whoever_works(
     form: str, cluster: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]

@@ -14,6 +14,7 @@ from mooring.cli.flags import (
     Commands,
     Flags,
     add_command,
+    add_manifests,
     add_output,
     add_plugins,
     add_release,
@@ -36,6 +37,7 @@ def add(commands: Commands) -> None:
     parser = add_command(commands, "sweep", text)
     flags = Flags(parser)
     flags.many("workload", "[NAME=]PATH[:PATH]", "manifests with nodes and pending pods")
+    add_manifests(flags)
     flags.many("config", "[NAME=]FILE", "KubeSchedulerConfiguration file; default: the default profile")
     flags.add(
         "seeds", "FIRST-LAST", "0", "such as 42-51 or 1,2,3: nodes of equal totals, random arrivals", _seeds
@@ -59,12 +61,13 @@ def run(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
     from mooring.sweeps.plan import SweepPlan
     from mooring.sweeps.results import Results
 
-    if not args.workload:
+    workloads = [*args.workload, *([":".join(args.manifests)] if args.manifests else [])]
+    if not workloads:
         complain("--workload: name the manifests to place pods of")
         return EXIT_USAGE
     resource, percent = args.fill
     sweep = SweepPlan(
-        {name: tuple(paths.split(":")) for name, paths in map(_named, args.workload)},
+        {name: tuple(paths.split(":")) for name, paths in map(_named, workloads)},
         dict(map(_named, args.config)) or {"default": ""},
         args.seeds,
         PodArrivals(args.shuffle, resource, percent),

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
+from statistics import pstdev
 
 from mooring.app.offline import core_over, place_in
 from mooring.app.options import EngineOptions
@@ -16,7 +18,7 @@ from mooring.sweeps.arrivals import PodArrivals, offered
 Figures = Mapping[str, float]
 """By name."""
 
-ARRIVED, PLACED = "arrived", "placed"
+ARRIVED, PLACED, NODES_USED, DEVIATION = "arrived", "placed", "nodes used", "pods per node, deviation"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +64,9 @@ def place(sweep: SweepPlan, run: Run) -> Figures:
     """Place the pods of one run.
 
     Returns:
-        How many pods ``arrived`` and how many were ``placed``, and for each resource that nodes offer what
-        percentage of it is requested in the end, rounded to 4 places.
+        How many pods ``arrived`` and how many were ``placed``; how many nodes have one of these, and the
+        standard deviation of these per node, over all nodes; and for each resource that nodes offer what
+        percentage of it is requested in the end. All are rounded to 4 places.
 
     Raises:
         ConfigError, RegistryError, InvalidArgumentError: Something can't be used.
@@ -78,8 +81,15 @@ def place(sweep: SweepPlan, run: Run) -> Figures:
     failure = next((outcome for outcome in outcomes if outcome.failed), None)
     if failure is not None:
         raise FailedPreconditionError(f"pod {failure.pod}: {failure.message}", reason="PLUGIN_FAILED")
-    placed = sum(outcome.node is not None for outcome in outcomes)
-    return {ARRIVED: len(coming), PLACED: placed, **_allocation(table)}
+    pods = Counter(outcome.node for outcome in outcomes if outcome.node is not None)
+    spread = {NODES_USED: len(pods), DEVIATION: _deviation(pods, len(table))}
+    return {ARRIVED: len(coming), PLACED: pods.total(), **spread, **_allocation(table)}
+
+
+def _deviation(pods: Counter[str], nodes: int) -> float:
+    """Return the standard deviation of pods per node: 0 if all nodes have as many."""
+    counts = [*pods.values(), *[0] * (nodes - len(pods))]
+    return round(pstdev(counts), 4) if counts else 0.0
 
 
 def _allocation(table: NodeTable) -> dict[str, float]:
