@@ -132,7 +132,8 @@ class _Comparison:
         start = bound[-1] if bound else 0
         late = [one for at, one in enumerate(self._attempts) if at >= start and last[one.pod] == at]
         groups = self._said("why-pending", "--manifests", dump) or []
-        said = {pod: group["message"] for group in groups for pod in group["examples"]}
+        # A group's message is that of its first pod.
+        said = {group["examples"][0]: group["message"] for group in groups}
         for one in late[:_LATE_PODS]:
             self._explain("explain of a dump", one, one.pod, dump)
             if one.pod in said:
