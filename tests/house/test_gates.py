@@ -9,9 +9,10 @@ PAGE = Path(__file__).parents[2] / "docs" / "decisions" / "feature-gates.md"
 
 
 def rows() -> dict[str, set[str]]:
-    """The gates of each row of the page's table."""
-    lines = [line.split(" | ") for line in PAGE.read_text().splitlines() if line.startswith("| ")]
-    return {what.strip("| "): set(re.findall(r"`(\w+)`", gates)) for what, gates in lines[1:]}
+    """The gates of each row of the page's first table."""
+    table = PAGE.read_text().partition("|---|---|\n")[2].partition("\n\n")[0]
+    lines = [line.split(" | ") for line in table.splitlines()]
+    return {what.strip("| "): set(re.findall(r"`(\w+)`", gates)) for what, gates in lines}
 
 
 def test_the_page_has_every_gate_of_the_newest_release() -> None:

@@ -232,6 +232,7 @@ def leaving(priority: int = 5, **changes: str) -> Manifest:
 
 NOMINATED: dict[str, Any] = {"status": {"nominatedNodeName": "a"}}
 NEVER = "preemption: not eligible due to preemptionPolicy=Never."
+ROOM = "preemption: found a potential placement for pod on node a, preempting 1 victims"
 TERMINATING = "preemption: not eligible due to a terminating pod on the nominated node."
 
 
@@ -240,11 +241,14 @@ TERMINATING = "preemption: not eligible due to a terminating pod on the nominate
     [
         pytest.param(FULL, wanting("1", spec={"preemptionPolicy": "Never"}), NEVER, id="policy"),
         pytest.param([node("a"), leaving()], wanting("1", **NOMINATED), TERMINATING, id="waits for a victim"),
-        pytest.param([node("a"), leaving()], wanting("1"), "", id="not nominated"),
+        pytest.param([node("a"), leaving()], wanting("1"), ROOM, id="not nominated"),
         pytest.param(
-            [node("a"), leaving(reason="EvictionByEvictionAPI")], wanting("1", **NOMINATED), "", id="evicted"
+            [node("a"), leaving(reason="EvictionByEvictionAPI")],
+            wanting("1", **NOMINATED),
+            ROOM,
+            id="evicted",
         ),
-        pytest.param([node("a"), leaving(status="False")], wanting("1", **NOMINATED), "", id="no longer"),
+        pytest.param([node("a"), leaving(status="False")], wanting("1", **NOMINATED), ROOM, id="no longer"),
         pytest.param(
             FULL,
             wanting("1", priority=5),
@@ -263,12 +267,12 @@ TERMINATING = "preemption: not eligible due to a terminating pod on the nominate
             "preemption: 0/1 nodes are available: 1 Insufficient cpu.",
             id="not enough without the less important",
         ),
-        pytest.param(FULL, wanting("1"), "", id="room can be made"),
+        pytest.param(FULL, wanting("1"), ROOM, id="room can be made"),
     ],
 )
 def test_sentence(objects: list[Manifest], pod: Manifest, text: str) -> None:
     said = message(objects, pod)
-    assert said == f"0/1 nodes are available: 1 Insufficient cpu.{text and ' '}{text}"
+    assert said == f"0/1 nodes are available: 1 Insufficient cpu. {text}"
 
 
 def test_a_filter_that_fails_on_the_emptied_node_is_named() -> None:

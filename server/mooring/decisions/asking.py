@@ -73,8 +73,8 @@ class PendingPod:
         return UnplacedPod(0, record, since)
 
 
-class Asking:
-    """Asks about many pods in several turns. Safe from any thread.
+class UndecidedPods:
+    """Decides now about pods that no decision is known of, in several turns. Safe from any thread.
 
     What was decided holds for as long as neither the state nor the configuration changes.
     """

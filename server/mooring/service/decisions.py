@@ -11,7 +11,7 @@ from typing import TypeVar
 
 import grpc
 
-from mooring.decisions.asking import Asking
+from mooring.decisions.asking import UndecidedPods
 from mooring.decisions.decisions import Decisions
 from mooring.decisions.records import Record
 from mooring.decisions.repeating import Repeater, decision_not_found
@@ -73,7 +73,7 @@ class DecisionServicer(DecisionServiceServicer):
 
     def __init__(self, backend: Backend) -> None:
         self._backend = backend
-        self._asking = Asking(backend.engine)
+        self._asking = UndecidedPods(backend.engine)
         self._waiters = threading.BoundedSemaphore(MOST_WAITING)
 
     def ListDecisions(

@@ -109,13 +109,7 @@ def from_response(response: pb.ExplainResponse) -> Explanation:
         statuses=statuses,
         codes=codes if len(codes) else np.zeros(len(nodes), np.int32),
         rejections=_rejections(response, statuses, len(nodes)),
-        prefilter={
-            verdict.plugin: PreFilterOutcome(
-                status_of(verdict.status),
-                frozenset(verdict.nodes.names) if verdict.HasField("nodes") else None,
-            )
-            for verdict in response.prefilter
-        },
+        prefilter={verdict.plugin: _pre_filter_outcome(verdict) for verdict in response.prefilter},
         scored=np.array(response.scored_positions, np.int32),
         scores=_scores(response),
         weight_sum=response.weight_sum,
@@ -132,6 +126,11 @@ def from_response(response: pb.ExplainResponse) -> Explanation:
         others=response.other_pending_count,
         start_time=response.start_time.ToJsonString() if response.HasField("start_time") else None,
     )
+
+
+def _pre_filter_outcome(verdict: pb.PreFilterVerdict) -> PreFilterOutcome:
+    nodes = frozenset(verdict.nodes.names) if verdict.HasField("nodes") else None
+    return PreFilterOutcome(status_of(verdict.status), nodes)
 
 
 def _add_verdict(response: pb.ExplainResponse, explanation: Explanation, places: Int32s) -> None:
