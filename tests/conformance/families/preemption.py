@@ -49,8 +49,12 @@ def preemption(draft: Draft) -> None:
 
 
 def leave_no_room(draft: Draft) -> None:
-    """The pod is important, and no node takes one pod more."""
+    """The pod is important, and no node takes one pod more, so that each may be a candidate.
+
+    The oracle looks for all of them; mooring does where it may not stop before.
+    """
     draft.pod["spec"]["priority"] = 2000000000
+    draft.args["DefaultPreemption"] = {"minCandidateNodesAbsolute": 1000}
     for node in draft.nodes:
         name = node["metadata"]["name"]
         there = sum(pod["spec"].get("nodeName") == name for pod in draft.assigned)
