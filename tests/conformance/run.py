@@ -164,21 +164,30 @@ def _is_left_to_chance(scenario: Manifest, answer: Manifest, oracle: Oracle, ver
 
 
 def _by_chance(scenario: Manifest, answer: Manifest, oracle: Oracle, version: str) -> bool:
-    """Whether the oracle gives mooring's answer, too: it goes through Go maps, of pods or of claims, how far
-    a search comes within its filterTimeout is up to the machine, as is whether it meets what is invalid.
+    """Whether the oracle says of each field, now and then, what mooring does: it goes through Go maps, of
+    pods, claims or drivers; how far a search comes within its filterTimeout is up to the machine, as is
+    whether it meets what is invalid.
 
     Before ``POOLS_IN_ORDER_SINCE`` there are too many answers to meet mooring's again; another one is enough.
     """
     if TIMED_OUT in answer["document"]["status"]["message"]:
         return True
     answers_again = (oracle.ask(scenario) for _ in range(TIMES_ASKED_AGAIN))
-    if version >= POOLS_IN_ORDER_SINCE:
+    if version < POOLS_IN_ORDER_SINCE:
         return any(
-            "error" not in again and not disagreement(scenario, again, version) for again in answers_again
+            "error" in again or differences(again["document"], answer["document"]) for again in answers_again
         )
-    return any(
-        "error" in again or differences(again["document"], answer["document"]) for again in answers_again
-    )
+    left = _fields(disagreement(scenario, answer, version))
+    for again in answers_again:
+        if "error" not in again:
+            left &= _fields(disagreement(scenario, again, version))
+        if not left:
+            return True
+    return False
+
+
+def _fields(found: list[str]) -> set[str]:
+    return {line.partition(": ")[0] for line in found}
 
 
 def _print_shrunk(scenario: Manifest, oracle: Oracle, version: str) -> None:
@@ -197,7 +206,7 @@ def _sort(found: list[str]) -> set[str]:
     for start in (RAISED, ".status.code"):
         if lines := {line for line in found if line.startswith(start)}:
             return lines
-    return {line.partition(": ")[0] for line in found}
+    return _fields(found)
 
 
 def _by_family(scenarios: list[Manifest]) -> dict[str, int]:
