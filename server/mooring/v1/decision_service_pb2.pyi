@@ -607,9 +607,9 @@ class SummarizeReasonsRequest(_message.Message):
     label_selector: _builtins.str
     """OPTIONAL. Pods with such labels, of those that the state has: a selector as kubectl takes it, such as "app=web,tier!=db"."""
     ask_now: _builtins.bool
-    """OPTIONAL. Asks now about pods without a node of which no decision is remembered, each by itself, for two seconds at most; the
-    next call goes on where the cluster stays as it is. So a process that only answers questions says why, too; nothing is changed
-    or remembered as a decision.
+    """OPTIONAL. If no decision is remembered about a pod without a node, asks about it now, by itself. A call takes two seconds
+    for that at most; the next call continues if the cluster hasn't changed. So a process that only answers questions gives
+    reasons, too. Nothing is changed or remembered as a decision.
     """
     @_builtins.property
     def window(self) -> _duration_pb2.Duration:
@@ -659,7 +659,7 @@ class ReasonGroup(_message.Message):
     controller_name: _builtins.str
     """The controller's name."""
     result: Global___DecisionResult.ValueType
-    """How those ended: unschedulable, error or failed; scheduled where a node would take pods that were asked about now."""
+    """How those ended: unschedulable, error or failed; scheduled for pods that were asked about now and that a node would take."""
     pod_count: _builtins.int
     """How many pods."""
     last_seq: _builtins.int
@@ -667,7 +667,7 @@ class ReasonGroup(_message.Message):
     message: _builtins.str
     """The sentence of the Event of the newest decision."""
     nominated_count: _builtins.int
-    """For how many of the pods their last attempt made room by preemption: they are nominated for a node."""
+    """How many of the pods are nominated for a node, since their last attempt made room by preemption."""
     @_builtins.property
     def reason(self) -> Global___NodeRejections:
         """The dominant reason of their last attempts; node_count is that of the newest one."""
@@ -678,8 +678,8 @@ class ReasonGroup(_message.Message):
 
     @_builtins.property
     def oldest_time(self) -> _timestamp_pb2.Timestamp:
-        """The time of the oldest decision of the window in which one of them got no node; of pods that were asked about now, when the
-        oldest was created.
+        """The time of the oldest decision of the window in which one of them got no node. For pods that were asked about now, the
+        creation time of the oldest.
         """
 
     @_builtins.property
@@ -737,7 +737,7 @@ class SummarizeReasonsResponse(_message.Message):
     asked_count: _builtins.int
     """How many of the pods were asked about now."""
     unexplained_count: _builtins.int
-    """How many pods without a node are in no group: no decision about them is remembered, and they were not asked about."""
+    """How many pods without a node are in no group, since no decision about them is remembered and they were not asked about."""
     @_builtins.property
     def groups(self) -> _containers.RepeatedCompositeFieldContainer[Global___ReasonGroup]:
         """The groups, those with the most pods first."""
@@ -965,7 +965,7 @@ Global___ListQueueRequest: _TypeAlias = ListQueueRequest  # noqa: Y015
 @_typing.final
 class WakingEvents(_message.Message):
     """What may wake a pod: a plugin that rejected it, and the kinds of changes of the cluster that the plugin looks at. Not every
-    such change wakes the pod: the plugin's queueing hint says of each whether it may help, and passes over those that it can't tell.
+    such change wakes the pod: the plugin's queueing hint decides whether a change may help, and skips changes that it can't judge.
     """
 
     DESCRIPTOR: _descriptor.Descriptor
@@ -1037,11 +1037,13 @@ class QueuedPod(_message.Message):
 
     @_builtins.property
     def wakes(self) -> _containers.RepeatedCompositeFieldContainer[Global___WakingEvents]:
-        """What may wake it. Empty where it waits for its turn only."""
+        """What may wake it. Empty if it only waits for its turn."""
 
     @_builtins.property
     def sweep_time(self) -> _timestamp_pb2.Timestamp:
-        """From when on it is tried again even if nothing wakes it, which takes up to 30 s more. Absent but in QUEUE_PLACE_UNSCHEDULABLE."""
+        """When the sweep tries it again even if nothing wakes it; the sweep may come up to 30 s later. Present only in
+        QUEUE_PLACE_UNSCHEDULABLE.
+        """
 
     def __init__(
         self,

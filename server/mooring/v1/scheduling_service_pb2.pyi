@@ -32,8 +32,8 @@ class _CommitModeEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_CommitMode
     COMMIT_MODE_UNSPECIFIED: _CommitMode.ValueType  # 0
     """The same as COMMIT_MODE_DRY_RUN."""
     COMMIT_MODE_DRY_RUN: _CommitMode.ValueType  # 1
-    """Nothing: the answer is all. Of Reserve plugins those alone are asked that hand out devices and volumes, on a private
-    copy of the cluster's state; what a plugin of yours reserves is not seen by later pods of the call.
+    """Commits nothing and only answers. Only the Reserve plugins for devices and volumes run, on a private copy of the cluster's
+    state. Later pods of the call don't see what your own plugins would reserve.
     """
     COMMIT_MODE_RESERVE: _CommitMode.ValueType  # 2
     """Assumes the pod on the node, as Reserve does."""
@@ -46,8 +46,8 @@ class CommitMode(_CommitMode, metaclass=_CommitModeEnumTypeWrapper):
 COMMIT_MODE_UNSPECIFIED: CommitMode.ValueType  # 0
 """The same as COMMIT_MODE_DRY_RUN."""
 COMMIT_MODE_DRY_RUN: CommitMode.ValueType  # 1
-"""Nothing: the answer is all. Of Reserve plugins those alone are asked that hand out devices and volumes, on a private
-copy of the cluster's state; what a plugin of yours reserves is not seen by later pods of the call.
+"""Commits nothing and only answers. Only the Reserve plugins for devices and volumes run, on a private copy of the cluster's
+state. Later pods of the call don't see what your own plugins would reserve.
 """
 COMMIT_MODE_RESERVE: CommitMode.ValueType  # 2
 """Assumes the pod on the node, as Reserve does."""
@@ -104,10 +104,10 @@ class FilterRequest(_message.Message):
     is no such session.
     """
     in_scheduling_cycle: _builtins.bool
-    """OPTIONAL. Asks for kube-scheduler in the scheduling cycle of the pod: it decides about one pod after the other, and binds
-    this one to a node that passes unless it says otherwise. Until the server knows what became of the pod, rules that
-    read pods take it into account in the next such calls, which may wait for that up to half of their time. Only a server that
-    follows a cluster, and only unless it runs with --pods-in-flight=off; default false: the question changes nothing.
+    """OPTIONAL. Says that kube-scheduler asks in the pod's scheduling cycle. It decides about one pod after the other, and may
+    bind this pod to any node that passes. Until the server knows the outcome, rules that read pods take this pod into account
+    in later calls of this kind. These calls may wait for the outcome, for up to half of their time. Has an effect only if the
+    server follows a cluster and runs without --pods-in-flight=off. Default false: the question changes nothing.
     """
     @_builtins.property
     def pod(self) -> _objects_pb2.PodSource:
@@ -1111,7 +1111,7 @@ class PreemptionCandidate(_message.Message):
     node: _builtins.str
     """REQUIRED. The node's name."""
     pdb_violation_count: _builtins.int
-    """How many of the victims a disruption budget protects against going, 0 or more."""
+    """How many of the victims a disruption budget protects, 0 or more."""
     @_builtins.property
     def victims(self) -> _containers.RepeatedCompositeFieldContainer[_objects_pb2.PodSource]:
         """The pods that would have to go, most important first. In an answer always references with a UID. In a request they may
@@ -1392,7 +1392,7 @@ class RequestedResource(_message.Message):
 
     @_builtins.property
     def kept(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
-        """What pods that are nominated for each node keep of it, which is not free. Absent if nothing is kept on any."""
+        """How much of it nominated pods keep on each node; that is not free. Absent if they keep nothing."""
 
     def __init__(
         self,
@@ -1412,7 +1412,7 @@ Global___RequestedResource: _TypeAlias = RequestedResource  # noqa: Y015
 
 @_typing.final
 class NominatedPod(_message.Message):
-    """A pod without a node for which preemption has made room on one, or is making it."""
+    """A pod without a node that keeps room on a node, since preemption has made room there or is making it."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -1487,9 +1487,9 @@ class ExplainResponse(_message.Message):
     assigned_node: _builtins.str
     """The node that the pod is on already: the answer is where it would go today, without itself. Empty if it has none."""
     preemption_node: _builtins.str
-    """The one of them for which the queue would nominate the pod. Empty if there is none."""
+    """The node that the scheduler would nominate the pod for, one of the candidates. Empty if there is none."""
     otherwise_position: _builtins.int
-    """The position in nodes of the one that would be selected then. Absent if there is none."""
+    """The position in nodes of the node that would be selected in that case. Absent if there is none."""
     other_pending_count: _builtins.int
     """How many other pods are pending. None of them is placed here."""
     @_builtins.property
@@ -1550,15 +1550,17 @@ class ExplainResponse(_message.Message):
 
     @_builtins.property
     def nominated_pods(self) -> _containers.RepeatedCompositeFieldContainer[Global___NominatedPod]:
-        """The pods that keep room from this one: as important or more, and nominated for one of the nodes."""
+        """The pods that keep room from this one: their priority is equal or higher, and they are nominated for one of the nodes."""
 
     @_builtins.property
     def candidates(self) -> _containers.RepeatedCompositeFieldContainer[Global___PreemptionCandidate]:
-        """For a pod that no node takes: the nodes on which preemption could make room, as far as it looked, and at what price."""
+        """If no node takes the pod: the nodes on which preemption could make room, as far as it looked, with the victims."""
 
     @_builtins.property
     def otherwise(self) -> _statuses_pb2.Status:
-        """Of a pod that a gate or its PodGroup keeps back, for which status says that, the verdict but for that. Absent for others."""
+        """If a scheduling gate or its PodGroup holds the pod back, status says so, and this is the verdict without that. Absent
+        otherwise.
+        """
 
     def __init__(
         self,

@@ -215,8 +215,9 @@ class SchedulingServiceServicer:
     def Schedule(self, request, context):
         """Runs the whole cycle for one pod or a batch. The order of the batch is that of the request, and each pod sees the
         earlier ones on their nodes, with the devices and volumes that they take, in a dry run too. A pod that finds no node,
-        or cannot be bound, does not fail the call or the pods after it: its status says so. Idempotent with COMMIT_MODE_DRY_RUN; with the others it is not, although a
-        repeat never moves a pod that has a node: that pod's status is CODE_ERROR with the reason Bind would give.
+        or cannot be bound, does not fail the call or the pods after it: its status says so. Idempotent with
+        COMMIT_MODE_DRY_RUN; with the others it is not, although a repeat never moves a pod that has a node: that pod's status
+        is CODE_ERROR with the reason Bind would give.
 
         | condition                                 | code                | what the caller does next          |
         |-------------------------------------------|---------------------|------------------------------------|

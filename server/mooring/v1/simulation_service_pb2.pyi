@@ -33,23 +33,23 @@ class _RemovalModeEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_RemovalMo
     REMOVAL_MODE_UNSPECIFIED: _RemovalMode.ValueType  # 0
     """The same as REMOVAL_MODE_DRAIN."""
     REMOVAL_MODE_DRAIN: _RemovalMode.ValueType  # 1
-    """It is cordoned, its pods are evicted, and its Node object is deleted in the end. Until then it counts as a topology domain
-    without pods, unless a pod's nodeTaintsPolicy is Honor. A pod for which that matters waits.
+    """It is cordoned, its pods are evicted, and its Node object is deleted at the end. Until then it counts as a topology domain
+    without pods, unless a constraint's nodeTaintsPolicy is Honor. A pod may have to wait because of that.
     """
     REMOVAL_MODE_DELETION: _RemovalMode.ValueType  # 2
-    """Its Node object is deleted first, so that the node counts as nothing."""
+    """Its Node object is deleted first, so the node doesn't count at all."""
 
 class RemovalMode(_RemovalMode, metaclass=_RemovalModeEnumTypeWrapper):
-    """How a node goes."""
+    """How a node is removed."""
 
 REMOVAL_MODE_UNSPECIFIED: RemovalMode.ValueType  # 0
 """The same as REMOVAL_MODE_DRAIN."""
 REMOVAL_MODE_DRAIN: RemovalMode.ValueType  # 1
-"""It is cordoned, its pods are evicted, and its Node object is deleted in the end. Until then it counts as a topology domain
-without pods, unless a pod's nodeTaintsPolicy is Honor. A pod for which that matters waits.
+"""It is cordoned, its pods are evicted, and its Node object is deleted at the end. Until then it counts as a topology domain
+without pods, unless a constraint's nodeTaintsPolicy is Honor. A pod may have to wait because of that.
 """
 REMOVAL_MODE_DELETION: RemovalMode.ValueType  # 2
-"""Its Node object is deleted first, so that the node counts as nothing."""
+"""Its Node object is deleted first, so the node doesn't count at all."""
 Global___RemovalMode: _TypeAlias = RemovalMode  # noqa: Y015
 
 class _ChangeKind:
@@ -589,7 +589,7 @@ class CapacityRequest(_message.Message):
     seed: _builtins.int
     """OPTIONAL. Decides between nodes of equal totals; default 0."""
     ignore_pending: _builtins.bool
-    """OPTIONAL. Leaves out the pods that have no node yet, as if they weren't there; default false, they are placed first."""
+    """OPTIONAL. Leaves out the pods that have no node yet. Default false: they are placed first."""
     @_builtins.property
     def shapes(self) -> _containers.RepeatedCompositeFieldContainer[_objects_pb2.PodSource]:
         """REQUIRED, one or more. The shapes: pods of which copies are placed."""
@@ -700,7 +700,7 @@ class CapacityResponse(_message.Message):
 
     @_builtins.property
     def warnings(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """As in FilterResponse; also pending pods of other schedulers, which are left out."""
+        """As in FilterResponse, and how many pending pods of other schedulers are left out."""
 
     @_builtins.property
     def unplaced(self) -> _containers.RepeatedCompositeFieldContainer[Global___LeftOverPod]:
@@ -747,7 +747,7 @@ class RemovalRequest(_message.Message):
     seed: _builtins.int
     """OPTIONAL. Decides between nodes of equal totals; default 0."""
     mode: Global___RemovalMode.ValueType
-    """OPTIONAL. How the nodes go; default REMOVAL_MODE_DRAIN."""
+    """OPTIONAL. How the nodes are removed; default REMOVAL_MODE_DRAIN."""
     ignore_pending: _builtins.bool
     """OPTIONAL. As in CapacityRequest; default false."""
     @_builtins.property
@@ -786,7 +786,7 @@ class Landing(_message.Message):
     node: _builtins.str
     """Its new node, empty if there is none."""
     waits: _builtins.bool
-    """Whether it waits while its old node is drained, and gets the new one once the Node object is deleted. Only with
+    """Whether it waits while its old node is drained, and gets the new node when the Node object is deleted. Only with
     REMOVAL_MODE_DRAIN.
     """
     @_builtins.property
@@ -795,7 +795,7 @@ class Landing(_message.Message):
 
     @_builtins.property
     def status(self) -> _statuses_pb2.Status:
-        """Why it finds none, or keeps its node from going, or waits."""
+        """Why it finds no node, blocks the removal, or waits."""
 
     def __init__(
         self,
@@ -828,18 +828,18 @@ class NodeRemoval(_message.Message):
     node: _builtins.str
     """The node."""
     removable: _builtins.bool
-    """Whether all of its pods may go and would find other nodes, none of them only after the node's deletion."""
+    """Whether all of its pods may be evicted and would find other nodes before the Node object is deleted."""
     ending_pod_count: _builtins.int
     """How many pods end with the node."""
     @_builtins.property
     def landings(self) -> _containers.RepeatedCompositeFieldContainer[Global___Landing]:
-        """Its pods in the order in which they are placed anew, but for those that end with the node: pods of DaemonSets and static
-        pods. Ends with the first that keeps the node from going; that may be a pod without a node for which there would be no room.
+        """Its pods in the order in which they are placed again, without those that end with the node: pods of DaemonSets and static
+        pods. Ends with the first pod that blocks the removal. That may be a pending pod that would lose its room.
         """
 
     @_builtins.property
     def alone(self) -> _containers.RepeatedCompositeFieldContainer[_objects_pb2.PodReference]:
-        """The pods that are the only ones of their controllers."""
+        """The pods that are the only replicas of their controllers."""
 
     @_builtins.property
     def exhausted_budgets(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
@@ -1037,7 +1037,7 @@ class NodeGroupOption(_message.Message):
     price: _builtins.float
     """What all of them cost."""
     daemon_pod_count: _builtins.int
-    """How many pods of DaemonSets belong on each new node, which has them before the pods in question; 0 without any."""
+    """How many DaemonSet pods each new node gets, before the pods in question; 0 or more."""
     @_builtins.property
     def left_over(self) -> _containers.RepeatedCompositeFieldContainer[Global___LeftOverPod]:
         """The pods that get no node with them."""
@@ -1070,7 +1070,7 @@ class NodeGroupCount(_message.Message):
     group: _builtins.str
     """The group's name."""
     node_count: _builtins.int
-    """How many nodes of it, 1 or more."""
+    """The number of its nodes, 1 or more."""
     def __init__(
         self,
         *,
@@ -1095,16 +1095,16 @@ class NodeGroupCombination(_message.Message):
     PRICE_FIELD_NUMBER: _builtins.int
     LEFT_OVER_FIELD_NUMBER: _builtins.int
     price: _builtins.float
-    """What all nodes cost."""
+    """The price of all nodes."""
     @_builtins.property
     def groups(self) -> _containers.RepeatedCompositeFieldContainer[Global___NodeGroupCount]:
-        """The groups with how many nodes of each, in the order of the options. With one node fewer of any more pods are left over;
-        there may be cheaper ways.
+        """The groups with their numbers of nodes, in the order of the options. With one node fewer of any group, more pods would be
+        left over. There may be a cheaper combination.
         """
 
     @_builtins.property
     def left_over(self) -> _containers.RepeatedCompositeFieldContainer[Global___LeftOverPod]:
-        """The pods that get no node with them."""
+        """The pods that would still get no node."""
 
     def __init__(
         self,
@@ -1154,12 +1154,12 @@ class NodeGroupsResponse(_message.Message):
 
     @_builtins.property
     def together(self) -> Global___NodeGroupCombination:
-        """What the first 16 options do together; absent where a group alone leaves as few pods over."""
+        """What the first 16 options do together. Absent if one group alone leaves as few pods over."""
 
     @_builtins.property
     def lacking_domains(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """The topology domains, as KEY=VALUE, in which nodes are lacking for the pods that are left over by the best answer: pods are
-        spread over them, and they have the fewest. Five at most; empty if no pod is left over for that.
+        """The topology domains, as KEY=VALUE, that need more nodes: they have the fewest of the pods, and so their spread constraints
+        leave pods over even in the best answer. Five at most; empty if spread constraints leave no pod over.
         """
 
     def __init__(
@@ -1453,7 +1453,7 @@ class ChangeResponse(_message.Message):
     complete: _builtins.bool
     """Whether all was tried that might be cheaper. False in large clusters where too much would have to be."""
     preemption_node: _builtins.str
-    """As there."""
+    """As in ExplainResponse."""
     @_builtins.property
     def provenance(self) -> _objects_pb2.Provenance:
         """The state and configuration used."""
@@ -1476,7 +1476,7 @@ class ChangeResponse(_message.Message):
 
     @_builtins.property
     def candidates(self) -> _containers.RepeatedCompositeFieldContainer[_scheduling_service_pb2.PreemptionCandidate]:
-        """As in ExplainResponse, of the pod as it is."""
+        """As in ExplainResponse, for the unchanged pod."""
 
     def __init__(
         self,

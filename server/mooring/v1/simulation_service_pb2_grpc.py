@@ -199,17 +199,17 @@ class SimulationServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def Capacity(self, request, context):
-        """How many more pods of each shape there would be room for, each shape by itself: pods are placed until one finds no node.
-        Pods that have no node yet are placed first, in the order of kube-scheduler's queue. Quotas are not counted. Nothing is
-        changed. Idempotent.
+        """How many more pods of each shape would fit. Each shape is tried by itself: pods are placed until one finds no node. Pods that
+        have no node yet are placed first, in the order of kube-scheduler's queue. Quotas are not counted. Nothing is changed.
+        Idempotent.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def Removal(self, request, context):
-        """Which nodes could go: whether each of a node's pods would find another node, with disruption budgets respected, while the
-        node is drained or once it is deleted. Each node is looked at by itself, or all together, one after the other (cumulative).
+        """Which nodes could be removed. A node can if each of its pods would find another node, with disruption budgets respected,
+        while the node is drained or once it is deleted. Each node is looked at by itself, or one after the other (cumulative).
         Pods that have no node yet are placed first, and keep their room. Nothing is changed. Idempotent.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -217,9 +217,9 @@ class SimulationServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def NodeGroups(self, request, context):
-        """Which kind of node, and how many of it, would give a node to pods that have none: each group of nodes by itself, the best
-        first, and several together where that takes more pods. The pods are placed as Schedule would place them, one after the
-        other. A new node also gets its pods of DaemonSets, which it has first. Nothing is changed. Idempotent.
+        """How many more nodes of which kind would take the pods that have none. Each group of nodes is tried by itself, the best first,
+        and several groups together if they take more pods. The pods are placed as Schedule would place them, one after the other.
+        A new node gets its DaemonSet pods first. Nothing is changed. Idempotent.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -85,19 +85,19 @@ class SimulationServiceStub:
     CommitSession: _grpc.UnaryUnaryMultiCallable[_simulation_service_pb2.CommitSessionRequest, _simulation_service_pb2.CommitSessionResponse]
     """Forgets a mark and those after it: what was done since stays. Fails as RevertSession. Not idempotent."""
     Capacity: _grpc.UnaryUnaryMultiCallable[_simulation_service_pb2.CapacityRequest, _simulation_service_pb2.CapacityResponse]
-    """How many more pods of each shape there would be room for, each shape by itself: pods are placed until one finds no node.
-    Pods that have no node yet are placed first, in the order of kube-scheduler's queue. Quotas are not counted. Nothing is
-    changed. Idempotent.
+    """How many more pods of each shape would fit. Each shape is tried by itself: pods are placed until one finds no node. Pods that
+    have no node yet are placed first, in the order of kube-scheduler's queue. Quotas are not counted. Nothing is changed.
+    Idempotent.
     """
     Removal: _grpc.UnaryUnaryMultiCallable[_simulation_service_pb2.RemovalRequest, _simulation_service_pb2.RemovalResponse]
-    """Which nodes could go: whether each of a node's pods would find another node, with disruption budgets respected, while the
-    node is drained or once it is deleted. Each node is looked at by itself, or all together, one after the other (cumulative).
+    """Which nodes could be removed. A node can if each of its pods would find another node, with disruption budgets respected,
+    while the node is drained or once it is deleted. Each node is looked at by itself, or one after the other (cumulative).
     Pods that have no node yet are placed first, and keep their room. Nothing is changed. Idempotent.
     """
     NodeGroups: _grpc.UnaryUnaryMultiCallable[_simulation_service_pb2.NodeGroupsRequest, _simulation_service_pb2.NodeGroupsResponse]
-    """Which kind of node, and how many of it, would give a node to pods that have none: each group of nodes by itself, the best
-    first, and several together where that takes more pods. The pods are placed as Schedule would place them, one after the
-    other. A new node also gets its pods of DaemonSets, which it has first. Nothing is changed. Idempotent.
+    """How many more nodes of which kind would take the pods that have none. Each group of nodes is tried by itself, the best first,
+    and several groups together if they take more pods. The pods are placed as Schedule would place them, one after the other.
+    A new node gets its DaemonSet pods first. Nothing is changed. Idempotent.
     """
     Change: _grpc.UnaryUnaryMultiCallable[_simulation_service_pb2.ChangeRequest, _simulation_service_pb2.ChangeResponse]
     """What would have to change so that a pod fits which no node takes: the fewest changes of the pod, of a node, of the pods
@@ -172,19 +172,19 @@ class SimulationServiceAsyncStub(SimulationServiceStub):
     CommitSession: _aio.UnaryUnaryMultiCallable[_simulation_service_pb2.CommitSessionRequest, _simulation_service_pb2.CommitSessionResponse]  # type: ignore[assignment]
     """Forgets a mark and those after it: what was done since stays. Fails as RevertSession. Not idempotent."""
     Capacity: _aio.UnaryUnaryMultiCallable[_simulation_service_pb2.CapacityRequest, _simulation_service_pb2.CapacityResponse]  # type: ignore[assignment]
-    """How many more pods of each shape there would be room for, each shape by itself: pods are placed until one finds no node.
-    Pods that have no node yet are placed first, in the order of kube-scheduler's queue. Quotas are not counted. Nothing is
-    changed. Idempotent.
+    """How many more pods of each shape would fit. Each shape is tried by itself: pods are placed until one finds no node. Pods that
+    have no node yet are placed first, in the order of kube-scheduler's queue. Quotas are not counted. Nothing is changed.
+    Idempotent.
     """
     Removal: _aio.UnaryUnaryMultiCallable[_simulation_service_pb2.RemovalRequest, _simulation_service_pb2.RemovalResponse]  # type: ignore[assignment]
-    """Which nodes could go: whether each of a node's pods would find another node, with disruption budgets respected, while the
-    node is drained or once it is deleted. Each node is looked at by itself, or all together, one after the other (cumulative).
+    """Which nodes could be removed. A node can if each of its pods would find another node, with disruption budgets respected,
+    while the node is drained or once it is deleted. Each node is looked at by itself, or one after the other (cumulative).
     Pods that have no node yet are placed first, and keep their room. Nothing is changed. Idempotent.
     """
     NodeGroups: _aio.UnaryUnaryMultiCallable[_simulation_service_pb2.NodeGroupsRequest, _simulation_service_pb2.NodeGroupsResponse]  # type: ignore[assignment]
-    """Which kind of node, and how many of it, would give a node to pods that have none: each group of nodes by itself, the best
-    first, and several together where that takes more pods. The pods are placed as Schedule would place them, one after the
-    other. A new node also gets its pods of DaemonSets, which it has first. Nothing is changed. Idempotent.
+    """How many more nodes of which kind would take the pods that have none. Each group of nodes is tried by itself, the best first,
+    and several groups together if they take more pods. The pods are placed as Schedule would place them, one after the other.
+    A new node gets its DaemonSet pods first. Nothing is changed. Idempotent.
     """
     Change: _aio.UnaryUnaryMultiCallable[_simulation_service_pb2.ChangeRequest, _simulation_service_pb2.ChangeResponse]  # type: ignore[assignment]
     """What would have to change so that a pod fits which no node takes: the fewest changes of the pod, of a node, of the pods
@@ -304,9 +304,9 @@ class SimulationServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _simulation_service_pb2.CapacityRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_simulation_service_pb2.CapacityResponse, _abc.Awaitable[_simulation_service_pb2.CapacityResponse]]:
-        """How many more pods of each shape there would be room for, each shape by itself: pods are placed until one finds no node.
-        Pods that have no node yet are placed first, in the order of kube-scheduler's queue. Quotas are not counted. Nothing is
-        changed. Idempotent.
+        """How many more pods of each shape would fit. Each shape is tried by itself: pods are placed until one finds no node. Pods that
+        have no node yet are placed first, in the order of kube-scheduler's queue. Quotas are not counted. Nothing is changed.
+        Idempotent.
         """
 
     @_abc_1.abstractmethod
@@ -315,8 +315,8 @@ class SimulationServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _simulation_service_pb2.RemovalRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_simulation_service_pb2.RemovalResponse, _abc.Awaitable[_simulation_service_pb2.RemovalResponse]]:
-        """Which nodes could go: whether each of a node's pods would find another node, with disruption budgets respected, while the
-        node is drained or once it is deleted. Each node is looked at by itself, or all together, one after the other (cumulative).
+        """Which nodes could be removed. A node can if each of its pods would find another node, with disruption budgets respected,
+        while the node is drained or once it is deleted. Each node is looked at by itself, or one after the other (cumulative).
         Pods that have no node yet are placed first, and keep their room. Nothing is changed. Idempotent.
         """
 
@@ -326,9 +326,9 @@ class SimulationServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _simulation_service_pb2.NodeGroupsRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_simulation_service_pb2.NodeGroupsResponse, _abc.Awaitable[_simulation_service_pb2.NodeGroupsResponse]]:
-        """Which kind of node, and how many of it, would give a node to pods that have none: each group of nodes by itself, the best
-        first, and several together where that takes more pods. The pods are placed as Schedule would place them, one after the
-        other. A new node also gets its pods of DaemonSets, which it has first. Nothing is changed. Idempotent.
+        """How many more nodes of which kind would take the pods that have none. Each group of nodes is tried by itself, the best first,
+        and several groups together if they take more pods. The pods are placed as Schedule would place them, one after the other.
+        A new node gets its DaemonSet pods first. Nothing is changed. Idempotent.
         """
 
     @_abc_1.abstractmethod

@@ -281,7 +281,7 @@ Global___StatefulSet: _TypeAlias = StatefulSet  # noqa: Y015
 
 @_typing.final
 class PodTemplateSpec(_message.Message):
-    """What pods of a workload are made of."""
+    """The template of a workload's pods."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -293,7 +293,7 @@ class PodTemplateSpec(_message.Message):
 
     @_builtins.property
     def spec(self) -> _pod_pb2.PodSpec:
-        """What each pod is."""
+        """The spec of each pod."""
 
     def __init__(
         self,
@@ -311,14 +311,14 @@ Global___PodTemplateSpec: _TypeAlias = PodTemplateSpec  # noqa: Y015
 
 @_typing.final
 class DaemonSetSpec(_message.Message):
-    """The pods of a daemon set."""
+    """The desired state of a daemon set."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
     TEMPLATE_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def template(self) -> Global___PodTemplateSpec:
-        """What they are made of."""
+        """The template of its pods."""
 
     def __init__(
         self,
