@@ -126,7 +126,7 @@ class TestOverlays:
         before = cluster(
             *pods(1, cpu="3"), pod_manifest("there", requests={"cpu": "2"}, spec={"nodeName": "n1"})
         )
-        after = before.put_objects(2, like="n1").without(nodes="n2", pods="default/there")
+        after = before.add_nodes(2, like="n1").without(nodes="n2", pods="default/there")
         assert after.nodes == ["n1", "n1-1", "n1-2"]
         assert after.pods == ["default/p0"]
         assert before.nodes == ["n1", "n2"]
@@ -151,11 +151,11 @@ class TestOverlays:
         items = [pod_manifest(f"p{at}", labels={"app": "a"}, spec={"affinity": apart}) for at in range(3)]
         one = lab.load(objects=[node("n", labels={key: "n"}), *items])
         assert one.place().nodes.count(None) == 2
-        assert one.put_objects(2, like="n").place().nodes.count(None) == 0
+        assert one.add_nodes(2, like="n").place().nodes.count(None) == 0
 
     def test_no_such_model(self) -> None:
         with pytest.raises(NotFoundError, match="no node 'nope'"):
-            cluster().put_objects(1, like="nope")
+            cluster().add_nodes(1, like="nope")
 
 
 class TestComparing:

@@ -213,7 +213,7 @@ class Cluster:
         """Return the cluster with these rules beside what decides already."""
         return Cluster(self._objects, self._options, self._config, (*self._rules, *rules))
 
-    def put_objects(self, count: int, *, like: str) -> Cluster:
+    def add_nodes(self, count: int, *, like: str) -> Cluster:
         """Return the cluster with ``count`` more nodes that are like one of its own, and empty.
 
         Raises:
