@@ -171,6 +171,8 @@ def _steps(draft: Draft) -> Iterator[Manifest]:
             yield {"remove_node": name}
         pod = _like(draft.rng.choice([draft.pod, draft.pod, *draft.assigned]), f"next-{i}")
         pod["spec"].pop("nodeName", None)
+        # One of a gang would wait for the others for good.
+        pod["spec"].pop("schedulingGroup", None)
         pod["metadata"].pop("deletionTimestamp", None)
         pod["metadata"].pop("deletionGracePeriodSeconds", None)
         pod.pop("status", None)
