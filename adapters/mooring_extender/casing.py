@@ -22,10 +22,10 @@ _FIELDS: Final[dict[str, dict[str, str]]] = json.loads(
     resources.files(__package__).joinpath("go_types.json").read_text("ascii")
 )
 _OBJECTS: Final = frozenset({"Pod", "Node", "NodeList"})
-"""What a document holds as a whole: each is spelt by itself."""
+"""The types of whole objects in a document: the keys of each object are checked separately."""
 
 _REMEMBERED: Final = 2**16
-"""So many texts are known to be exact, by their hashes: nodes come again with each pod."""
+"""How many exact texts are remembered, by hash: nodes come again with each pod."""
 _MAP: Final = "map:"
 _object: Final = msgspec.json.Decoder(dict[str, Raw])
 _list: Final = msgspec.json.Decoder(list[Raw])
@@ -35,7 +35,7 @@ class Spelling:
     """The spelling of the keys in documents of one Go type. Safe to share between threads.
 
     Args:
-        kind: The type's name; an object inside of another one is left as it is.
+        kind: The type's name; an object inside another one is left unchanged.
     """
 
     def __init__(self, kind: str) -> None:
@@ -65,7 +65,7 @@ class Spelling:
     def fold(self, text: bytes) -> bytes:
         """Return the object `text` with its keys in their published spelling, all values as they were spelt.
 
-        Of two keys that fold to one name the later wins.
+        If two keys fold to one name, the later one wins.
 
         Raises:
             msgspec.DecodeError, UnicodeDecodeError, RecursionError: `text` is not a JSON object, or nests

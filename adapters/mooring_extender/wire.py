@@ -23,9 +23,9 @@ NULL: Final = Raw(b"null")
 MAX_NODES: Final = 2**17
 """A question about more is rejected: no cluster has as many, and a few bytes for each would take seconds."""
 MAX_OBJECT_BYTES: Final = 4 * 2**20
-"""The largest pod or node, as mooring takes them."""
+"""The largest pod or node that mooring accepts."""
 MAX_FOLDED_KEYS: Final = 2**22
-"""Folding takes a second for so many; 5,000 nodes have 1.2 million."""
+"""Folding this many keys takes a second; 5,000 nodes have 1.2 million."""
 
 
 class MalformedBodyError(ValueError):
@@ -150,7 +150,7 @@ T = TypeVar("T", bound=Struct)
 
 
 class Reader(Generic[T]):
-    """Decodes one kind of document, but for the objects in it. Safe to share between threads."""
+    """Decodes one kind of document, except the objects in it. Safe to share between threads."""
 
     def __init__(self, kind: type[T]) -> None:
         self._spelling = Spelling(kind.__name__)

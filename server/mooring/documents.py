@@ -17,10 +17,10 @@ from typing import Any
 import yaml
 
 _VALUES_OF_ALIASES = 10_000
-"""How many values more than characters a text may have: aliases can multiply a small one without end."""
+"""How many more values than characters a text may have: aliases can multiply the values of a small text."""
 
 _DEEPEST = 1_000
-"""Levels of nesting. libyaml composes by recursion in C, which ends the process at some 30,000 of them."""
+"""The most levels of nesting. libyaml composes recursively in C; some 30,000 levels crash the process."""
 
 _PLAIN = "plain"
 """The tag of a scalar that has neither quotes nor a tag of its own."""
@@ -35,7 +35,7 @@ _FORMS: Mapping[str, tuple[type, ...]] = {
     "int": (int,),
     "null": (NoneType,),
 }
-"""What a scalar may be, by its tag; one with any other tag is its text."""
+"""The types that a scalar may have, by its tag; with any other tag its value is its text."""
 
 _WORDS: Mapping[str, bool | float | None] = {
     **{
@@ -52,7 +52,7 @@ _WORDS: Mapping[str, bool | float | None] = {
     **dict.fromkeys((".nan", ".NaN", ".NAN"), nan),
     **{f"{sign}{word}": float(f"{sign}inf") for sign in ("", "+", "-") for word in (".inf", ".Inf", ".INF")},
 }
-"""Plain scalars that stand for something else."""
+"""The values of plain scalars that are neither strings nor numbers."""
 
 _TEMPLATE = re.compile(r"\{\{.*?\}\}")
 
@@ -112,15 +112,15 @@ class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[mi
 def read_documents(text: str, *, strict: bool = False) -> list[TextDocument]:
     """Return the documents of a text; empty ones are left out.
 
-    A text that begins with JSON objects, with or without a line between them, has YAML only behind them.
+    A text may begin with JSON objects, with or without line breaks between them. The rest is YAML.
 
     Args:
         text: YAML or JSON.
-        strict: Whether it is read as kube-scheduler reads its configuration. Then a key must not be given
-            beside ``<<`` that brings it in, and a number of JSON is an integer only if it is written as one.
+        strict: Whether to read it as kube-scheduler reads its configuration. Then a mapping must not give a
+            key that ``<<`` merges into it, and a JSON number is an integer only if it is written as one.
 
     Raises:
-        DocumentError: It is neither, or gives a key twice.
+        DocumentError: It is neither YAML nor JSON, or gives a key twice.
     """
     try:
         return _documents(text, strict)
@@ -153,7 +153,7 @@ def _documents(text: str, strict: bool) -> list[TextDocument]:
 
 
 def compose_documents(text: str) -> list[yaml.Node]:
-    """Return the documents of a text as nodes, which know their lines; empty ones are left out.
+    """Return the documents of a text as nodes with line numbers; empty ones are left out.
 
     Raises:
         DocumentError: It is not YAML.
@@ -162,14 +162,14 @@ def compose_documents(text: str) -> list[yaml.Node]:
 
 
 def write_documents(*documents: object, sort_keys: bool = False) -> str:
-    """Return YAML that is read back as the same values, one document after the other."""
+    """Return YAML with one document after the other; reading it gives the same values."""
     return yaml.dump_all(
         documents, Dumper=_Dumper, sort_keys=sort_keys, default_flow_style=False, allow_unicode=True
     )
 
 
 class _Dumper(yaml.SafeDumper):
-    """Quotes as Kubernetes' programs do: doubly what would be read as something else than a string."""
+    """Quotes as Kubernetes' programs do: with double quotes if the text wouldn't be read as a string."""
 
 
 def _represent_string(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
@@ -182,16 +182,16 @@ _Dumper.add_representer(str, _represent_string)
 
 
 class _NotJsonError(Exception):
-    """A text is not one JSON object that both languages read alike; YAML's reader says what it is."""
+    """The text is no JSON object that YAML reads in the same way, so the YAML reader takes it."""
 
 
 _SPACES = re.compile(r"\s*")
 
 
 def _leading_json(text: str, strict: bool) -> tuple[list[TextDocument], int]:
-    """Return the JSON objects with which a text begins, and where the last one ends.
+    """Return the JSON objects at the beginning of a text, and the position where the last one ends.
 
-    The parser is some 30 times as fast as YAML's.
+    The JSON parser is about 30 times as fast as the YAML parser.
     """
     decoder = json.JSONDecoder(
         object_pairs_hook=_object, parse_constant=_no_number, parse_float=float if strict else _number
@@ -232,9 +232,9 @@ _ESCAPE = re.compile(
 
 
 def _with_whole_characters(text: str) -> str:
-    r"""Return JSON with every character beyond ``\uffff`` in one piece, since YAML rejects two halves.
+    r"""Return JSON with surrogate pairs replaced by their characters, since YAML rejects surrogates.
 
-    Half of one without the other becomes U+FFFD, as in Go.
+    A surrogate without its other half becomes U+FFFD, as in Go.
     """
     if not text.startswith("{", _behind_spaces(text, 0)) or not _HALF.search(text):
         return text
@@ -259,7 +259,7 @@ def _composed(text: str) -> list[yaml.Node]:
 
 
 def _check_depth(text: str) -> None:
-    """Rejects what is nested too deeply to be composed; events are read without recursion."""
+    """Reject a text that is nested too deeply to compose; parsing its events takes no recursion."""
     depth = 0
     for event in yaml.parse(text, Loader=_Loader):
         if isinstance(event, yaml.CollectionStartEvent):
@@ -272,17 +272,17 @@ def _check_depth(text: str) -> None:
 
 
 def _is_empty(node: yaml.Node | None) -> bool:
-    """Return whether a document between two ``---`` holds nothing."""
+    """Return whether a document between two ``---`` is empty."""
     return node is None or (isinstance(node, yaml.ScalarNode) and node.value == "")
 
 
 def _line(mark: Any) -> int:
-    """Return the line of a place in YAML, from 1 on; 0 = it has none."""
+    """Return the line of a position in YAML, from 1 on; 0 = not known."""
     return mark.line + 1 if mark else 0
 
 
 def _plain_value(text: str) -> str | int | float | bool | None:
-    """Return what a plain scalar is in Go."""
+    """Return the value that a plain scalar has in Go."""
     if text in _WORDS:
         return _WORDS[text]
     if text[0] not in "+-.0123456789":
@@ -298,13 +298,13 @@ def _plain_value(text: str) -> str | int | float | bool | None:
 
 
 def _number(text: str) -> int | float:
-    """Return a number as Go writes it to JSON, where whole ones have no point."""
+    """Return a number as Go writes it to JSON: a whole number has no decimal point."""
     value = float(text)
     return int(value) if value.is_integer() and abs(value) < 1e21 else value
 
 
 class _NodeReader:
-    """Turns nodes into plain values and notes what is wrong with them."""
+    """Turns nodes into plain values and collects their faults."""
 
     def __init__(self, most_values: int, strict: bool) -> None:
         self.faults: list[Fault] = []
@@ -326,7 +326,7 @@ class _NodeReader:
         return self._scalar(node, path)
 
     def _mapping(self, node: yaml.MappingNode, path: str) -> dict[str, Any]:
-        """Return a mapping. What is written further down wins, ``<<`` or a key."""
+        """Return a mapping. A later ``<<`` or key wins."""
         values: dict[str, Any] = {}
         lines: dict[str, int] = {}
         for key_node, value_node in node.value:
@@ -354,7 +354,7 @@ class _NodeReader:
         return not given
 
     def _key(self, node: yaml.Node, path: str) -> str | None:
-        """Return a key as JSON has it; None = it can't be one."""
+        """Return a key as JSON has it; None = the node can't be a key."""
         key = self._scalar(node, path) if isinstance(node, yaml.ScalarNode) else None
         match key:
             case None:
@@ -367,7 +367,7 @@ class _NodeReader:
         return str(key)
 
     def _merged(self, node: yaml.Node, path: str) -> dict[str, Any]:
-        """Return what ``<<`` brings in; of several mappings the first one wins."""
+        """Return the keys that ``<<`` merges in; of several mappings the first one wins."""
         result: dict[str, Any] = {}
         for source in node.value if isinstance(node, yaml.SequenceNode) else [node]:
             value = self.read_node(source, path)

@@ -167,7 +167,7 @@ def test_an_earlier_attempt_needs_a_server(capsys: pytest.CaptureFixture[str]) -
     [
         pytest.param(
             {"place": "unschedulable", "wakes": {"InterPodAffinity": ["AssignedPod/Add"]}, "swept": 3_723.0},
-            "no change woke it since; these may, where the plugin finds that they help: AssignedPod/Add "
+            "no change has woken it since; these may, if the plugin finds that they help: AssignedPod/Add "
             "(InterPodAffinity). Else the sweep tries it again at 01:02:03Z or up to 30 s later",
             id="queue-hint-namespace",
         ),

@@ -157,7 +157,7 @@ def test_the_beginning_of_a_name_that_a_table_shortened_is_the_node(
         )
     several = explain(capsys, cluster, "web", "--node", "ip-192-168-110-10")
     assert several.code == 1
-    assert "no node ip-192-168-110-10: 3 names begin so, ip-192-168-110-101" in several.err
+    assert "no node ip-192-168-110-10: 3 names begin with it, ip-192-168-110-101" in several.err
 
 
 @pytest.mark.parametrize("flags", [["--compare", "a"], ["--compare", "a,b,c"], ["--top", "0"], ["--by", "x"]])

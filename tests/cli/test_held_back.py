@@ -76,7 +76,7 @@ def test_why_it_is_kept_back_and_what_would_be_but_for_that(
 @pytest.mark.parametrize(
     ("flags", "said"),
     [
-        pytest.param([], "but for that: selected: n1", id="whole"),
+        pytest.param([], "otherwise: selected: n1", id="whole"),
         pytest.param(["--node", "n1"], "n1: selected", id="node"),
         pytest.param(["--node", "n2"], "Insufficient cpu: needs 2, 1 free", id="a node that rejects it"),
         pytest.param(["--what-would-it-take", "n1"], "n1 is selected already", id="what it takes"),
@@ -104,7 +104,7 @@ def test_changes_are_looked_for_as_if_the_gates_were_gone(
     pod: str, said: str, cluster: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     document = call(capsys, "what-if", "change", pod, "--manifests", cluster, "-o", "json").document
-    assert document["message"].startswith(f"{GATE}; but for that: ")
+    assert document["message"].startswith(f"{GATE}; otherwise: ")
     assert said in document["message"]
     assert bool(document["options"]) is (pod == "huge")
 

@@ -88,7 +88,7 @@ def test_ready_then_ended_in_order(number: signal.Signals, tmp_path: Path) -> No
 
 
 def test_the_sample_cluster_lives(tmp_path: Path) -> None:
-    """Pending pods are decided about, one waits for a stated reason, and a pod comes and goes."""
+    """The server decides about pending pods, one waits for a stated reason, and a pod comes and goes."""
     with running(tmp_path) as run, grpc.insecure_channel(run.address("grpc")) as channel:
         stub = DecisionServiceStub(channel)
 

@@ -1,4 +1,4 @@
-"""`mooring schedule` preempts as a cluster would: who goes, who comes anew, and in which order."""
+"""`mooring schedule` preempts as a cluster would: victims, recreated pods, and their order."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ def test_rows_say_who_went_for_whom(tmp_path: Path, capsys: pytest.CaptureFixtur
     ]
     out = call(capsys, "schedule", "--manifests", file).out
     assert "preempts default/batch" in out
-    assert "preempted by pod default/important, and made anew" in out
+    assert "preempted by pod default/important, and recreated" in out
     assert out.splitlines()[-1] == "1 of 1 pending pods placed, 1 preempted"
 
 

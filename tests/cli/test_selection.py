@@ -116,13 +116,13 @@ def test_a_server_that_has_decided_nothing_decides_now(
     assert (found.code, found.err) == (3, "")
     _, row, said = found.out.splitlines()
     assert "  prod              fits now: its scheduler has not placed it      1 " in row
-    assert said == "1 pod was asked about now, as no decision of the server is remembered"
+    assert said == "1 pod was asked about now, as the server remembers no decision"
     one = call(capsys, "why-pending", "web", "-n", "prod", "--server", server)
     assert (one.code, one.out.splitlines()) == (
         3,
         [
             "pod prod/web: fits now: its scheduler has not placed it (n1)",
-            "asked now, as no decision about it is remembered; mooring explain prod/web shows all nodes",
+            "asked now, as the server remembers no decision; mooring explain prod/web shows all nodes",
         ],
     )
 

@@ -262,7 +262,7 @@ def test_a_domain_for_which_no_group_has_nodes_is_named(
     assert (answer["together"], answer["lackingDomains"]) == (None, [f"{ZONE}=b"])
     files = write_manifests(tmp_path / "cluster.yaml", *cluster)
     out = call(capsys, "what-if", "node-groups", "--manifests", files, "--group", group).out
-    assert f"nodes are lacking in {ZONE}=b" in out
+    assert f"more nodes are needed in {ZONE}=b" in out
 
 
 def test_groups_that_are_not_needed_are_left_out(asked: Asked, tmp_path: Path) -> None:

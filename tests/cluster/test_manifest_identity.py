@@ -127,7 +127,7 @@ def test_an_object_that_is_given_twice_is_one_if_both_are_alike(kind: str) -> No
     with pytest.raises(InvalidArgumentError) as raised:
         objects_from([one, {**one, "spec": {**one["spec"], "replicas": 2}}])
     assert raised.value.message == (
-        f"objects[1]: {kind} x: given twice, and not alike; the first one is at objects[0]"
+        f"objects[1]: {kind} x: given twice with different content; the first one is at objects[0]"
     )
 
 

@@ -101,7 +101,7 @@ class Watched:
         self.look()
 
     def look(self) -> None:
-        """Read every row, and what is said of pods like one."""
+        """Read every row, and the verdicts for pods like one."""
         tables = self.state.snapshot
         self.rows = [
             {name: read(tables, row) for name, read in OF_A_ROW.items()}

@@ -164,11 +164,11 @@ def _is_left_to_chance(scenario: Manifest, answer: Manifest, oracle: Oracle, ver
 
 
 def _by_chance(scenario: Manifest, answer: Manifest, oracle: Oracle, version: str) -> bool:
-    """Whether the oracle says of each field, now and then, what mooring does: it goes through Go maps, of
-    pods, claims or drivers; how far a search comes within its filterTimeout is up to the machine, as is
-    whether it meets what is invalid.
+    """Whether the oracle gives mooring's answer for each field now and then.
 
-    Before ``POOLS_IN_ORDER_SINCE`` there are too many answers to meet mooring's again; another one is enough.
+    It iterates over Go maps of pods, claims or drivers. The machine's speed decides how far a search gets
+    within its filterTimeout, and whether it reaches an invalid object. Before ``POOLS_IN_ORDER_SINCE`` there
+    are too many answers to meet mooring's again; there any other answer is enough.
     """
     if TIMED_OUT in answer["document"]["status"]["message"]:
         return True

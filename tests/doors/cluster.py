@@ -68,7 +68,7 @@ _NOW = "?gracePeriodSeconds=0&propagationPolicy=Background"
 _MERGE = "application/merge-patch+json"
 _SETTLE_SECONDS = 0.3
 _HEARD_SECONDS = 0.1
-"""After so long admission and controllers have heard of what was made."""
+"""How long admission and controllers take to see a new object."""
 _ARRIVED = re.compile(r'"Add event for unscheduled pod" pod="([^"]+)"')
 _TRIED = re.compile(
     r'"Attempting to schedule pod" pod="(?P<tried>[^"]+)"'
@@ -206,7 +206,7 @@ class DoorsCluster(GuardedControlPlane):
         return [one for one in found if one.node or one.message]
 
     def fill(self, template: Manifest, count: int) -> int:
-        """Makes a ReplicaSet of so many pods; returns how many of them got a node."""
+        """Make a ReplicaSet with a number of pods; return how many of them got a node."""
         labels = template["metadata"]["labels"]
         spec = {"replicas": count, "selector": {"matchLabels": labels}, "template": template}
         item = new_object("apps/v1", "ReplicaSet", "more", POOL[0], spec=spec)

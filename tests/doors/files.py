@@ -68,7 +68,7 @@ def in_files(random: Random, objects: Sequence[Manifest]) -> Files:
 
 
 def _yaml_documents(random: Random, objects: Sequence[Manifest]) -> tuple[str, list[Posted]]:
-    """Documents of YAML, some of which spell numbers and truth values as YAML 1.1 allows."""
+    """YAML documents; some spell numbers and booleans as YAML 1.1 allows."""
     texts = [_spelled_otherwise(random, yaml.safe_dump(item, allow_unicode=True)) for item in objects]
     start = random.choice(("---\n", "# made by hand\n---\n", ""))
     posted = [Posted(item, text, YAML) for item, text in zip(objects, texts, strict=True)]
@@ -108,7 +108,7 @@ def _list_of(items: Sequence[Manifest]) -> Manifest:
 
 
 def _typed_lists(_: Random, objects: Sequence[Manifest]) -> tuple[str, list[Posted]]:
-    """Lists of one kind each, whose items name no kind, as the API server answers."""
+    """Lists of one kind each, with items that name no kind, as the API server answers."""
     lists: list[Manifest] = []
     for item in objects:
         head = {"apiVersion": item["apiVersion"], "kind": f"{item['kind']}List"}

@@ -59,7 +59,7 @@ def _is_needed(random: Random, item: Manifest) -> bool:
 
 
 def _critical(random: Random) -> list[Manifest]:
-    """Return a priority class whose pods take the room of others, in some sets."""
+    """Return a priority class of preempting pods, in some sets."""
     policy = random.choice(("PreemptLowerPriority", "PreemptLowerPriority", "Never"))
     return [
         new_object(
@@ -108,7 +108,7 @@ def _template_claim(_: Random, spec: Manifest) -> None:
 
 
 def _shared_claim(_: Random, spec: Manifest) -> None:
-    """Share a claim: who comes second waits until it is written, so nobody later may want their room."""
+    """Share a claim: the second pod waits until it is written, so no later pod may want their room."""
     spec["resourceClaims"] = [{"name": "device", "resourceClaimName": "shared"}]
     spec["containers"] = [{"name": "main", "image": "x", "resources": {"claims": [{"name": "device"}]}}]
     spec["priorityClassName"] = "lowest"
@@ -158,7 +158,7 @@ _WISHES: Sequence[tuple[float, Callable[[Random, Manifest], None]]] = (
 
 
 def small_pods(random: Random) -> Manifest:
-    """Return the metadata and spec of pods of which many find a node, whichever order the nodes come in."""
+    """Return the metadata and spec of pods; many of them find a node, whatever the order of the nodes."""
     requests = {"cpu": random.choice(("500m", "1", "2")), "memory": "64Mi"}
     spec: Manifest = {"containers": [{"name": "main", "image": "x", "resources": {"requests": requests}}]}
     if random.random() < 0.5:
@@ -194,7 +194,7 @@ def _named(made: Sequence[Manifest], kind: str) -> set[tuple[str, str]]:
 
 
 def _claims_of(random: Random, nodes: Sequence[str], made: Sequence[Manifest]) -> list[Manifest]:
-    """Return the claims that pods name, but for one now and then; some are meant for a certain volume."""
+    """Return the claims that pods name, at times without one of them; some are for a certain volume."""
     objects = []
     for number, (namespace, name) in enumerate(sorted(_named(made, "persistentVolumeClaim"))):
         spec = _claim_spec(random)

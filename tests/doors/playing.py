@@ -66,7 +66,7 @@ def play(cluster: DoorsCluster, objects: Sequence[Manifest], random: Random, fol
         comparison.explain_first()
         dump = must_gather(cluster.dump()).write(folder / "dump")
         comparison.ask_of_dump(dump)
-        # `what-if` evicts nobody for the pods that are pending in the files.
+        # `what-if` evicts no pods for those that are pending in the files.
         comparison.more_pods(random, dump if comparison.preempted else given, folder / "shape.yaml")
     return comparison.played()
 
@@ -167,7 +167,7 @@ class _Comparison:
         return None
 
     def _explain(self, what: str, theirs: Attempt, pod: str, manifests: Path) -> None:
-        """Compare what `mooring explain` says of a pod; any node of equal totals is right."""
+        """Compare the answer of `mooring explain` about a pod; any node of equal totals is right."""
         document = self._said("explain", pod, "--manifests", manifests)
         if document is not None:
             node = theirs.node if theirs.node in document["ties"] else document["selected"] or ""
@@ -199,7 +199,7 @@ class _Comparison:
             # It was tried again later, when there were other pods; `schedule` tries each pod once.
             return ours
         theirs = str(condition.get("message", ""))
-        # Once victims are gone `schedule` tries all pods again, kube-scheduler those that this may help.
+        # Once victims are deleted `schedule` tries all pods again, kube-scheduler those that this may help.
         alike = self.preempted and theirs.partition(_PREEMPTION)[0] == ours.partition(_PREEMPTION)[0]
         return ours if alike else theirs
 

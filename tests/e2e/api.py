@@ -39,7 +39,7 @@ class Api:
     def call(
         self, method: str, path: str, body: Manifest | str | None = None, form: str = "application/json"
     ) -> Manifest:
-        """One request, whose body may be a text of the media type `form`.
+        """Send one request; its body may be a text of the media type `form`.
 
         Raises ApiError for an HTTP error, URLError when nobody listens.
         """

@@ -92,7 +92,7 @@ def storage(random: Random, at: int) -> list[Manifest]:
 
 
 def claiming(random: Random, at: int) -> Manifest:
-    """A pod with ephemeral volumes and devices from templates, one of which is not there."""
+    """A pod with ephemeral volumes and devices from templates; one template is missing."""
     template = {"spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}}
     spec: Manifest = {"containers": [{"name": "c", "image": "pause"}]}
     if random.random() < 0.6:

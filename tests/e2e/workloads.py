@@ -74,7 +74,7 @@ def cluster(random: Random) -> list[Manifest]:
 
 
 def workloads(random: Random, count: int, namespaces: Sequence[str] = NAMESPACES) -> list[Manifest]:
-    """So many workloads in these namespaces, and services that select pods of some of them."""
+    """Return `count` workloads in these namespaces, and services that select pods of some of them."""
     objects: list[Manifest] = []
     for number in range(count):
         name, namespace = f"w-{number}", random.choice(namespaces)

@@ -242,7 +242,7 @@ class OverGrpc:
         names = answer.nodes.names.names
         chosen = names[answer.selected_position] if answer.HasField("selected_position") else None
         if answer.HasField("otherwise"):
-            # Gates or its group keep the pod back; the rest says what would be but for that.
+            # Gates or its group hold the pod back; the rest is the decision without that.
             check("Explain", chosen, None)
             return
         found = chosen, len(answer.tie_positions), answer.evaluated_count, answer.feasible_count

@@ -29,7 +29,7 @@ ROOM = ("500m", "1", "2")
 
 
 def _kind(dice: Random) -> Kind:
-    """Most pods are simple: what is said of them lasts."""
+    """Most pods are simple, so verdicts about them last."""
     if dice.random() < 0.15:
         return kind_of_pod(dice)
     return {
@@ -126,7 +126,7 @@ class Full(Cluster):
         return self._with_guest(dice, again)
 
     def leave(self, dice: Random) -> list[Change]:
-        """A nominated pod is gone."""
+        """A nominated pod is deleted."""
         return self._with_guest(dice, lambda pod: self._remove(self.pods.pop(_key(pod))))
 
     def guests(self) -> list[Pod]:
@@ -169,7 +169,7 @@ EVENTS, WEIGHTS = list(ODDS), list(ODDS.values())
 
 
 class Stuck(InProcess):
-    """One history of a full cluster; what is said in full is said by an engine that knows nothing."""
+    """One history of a full cluster; an engine that remembers nothing gives the full answers."""
 
     questions: ClassVar[dict[str, float]] = {
         "assume": 4,
@@ -233,7 +233,7 @@ class Stuck(InProcess):
             self.cluster.assumed[pod.metadata.uid] = pod, found.node_name
 
     def _preempt(self, dice: Random) -> None:
-        """What Filter says of each node, and who would have to go."""
+        """Filter's verdict on each node, and the victims of preemption."""
         pod, _ = self._new(dice)
         profile, other = self._profile(dice)
         if not profile.post_filter:

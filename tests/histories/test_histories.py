@@ -73,7 +73,7 @@ def counts_are_shared(patch: Patch) -> None:
 
 
 def nominations_end_unseen(patch: Patch) -> None:
-    """A node that a pod is no longer nominated for is the same as before."""
+    """A nomination that ends leaves no trace on its node."""
     patch.setattr(table_writer, "_has_room", lambda record: record.row != UNPLACED)
 
 

@@ -171,7 +171,7 @@ def reads_a_clock(node: ast.AST) -> bool:
 
 
 def judged_times(function: ast.AST) -> Iterator[int]:
-    """Yield the lines that assert something about what a clock said, but for rounds of full size."""
+    """Yield the lines that assert something about a clock reading, except in rounds of full size."""
     full = {
         inner
         for node in ast.walk(function)

@@ -95,7 +95,7 @@ class Letting:
 
 
 def test_a_pod_counts_once_when_another_thread_gives_its_row_an_id_first() -> None:
-    """Counted twice, it would teach that a further pod like it leaves the row as it is, and so never full."""
+    """If it counted twice, the tracker would learn that a further pod changes nothing, so no row fills."""
     state, kinds = State(), list[PodKind]()
     state.replace("test", [make_node("a", allocatable={"cpu": "900"})])
     lock = state.lock = Letting(state.lock)  # type: ignore[assignment] # all of it that is used

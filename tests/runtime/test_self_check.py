@@ -228,7 +228,7 @@ def test_verdicts_that_are_known_are_checked_where_nothing_is_cached() -> None:
 def test_a_wrong_verdict_drops_all_that_are_known(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """As if nobody had been told that the nomination is another one."""
+    """As if a change of the nomination had gone unnoticed."""
     engine, state = engine_of()
     pod, check = crowded(engine, state), engine.self_check
     with monkeypatch.context() as patch:

@@ -484,7 +484,7 @@ class TestPreemption:
         assert bound(made) == {"m0", "m1", "m2", "m3"}
 
     def test_group_as_victim(self) -> None:
-        """The case of that name: all pods of a group that goes as a whole go for one pod on one node."""
+        """The case of that name: a group is preempted as a whole, on all nodes, for one pod on one node."""
         made = world(4, 4, 4)
         together = DisruptionMode(all=AllDisruptionMode())
         mine = {"schedulingGroup": {"podGroupName": "low"}, "priority": 0}

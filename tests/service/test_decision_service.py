@@ -216,7 +216,7 @@ def test_pods_that_nobody_decided_about_are_asked_about_now() -> None:
 
 
 def test_pods_are_asked_about_in_turns(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A turn has its time, and the next one goes on where the cluster is the same."""
+    """A turn has a time limit, and the next one continues if the cluster hasn't changed."""
     moments = iter([0.0, 0.0, 9.0, 9.0, 9.0, 9.0])
     monkeypatch.setattr(
         asking, "time", SimpleNamespace(time=lambda: 0.0, monotonic=lambda: next(moments, 0.0))

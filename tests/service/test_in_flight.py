@@ -42,7 +42,7 @@ EVERYWHERE, NOWHERE = set(NODES), set[str]()
 
 
 class OnePerNode(FilterPlugin[None]):
-    """A node takes one pod. Nothing is declared, so nobody knows what it reads."""
+    """A node takes one pod. The rule declares nothing, so it may read anything."""
 
     name = "OnePerNode"
 
@@ -375,7 +375,7 @@ def test_the_first_call_waits_for_what_was_asked_of_the_process_before() -> None
 
 
 def test_a_caller_that_can_not_wait_gets_what_waits() -> None:
-    """As the adapter in the server, whose event loop has other calls."""
+    """As the adapter in the server: its event loop has other calls."""
     request = pb.FilterRequest(pod=sent(make_pod("p")), in_scheduling_cycle=True)
     with flying(declaring(Part.PODS), wait=True) as at:
         caller = cast("grpc.ServicerContext", LocalContext(0.2))

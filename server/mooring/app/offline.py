@@ -138,7 +138,7 @@ def explain_in(
     seed: int = 0,
     cycle: CycleOptions | None = None,
 ) -> Explanation:
-    """As ``explain_pod``, by an engine that is there already, of one of the pods that its state has."""
+    """As ``explain_pod``, with an existing engine, for one of the pods in its state."""
     pod = pod_named(name, pods)
     found = engine.profile(profile, pod)
     state = engine.state.fork()
@@ -223,14 +223,14 @@ class Outcome:
 
     Attributes:
         pod: NAMESPACE/NAME.
-        code: OK where it has a node, ERROR where a plugin failed, which says nothing about whether it fits.
+        code: OK if it has a node; ERROR if a plugin failed, so that it isn't known whether the pod fits.
         node: Its node.
-        total: The node's total score, where more than one node was feasible.
+        total: The node's total score, if more than one node was feasible.
         message: Why it has none.
-        room_on: Where room could be made for one without a node; "" = nowhere.
-        preempts: The pods, NAMESPACE/NAME, that went for it, or for its group.
-        preempted_by: For which pod or group it went; the rest says what became of it then.
-        bound: It had a node from the beginning, and is told of since it went.
+        room_on: If it has no node, the node on which preemption could make room; "" = none.
+        preempts: The pods, NAMESPACE/NAME, that it or its group preempted.
+        preempted_by: The pod or group that preempted it; the rest is about the recreated pod.
+        bound: It had a node from the beginning, and is listed because it was preempted.
     """
 
     pod: str
@@ -259,7 +259,7 @@ def place_pending(
     wanted: Callable[[Pod], bool] = lambda _: True,
     preempt: bool = True,
 ) -> list[Outcome]:
-    """Place the pending pods of manifests, in the order of their queue. Those that others went for are last.
+    """Place the pending pods of manifests, in the order of their queue. Preempted pods come last.
 
     Args:
         options: What decides.
@@ -268,7 +268,7 @@ def place_pending(
         profile: The profile of every pod; "" = the one that each names.
         seed: Decides between nodes of equal totals.
         wanted: Whether a pod is placed; others stay pending.
-        preempt: Pods go where that makes room for more important ones, as in a cluster.
+        preempt: Whether more important pods preempt others, as in a cluster.
 
     Raises:
         ConfigError, RegistryError, InvalidArgumentError: As ``engine_over``.
@@ -288,7 +288,7 @@ def place_in(
     seed: int = 0,
     preempt: bool = False,
 ) -> list[Outcome]:
-    """As ``place_pending``, by an engine that is there already; in its state the pods are placed then.
+    """As ``place_pending``, with an existing engine; the pods are placed in its state.
 
     Pods of one priority are taken in the order in which they are given.
     """
@@ -316,7 +316,7 @@ def _outcome(pod: Pod, simulation: Simulation) -> Outcome:
     preempts = (each.pod.key for each in simulation.preempted if each.preemptor in (f"pod {pod.key}", group))
     message = found.message
     if by:
-        message = f"preempted by {by}, and made anew{f': {message}' if message else ''}"
+        message = f"preempted by {by}, and recreated{f': {message}' if message else ''}"
     return dataclasses.replace(
         found,
         message=message,

@@ -140,7 +140,7 @@ class ServerOptions:
         plugin_slots: Threads that run plugins.
         max_abandoned_workers: Stuck plugin threads before the process wants to be restarted.
         extender: The extender adapter in the same process; None = none.
-        pods_in_flight: What filter calls of kube-scheduler do about pods that it may be binding, one of
+        pods_in_flight: What a filter call of kube-scheduler does about pods in flight, one of
             ``IN_FLIGHT``.
         decisions: What is remembered of decisions.
         recording: Whether all is recorded.

@@ -209,7 +209,7 @@ class _Decisions:
         )
 
     def _in_flight(self, metrics: Metrics) -> PodsInFlight | None:
-        """Keep the pods that kube-scheduler may be binding, if a live source tells how that ends."""
+        """Track the pods in flight, if a live source reports what becomes of them."""
         mode = self.options.pods_in_flight
         if mode == "off" or not isinstance(self.source, KubernetesSource):
             return None

@@ -71,7 +71,7 @@ def source_of(
 ) -> Source:
     """Return the source that ``--source`` names.
 
-    A live one delivers what ``profiles``' plugins read, and DaemonSets, whose pods new nodes would have.
+    A live one delivers what ``profiles``' plugins read, and DaemonSets, since new nodes would get their pods.
 
     Raises:
         InvalidArgumentError: There is no such source.

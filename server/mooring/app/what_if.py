@@ -37,12 +37,12 @@ from mooring.v1 import simulation_service_pb2 as pb
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """A pod of which copies are placed.
+    """A pod to place copies of.
 
     Attributes:
-        name: What it is called in the manifests.
-        pod: The pod; with claims it has a name that is nobody else's.
-        claims: The claims that were made for it alone, which each copy has of its own.
+        name: Its name in the manifests.
+        pod: The pod; if it has claims, its name is unique.
+        claims: The claims that were made for it alone; each copy gets its own.
     """
 
     name: str

@@ -44,7 +44,7 @@ def add(commands: Commands) -> None:
     flags = Flags(parser)
     server = flags.group(SERVER)
     remote.add_server(server, remote.DEFAULT_SERVER)
-    server.add("cluster", "SOURCE", "", "server:ADDRESS says the same")
+    server.add("cluster", "SOURCE", "", "the server, as server:ADDRESS")
     _add_filter(flags.group("Filter flags"))
     flags.add("limit", "COUNT", "50", "how many, the newest ones", positive)
     flags.switch("watch", "go on with the next decisions until Ctrl-C")

@@ -286,7 +286,7 @@ def _about(document: Document, nodes: list[str]) -> Document:
 
 
 def _named_node(name: str, known: list[str]) -> str:
-    """Return the node of that name, or the only one whose name begins so, as tables shorten names.
+    """Return the node of that name, or the only one with a name that begins with ``name``, as in tables.
 
     Raises:
         NotFoundError: There is none, or several.
@@ -296,7 +296,7 @@ def _named_node(name: str, known: list[str]) -> str:
         return begin[0]
     if begin:
         more = ", ..." if len(begin) > CANDIDATES else ""
-        hint = f": {len(begin)} names begin so, {', '.join(begin[:CANDIDATES])}{more}"
+        hint = f": {len(begin)} names begin with it, {', '.join(begin[:CANDIDATES])}{more}"
     else:
         meant = difflib.get_close_matches(name, known, 1)
         hint = f"; did you mean {meant[0]}?" if meant else ""

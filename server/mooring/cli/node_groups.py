@@ -48,16 +48,14 @@ def print_options(found: dict[str, Any]) -> None:
     print_table(("GROUP", "#NODES", "#PRICE", "LEFT OVER"), rows)
     for each in found["options"]:
         if each["daemonPods"]:
-            print_line(
-                f"pods of DaemonSets that each node of {each['group']} has first: {each['daemonPods']}"
-            )
+            print_line(f"DaemonSet pods that each node of {each['group']} gets first: {each['daemonPods']}")
     if found["lackingDomains"]:
-        print_line(f"nodes are lacking in {', '.join(found['lackingDomains'])}: pods are spread over these")
+        print_line(f"more nodes are needed in {', '.join(found['lackingDomains'])}, to spread the pods")
     print_line(f"pending pods that need more nodes: {len(found['unplaced'])}, that don't: {found['placed']}")
 
 
 def left_over(left: pb.LeftOverPod) -> dict[str, str]:
-    """Return what is said of a pod without a node, for programs."""
+    """Return a pod without a node as JSON."""
     return {"pod": pod_key(left.pod), "message": left.status.message}
 
 

@@ -19,7 +19,7 @@ def pod_key(pod: objects_pb2.PodReference) -> str:
 
 
 def document(found: pb.NodeRemoval) -> dict[str, Any]:
-    """Return what is said of a node, for programs."""
+    """Return the answer about a node as JSON."""
     return {
         "node": found.node,
         "removable": found.removable,
@@ -39,7 +39,7 @@ def document(found: pb.NodeRemoval) -> dict[str, Any]:
 
 
 def disruption(found: dict[str, Any]) -> tuple[bool, bool, int, int, str]:
-    """Order documents: nodes that can go first, and of these those first whose drain disrupts least."""
+    """Order documents: nodes that can go come first, and among these the least disruptive drains."""
     stays = not found["removable"]
     return stays, stays and not _waiting(found), _moved(found), len(found["alone"]), found["node"]
 
@@ -75,7 +75,7 @@ def _why(found: dict[str, Any]) -> str:
 
 
 def _mind(found: dict[str, Any]) -> str:
-    """Return what else is to be minded when the node goes."""
+    """Return what to mind before the node is removed."""
     said = [f"PodDisruptionBudget {budget} allows no disruption" for budget in found["exhaustedBudgets"]]
     if alone := found["alone"]:
         more = f" and {len(alone) - 1} more" if len(alone) > 1 else ""

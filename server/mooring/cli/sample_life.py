@@ -1,4 +1,4 @@
-"""What goes on in the sample cluster of ``mooring run``, so that each view of the page has something to show.
+"""Makes decisions in the sample cluster of ``mooring run``, so that each view of the page shows something.
 
 The pending pods are decided about once a minute, as a dry run, and a visitor gets a node and gives it back.
 """

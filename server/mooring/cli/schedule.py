@@ -48,7 +48,7 @@ def add(commands: Commands) -> None:
     add_selection(flags.group("Selection flags"))
     flags.add("profile", "NAME", "", "the profile of every pod; default that of each pod's schedulerName")
     flags.add("seed", "NUMBER", "0", "decides between nodes of equal totals", seed)
-    flags.switch("no-preemption", "leave other pods where they are, and say for which pods some would go")
+    flags.switch("no-preemption", "leave all pods where they are, and say which pods would preempt others")
     add_output(flags, "wide")
     add_deciding(flags)
     add_unknown_plugins(flags)

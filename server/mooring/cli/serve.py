@@ -99,7 +99,7 @@ def _add_extender(flags: Flags) -> None:
     flags.add("extender-profile", "NAME", "", "profile of extender calls whose path names none")
     flags.add("extender-path-prefix", "PATH", "", "serve the extender's verbs under this path too")
     flags.add("extender-http-timeout", "TIME", "2s", "the extender stanza's httpTimeout", above_zero)
-    text = "of pods that kube-scheduler may be binding, where a rule reads pods: wait for them, count, or off"
+    text = "pods that kube-scheduler may be binding, if a rule reads pods: wait for them, count them, or off"
     flags.add("pods-in-flight", "MODE", "wait", text, in_flight)
     flags.add("extender-tls-cert-file", "FILE", "", "certificate of the extender's listener, PEM")
     flags.add("extender-tls-private-key-file", "FILE", "", "its private key, PEM")

@@ -46,7 +46,7 @@ def add(commands: Commands) -> None:
     parser = add_command(commands, "web", text, _EXAMPLES)
     flags = Flags(parser)
     cluster = flags.group(CLUSTER)
-    cluster.add("cluster", "SOURCE", "", f"{SOURCES}; but for the first, read by a server of its own")
+    cluster.add("cluster", "SOURCE", "", f"{SOURCES}; a server of its own reads all but the first")
     add_manifests(cluster)
     server = flags.group(SERVER)
     text = f"look at this process: HOST:PORT or unix:PATH; default {remote.DEFAULT_SERVER}"

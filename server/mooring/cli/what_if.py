@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from mooring.v1 import simulation_service_pb2 as pb
 
 MOST_NAMED = 10
-"""Pods that stay pending of which it is said why."""
+"""How many of the pods that stay pending are named, with the reason."""
 
 DRAIN = "drain"
 
@@ -74,9 +74,9 @@ def _add_removal(questions: Commands) -> None:
     text = "which nodes could go, and where their pods would land"
     parser, flags = _question(questions, "removal", text)
     flags.many("node", "NAME", "a node to look at; default all")
-    modes = "drain: a node is cordoned and there until its pods have others; deletion: it is deleted first"
-    flags.add("by", "HOW", DRAIN, f"how nodes go; {modes}", one_of(DRAIN, "deletion"))
-    flags.switch("cumulative", "a node that can go is gone for those after it")
+    modes = "drain: a node stays, cordoned, until its pods have others; deletion: it is deleted first"
+    flags.add("by", "HOW", DRAIN, f"how nodes are removed; {modes}", one_of(DRAIN, "deletion"))
+    flags.switch("cumulative", "remove each node that can go before looking at the next one")
     _add_ignore_pending(flags)
     flags.add("profile", "NAME", "", "the profile of pods whose scheduler is none of the profiles")
     parser.set_defaults(run=_run_removal)
@@ -107,7 +107,7 @@ def _add_change(questions: Commands) -> None:
 
 def _add_ignore_pending(flags: Flags) -> None:
     flags.switch(
-        "ignore-pending", "give no room to the pods that have no node yet; else they are placed first"
+        "ignore-pending", "leave out the pods that have no node yet; by default they are placed first"
     )
 
 
@@ -237,7 +237,7 @@ def _answer(
 ) -> Any:
     """Return a server's answer, or that of manifests, with ``objects`` besides what is there.
 
-    What the answer warns of goes to standard error.
+    Warnings of the answer go to standard error.
     """
     if args.server:
         response = remote_what_if.ask(args, request, objects)

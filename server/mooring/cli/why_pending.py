@@ -96,7 +96,7 @@ def _run_groups(args: argparse.Namespace, selection: PodSelection) -> int:
     request.window.FromNanoseconds(int(args.window * 1e9))
     request.ask_now = not args.window
     found, before = remote.decide(args, "SummarizeReasons", request), 0
-    # A turn takes two seconds; the next one goes on as long as the cluster stays as it is.
+    # A turn takes two seconds; the next one continues if the cluster hasn't changed.
     while found.unexplained_count and found.asked_count > before:
         before = found.asked_count
         found = remote.decide(args, "SummarizeReasons", request)
@@ -119,7 +119,7 @@ def _print_asked(asked: int, left: int) -> None:
 
     if asked:
         pods = "1 pod was" if asked == 1 else f"{asked} pods were"
-        print_line(f"{pods} asked about now, as no decision of the server is remembered")
+        print_line(f"{pods} asked about now, as the server remembers no decision")
     if left:
         print_line(f"{left} more without a node: ask again, or about one with mooring explain POD")
 
@@ -218,7 +218,7 @@ def _row(group: dict[str, Any]) -> tuple[str, ...]:
 
 
 def _preempting(group: dict[str, Any]) -> str:
-    """Return what is said of pods for which others are preempted, and of nominated ones in their way."""
+    """Return a sentence about pods that will preempt others, and about nominated pods in their way."""
     count, said = group["nominated"], []
     if count:
         some = "" if count == group["pods"] else f"{count} of {group['pods']} "
@@ -276,7 +276,7 @@ def _run_pod(args: argparse.Namespace) -> int:
 
 
 def _ask_now(args: argparse.Namespace, pod: str) -> int:
-    """Ask the server about a pod of which it remembers no decision."""
+    """Ask the server about a pod that it remembers no decision about."""
     from mooring.cli.console import print_line
     from mooring.decisions.asking import FITS
     from mooring.v1 import scheduling_service_pb2 as scheduling
@@ -287,7 +287,7 @@ def _ask_now(args: argparse.Namespace, pod: str) -> int:
     said = f"{FITS} ({found['selected']})" if found["selected"] else found["status"]["message"]
     print_line(f"pod {pod}: {said}")
     print_preemption(found["preemption"])
-    print_line(f"asked now, as no decision about it is remembered; mooring explain {pod} shows all nodes")
+    print_line(f"asked now, as the server remembers no decision; mooring explain {pod} shows all nodes")
     return EXIT_PREEMPTS if node_of(found["preemption"]) else EXIT_UNSCHEDULED
 
 
@@ -340,7 +340,7 @@ def _waits_for(queued: pb.QueuedPod) -> str:
     if queued.place not in (pb.QUEUE_PLACE_UNSCHEDULABLE, pb.QUEUE_PLACE_GATED):
         return "it is about to be tried again"
     events = "; ".join(f"{', '.join(each.events)} ({each.plugin})" for each in queued.wakes)
-    said = f"no change woke it since; these may, where the plugin finds that they help: {events}"
+    said = f"no change has woken it since; these may, if the plugin finds that they help: {events}"
     if not queued.HasField("sweep_time"):
         return said
     return f"{said}. Else the sweep tries it again at {_clock_time(queued.sweep_time)} or up to 30 s later"

@@ -106,14 +106,14 @@ _OF_FILES: dict[str, tuple[str, ...]] = {
     "LimitRange": _CORE,
     "RuntimeClass": ("node.k8s.io/v1", "node.k8s.io/v1beta1"),
 }
-"""The API versions of kinds that only files are read for: the state keeps what becomes of them."""
+"""The API versions of kinds that are read from files only: the state keeps the objects made from them."""
 
 _OLD_DEVICES = ("resource.k8s.io/v1beta1", "resource.k8s.io/v1alpha3")
-"""The versions of devices and claims that files may have and that are read as the newest one."""
+"""Older versions of devices and claims in files, which are converted to the newest one."""
 
 
 def kind_in_files(kind: str, api_version: str) -> str:
-    """Return ``kind`` where a file's object is of the API's own kind of that name; otherwise "".
+    """Return ``kind`` if a file's object has the API's own kind of that name; otherwise "".
 
     Many groups have a Job or a Node of their own. An object that names no version is the API's.
     """

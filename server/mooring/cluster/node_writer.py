@@ -71,8 +71,8 @@ class NodeWriter:
         return twin
 
     def publish(self, changes: Iterable[RowChange]) -> None:
-        """Give the rows of ``changes``, all of which is written, and those that its pods without a node are
-        nominated for, new versions.
+        """Give new versions to the rows of ``changes``, which are all written, and to the rows that their
+        pods without a node are nominated for.
 
         Readers may hold the names from now on, which stay as they are: the next change makes a copy.
         """

@@ -1,4 +1,4 @@
-"""Where in a file the configuration is: by itself, or in another object, as a text or as it is."""
+"""Finds the configuration in a file: by itself, or in another object, as text or as a nested object."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from mooring.documents import DocumentError, read_documents
 from mooring.framework import FieldError
 
 _KINDS = re.compile(rf"kind[\"']?\s*:\s*[\"']?(?:{'|'.join(CONFIGURATION_KINDS)})\b")
-"""What a text says that holds a configuration; Volcano's has ``tiers`` instead."""
+"""Occurs in each text with a configuration; Volcano's has ``tiers`` instead."""
 
 
 def read_configuration(text: str) -> Any:
     """Return the one configuration (or scheduler policy) in a file, as plain values.
 
-    It is a document of the file, or stands somewhere in one: as the text under a key of a ConfigMap or
-    another resource, or as an object. A single document without any is returned as it is.
+    It is a document of the file or inside one: as the text under a key of a ConfigMap or another resource,
+    or as an object. A single document without a configuration is returned unchanged.
 
     Raises:
         ConfigError: the text can't be read, or holds no configuration among several documents, or several.

@@ -153,7 +153,7 @@ def _is_cleared(section: PluginSet | None) -> bool:
 
 
 def origin(name: str, catalog: Catalog) -> str:
-    """Return whose an unknown plugin is, or which one may be meant, to be put behind a sentence."""
+    """Return where an unknown plugin comes from, or which one may be meant, as the end of a sentence."""
     if name in OUT_OF_TREE:
         whose, instead = OUT_OF_TREE[name]
         return f": it is {whose}" + (f"; mooring has {instead}" if instead else "")

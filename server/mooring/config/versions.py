@@ -97,7 +97,7 @@ def _type_errors(document: dict[str, Any], version: object, *, strict: bool) -> 
 
 
 def _policy_elsewhere(source: object) -> FieldError | None:
-    """Return where the policy is that decides for a configuration of v1alpha1 or v1alpha2."""
+    """Return where a configuration of v1alpha1 or v1alpha2 says that its policy is."""
     policy = source.get("policy") if isinstance(source, dict) else None
     for kind, place in policy.items() if isinstance(policy, dict) else ():
         if isinstance(place, dict):

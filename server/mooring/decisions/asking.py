@@ -23,7 +23,7 @@ from mooring.runtime.cycle.tie_break import mix64
 from mooring.runtime.engine import Engine
 
 ASKING_SECONDS = 2.0
-"""For how long pods are asked about at once: who asks may ask again soon."""
+"""The most time for one call; the caller may call again soon."""
 
 FITS = "fits now: its scheduler has not placed it"
 
@@ -34,11 +34,11 @@ class PendingPod:
 
     Attributes:
         pod: The pod.
-        why: Why no node takes it; None where one does.
-        node: The one that would be selected now, "" without one.
-        feasible: How many would take it.
+        why: Why no node takes it; None if one does.
+        node: The node that would be selected now; "" = none.
+        feasible: How many nodes would take it.
         preemption: Where preemption could make room; None = nowhere.
-        kept_for: The nominated pods for which room is kept from it.
+        kept_for: The nominated pods that keep room from it.
     """
 
     pod: Pod
@@ -50,7 +50,7 @@ class PendingPod:
 
     @property
     def dominant(self) -> NodeRejections:
-        """The reason that rejects the most nodes, or the pod as a whole; of a pod that fits, who takes it."""
+        """The reason that rejects the most nodes, or the pod as a whole; for a pod that fits, how many do."""
         if self.why is None:
             return NodeRejections("", FITS, self.feasible)
         return self.why.dominant or NodeRejections(self.why.plugin, self.why.message, 0)
@@ -74,9 +74,9 @@ class PendingPod:
 
 
 class UndecidedPods:
-    """Decides now about pods that no decision is known of, in several turns. Safe from any thread.
+    """Decides now about pods without a known decision, in several turns. Safe from any thread.
 
-    What was decided holds for as long as neither the state nor the configuration changes.
+    A decision holds until the state or the configuration changes.
     """
 
     def __init__(self, engine: Engine) -> None:
@@ -85,7 +85,7 @@ class UndecidedPods:
         self._known_at: tuple[int, str] = (0, "")
 
     def ask(self, pods: Iterable[Pod], progress: Progress) -> list[UnplacedPod]:
-        """Return what is decided about the pods, as ``ask_about``; of those for which there was time."""
+        """Return the decisions about the pods, as ``ask_about``, as far as the time suffices."""
         now = self._engine.state.version, self._engine.profiles.configuration
         if now != self._known_at:
             self._known, self._known_at = {}, now
@@ -101,7 +101,7 @@ class UndecidedPods:
 
 
 def ask_about(engine: Engine, pod: Pod, *, profile: str = "", progress: Progress | None = None) -> PendingPod:
-    """Decide about a pod by itself in the cluster as it is; nothing is changed.
+    """Decide about a pod by itself in the cluster as it is now; nothing is changed.
 
     Args:
         engine: Decides.

@@ -33,7 +33,7 @@ def runs_on(pod: Pod, node: Node) -> bool:
 
 
 def daemon_pod(owner: DaemonSet, node: Node) -> Pod | None:
-    """Return the pod that a node gets of ``owner``, as the API server would store it; None if it gets none.
+    """Return the pod of ``owner`` that a node gets, as the API server would store it; None if it gets none.
 
     LimitRanges and RuntimeClasses of its namespace are not applied.
     """
@@ -54,7 +54,7 @@ def daemon_pod(owner: DaemonSet, node: Node) -> Pod | None:
 
 
 def _requesting(container: Container) -> Container:
-    """Return the container with requests for what it limits (``pkg/apis/core/v1/defaults.go``)."""
+    """Return the container with its limits as default requests (``pkg/apis/core/v1/defaults.go``)."""
     resources = container.resources
     requests = {**resources.limits, **resources.requests}
     return replace(container, resources=replace(resources, requests=requests))

@@ -12,11 +12,12 @@ from mooring.framework.pod_table import PodKind, PodRecord
 from mooring.framework.view import Snapshot
 
 RowChange = tuple[int, PodRecord | None, int]
-"""One change: the row, ``UNPLACED`` when it touches none; the pod that came (1), left (-1) or only changed
-otherwise (0), of which one that waited and got its node only came, unless it was nominated, and one whose
-labels are others leaves (``-RELABELLED``) and comes (``RELABELLED``) where it is; without a pod the row's
-node changed, or, on no row, some other object (0; ``UNREAD`` = a node, a service or a controller of pods, in
-its resource version alone; ``IMAGES_ALONE`` = a node, in that and its images)."""
+"""One change: the row, ``UNPLACED`` if it touches none; the pod; and what happened to the pod.
+
+The pod came (1), left (-1) or changed otherwise (0). A pending pod that gets its node only comes, unless it
+was nominated. A pod with new labels leaves (``-RELABELLED``) and comes (``RELABELLED``) on its row. Without a
+pod, the row's node changed, or on no row some other object (0; ``UNREAD`` = only the resource version of a
+node, a service or a controller of pods; ``IMAGES_ALONE`` = only that and the images of a node)."""
 
 RELABELLED = 2
 """Of a pod that takes from its row what it took before."""

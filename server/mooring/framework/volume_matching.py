@@ -1,8 +1,8 @@
 """Which volumes a claim may be bound to.
 
 Mirrors ``FindMatchingVolume`` of ``k8s.io/component-helpers/storage/volume`` (pv_helpers.go), which
-kube-scheduler and the controller of volumes share. Of volumes of one size either takes any; here it is the
-first by name.
+kube-scheduler and the PersistentVolume controller share. They take any of several volumes of the same size;
+here it is the first by name.
 """
 
 from __future__ import annotations

@@ -227,10 +227,10 @@ class Again:
         known, engine = self.state.snapshot.pods.get(pod.metadata.uid), self.engine
         if message.node in self.state.snapshot.nodes.index and (known is None or not known.node_name):
             profiles, name = engine.profiles, message.provenance.profile
-            # Where the profile is gone, another one's plugins reserve the same.
+            # If the profile no longer exists, another one's plugins reserve the same.
             profile = profiles[name if name in profiles else next(iter(profiles))]
             reserve, calls = ForkReserve(profile, self.state), engine.calls(profile)
-            # A plugin that fails does so in the decision, too, and is told of there.
+            # A plugin that fails here also fails in the decision, which reports it.
             with suppress(MooringError):
                 reserve.place(pod, message.node, calls)
             placed.append((pod.metadata.uid, reserve, calls))

@@ -37,10 +37,10 @@ Result = PlacedPod | GroupMember | MooringError
 """What became of a pod, alone or with its group; an error is one that concerns these alone."""
 
 MOST_PREEMPTIONS = 3
-"""How often pods go for one pod or group. Once is enough, unless plugins contradict each other."""
+"""How often one pod or group may preempt others. Once is enough, unless plugins contradict each other."""
 
 _LEAVING = "1970-01-01T00:00:00Z"
-"""Since when pods leave: only that they do is looked at."""
+"""The deletion time of preempted pods. Plugins only look at whether there is one."""
 
 _OF_THE_POD = (PluginFailureError, FailedPreconditionError, NotFoundError)
 
@@ -55,11 +55,11 @@ class _Waiting:
 
 @dataclass(frozen=True, slots=True)
 class PreemptedPod:
-    """A pod that had to go.
+    """A pod that was preempted.
 
     Attributes:
         pod: The pod, on its node.
-        preemptor: For which pod or group.
+        preemptor: The pod or group that preempted it.
     """
 
     pod: Pod
@@ -72,21 +72,21 @@ class Simulation:
     - A pod that waits at Permit keeps its place while the others are tried.
     - The pods of a group are tried as a whole, when the first of them comes.
     - The pods that a plugin wants to be activated come next.
-    - A pod or group for which others have to go makes them go, as the queue would: they are leaving, and keep
-      their places, until all were tried. Then they are gone, those with a controller are there anew, and what
-      has no node yet is tried again, in the order of the queue.
-    - When all were tried and nobody leaves, those that still wait are rejected as if their Permit timeout had
-      expired, and give their places back; then the pods that found no node are tried again.
+    - A pod or group preempts others as in a cluster. The victims terminate, and keep their places, until all
+      pods were tried. Then they are removed, and those with a controller are recreated. Pods that have no
+      node yet are tried again, in the order of the queue.
+    - When all were tried and no victims terminate, pods that still wait are rejected as if their Permit
+      timeout had expired, and give their places back. Then the pods that found no node are tried again.
 
     Args:
         engine: Decides, and has the state in which the pods count from then on.
-        profile_of: The profile of a pod; raises NotFoundError where it has none.
+        profile_of: The profile of a pod; raises NotFoundError if it has none.
         seed: Decides between nodes of equal totals.
-        preempt: Others go; otherwise it is only said that they would have to.
+        preempt: Whether pods are preempted; otherwise ``rooms`` only says where they would be.
 
     Attributes:
-        preempted: The pods that had to go for others, in this order.
-        rooms: By UID of a pod, the node on which others would have to go for it, where none goes.
+        preempted: The pods that were preempted, in this order.
+        rooms: Without ``preempt``: by UID of a pod, the node on which it would preempt others.
     """
 
     def __init__(
@@ -135,8 +135,8 @@ class Simulation:
                 self._try_with_activated(pod)
 
     def result(self, pod: Pod) -> Result | None:
-        """Return the result of one of the pods, or of one that went and came anew, once all were tried; None
-        = it was preempted, and no controller makes it anew.
+        """Return the result of one of the pods, or of a recreated victim, once all were tried; None = it was
+        preempted, and no controller recreates it.
         """
         return self._results.get(pod.metadata.uid)
 
@@ -230,7 +230,7 @@ class Simulation:
     def _make_room(
         self, preemptor: str, uid: str, victims: Sequence[Pod], nominations: Iterable[tuple[Pod, str]]
     ) -> None:
-        """Let the victims leave, and nominate pods for the nodes, unless they had this often enough."""
+        """Preempt the victims and nominate pods for the nodes, but only ``MOST_PREEMPTIONS`` times."""
         if not self._preempt:
             self.rooms |= {pod.metadata.uid: node_name for pod, node_name in nominations}
         if not self._preempt or self._preemptions[uid] >= MOST_PREEMPTIONS:
@@ -249,7 +249,7 @@ class Simulation:
             return
         self.preempted.append(PreemptedPod(victim, preemptor))
         waiting = self._room.get(uid)
-        # One that only waits at Permit is not deleted: it has no node again.
+        # A victim that only waits at Permit is not deleted; it goes back to having no node.
         stays = waiting is not None and waiting.reject("", "preempted")
         self._leaving[uid] = made_anew(victim) if stays or controller_of(victim) else None
         if stays:
@@ -260,7 +260,7 @@ class Simulation:
             state.assume(replace(victim, metadata=metadata), victim.spec.node_name)
 
     def _let_go(self) -> None:
-        """Let the pods that are leaving be gone, and those be there that come in their stead."""
+        """Remove the terminating pods, and add the pods that replace them."""
         leaving, self._leaving = self._leaving, {}
         for uid, successor in leaving.items():
             self._engine.state.discard(uid)

@@ -164,7 +164,7 @@ class Backend:
         repeater: Makes decisions again; None = that can't be done.
         queue: The scheduler's queue; None = there is no scheduler.
         work: The session's work tree that ``engine`` decides over; None = the live state.
-        in_flight: The pods that kube-scheduler may be binding; None = none are kept.
+        in_flight: The pods that kube-scheduler may be binding; None = they are not tracked.
     """
 
     engine: Engine

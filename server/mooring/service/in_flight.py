@@ -1,8 +1,8 @@
-"""Pods in flight: kube-scheduler may bind them by now, and the state doesn't show them on a node yet.
+"""Pods in flight: kube-scheduler may be binding them, and the state doesn't have them on a node yet.
 
-kube-scheduler decides about one pod after the other and binds beside that (``schedule_one.go``). When it asks
-an extender about the next pod, it has a node for the one before, but which one it has not said. A rule that
-counts pods has to wait for that, or to count the pod on every node that it was let through to.
+kube-scheduler decides about one pod after the other and binds in the background (``schedule_one.go``). When
+it asks an extender about the next pod, it has selected a node for the pod before, but hasn't told the
+extender. A rule that counts pods has to wait for the binding, or count the pod on every node that passed.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ from mooring.service.calls.slots import SlotProgress
 from mooring.telemetry.metrics import Metrics
 
 WAIT_SHARE = 0.5
-"""How much of the time that a call has it may wait for pods in flight; the rest is for its answer."""
+"""The share of a call's time that it may wait for pods in flight; the rest is for its answer."""
 
 MOST_SECONDS = 60.0
-"""So long a pod counts of which nothing is heard."""
+"""How long a pod counts that nobody hears about."""
 
 DOUBT_SECONDS = 1.0
-"""So long a pod still counts after it was said to be unschedulable, which may be about the attempt before."""
+"""How long a pod still counts once its condition is Unschedulable: that may belong to the attempt before."""
 
 _READ = Part.PODS | Part.AFFINITIES | Part.RESOURCES
 
@@ -47,14 +47,14 @@ _NOWHERE: Int32s = np.zeros(0, np.int32)
 
 @dataclass(slots=True, eq=False)
 class Flight:
-    """One pod that may be bound to a node that it was let through to.
+    """One pod that may be bound to a node that passed the filters.
 
     Attributes:
-        pod: The pod; None = whatever was asked of another process before this one began.
-        until: When it stops to count, in seconds of ``time.monotonic``.
+        pod: The pod; None = any pods that an earlier process was asked about.
+        until: When it stops counting, in seconds of ``time.monotonic``.
         places: The names of nodes, and which of them (int32[N]) it may be bound to.
-        counts: A call has waited for it in vain, so the next ones count it and wait no more.
-        beside: The pods that count while this one is decided about, with the nodes that each may be on.
+        counts: A call has waited for it in vain, so later calls count it and don't wait for it.
+        beside: The pods that count while this one is decided about, each with the nodes that it may be on.
     """
 
     pod: Pod | None
@@ -64,11 +64,11 @@ class Flight:
     beside: Sequence[tuple[Pod, Sequence[str]]] = ()
 
     def let_through(self, evaluation: Evaluation) -> None:
-        """Take off for one of the nodes that are feasible."""
+        """Begin the flight to one of the feasible nodes."""
         self.places = evaluation.names, evaluation.rows[evaluation.feasible]
 
     def bind_to(self, name: str) -> None:
-        """Leave this node alone."""
+        """Rule out all nodes but this one."""
         self.places = (name,), np.zeros(1, np.int32)
 
     @property
@@ -79,15 +79,15 @@ class Flight:
 
 
 class PodsInFlight:
-    """The pods in flight, each from its answer until it is known what became of it. Safe from any thread.
+    """The pods in flight, each from its answer until the outcome is known. Safe from any thread.
 
-    A flight ends once the state has the pod on a node, and when the pod is gone or has failed: mooring could
-    not bind it, its condition says so, or it is asked about again.
+    A flight ends when the state has the pod on a node, or when the pod is deleted or has failed: mooring
+    could not bind it, its condition says so, or kube-scheduler asks about it again.
 
     Args:
-        engine: Decides, over a state that a source follows.
-        metrics: Where waits are counted.
-        wait: Calls wait for the pods in flight before they count them.
+        engine: Decides, with a state that a source keeps current.
+        metrics: Counts the waits.
+        wait: Whether calls wait for pods in flight before they count them.
     """
 
     def __init__(self, engine: Engine, metrics: Metrics, *, wait: bool) -> None:
@@ -102,20 +102,20 @@ class PodsInFlight:
 
     @property
     def matter(self) -> bool:
-        """Whether a profile has a rule for which pods in flight may matter."""
+        """Whether a profile has a rule that may depend on pods in flight."""
         return any(map(rules_of, self._engine.profiles.values()))
 
     @contextmanager
     def turn(self, pod: Pod, profile: Profile, budget: SlotProgress | NoPlugins) -> Iterator[Flight | None]:
-        """Decide about ``pod``, which is in flight from then on if it is let through to a node.
+        """Decide about ``pod``; it is in flight from then on if a node passes.
 
-        Where other pods matter to it, nobody else decides meanwhile.
+        If its rules read other pods, no other call decides meanwhile.
 
         Yields:
-            Its flight; None when something has to be waited for, and ``budget`` is ``NoPlugins``.
+            Its flight; None if the call would have to wait and ``budget`` is ``NoPlugins``.
 
         Raises:
-            DeadlineExceededError: Other calls took all the time.
+            DeadlineExceededError: The time ran out while other calls decided.
         """
         if not reads_pods(profile, pod):
             with self._flying(pod) as flight:
@@ -138,7 +138,7 @@ class PodsInFlight:
 
     @contextmanager
     def binding(self, uid: str, node_name: str) -> Iterator[None]:
-        """Bind a pod through mooring: no other node is left to it, and then the state says how that ended."""
+        """Bind a pod through mooring. Only this node is possible; afterwards the state has the outcome."""
         flight = self._flights.get(uid)
         if flight is not None:
             flight.bind_to(node_name)
@@ -150,7 +150,7 @@ class PodsInFlight:
 
     @contextmanager
     def _flying(self, pod: Pod) -> Iterator[Flight]:
-        """Begin a flight of ``pod``, which ends its last one, and with the block where it gets nowhere."""
+        """Begin a flight of ``pod`` and end its last one. It ends with the block if no node passes."""
         uid, now = pod.metadata.uid, time.monotonic()
         for known, earlier in tuple(self._flights.items()):
             if known == uid or earlier.until <= now:
@@ -172,7 +172,7 @@ class PodsInFlight:
         """Wait until all flights but ``own`` have ended, for a share of ``patience`` (seconds).
 
         Returns:
-            Whether none is left that has to be waited for: after a wait those that are left count.
+            Whether the call can go on. After a wait it can: the flights that haven't ended count.
         """
         began = time.monotonic()
         until = began + WAIT_SHARE * patience
@@ -199,7 +199,7 @@ class PodsInFlight:
         return [(flight.pod, flight.nodes) for flight in others if flight.pod]
 
     def _hear(self, change: StateChange) -> None:
-        """Hear what a source tells, under the state's lock."""
+        """Take in a change from a source, under the state's lock."""
         if not isinstance(change, PodRecordChange):
             return
         uid, old, record = change.record.uid, change.old, change.record
@@ -213,7 +213,7 @@ class PodsInFlight:
             seconds = DOUBT_SECONDS if failed.reason == "Unschedulable" else 0.0
             flight.until = min(flight.until, time.monotonic() + seconds)
         elif nominated in flight.nodes:
-            # So kube-scheduler says where a pod goes whose binding takes long; on failure it takes it back.
+            # kube-scheduler sets it for a pod with a long binding, and clears it if the binding fails.
             flight.bind_to(nominated)
             flight.until, flight.counts = inf, True
         elif flight.until == inf and not nominated:
@@ -223,15 +223,15 @@ class PodsInFlight:
 
 
 def _left(budget: SlotProgress | NoPlugins) -> float:
-    """Return the seconds that there are to wait for anything; none without a budget for plugins."""
+    """Return how many seconds a call may wait; 0 without a budget for plugins."""
     return 0.0 if isinstance(budget, NoPlugins) else max(budget.deadline - time.monotonic(), 0.0)
 
 
 def _check_late(budget: SlotProgress | NoPlugins) -> None:
-    """Go on only if there never was any time to wait.
+    """Reject a call that has waited until its time ran out.
 
     Raises:
-        DeadlineExceededError: There was some, and it is over.
+        DeadlineExceededError: It has.
     """
     if isinstance(budget, SlotProgress):
         raise budget.exceeded()
@@ -250,21 +250,21 @@ def counting(state: ClusterState, pods: Sequence[tuple[Pod, Sequence[str]]]) -> 
 
 
 def rules_of(profile: Profile) -> list[Plugin[Any]]:
-    """Return the plugins that let a pod through to nodes and that kube-scheduler does not run itself."""
+    """Return the plugins that decide which nodes pass and that kube-scheduler does not run itself."""
     points: Sequence[Enabled[Any]] = (*profile.pre_filter, *profile.filter, *profile.reserve)
     return [enabled.plugin for enabled in points if enabled.name not in UPSTREAM]
 
 
 def reads_pods(profile: Profile, pod: Pod) -> bool:
-    """Return whether such a plugin may say something else about ``pod`` when another pod gets a node.
+    """Return whether a rule may answer differently about ``pod`` when another pod gets a node.
 
-    kube-scheduler's own plugins see what it has decided, bound or not.
+    kube-scheduler's own plugins see each pod on its node before it is bound.
     """
     return any(parts_of(rule, pod) & _READ for rule in rules_of(profile))
 
 
 def _failure(record: PodRecord) -> Condition | None:
-    """Return the condition by which kube-scheduler says that the pod got no node."""
+    """Return the condition with which kube-scheduler reports that the pod got no node."""
     conditions = record.kind.base.template.status.conditions
     found = (one for one in conditions if one.type == "PodScheduled" and one.status == "False")
     return next(found, None)

@@ -1,4 +1,4 @@
-"""Copies of a pod, each with claims of its own in place of those that were made for the pod alone."""
+"""Copies of a pod. Each gets its own copies of the claims that were made for the pod alone."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ _DEFAULT_CLASS = (
 )
 
 OwnClaims = Mapping[str, PersistentVolumeClaim | ResourceClaim]
-"""Claims by what names them in the pod: a volume, or a claim on devices."""
+"""Claims, by the name of the pod's volume or of its entry in ``spec.resourceClaims``."""
 
 _BOUND = ("pv.kubernetes.io/", "volume.kubernetes.io/")
-"""How the keys of annotations begin that come with a claim's binding."""
+"""Prefixes of the annotations that binding adds to a claim."""
 
 
 def own_claims(pod: Pod, objects: ObjectTable) -> OwnClaims:
     """Return the claims that were made for the pod alone.
 
-    They are those of its ephemeral volumes, those that a StatefulSet makes of its templates, called as by
-    ``pkg/controller/statefulset/stateful_set_utils.go``, and those made of a ResourceClaimTemplate.
+    These are the claims of its ephemeral volumes, those from a StatefulSet's templates, with names as in
+    ``pkg/controller/statefulset/stateful_set_utils.go``, and those from a ResourceClaimTemplate.
     """
     namespace, name = pod.metadata.namespace, pod.metadata.name
     found: dict[str, PersistentVolumeClaim | ResourceClaim | None] = {}
@@ -60,7 +60,7 @@ def own_claims(pod: Pod, objects: ObjectTable) -> OwnClaims:
 def copy_of(
     pod: Pod, claims: OwnClaims, number: int | str
 ) -> tuple[Pod, Sequence[PersistentVolumeClaim | ResourceClaim]]:
-    """Return a copy of the pod with this number behind its name, and its claims, which are not bound yet."""
+    """Return a copy of the pod with this number after its name, and the copy's unbound claims."""
     meta = pod.metadata
     name, uid = f"{meta.name}-{number}", f"{meta.uid}/copy-{number}"
     ephemeral = {volume.name for volume in pod.spec.volumes if volume.ephemeral is not None}
@@ -86,7 +86,7 @@ def copy_of(
 
 
 def _from(template: ResourceClaimTemplate, pod: Pod) -> ResourceClaim:
-    """Return the claim that is made of a template for a pod."""
+    """Return the claim that the controller makes from a template for a pod."""
     meta = pod.metadata
     owner = OwnerReference("v1", "Pod", meta.name, meta.uid, controller=True)
     own = replace(template.spec.metadata, namespace=meta.namespace, owner_references=(owner,))
@@ -96,14 +96,14 @@ def _from(template: ResourceClaimTemplate, pod: Pod) -> ResourceClaim:
 def _classed(
     claim: PersistentVolumeClaim | ResourceClaim, default: str | None
 ) -> PersistentVolumeClaim | ResourceClaim:
-    """Return the claim with the default class where it would get that when it is made."""
+    """Return the claim; with the default class if it would get that on creation."""
     if isinstance(claim, ResourceClaim) or class_of_claim(claim) or claim.spec.storage_class_name is not None:
         return claim
     return replace(claim, spec=replace(claim.spec, storage_class_name=default))
 
 
 def _default_class(objects: ObjectTable) -> str | None:
-    """Return the default StorageClass: the newest, of those of one age the first by name.
+    """Return the default StorageClass: the newest; among equally new ones the first by name.
 
     Mirrors ``GetDefaultClass`` in ``pkg/volume/util/storageclass.go``.
     """
@@ -118,7 +118,7 @@ def _default_class(objects: ObjectTable) -> str | None:
 def _unbound(
     claim: PersistentVolumeClaim | ResourceClaim, name: str, owner: str, new_owner: str
 ) -> PersistentVolumeClaim | ResourceClaim:
-    """Return the claim as it is made for another pod."""
+    """Return the claim as it would be created for another pod."""
     own = claim.metadata
     owners = (replace(each, uid=new_owner) if each.uid == owner else each for each in own.owner_references)
     meta: ObjectMeta = replace(

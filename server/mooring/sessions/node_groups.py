@@ -35,13 +35,13 @@ MOST_EXPLAINED = 3
 """Options that leave pods over, the best ones, of which it is said why."""
 
 MOST_TOGETHER = 16
-"""Groups that are tried together, the best ones."""
+"""How many of the best groups are tried together."""
 
 MOST_LACKING = 5
-"""Domains without room that are named."""
+"""How many topology domains are named that lack nodes."""
 
 _MOST_AT_ONCE = 1 << 17
-"""New nodes of all groups that pods are placed on side by side."""
+"""How many new nodes of all groups may take pods side by side."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,8 +94,9 @@ class Together:
     """What more nodes of several groups would do together.
 
     Attributes:
-        counts: The groups with how many nodes of each. With one node fewer of any more pods are left over.
-        left_over: The pods that get no node with them.
+        counts: The groups with their numbers of nodes. With one node fewer of any group, more pods would be
+            left over.
+        left_over: The pods that would still get no node.
     """
 
     counts: tuple[tuple[NodeGroup, int], ...]
@@ -103,7 +104,7 @@ class Together:
 
     @property
     def price(self) -> float:
-        """What all nodes cost."""
+        """The price of all nodes."""
         return sum(group.price * count for group, count in self.counts)
 
 
@@ -277,10 +278,10 @@ class NodeGroups:
         return min(group.most, MOST_NODES, len(self.rest))
 
     def together(self, options: Sequence[NodeGroupOption], progress: Progress) -> Together | None:
-        """Find out what groups do together; None where a group alone leaves as few pods over.
+        """Return what groups do together; None if a group alone leaves as few pods over.
 
-        The first ``MOST_TOGETHER`` options get as many nodes as it takes, then each as few as suffice beside
-        the others, the dearest first. There may be cheaper ways.
+        The first ``MOST_TOGETHER`` options get as many nodes as are needed. Then each gets as few as suffice
+        beside the others, the most expensive first. There may be a cheaper combination.
 
         Raises:
             DeadlineExceededError, PluginFailureError: As ``place_existing``.
@@ -295,7 +296,7 @@ class NodeGroups:
             return self._left_by([(groups[name], count) for name, count in asked.items()], progress)
 
         def least(names: Iterable[str], most: int, unfit: int) -> int:
-            """Return how many nodes suffice of each of some groups."""
+            """Return how many nodes of each of these groups suffice."""
 
             def placed_by(_: Sequence[int], asked: Sequence[int]) -> Iterator[Sequence[int]]:
                 for count in asked:
@@ -316,9 +317,10 @@ class NodeGroups:
         return Together(used, tuple(left_with({})))
 
     def lacking(self, counts: Sequence[tuple[NodeGroup, int]], progress: Progress) -> list[str]:
-        """Return the topology domains, as ``key=value``, that hold up the spreading of pods left over.
+        """Return the topology domains, as ``key=value``, whose lack of nodes leaves pods over.
 
-        They have the fewest of these pods, and no room even with one more node of each group than ``counts``.
+        Spread constraints ask for a place there: these domains have the fewest of the pods, and no room even
+        with one more node of each group than ``counts``.
 
         Raises:
             DeadlineExceededError, PluginFailureError: As ``place_existing``.
@@ -339,21 +341,21 @@ class NodeGroups:
         return list(domains)[:MOST_LACKING]
 
     def _left_by(self, counts: Sequence[tuple[NodeGroup, int]], progress: Progress) -> list[LeftOver]:
-        """Return the pods of the rest that get no node with so many nodes more of each group."""
+        """Return the pods of the rest that get no node with ``counts`` more nodes of each group."""
         self._add(counts, progress)
         left = self._pending.place([each.pod for each in self.rest], progress)
         self.work.go_back()
         return left
 
     def daemons(self, group: NodeGroup) -> list[Pod]:
-        """Return the pods of DaemonSets that a new node of the group would get, as far as it has room."""
+        """Return the DaemonSet pods that a new node of the group would get, as far as it has room."""
         (node,) = self._new_nodes(group, 1)
         owners = self.work.tree.snapshot.objects.all(DaemonSet)
         pods = (daemon_pod(owner, node) for owner in sorted(owners, key=lambda each: each.metadata.name))
         return [pod for pod in pods if pod is not None]
 
     def _add(self, counts: Sequence[tuple[NodeGroup, int]], progress: Progress) -> list[Node]:
-        """Add new nodes of each group, each with its pods of DaemonSets; return them."""
+        """Add new nodes of each group, each with its DaemonSet pods; return the nodes."""
         added: list[Node] = []
         tree = self.work.tree
         for group, count in counts:
@@ -385,7 +387,7 @@ class NodeGroups:
 
 
 def _own(pod: Pod, node: Node) -> Pod:
-    """Return the pod of a DaemonSet as ``node`` has it."""
+    """Return the DaemonSet pod of ``node``."""
     name = f"{pod.metadata.name}/{node.metadata.name}"
     return replace(pod, metadata=replace(pod.metadata, name=name, uid=f"daemon/{pod.metadata.uid}/{name}"))
 

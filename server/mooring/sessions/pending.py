@@ -1,4 +1,4 @@
-"""The pods that wait for a node: they are in kube-scheduler's queue before whatever is asked about."""
+"""The pods without a node: kube-scheduler's queue has them before the pods of a question."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class LeftOver:
 
     Attributes:
         pod: The pod.
-        status: Why; Success where that was not worked out.
+        status: The reason; Success if it was not worked out.
         message: The same as a sentence.
     """
 
@@ -65,7 +65,7 @@ class PendingPods:
     """Places pods in a work tree. For one thread.
 
     Args:
-        work: The tree. What is done to it is the caller's to keep or to take back.
+        work: The tree. The caller keeps the changes or takes them back.
         profile_of: The profile of a pod.
         seed: Decides between nodes of equal totals.
     """
@@ -77,7 +77,7 @@ class PendingPods:
     def place_all(self, pods: Sequence[Pod], progress: Progress) -> list[LeftOver]:
         """Place ``pods`` in their order; return those that get no node.
 
-        A pod that finds none is tried again as long as others do: it may have to be near them.
+        A pod that finds none is tried again as long as others find one: it may have to be near them.
 
         Raises:
             DeadlineExceededError: The caller no longer waits.
@@ -90,7 +90,7 @@ class PendingPods:
         return left
 
     def place(self, pods: Sequence[Pod], progress: Progress) -> list[LeftOver]:
-        """As ``place_all``, but each pod is tried once; those of a group where the first of them comes."""
+        """As ``place_all``, but each pod is tried once. The pods of a group are tried with its first one."""
         some = {pod.group: pod for pod in pods}
         state, done = self.work.tree, set[tuple[str, str] | None]()
         groups = {key: group_as_a_whole(state, pod, self.profile_of(pod)) for key, pod in some.items()}
@@ -117,7 +117,7 @@ class PendingPods:
         return left + [LeftOver(each.pod, each.status, each.message) for each in lost]
 
     def _place_alone(self, pods: Sequence[Pod], progress: Progress) -> list[LeftOver]:
-        """Place pods that are in no group."""
+        """Place pods without a group."""
         left: list[LeftOver] = []
         templates, indices = alike(pods)
         decided = [(pod, self.profile_of(pod)) for pod in templates]
@@ -131,7 +131,7 @@ class PendingPods:
                 left.append(LeftOver(pods[at], known.status, known.message))
                 at += 1
                 continue
-            # Where one finds no node, the next one may well find none either.
+            # If one finds no node, the next one may well find none either.
             some = indices[at : at + step], names[at : at + step], uids[at : at + step]
             placed = (
                 len(place_alike(self.work, decided, *some, seed=self.seed, progress=progress)) if step else 0
@@ -149,9 +149,9 @@ class PendingPods:
         return left
 
     def _try(self, pod: Pod, progress: Progress) -> tuple[LeftOver | None, bool]:
-        """Place a pod. If that fails return it, and whether all like it fail from then on.
+        """Place a pod. If that fails return it, and whether all pods like it fail from then on.
 
-        They do where nothing but room matters to them: each pod that is placed leaves less of it.
+        They do if only room matters to them: each placed pod leaves less of it.
         """
         profile = self.profile_of(pod)
         found, _ = self.work.engine.evaluate(pod, profile, ALL_NODES, evaluate_filters, progress=progress)
@@ -167,7 +167,7 @@ class PendingPods:
 
 
 def place_pending(work: Work, profile_of: ProfileOf, seed: int, progress: Progress) -> Queue:
-    """Place the pods that have no node, which then count as if they had been bound.
+    """Place the pods that have no node; from then on they count as if they were bound.
 
     Raises:
         DeadlineExceededError: The caller no longer waits.
@@ -182,10 +182,10 @@ def place_pending(work: Work, profile_of: ProfileOf, seed: int, progress: Progre
 
 
 def pending(engine: Engine, profile_of: ProfileOf) -> tuple[list[Pod], tuple[str, ...]]:
-    """Return the pods that have no node and may be given one, in the order of kube-scheduler's queue.
+    """Return the pods that have no node and may get one, in the order of kube-scheduler's queue.
 
     Returns:
-        The pods, and a warning if there are pods of other schedulers, which are not among them.
+        The pods, and a warning if pods of other schedulers are left out.
     """
     own: list[Pod] = []
     others: Counter[str] = Counter()
@@ -204,5 +204,5 @@ def pending(engine: Engine, profile_of: ProfileOf) -> tuple[list[Pod], tuple[str
 
 
 def _sees_others(found: Evaluation) -> bool:
-    """Return whether it may matter to the filters where other pods are, or what other nodes are."""
+    """Return whether the filters may depend on the places of other pods, or on other nodes."""
     return any(parts_of(plugin, found.pod) & _SEES_OTHERS for plugin in asked_plugins(found))

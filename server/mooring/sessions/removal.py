@@ -1,7 +1,7 @@
-"""Whether a node could go: each of its pods evicted, and placed anew where there is room.
+"""Whether a node could be removed: its pods are evicted, and each has to find another node.
 
-Mirrors ``kubectl drain`` (k8s.io/kubectl/pkg/drain) and, for what comes of it, Cluster Autoscaler's simulator
-(``cluster-autoscaler/simulator/cluster.go``), which leaves the node in its snapshot while it is drained.
+Mirrors ``kubectl drain`` (k8s.io/kubectl/pkg/drain). For the new places it mirrors Cluster Autoscaler's
+simulator (``cluster-autoscaler/simulator/cluster.go``), which keeps the drained node in its snapshot.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ from mooring.sessions.work_trees import Work
 
 
 class Departure(IntEnum):
-    """How a node goes."""
+    """How a node is removed."""
 
     DRAIN = 1
     """It is cordoned and stays until its pods have other nodes, so it still counts as a topology domain."""
     DELETION = 2
-    """Its Node object is deleted first, so it counts as nothing."""
+    """Its Node object is deleted first, so it doesn't count at all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,21 +62,21 @@ class Landing:
 
     @property
     def held(self) -> bool:
-        """Whether it keeps its node from going now."""
+        """Whether it blocks the removal of its node for now."""
         return self.waits or not self.node_name
 
 
 @dataclass(frozen=True, slots=True)
 class NodeRemoval:
-    """Whether a node could go.
+    """Whether a node could be removed.
 
     Attributes:
         node_name: The node.
         removable: Whether all of its pods may be evicted and find other nodes at once.
-        landings: The pods that were looked at, the last one being the obstacle if there is one, unless pods
-            wait.
+        landings: The pods that were looked at. Unless pods wait, the last one is the obstacle, if there is
+            one.
         ending: How many pods end with the node.
-        alone: The pods that are their controllers' only ones.
+        alone: The pods that are the only replicas of their controllers.
         exhausted: The PodDisruptionBudgets of its pods that allow no disruption now, as ``namespace/name``.
     """
 
@@ -89,13 +89,13 @@ class NodeRemoval:
 
 
 class Removal:
-    """Looks at the nodes of a work tree, by itself each or one after the other. For one thread.
+    """Looks at the nodes of a work tree, each by itself or one after the other. For one thread.
 
     Args:
-        work: The tree. What is done to it is the caller's to keep or to take back.
+        work: The tree. The caller keeps the changes or takes them back.
         profile_of: The profile of a pod; raises NotFoundError for one of another scheduler.
-        departure: How nodes go.
-        queued: The UIDs of pods that have no node yet, and count as placed: they need not be evicted.
+        departure: How nodes are removed.
+        queued: The UIDs of pending pods that were placed first: they need not be evicted.
         seed: Decides between nodes of equal totals.
     """
 
@@ -120,9 +120,9 @@ class Removal:
     def try_nodes(
         self, names: Iterable[str], progress: Progress, *, cumulative: bool = False
     ) -> Iterator[NodeRemoval]:
-        """Look at nodes that are there, each by itself; the tree is in the end what it was.
+        """Look at existing nodes, each by itself; the tree ends up unchanged.
 
-        With ``cumulative`` a node that can go is gone for those after it, in the end as well.
+        With ``cumulative``, a node that can go is removed for the nodes after it, and stays removed.
 
         Raises:
             DeadlineExceededError: The caller no longer waits.
@@ -142,9 +142,9 @@ class Removal:
             yield found
 
     def _try(self, node_name: str, used: Used, progress: Progress, *, lasting: bool) -> NodeRemoval:
-        """Look at one node, which with ``lasting`` is gone then if it can go; raises as ``try_nodes``.
+        """Look at one node; with ``lasting`` it is removed if it can go. Raises as ``try_nodes``.
 
-        Evictions that budgets granted are added to ``used``.
+        Evictions that budgets allow are added to ``used``.
         """
         tables = self._work.tree.snapshot
         row = tables.nodes.index[node_name]
@@ -159,7 +159,7 @@ class Removal:
             tuple(record.pod for record in evicted if self._is_alone(record)),
             self._evictions.exhausted(record.kind.template for record in evicted),
         )
-        # Those that can't be evicted are found before anything is moved, which takes much longer.
+        # Pods that can't be evicted are found first, since moving pods takes much longer.
         for record in evicted:
             if obstacle := self._evictions.obstacle(record.kind.template, used):
                 status = Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, (obstacle,))
@@ -177,7 +177,7 @@ class Removal:
     def _moved(
         self, row: int, moving: Sequence[PodRecord], progress: Progress, *, lasting: bool
     ) -> Sequence[Landing]:
-        """Place the pods that leave a node anew, up to the first that finds no node even without it."""
+        """Place the evicted pods again, up to the first that finds no node even once the node is deleted."""
         nodes = self._nodes_without(row, moving, progress)
         first = [Landing(record.pod, new) for record, new in zip(moving, nodes, strict=False)]
         if len(first) == len(moving) and not lasting:
@@ -219,7 +219,7 @@ class Removal:
         return bool(controller) and self._of_controllers[controller] == 1
 
     def _vacate(self, node: Node, departure: Departure) -> None:
-        """Remove a node and its pods; or cordon it, and leave the pods that end with it."""
+        """Remove a node and its pods; or cordon it, and keep the pods that end with it."""
         tree, drained = self._work.tree, departure is Departure.DRAIN
         there = tree.snapshot.pods.records_on(tree.snapshot.nodes.index[node.metadata.name])
         for record in list(there):
@@ -248,7 +248,7 @@ class Removal:
         return self._departures.decide(row, templates, indices, uids, self._seed, progress)
 
     def _template(self, kind: PodKind) -> tuple[Pod, Profile] | None:
-        """Return what is made anew of pods of a kind, and its profile; None where more than a node is chosen.
+        """Return a recreated pod of a kind, and its profile; None if more than a node has to be selected.
 
         Always the same for a kind.
         """
@@ -270,7 +270,7 @@ class Removal:
         while len(landings) < len(pods):
             progress.check()
             rest = pods[len(landings) :]
-            # A pod that tolerates the cordon might come back, and would go on when the node is deleted.
+            # A pod that tolerates the cordon might come back, and would have to move when the node is gone.
             returning = [tolerated(CORDON, pod.spec.tolerations) for pod in rest]
             landings += self._land_alike(rest[: (*returning, True).index(True)], progress)
             if len(landings) == len(pods):
@@ -313,7 +313,7 @@ class Removal:
 
 
 def _without_room(landing: Landing) -> Landing:
-    """Return what is said of a pod that has no node yet, and would have no room for as long."""
+    """Return the landing with a message for a pending pod that would lose its room."""
     return changed(landing, message=f"it is pending, and no room is left for it: {landing.message}")
 
 

@@ -125,7 +125,7 @@ class Metrics:
     def _in_flight(self) -> None:
         self.pods_in_flight = Gauge(
             "mooring_pods_in_flight",
-            "Pods that kube-scheduler was told nodes for and of which nothing was heard since.",
+            "Pods that passed a filter call of kube-scheduler and may still be bound.",
             registry=self.registry,
         )
         self.flight_wait_duration = self._histograms(
@@ -136,7 +136,7 @@ class Metrics:
         )
         self.flights_given_up = self._counters(
             "mooring_flights_given_up",
-            "Pods in flight that were waited for in vain, and then counted where they may be bound to.",
+            "Pods in flight that a filter call waited for in vain and then counted on their possible nodes.",
             (),
         )
 

@@ -92,7 +92,7 @@ ACT_ON: dict[str, tuple[str, ...]] = {
     "TaintTolerationComparisonOperators": ("taint-toleration", "node-unschedulable", "spread"),
     "VolumeLimitScaling": ("node-volume-limits",),
 }
-"""By gate the families, or how their names begin, whose scenarios have what it acts on."""
+"""By gate, the families with objects that it acts on, or beginnings of their names."""
 
 _DEVICES_PROVEN_SINCE = "1.36"
 """Before, pods with claims are rejected by the name of a gate of devices that is off by default."""

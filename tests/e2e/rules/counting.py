@@ -1,4 +1,4 @@
-"""Rules that count pods, as somebody writes them who has read the tutorial alone: nothing is declared."""
+"""Rules that count pods, as people write them after the tutorial alone: they declare nothing."""
 
 from collections import Counter
 

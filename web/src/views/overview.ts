@@ -27,7 +27,7 @@ export class Overview extends LitElement {
   private readonly reasons = new Loader<SummarizeReasonsResponseJson>(
     this,
     (signal) => call("DecisionService/SummarizeReasons", { askNow: true }, signal),
-    // A process that decides about nobody is asked to, which takes it up to two seconds.
+    // Asks a process that makes no decisions itself to decide now, which takes up to two seconds.
     { every: (): number => (this.reasons.value?.askedCount && !this.reasons.value.unexplainedCount ? ASK_EVERY : EVERY) },
   );
   private readonly latest = new Loader<DecisionJson[]>(this, latest, { every: EVERY });

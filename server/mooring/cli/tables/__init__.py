@@ -82,7 +82,7 @@ def print_verdict(document: dict[str, Any]) -> None:
     print_line(*_verdict(document))
     if document["otherwise"]:
         said, style = _verdict(but_for_that(document))
-        print_line(f"but for that: {said}", style)
+        print_line(f"otherwise: {said}", style)
     if count := document["otherPending"]:
         others = "1 other pending pod is" if count == 1 else f"{count} other pending pods are"
         print_line(f"{others} not placed here; mooring schedule places all in the order of the queue")

@@ -1,4 +1,4 @@
-"""Where preemption could make room for a pod: nodes, and the pods that would go."""
+"""Where preemption could make room for a pod: nodes, and the victims there."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Document = dict[str, Any]
 """As ``preemption_document`` has it."""
 
 SHOWN_VICTIMS = 3
-"""The victims that are named of each candidate."""
+"""How many victims of each candidate are named."""
 
 _NOTHING_FOUND = re.compile(r"(?<=\.) preemption: 0/\d+ nodes are available: .*$", re.DOTALL)
 
@@ -39,7 +39,7 @@ SHOWN_CANDIDATES = 20
 def print_preemption(
     found: Document | None, most: int = SHOWN_CANDIDATES, names: ShortNames | None = None
 ) -> None:
-    """Print at most so many candidates, the selected one first, each with its price; nothing for None."""
+    """Print at most ``most`` candidates, the selected one first, each with its victims; nothing for None."""
     if found is None:
         return
     names = names or ShortNames.of(each["node"] for each in found["candidates"])
@@ -56,7 +56,7 @@ def print_preemption(
 
 
 def price_of(candidate: Document) -> str:
-    """Return who would go, and how many of them a disruption budget protects."""
+    """Return the victims, and how many of them a disruption budget protects."""
     count = candidate["violations"]
     violations = "1 budget violation" if count == 1 else f"{count} budget violations"
     return f"{_victims(candidate['victims'])} would go, {violations}"

@@ -38,7 +38,7 @@ class Manifests:
     Attributes:
         objects: The objects, nodes first, otherwise in the order in which they were given.
         skipped: How many manifests of each kind no plugin reads.
-        notes: What else people should know about them, a sentence each.
+        notes: Warnings about them, a sentence each.
     """
 
     objects: tuple[ClusterObject, ...]
@@ -128,7 +128,7 @@ def _objects(documents: list[Document], gates: Gates, *, settled: bool) -> Manif
 
 
 def _namespaces_of(objects: Iterable[ClusterObject]) -> list[ClusterObject]:
-    """Return the namespaces that are not among the objects although some are in them."""
+    """Return the namespaces of the objects that are not given themselves."""
     held = dict.fromkeys(item.metadata.namespace for item in objects if item.metadata.namespace)
     given = {item.metadata.name for item in objects if isinstance(item, Namespace)}
     missing = (name for name in held if name not in given)

@@ -15,7 +15,7 @@ _OF_REQUESTS = ("name", "firstAvailable", "exactly")
 
 
 def as_newest(manifest: Manifest) -> Manifest:
-    """Return a manifest of the group in its newest version, and any other as it is."""
+    """Return a manifest of the group in its newest version, and any other unchanged."""
     version = str(manifest.get("apiVersion") or "")
     if not version.startswith(_GROUP) or version == _NEWEST:
         return manifest

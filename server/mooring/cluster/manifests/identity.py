@@ -24,7 +24,7 @@ _RENDERED_BY = {
 """Files without a kind that people have beside manifests, and what turns them into such."""
 
 _LETTERS = "bcdfghjklmnpqrstvwxz2456789"
-"""Of what made-up names end in (``rand.String`` of k8s.io/apimachinery): no word can be spelled."""
+"""The letters at the end of made-up names (``rand.String`` of k8s.io/apimachinery); they spell no words."""
 
 
 def own_objects(
@@ -34,8 +34,8 @@ def own_objects(
 
     Args:
         documents: All documents.
-        skipped: Counts the others by kind, with the API version where the word is that of a kind read here.
-        violations: Gets what is wrong.
+        skipped: Counts the others by kind, with the API version if a kind that is read has the same name.
+        violations: Gets the faults.
     """
     known: list[Document] = []
     nameless: list[Document] = []
@@ -52,7 +52,7 @@ def own_objects(
 
 
 def made_up(stem: str, identity: str) -> str:
-    """Return ``stem`` with five letters behind it that are the same for one identity every time."""
+    """Return ``stem`` and five letters, always the same for one identity."""
     number = int.from_bytes(sha256(identity.encode()).digest()[:8], "big")
     letters = []
     for _ in range(5):
@@ -91,13 +91,13 @@ def _each_once(documents: Iterable[Document], violations: list[FieldError]) -> I
             violations.append(
                 FieldError(
                     f"{document.origin}: {kind} {f'{namespace}/{name}' if given else name}",
-                    f"given twice, and not alike; the first one is at {known.origin}",
+                    f"given twice with different content; the first one is at {known.origin}",
                 )
             )
 
 
 def _without_kind(documents: list[Document]) -> Iterator[FieldError]:
-    """Say once what is the matter with documents that name no kind."""
+    """Report documents without a kind, in one error."""
     for document in documents:
         stem = PurePath(document.origin.rpartition(":")[0]).stem
         if render := _RENDERED_BY.get(stem):

@@ -37,18 +37,18 @@ class Budgets:
     def protected_first(
         self, units: Iterable[VictimUnit], count: Callable[[Iterable[bool]], int] = sum
     ) -> list[tuple[VictimUnit, int]]:
-        """``units``, those before the others whose going violates a budget, each with how often it does.
+        """Return ``units``, first those with an eviction that violates a budget, each with its violations.
 
         Each pod in turn uses up what the budgets allow, so the order counts; either sort keeps it. Since
-        Kubernetes 1.37 a pod uses up nothing of the budgets after the first that it violates. With ``any``
-        as ``count`` the pods of a unit use up nothing after the first of them that is protected.
+        Kubernetes 1.37 a pod uses up no further budgets after the first that it violates. With ``any`` as
+        ``count`` the pods of a unit use up nothing after the first protected one.
         """
         used: Counter[tuple[str, str]] = Counter()
         counted = [(unit, count(self.violates(pod, used) for pod in unit.pods)) for unit in units]
         return sorted(counted, key=lambda pair: not pair[1])
 
     def violates(self, pod: Pod, used: Counter[tuple[str, str]]) -> bool:
-        """Return whether the pod's going violates a budget, of which ``used`` says how much is gone."""
+        """Return whether evicting the pod violates a budget, after the evictions in ``used``."""
         return self.violates_any(self.guarding(pod), pod.metadata.name, used)
 
     def violates_any(

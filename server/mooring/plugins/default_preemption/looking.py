@@ -69,7 +69,7 @@ class Looking:
 
     @cached_property
     def _apart(self) -> list[int]:
-        """The rows that are searched one by one: pods are nominated for them, or go with others elsewhere."""
+        """The rows that are searched one by one: those with nominated pods, or with pods of groups."""
         pods, index = self._search.nodes.snapshot.pods, self._search.nodes.snapshot.nodes.index
         crowded = [index.get(name, UNPLACED) for name in tuple(pods.nominated)]
         groups = tuple(pods.groups.values()) if self._search.units.grouping else ()

@@ -185,9 +185,8 @@ class KnownOutcomes:
         return self._columns
 
     def _stays(self, row: int, outcome: Outcome) -> bool:
-        """Return whether the outcome is the same later: failures may end, pods of a group may go with others
-        that come to other nodes, and where only some pods have started, who started first is a matter of the
-        clock.
+        """Return whether the outcome is the same later. Failures may end, a group's pods may be preempted
+        with new ones on other nodes, and if only some pods have started, the clock decides which is oldest.
         """
         records = tuple(self._snapshot.pods.records_on(row))
         if any(record.kind.base.template.group is not None for record in records):

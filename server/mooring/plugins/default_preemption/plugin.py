@@ -58,7 +58,7 @@ GROUPS_GATE = "WorkloadAwarePreemption"
 """The feature gate with which, in Kubernetes 1.36, room is made for groups and not for each of their pods."""
 
 WORKLOADS_GATE = "GenericWorkload"
-"""The feature gate with which, from Kubernetes 1.37 on, groups count among those who could go."""
+"""The feature gate with which groups are possible victims, from Kubernetes 1.37 on."""
 
 PLACEMENTS_GATE = "TopologyAwareWorkloadScheduling"
 """The feature gate with which the pods of a group are tried in several placements."""

@@ -1,4 +1,4 @@
-"""Victims: pods that go together, and which of them matter more.
+"""Victims: pods that are preempted together, and which of them are more important.
 
 Mirrors ``Victim``, ``getCrossNodesVictims`` and ``MoreImportantVictim`` in types.go and util.go of
 ``framework/preemption``.
@@ -19,14 +19,14 @@ from mooring.plugins.default_preemption.importance import started_at
 
 @dataclass(frozen=True, slots=True)
 class VictimUnit:
-    """Pods that go together: one, or all of a group that says so.
+    """Pods that are preempted together: one pod, or all pods of a group with the disruption mode ``all``.
 
     Attributes:
-        pods: The pods, on whichever nodes.
-        priority: Their group's, or the pod's own.
+        pods: The pods, on any nodes.
+        priority: The priority of their group, or of the pod.
         started: When the first of them started, in seconds since the epoch.
-        place: Which unit it was in the order of their coming if none of its pods has started, else None.
-        grouped: They are of a group, which makes them more important than a pod alone.
+        place: Its position in the order of arrival if none of its pods has started, else None.
+        grouped: Whether they belong to a group, which makes them more important than a lone pod.
     """
 
     pods: tuple[Pod, ...]
@@ -39,16 +39,16 @@ class VictimUnit:
     def of(
         cls, pods: tuple[Pod, ...], priority: int, now: float, place: int, *, grouped: bool = False
     ) -> VictimUnit:
-        """Return the unit of ``pods``; one that hasn't started counts as started ``now``."""
+        """Return the unit of ``pods``; a pod that hasn't started counts as started ``now``."""
         started = min(started_at(pod, now) for pod in pods)
         return cls(pods, priority, started, place if started == now else None, grouped)
 
 
 def by_importance(units: Sequence[VictimUnit], *, in_order: bool = True) -> list[VictimUnit]:
-    """``units``, the most important first: by priority, groups before lone pods, the larger, the older.
+    """Return ``units``, the most important first: by priority, groups before lone pods, by size, by age.
 
-    Those that haven't started are in the order of their coming, as they are since Kubernetes 1.37, where each
-    is asked once when it started. Without ``in_order`` the last of ``units`` goes first: before,
+    Units that haven't started are in the order of their arrival, as in Kubernetes 1.37: there kube-scheduler
+    reads each start time once. Without ``in_order`` the last of ``units`` comes first, as before 1.37: there
     kube-scheduler reads the clock in each comparison, and for the later pod first.
     """
 
@@ -69,12 +69,12 @@ def pods_of(units: Iterable[VictimUnit]) -> tuple[Pod, ...]:
 
 @dataclass(frozen=True, slots=True)
 class VictimUnits:
-    """The placed pods as those who could go.
+    """The placed pods as possible victims.
 
     Attributes:
-        snapshot: Where they are.
+        snapshot: The cluster with the pods.
         now: Seconds since the epoch; counts as the start of a pod that hasn't started.
-        grouping: Whether groups count, or each pod stands alone.
+        grouping: Whether groups count; otherwise each pod stands alone.
     """
 
     snapshot: Snapshot
@@ -84,10 +84,10 @@ class VictimUnits:
     def on(self, rows: Iterable[int], below: int) -> Iterator[VictimUnit]:
         """Yield the units with a pod on ``rows`` that are less important than the priority ``below``.
 
-        Each comes once, in the order of the rows and, on a node, in which its first pod came there.
+        Each comes once, in the order of the rows; on a node, in the order in which their first pods arrived.
 
         Raises:
-            NotFoundError: A pod of such a group is on a node that is gone (NODE_NOT_FOUND).
+            NotFoundError: A pod of such a group is on a node that was deleted (NODE_NOT_FOUND).
         """
         together: set[tuple[str, str]] = set()
         place = 0
@@ -108,15 +108,15 @@ class VictimUnits:
                         yield VictimUnit.of(pods, priority, self.now, place, grouped=True)
 
     def any_below(self, priority: int) -> bool:
-        """Return whether one may be less important; often none is, and no node need be looked at."""
+        """Return whether a unit may be less important. Often none is, and no node has to be searched."""
         pods = self.snapshot.pods
         if self.grouping and pods.groups:
             return True
         return min(pods.priorities.copy(), default=priority) < priority
 
     def is_any_leaving(self, node_names: Iterable[str], below: int) -> bool:
-        """Return whether pods that matter less than the priority ``below`` are leaving the nodes, since the
-        scheduler preempted them.
+        """Return whether the scheduler has preempted pods on these nodes that still terminate, with a
+        priority lower than ``below``.
         """
         index = self.snapshot.nodes.index
         rows = [index[name] for name in node_names if name in index]

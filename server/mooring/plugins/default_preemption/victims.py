@@ -18,10 +18,10 @@ from mooring.plugins.default_preemption.budgets import Budgets
 from mooring.plugins.default_preemption.units import VictimUnit, VictimUnits, by_importance, pods_of
 
 AGES_ONCE_SINCE = KubeVersion(1, 37)
-"""Since this release each pod is asked once when it started; before, in each comparison."""
+"""Since this release the start of each pod is read once; in earlier ones, in each comparison."""
 
 NO_VICTIMS = Status.unresolvable("No preemption victims found for incoming pod")
-"""What is said of a node on which every pod is as important as the one that needs room."""
+"""The status of a node with no pods that are less important than the one that needs room."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class VictimSearch:
         pod: The pod that needs room.
         nodes: The nodes.
         budgets: The disruption budgets.
-        units: Who goes together.
+        units: The possible victims.
         version: The release.
     """
 
@@ -43,23 +43,22 @@ class VictimSearch:
     version: KubeVersion = NEWEST
 
     def on_nodes(self, node_names: Sequence[str]) -> list[Candidate | Status]:
-        """For each node the victims that make it feasible, as few and unimportant as possible, or why not.
-
-        Several nodes only where they are independent.
+        """Return for each node the victims that make it feasible, as few and unimportant as possible, or why
+        there are none. Takes several nodes only if they are independent.
         """
         return self._search({name: self._lower(name) for name in timely(node_names)}, ())
 
     def checked(self, given: Sequence[Candidate]) -> Iterator[Candidate]:
         """Yield the given candidates that are possible, with further victims where needed, in their order.
 
-        One whose node is not known, or with a victim that is not on it or as important, is left out.
+        A candidate is left out if its node is not known, or if a victim is not there or not less important.
         """
         for candidate in timely(given):
             if self.nodes.status(candidate.node_name).code is Code.UNSCHEDULABLE_AND_UNRESOLVABLE:
                 continue
             lower = self._lower(candidate.node_name)
             there = {} if isinstance(lower, Status) else _by_uid(candidate.node_name, lower)
-            # A victim that is given twice goes once.
+            # A victim that is given twice counts once.
             wanted = {pod.metadata.uid: there.get(pod.metadata.uid) for pod in candidate.victims}
             victims = [pod for pod in wanted.values() if pod is not None]
             if len(victims) < len(wanted):
@@ -74,7 +73,7 @@ class VictimSearch:
                 yield more
 
     def _lower(self, node_name: str) -> list[VictimUnit] | Status:
-        """Return who is less important than the pod, in the order of their coming, or why nobody knows."""
+        """Return the units that are less important than the pod, in the order of arrival, or an error."""
         row = self.nodes.snapshot.nodes.index.get(node_name)
         try:
             return [] if row is None else list(self.units.on([row], self.pod.priority))
@@ -90,7 +89,7 @@ class VictimSearch:
     def _search(
         self, lower: Mapping[str, Sequence[VictimUnit] | Status], given: Sequence[Pod]
     ) -> list[Candidate | Status]:
-        """Victims among those who are ``lower`` by node; those in ``given`` go in any case."""
+        """Search for victims among ``lower``, by node; those in ``given`` are victims in any case."""
         in_order = self.version >= AGES_ONCE_SINCE
         answers: dict[str, Candidate | Status] = {}
         tried: dict[str, Sequence[VictimUnit]] = {}
@@ -116,7 +115,7 @@ class VictimSearch:
         return list(answers.values())
 
     def _reprieve(self, trial: WhatIf, cases: Sequence[Case], going: set[str]) -> None:
-        """Let units come back, on each node one after the other, as long as it stays feasible."""
+        """Reprieve units, one after the other on each node, as long as the node stays feasible."""
         number = 0
         while turns := [(case, case.turns[number][0]) for case in cases if number < len(case.turns)]:
             asked = []
@@ -142,7 +141,7 @@ class VictimSearch:
             trial.add(pod.spec.node_name, pod)
 
     def _seen(self, node_name: str, unit: VictimUnit) -> Sequence[Pod]:
-        """Return the pods that count when the node is tried: where nodes are independent, its own alone."""
+        """Return the pods that count when the node is tried: only its own if nodes are independent."""
         if len(unit.pods) == 1 or not self.nodes.independent:
             return unit.pods
         return [pod for pod in unit.pods if pod.spec.node_name == node_name]
@@ -154,10 +153,10 @@ class Case:
 
     Attributes:
         node_name: The node.
-        turns: Who may stay, in this order, each with how often its going violates a budget: those who are
-            protected first, and either sort with the most important first.
-        gone: Those that have to be evicted.
-        violations: How often their going violates a budget.
+        turns: The units that may stay, in this order, each with its violations of budgets: protected units
+            first, and either sort with the most important first.
+        gone: The units that have to be evicted.
+        violations: How often evicting them violates a budget.
     """
 
     node_name: str
@@ -181,7 +180,7 @@ class Case:
 
 
 def nobody_goes(node_name: str) -> Status:
-    """Return what is said of a node on which every pod could stay."""
+    """Return the error about a node on which every pod could stay."""
     return Status.error(f'expected at least one victim pod on node "{node_name}"')
 
 

@@ -159,7 +159,7 @@ class ChangeTracker:
         """
         if version >= 0 and kind.affinity_key is not None:
             self._note_affinity(version, kind)
-        # Once it is to start over it does, whatever else is taken in before.
+        # A tracker that has to start over does so, whatever it takes in before.
         if self.version >= 0:
             self.version = version
 

@@ -1,10 +1,10 @@
 """Compares cached answers with full evaluations while the process runs.
 
 One cached answer in N is an occasion: a pod like the one that was answered about is asked about again, at one
-version of the state, from the cache and in full, and both have to say the same. Where the cache is bypassed,
-what Filter is known to have said of the nodes is compared. It happens in a thread of its
-own, of whose time it takes a small share at most, so that decisions hardly notice. A difference means wrong
-placements: it is logged with what is needed to play it again, counted, and everything cached is dropped.
+version of the state, from the cache and in full, and both answers have to be the same. If the cache is
+bypassed, the verdicts that are known from earlier Filter calls are compared. The checks run in a thread of
+their own and take a small share of its time, so that decisions hardly notice. A difference means wrong
+placements: it is counted and logged with what is needed to play it again, and everything cached is dropped.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _MAX_REMEMBERED, _MAX_REMEMBERED_ROWS = 8, 1 << 17
 they have together: each of them holds a copy of the state."""
 
 _MAX_TOLD = 3
-"""Nodes of which it is told what was wrong."""
+"""How many nodes with wrong verdicts are logged."""
 
 _encode = msgspec.json.Encoder().encode
 

@@ -74,8 +74,8 @@ class SideBySide:
         calls: Gives the way to call plugins.
 
     Raises:
-        NotCachedError: More than room and numbers of pods decides, a pod may go to a node that is there, or
-            what a node has from the first counts for more than the room that it takes.
+        NotCachedError: More than room and numbers of pods decides, a pod may go to an existing node, or the
+            first pods of a new node count for more than the room that they take.
         PluginFailureError: A plugin failed.
 
     Attributes:

@@ -1,4 +1,4 @@
-"""What controllers do for pods that had to go."""
+"""What controllers do for evicted pods."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from mooring.framework import Pod
 
 
 def controller_of(pod: Pod) -> str:
-    """Return what tells the controller that would make the pod anew from others; "" = it has none."""
+    """Return an identity of the controller that would recreate the pod; "" = it has none."""
     meta = pod.metadata
     owners = (owner for owner in meta.owner_references if owner.controller)
     return next((owner.uid or f"{meta.namespace}/{owner.kind}/{owner.name}" for owner in owners), "")
 
 
 def made_anew(pod: Pod) -> Pod:
-    """Return the pod that the controller of ``pod`` would make in its stead."""
+    """Return the pod that the controller of ``pod`` would make to replace it."""
     return replace(
         pod,
         spec=replace(pod.spec, node_name=""),

@@ -1,4 +1,4 @@
-"""What is explained of a pod: its cycle, and what keeps it back whatever the nodes say."""
+"""The explanation of a pod: its cycle, and whether gates or its group hold it back."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ def explained(  # noqa: PLR0913 - all that Explain and its commands may ask of a
     warnings: Sequence[str] = (),
     assigned_node: str = "",
 ) -> tuple[Explanation, int]:
-    """Explain the whole cycle of one pod, which may be on ``assigned_node`` already, and with it preemption.
+    """Explain the whole cycle of one pod, with preemption; the pod may be on ``assigned_node`` already.
 
-    A pod that a gate or its group keeps back is asked about as if nothing did.
+    If a gate or its group holds the pod back, the cycle runs as if nothing did.
 
     Returns:
         The explanation, and the version of the state that it is true for.
@@ -63,7 +63,7 @@ def explained(  # noqa: PLR0913 - all that Explain and its commands may ask of a
 def _held_by_group(
     engine: Engine, pod: Pod, profile: Profile, seed: int, progress: Progress | None
 ) -> Status:
-    """Return why the pod gets no node with its group; Success also where it has none."""
+    """Return why the pod gets no node with its group; Success also if it has no group."""
     group, uid = group_as_a_whole(engine.state, pod, profile), pod.metadata.uid
     if group is None or pod.group is None:
         return SUCCESS

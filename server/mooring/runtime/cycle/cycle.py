@@ -46,7 +46,7 @@ class CycleOptions:
         all_rejections: Ask every Filter plugin about every node and keep what each said.
         group: The group in whose cycle the pod is tried: the queue let it in with its group.
         post_filter: Ask what could be done when no node takes the pod.
-        preempt: Say then who would have to go, as the queue would have it.
+        preempt: If no node is feasible, find the victims that the scheduler would preempt.
         reuse: Take what Filter said of nodes for earlier pods like it, where that is still true.
         beyond_nominated: Evaluate the other nodes too where the nominated one takes the pod, and is selected.
     """

@@ -76,7 +76,7 @@ class Evaluation(msgspec.Struct, eq=False):
         rejection: Why the pod as a whole was rejected before Filter, else Success.
         post_filter: The status of PostFilter for a pod that no node takes; Success when it wasn't called.
         room_is_made: What the message says of pods that go for this one; "" = nothing.
-        room_on: The node on which they go; "" = none do.
+        room_on: The node of the victims; "" = there are none.
         scores: None when scoring was not needed or not possible.
         preemption: What preemption found for the pod; None unless it was run.
         nominated: The position of the nominated node, which is selected whatever the totals of others that
@@ -84,9 +84,9 @@ class Evaluation(msgspec.Struct, eq=False):
         of_totals: It was made of cached totals, and does not have what each plugin said.
         as_of: What the state was like before; None where nobody asks what is still true later.
         filters_read: What the Filter plugins look at, once that is worked out.
-        recalled: Of how many candidates it was known before what Filter says.
+        recalled: How many candidates had a verdict that was known before.
 
-    Once it is closed, nobody writes verdicts any more, and they are counted once for all who ask.
+    Once it is closed, the verdicts don't change, and they are counted once for all readers.
     """
 
     pod: Pod

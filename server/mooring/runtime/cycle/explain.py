@@ -36,7 +36,7 @@ class RequestedResource(msgspec.Struct, frozen=True, eq=False):
         name: Its name; ``pods`` is the place of the pod itself.
         requested: How much the pod requests.
         free: int64[N], what each node has left for the pod; below 0 where too much is taken.
-        kept: int64[N], what pods that are nominated for the node keep of it: that is not free.
+        kept: int64[N], how much of it pods that are nominated for the node keep; that is not free.
     """
 
     name: str
@@ -46,14 +46,14 @@ class RequestedResource(msgspec.Struct, frozen=True, eq=False):
 
 
 class NominatedPod(msgspec.Struct, frozen=True):
-    """A pod that keeps room from the explained one: as important or more, and nominated for a node.
+    """A pod that keeps room from the explained one: nominated for a node, with an equal or higher priority.
 
     Attributes:
         namespace: Its namespace.
         name: Its name.
         uid: Its UID.
         priority: Its priority.
-        position: That of the node.
+        position: The position of the node.
     """
 
     namespace: str
@@ -72,8 +72,8 @@ class Explanation(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         uid: The pod's; "" offline, when the pod has none.
         profile: The name of the profile that decided.
         seed: What decided between nodes of equal totals.
-        held: What keeps the pod back whatever the nodes say, its gates or its group; the rest says what
-            would be but for that. Success = nothing does.
+        held: Why scheduling gates or its group hold the pod back; the rest is the decision without that.
+            Success = nothing holds it back.
         status: The verdict on the pod.
         message: The message of an unschedulable pod, or the failure of the decision; else "".
         nodes: The names of the N candidates; none when the pod may not be scheduled yet.
@@ -91,11 +91,11 @@ class Explanation(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         resources: What the pod requests, ``pods`` first, then by name. Read once the decision was made, so on
             a live state it can be newer than the verdicts.
         nominated: The pods that keep room. Read like ``resources``.
-        candidates: For a pod that no node takes: where preemption could make room, in row order.
-        room_on: The candidate for which the queue would nominate the pod; "" = none.
+        candidates: If no node takes the pod: where preemption could make room, in row order.
+        room_on: The node that the scheduler would nominate the pod for; "" = none.
         assigned_node: The node that the pod is on already, "" = none: the rest says where it would go today.
         start_time: Since when the kubelet there has had it, as in the pod's status; None = not known.
-        others: How many other pods are pending, of which none is placed here.
+        others: How many other pods are pending; none of them is placed here.
         warnings: What the caller should know of this answer.
     """
 
@@ -200,12 +200,12 @@ class Explanation(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         Keys: ``pod`` "namespace/name"; ``status``, the verdict on the pod; ``prefilter`` by plugin; ``nodes``
         by name, each with its ``status``, ``scores`` by plugin and ``total`` (null when not scored), and
         ``rejections`` when they were asked for; ``selected``; ``profile``; ``seed``; ``ties``; ``evaluated``;
-        ``feasible``; ``resources`` by name, each with what is ``requested``, the ``free`` by node, and what
-        nominated pods have ``kept`` on those nodes where that is anything; ``nominated``, these pods by node;
-        ``preemption`` as ``preemption_document`` has it; ``otherwise``, of a pod that its gates or its group
-        keep back the ``status`` and ``selected`` but for that, else null; how many ``otherPending`` pods
-        there are; ``warnings``; ``assignedNode`` and ``startTime`` of a pod that is on a node already, else
-        null.
+        ``feasible``; ``resources`` by name, each with the ``requested`` amount, the ``free`` amounts by node,
+        and the amounts above 0 that nominated pods have ``kept``, by node; ``nominated``, these pods by node;
+        ``preemption`` as in ``preemption_document``; ``otherwise``, the ``status`` and ``selected`` that a
+        pod would have if its gates or its group didn't hold it back, else null; ``otherPending``, the number
+        of other pending pods; ``warnings``; ``assignedNode`` and ``startTime`` of a pod that is on a node
+        already, else null.
         """
         verdict = {
             "status": {**_status(self.status), "message": self.message},
@@ -297,11 +297,11 @@ def _nominated(choice: Choice) -> tuple[str, ...]:
 
 
 def preemption_document(node: str, candidates: Sequence[Candidate]) -> Document | None:
-    """Return where preemption could make room for a pod, for programs; None = nowhere.
+    """Return as JSON where preemption could make room for a pod; None = nowhere.
 
-    Keys: ``node``, for which the queue would nominate the pod, or null; and ``candidates``, each with its
-    ``node``, its ``victims``, the most important first, and how many ``violations`` of disruption budgets
-    there would be.
+    Keys: ``node``, the one that the scheduler would nominate the pod for, or null; and ``candidates``, each
+    with its ``node``, its ``victims``, the most important first, and its number of ``violations`` of
+    disruption budgets.
     """
     if not candidates:
         return None

@@ -1,8 +1,8 @@
-"""What pods would reserve, kept on a private copy of the state for those after them.
+"""Reserves for pods on a private copy of the state, so that later pods see it.
 
-Mirrors ``assumeAndReserveWithRevert`` in ``schedule_one_podgroup.go``, for a group and for a dry run. Claims
-and volumes alone are kept, by plugins in the tree, which reserve in the state and nowhere else; what other
-plugins reserve is found out when the pods are committed.
+Mirrors ``assumeAndReserveWithRevert`` in ``schedule_one_podgroup.go``, for a group and for a dry run. Only
+the in-tree plugins for claims and volumes reserve here, since they write to the state and nowhere else. The
+other Reserve plugins run when the pods are committed.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ _Kept = tuple[str, ReservePlugin[Any], CycleState, Pod, str]
 
 
 class ForkReserve:
-    """What is kept for the pods of a placement, or of a dry run. For one thread.
+    """The reservations of the pods of a placement, or of a dry run. For one thread.
 
     Args:
-        profile: That of the pods.
+        profile: The profile of the pods.
         world: The private copy.
     """
 

@@ -53,7 +53,7 @@ class FullCycle:
         observer: Records measurements.
 
     Attributes:
-        known: What Filter said of pods that no node took.
+        known: Verdicts of Filter about earlier pods that no node took.
         start: Where the next search begins that ends before all nodes were evaluated; ``nextStartNodeIndex``.
     """
 

@@ -85,17 +85,17 @@ class Profiles(Mapping[str, Profile]):
         raise NotFoundError(self.foreign(pod), reason="PROFILE_NOT_FOUND", profile=pod.spec.scheduler_name)
 
     def is_foreign(self, pod: Pod) -> bool:
-        """Return whether the pod is another scheduler's: no profile is called like its schedulerName."""
+        """Return whether the pod is another scheduler's: no profile has its schedulerName."""
         return pod.spec.scheduler_name not in ("", *self._by_name)
 
     def foreign(self, pod: Pod) -> str:
-        """Return what is said of a pod of another scheduler."""
+        """Return the message about a pod of another scheduler."""
         known = ", ".join(self._by_name)
         return f"its scheduler is {pod.spec.scheduler_name!r}, which is none of the profiles: {known}"
 
 
 def left_alone(pod: Pod, profile: Profile) -> Iterator[str]:
-    """Yield why the profile, which is asked all the same, would leave the pod alone in a cluster."""
+    """Yield why the profile would leave the pod alone in a cluster."""
     if pod.spec.scheduler_name not in ("", profile.name):
         own, asked = pod.spec.scheduler_name, profile.name
         yield f"the pod's scheduler is {own!r}; this is what profile {asked!r} would do"
@@ -104,9 +104,9 @@ def left_alone(pod: Pod, profile: Profile) -> Iterator[str]:
 
 
 def oldest_first(pods: Iterable[Pod]) -> list[Pod]:
-    """Return the pods in the order in which they came: by creation, those of one second as they are given.
+    """Return the pods in the order of their creation; those of the same second as they are given.
 
-    What has no time yet, as in a file that was never applied, comes last: it would be created now.
+    Pods without a creation time, as in a file that was never applied, come last: they would be created now.
     """
 
     def age(pod: Pod) -> tuple[bool, str]:

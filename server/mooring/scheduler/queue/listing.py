@@ -24,7 +24,7 @@ class ListedPod:
         placed: When it came, or came back, from its last attempt.
         ready: When its backoff ends.
         wakes: By plugin that rejected it, the changes of the cluster that the plugin wants to hear of.
-        swept: From when on it is tried again although nothing woke it.
+        swept: When the sweep may try it again although nothing woke it.
     """
 
     pod: Pod

@@ -126,9 +126,9 @@ class Questions:
         asked: PodQuestion,
         budget: SlotProgress | NoPlugins,
     ) -> pb.FilterResponse | None:
-        """``filter`` in the pod's scheduling cycle: beside the pods in flight, of which it is the next one.
+        """Run ``filter`` in the pod's scheduling cycle: with the pods in flight, and the pod joins them.
 
-        None also when something has to be waited for, and the budget allows no plugins.
+        None also if the call would have to wait and the budget allows no plugins.
         """
         with flights.turn(asked.pod, asked.profile, budget) as flight:
             if flight is None:
@@ -150,8 +150,8 @@ class Questions:
         state: ClusterState | None,
         budget: SlotProgress | NoPlugins,
     ) -> Found | None:
-        """Filter the candidates with ``others``, each on all of its nodes, and without them: a node must do
-        either way, as beside nominated pods.
+        """Filter the candidates with ``others``, each on all of its nodes, and without them. A node must
+        pass both, as with nominated pods.
         """
         engine = self._backend.engine
         if not others:

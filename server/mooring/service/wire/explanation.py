@@ -157,7 +157,7 @@ def _prefilter(explanation: Explanation) -> list[pb.PreFilterVerdict]:
 
 
 def _add_amounts(response: pb.ExplainResponse, explanation: Explanation, count: int, places: Int32s) -> None:
-    """Add what the ``count`` listed nodes have left of what the pod requests, and who keeps room there."""
+    """Add the free amounts of the ``count`` listed nodes, and the nominated pods that keep room there."""
     for resource in explanation.resources:
         free = np.zeros(count, np.int64)
         free[places] = resource.free

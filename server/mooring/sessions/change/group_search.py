@@ -109,7 +109,7 @@ class GroupChangeSearch:
     ) -> None:
         self._work = work
         self._group = group
-        # Of the group as it is, preemption has its say; with changes nobody is to make room.
+        # Only the unchanged group may preempt; with changes no pod is to make room.
         self._preempting = profile
         self._profile = replace(profile, pod_group_post_filter=())
         self._seed = seed

@@ -49,8 +49,8 @@ class NeededChanges:
         message: The same as a sentence.
         options: Sets of changes, the cheapest first. Each one after the first is the cheapest that does
             without the most drastic kind of change of each one before.
-        candidates: Where preemption could make room for the pod as it is.
-        room_on: The candidate for which the queue would nominate it; "" = none.
+        candidates: Where preemption could make room for the unchanged pod.
+        room_on: The node that the scheduler would nominate it for; "" = none.
         warnings: Why the pod would be left alone in a cluster.
         complete: All was tried that could be cheaper; otherwise there was too much of it.
     """

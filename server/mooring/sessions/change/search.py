@@ -127,7 +127,7 @@ class ChangeSearch:
 
     Args:
         work: The tree.
-        pod: The pod, without a node. Its gates are told of, and then it is taken as if they were gone.
+        pod: The pod, without a node. The answer names its gates, and then ignores them.
         profile: Its profile.
         profile_of: The profile of a pod that is moved; raises NotFoundError for one of another scheduler.
         only: The names of the nodes of which one is to take the pod, and no new one; none = any.
@@ -178,7 +178,7 @@ class ChangeSearch:
         changes = NeededChanges(found.status, found.message, candidates, found.room_on, warnings)
         if not self._gate.ok:
             changes.status = self._gate
-            changes.message = f"{self._gate.message}; but for that: {found.message or 'it fits'}"
+            changes.message = f"{self._gate.message}; otherwise: {found.message or 'it fits'}"
         if (found.status.ok and not self._only) or found.rejections is None:
             return changes
         first = self._first(found)

@@ -22,8 +22,8 @@ _OF_CONDITION = (
     "DeletionCandidateOfClusterAutoscaler",
     "karpenter.sh/",
 )
-"""How the keys of taints begin that controllers set: the node lifecycle controller, cloud controllers, and
-what takes nodes away."""
+"""Prefixes of the taints that controllers set: the node lifecycle controller, cloud controllers, and
+autoscalers that remove nodes."""
 
 
 class Kind(IntEnum):

@@ -54,7 +54,7 @@ func printTypes() {
 	fmt.Println(string(text))
 }
 
-// add notes the struct in t, and returns its name, behind "map:" if t is a map; "" where there is none.
+// add notes the struct in t, and returns its name, after "map:" if t is a map; "" if t has no struct.
 func (found types) add(t reflect.Type) string {
 	switch t.Kind() {
 	case reflect.Pointer, reflect.Slice:

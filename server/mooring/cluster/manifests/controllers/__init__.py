@@ -1,8 +1,9 @@
-"""What the controllers of a cluster would make of the objects in some manifests.
+"""What a cluster's controllers would make for the objects in some manifests.
 
-Each kind of workload has a function that mirrors its controller (pkg/controller/...). It makes what is
-missing: what the manifests hold already, as a dump of a cluster does, is neither made again nor removed. A
-pod counts as ready as soon as it is made, so a StatefulSet gets all its pods; rollouts are not played.
+Each kind of workload has a function that mirrors its controller (pkg/controller/...). It makes the missing
+objects. Objects that the manifests already hold, as in a dump of a cluster, are neither made again nor
+removed. A pod counts as ready as soon as it is made, so a StatefulSet gets all its pods. Rollouts are not
+simulated.
 """
 
 from __future__ import annotations
@@ -32,19 +33,19 @@ MAKERS: Mapping[str, Callable[[WorkloadManifest, KnownManifests], Iterator[Docum
     "ReplicationController": replica_pods,
     "StatefulSet": stateful_set_objects,
 }
-"""By kind, what makes the objects that a workload of it lacks.
+"""By kind, the function that makes the missing objects of a workload.
 
-The template has stood at the same place in all API versions.
+All API versions have the template in the same field.
 """
 
 
 def objects_of(document: Document, known: KnownManifests, gates: Gates | None) -> Iterator[Document]:
-    """Yield an object, and those that controllers make for it, in the order in which they make them.
+    """Yield an object, and the objects that controllers make for it, in the order in which they make them.
 
     Args:
         document: The object.
-        known: The objects that there are; those that are made are added.
-        gates: What decides whether groups have claims; None = no claims are made of templates.
+        known: The existing objects; new ones are added.
+        gates: They decide whether groups have claims; None = no claims are made from templates.
 
     Raises:
         InvalidArgumentError: A workload's template is missing, or a number is unusable.

@@ -1,4 +1,4 @@
-"""The claims of pods and of groups that are made from templates.
+"""The claims that controllers make from the templates of pods and groups.
 
 Mirrors pkg/controller/resourceclaim, and pkg/controller/volume/ephemeral.
 """
@@ -19,12 +19,12 @@ _GATE = "DRAWorkloadResourceClaims"
 
 
 def with_claims(document: Document, known: KnownManifests, gates: Gates) -> Iterator[Document]:
-    """Yield the claims that a pod or a group lacks, and itself, with a status that names them.
+    """Yield the missing claims of a pod or group, then the object itself with a status that names them.
 
     Args:
-        document: Anything; what has no claims of its own is yielded as it is.
-        known: The objects that there are.
-        gates: What decides whether groups have claims.
+        document: Any object; one that can't have claims is yielded unchanged.
+        known: The existing objects.
+        gates: They decide whether groups have claims.
     """
     owner = WorkloadManifest(document)
     groups = gates.enabled(_GATE)

@@ -41,7 +41,7 @@ def daemon_set_pods(owner: WorkloadManifest, known: KnownManifests) -> Iterator[
 
 
 def _decoded(owner: WorkloadManifest, spec: Manifest) -> Pod | None:
-    """Return the pod; None of a template with a fault, which is named where the DaemonSet itself is read."""
+    """Return the pod; None if the template has a fault, which the decoding of the DaemonSet reports."""
     try:
         pattern = from_manifest(owner.pod(owner.name, **spec).manifest)
     except InvalidArgumentError:

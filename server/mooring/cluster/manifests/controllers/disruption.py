@@ -1,4 +1,4 @@
-"""How many of its pods a budget lets go. Mirrors pkg/controller/disruption."""
+"""How many disruptions a PodDisruptionBudget allows. Mirrors pkg/controller/disruption."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from mooring.framework.objects import OwnerReference, Pod, PodDisruptionBudget, 
 
 
 class _NoScaleError(Exception):
-    """It can't be said how many pods there should be; nothing may be disrupted then."""
+    """The desired number of pods is unknown, so the budget allows no disruption."""
 
 
 def with_statuses(
     objects: Sequence[ClusterObject], specs: Sequence[Manifest], known: KnownManifests
 ) -> list[ClusterObject]:
-    """Return the objects, with the status that its controller would write in each budget without one.
+    """Return the objects; each budget without a status gets the one that the controller would write.
 
     Args:
         objects: The objects.
-        specs: Their specs as they are written.
+        specs: Their specs as written in the manifests.
         known: All manifests.
     """
     pods: dict[str, list[Pod]] = defaultdict(list)
@@ -60,7 +60,7 @@ def _with_status(
 
 
 def _wanted(spec: Manifest, pods: list[Pod], known: KnownManifests) -> tuple[int, int]:
-    """Return how many pods there should be, and how many of them healthy."""
+    """Return how many pods there should be, and how many of them have to be healthy."""
     least, most = spec.get("minAvailable"), spec.get("maxUnavailable")
     if most is not None:
         expected = _scale(pods, known)
@@ -72,7 +72,7 @@ def _wanted(spec: Manifest, pods: list[Pod], known: KnownManifests) -> tuple[int
 
 
 def _amount(value: object, whole: int) -> int:
-    """Return a number, or a share of ``whole``, rounded up."""
+    """Return a number as given; a percentage as a share of ``whole``, rounded up."""
     if isinstance(value, int):
         return value
     percent = str(value).removesuffix("%")
@@ -89,13 +89,13 @@ def _scale(pods: list[Pod], known: KnownManifests) -> int:
         if owner is None:
             continue
         uid, wanted = _wanted_by(owner, pod.metadata.namespace, known)
-        # The files lack the controller: what it has made counts as what it wants.
+        # If the files lack the controller, the number of its pods in them counts as the desired one.
         scales[uid] = scales.get(uid, 0) + 1 if wanted is None else wanted
     return sum(scales.values())
 
 
 def _wanted_by(owner: OwnerReference, namespace: str, known: KnownManifests) -> tuple[str, int | None]:
-    """Return the controller that has a scale, and its scale; None = it is not among the manifests."""
+    """Return the controller that has a scale, and its scale; None = the manifests lack it."""
     kind = kind_in_files(owner.kind, owner.api_version)
     if kind in ("DaemonSet", "Job"):
         raise _NoScaleError
@@ -115,7 +115,7 @@ def _replicas(manifest: Manifest) -> int:
 
 
 def _is_healthy(pod: Pod) -> bool:
-    """Return whether the pod is ready; one without conditions is as soon as it is there."""
+    """Return whether the pod is ready; a pod without conditions is ready at once."""
     if pod.metadata.deletion_timestamp is not None:
         return False
     if not pod.status.conditions:

@@ -1,4 +1,4 @@
-"""What controllers find in a cluster when they look which objects are missing."""
+"""The existing objects, in which controllers look for what is missing."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class KnownManifests:
             self._stems[namespace, kind, name.rpartition("-")[0]].append(name)
 
     def add(self, document: Document) -> None:
-        """Note that there is such an object; what owns it is not asked."""
+        """Add an object, without regard to its owners."""
         manifest = document.manifest
         key = namespace_of(manifest), str(manifest.get("kind")), name_of(manifest)
         self._objects[key] = manifest
@@ -93,7 +93,7 @@ class KnownManifests:
 
 
 def owner_references(document: Document) -> list[Manifest]:
-    """Return what the object says of its owners, those of other groups aside."""
+    """Return the object's owner references, without owners of foreign API groups."""
     return [
         reference
         for reference in mappings(mapping(document.manifest, "metadata"), "ownerReferences")
@@ -102,7 +102,7 @@ def owner_references(document: Document) -> list[Manifest]:
 
 
 def is_active(pod: Document) -> bool:
-    """Return whether the pod has not ended and is not going."""
+    """Return whether the pod has not ended and is not being deleted."""
     ended = _phase(pod) in ("Succeeded", "Failed")
     return not ended and mapping(pod.manifest, "metadata").get("deletionTimestamp") is None
 

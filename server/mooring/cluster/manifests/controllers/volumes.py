@@ -1,7 +1,7 @@
-"""Claims that don't wait for a pod: bound to a volume that is there, or to one that is provisioned.
+"""Binds claims that don't wait for a pod, to an existing volume or to a provisioned one.
 
-Mirrors ``syncUnboundClaim`` of pkg/controller/volume/persistentvolume (pv_controller.go), and what a
-provisioner does with a class that binds at once.
+Mirrors ``syncUnboundClaim`` of pkg/controller/volume/persistentvolume (pv_controller.go), and a provisioner
+for a class that binds at once.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _NO_PROVISIONER = "kubernetes.io/no-provisioner"
 
 
 def bind_claims(objects: Sequence[ClusterObject]) -> tuple[list[ClusterObject], list[str]]:
-    """Return the objects with their claims bound, and sentences about those for which pods wait in vain."""
+    """Return the objects with their claims bound, and warnings about claims that can't be bound."""
     volumes = {item.metadata.name: _ready(item) for item in objects if isinstance(item, PersistentVolume)}
     classes = {item.metadata.name: item for item in objects if isinstance(item, StorageClass)}
     given, bound = set(volumes), {}
@@ -74,7 +74,7 @@ def bind_claims(objects: Sequence[ClusterObject]) -> tuple[list[ClusterObject], 
 
 
 def _ready(volume: PersistentVolume) -> PersistentVolume:
-    """Return a volume that its controller has looked at."""
+    """Return the volume with the phase that the controller gives it."""
     if volume.status.phase != "Pending":
         return volume
     kept = volume.spec.claim_ref is not None and volume.spec.claim_ref.uid
@@ -89,8 +89,8 @@ def _is_settled(claim: PersistentVolumeClaim) -> bool:
 def _volume_for(
     claim: PersistentVolumeClaim, volumes: dict[str, PersistentVolume], *, waits: bool
 ) -> PersistentVolume | None:
-    """Return the volume that the claim names, or of those with the fewest modes the one that is kept for it,
-    of any class, or, unless it waits for a pod, the smallest.
+    """Return the volume that the claim names. Without a name, only volumes with the fewest access modes
+    count: one that is reserved for the claim, of any class, or else, unless it waits for a pod, the smallest.
     """
     named, modes = claim.spec.volume_name, set(claim.spec.access_modes)
     among = [volume for name, volume in volumes.items() if name == named or not named]
@@ -116,7 +116,7 @@ def _can_provision(kind: StorageClass, claim: PersistentVolumeClaim) -> bool:
 
 
 def _provisioned(kind: StorageClass, claim: PersistentVolumeClaim) -> PersistentVolume:
-    """Return a volume that all nodes reach, or those of the class's topologies."""
+    """Return a volume that all nodes reach, or only nodes in the class's ``allowedTopologies``."""
     name = made_up("pvc-", claim.metadata.uid)
     terms = tuple(
         NodeSelectorTerm(

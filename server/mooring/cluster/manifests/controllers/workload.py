@@ -24,17 +24,17 @@ _API_VERSIONS = {
     "ReplicationController": "v1",
     "ResourceClaim": "resource.k8s.io/v1",
 }
-"""What owner references and claims say, unless it is ``apps/v1``; it is the same for old API groups."""
+"""The API versions in owner references and claims, for kinds outside ``apps/v1``; also for old API groups."""
 
 _SELECTING = ("Deployment", "ReplicaSet", "ReplicationController", "StatefulSet")
 """The kinds whose selectors plugins read."""
 
 _LETTERS = str.maketrans("0123456789", "456789bcdf")
-"""How ``rand.SafeEncodeString`` of k8s.io/apimachinery writes digits: so that no word can be spelled."""
+"""How ``rand.SafeEncodeString`` of k8s.io/apimachinery writes digits, so that no words appear."""
 
 
 class WorkloadManifest:
-    """One workload, or a pod or a group for which claims are made.
+    """One workload, or a pod or group that gets claims.
 
     Attributes:
         document: Its manifest.
@@ -167,7 +167,7 @@ class WorkloadManifest:
         )
 
     def claim(self, kind: str, name: str, template: Manifest, *, owned: bool = False) -> Document:
-        """Return a claim from a template; one that is ``owned`` goes with what it is made for."""
+        """Return a claim from a template; if it is ``owned``, it is deleted with its owner."""
         metadata = mapping(template, "metadata")
         labels = {**mapping(metadata, "labels"), **mapping(self.selector, "matchLabels")}
         metadata = {**metadata, "name": name, "namespace": self.namespace, "labels": labels}
@@ -177,7 +177,7 @@ class WorkloadManifest:
         return self.made({"apiVersion": version, "kind": kind, "metadata": metadata, "spec": spec})
 
     def made(self, manifest: Manifest) -> Document:
-        """Something that its controller makes; its origin is the workload's."""
+        """Return an object that its controller makes; it has the workload's origin."""
         return Document(self.document.origin, manifest)
 
     def _rejected(self, path: str, message: str) -> InvalidArgumentError:

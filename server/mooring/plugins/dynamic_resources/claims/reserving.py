@@ -97,7 +97,7 @@ def may_use(claim: ResourceClaim, pod: Pod, snapshot: Snapshot) -> bool:
 def assume(reserved: ReservedClaims, pod: Pod, handle: Handle) -> None:
     """Let other decisions see which devices are about to be taken.
 
-    Where nobody writes it later, the pod uses the claims from now on, and so may others.
+    If there is no API server to write to later, the pod counts as a user from now on, and others may share.
     """
     for use in reserved.uses:
         if use.user is not None and _counts_at_once(use.user, handle):
@@ -110,7 +110,7 @@ def assume(reserved: ReservedClaims, pod: Pod, handle: Handle) -> None:
 
 
 def _counts_at_once(user: ResourceClaimConsumerReference, handle: Handle) -> bool:
-    """Return whether a pod counts as a user that stands in the claim's status: nobody writes it later."""
+    """Return whether the pod counts as a user in the claim's status at once, as no API server is there."""
     return handle.cluster is None and user.resource == "pods"
 
 
