@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 WATCH_SECONDS = 2.0
 
 CANDIDATES = 5
-"""Nodes that are named where a name could mean several."""
+"""How many nodes are named if a name could mean several."""
 
 _EXAMPLES = """examples:
   mooring explain web -n prod                            the server at its default address

@@ -14,8 +14,8 @@ from mooring.serving.logs import printable
 
 
 class PodRow(NamedTuple):
-    """A pod, its node and that node's total, or why it has none; ``failed`` where a plugin failed, and
-    ``room_on`` where preemption makes room.
+    """A pod, its node and that node's total, or why it has none; ``failed`` if a plugin failed, and
+    ``room_on``, the node on which preemption makes room.
     """
 
     pod: str

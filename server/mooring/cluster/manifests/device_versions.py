@@ -11,7 +11,7 @@ from mooring.cluster.manifests.fields import Manifest, mapping, mappings
 _GROUP, _NEWEST = "resource.k8s.io/", "resource.k8s.io/v1"
 
 _OF_REQUESTS = ("name", "firstAvailable", "exactly")
-"""The fields of a request that stay where they are."""
+"""The fields of a request that all versions have in the same place."""
 
 
 def as_newest(manifest: Manifest) -> Manifest:
