@@ -201,7 +201,9 @@ def test_a_rule_that_counts_pods_holds(
         rollouts = [roll_out(guarded, rule, f"rollout-{number}", disturb) for number in range(ROLLOUTS)]
         said = summary(rule, rollouts, mooring.server.metrics())
     print(f"\n{name}, {'bindVerb' if bind else 'no bindVerb'}, {way}, {trouble}: {said}")
-    assert [rollout for rollout in rollouts if rollout.excess or rollout.bound != rule.allowed] == []
+    assert [rollout for rollout in rollouts if rollout.excess] == []
+    # Counted at once, a pod may have to wait until kube-scheduler tries all unschedulable pods again.
+    assert trouble == "counted" or {rollout.bound for rollout in rollouts} == {rule.allowed}
 
 
 @dataclass(frozen=True)
