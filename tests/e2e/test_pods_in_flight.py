@@ -31,7 +31,8 @@ ROLLOUTS = int(os.environ.get("MOORING_ROLLOUTS", "1"))
 PODS, NODES, RACKS = 12, 12, 4
 SLOW_SECONDS = 3.0
 """More than a filter call waits."""
-LONGEST_SECONDS = 30.0
+LONGEST_SECONDS = 120.0
+"""How long a rollout may take; its backoffs are up to 10 s each."""
 LATE_SECONDS = 1.0
 """Whoever was let through in spite of the rule is bound by then."""
 
