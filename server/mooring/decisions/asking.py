@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
-from functools import partial
 
 from mooring.decisions.reasons import why_of, why_of_status
 from mooring.decisions.records import DecisionKind, DecisionResult, Details, NodeRejections, Record, Why
@@ -18,7 +17,7 @@ from mooring.runtime.commit.asked_group import enqueued
 from mooring.runtime.cycle.candidates import ALL_NODES
 from mooring.runtime.cycle.explain import Document, keeping_room, preemption_document
 from mooring.runtime.cycle.plugin_calls import Progress
-from mooring.runtime.cycle.post_filter import pick_node, seek_room
+from mooring.runtime.cycle.post_filter import seek_room
 from mooring.runtime.cycle.tie_break import mix64
 from mooring.runtime.engine import Engine
 
@@ -121,7 +120,7 @@ def ask_about(engine: Engine, pod: Pod, *, profile: str = "", progress: Progress
         return PendingPod(pod, Why(Code.ERROR, message=error.message))
     if choice.node_name is None:
         found = choice.evaluation
-        seek_room(found, engine.calls(asked), mix64(0, pod.metadata.uid), partial(pick_node, pod))
+        seek_room(found, engine.calls(asked), mix64(0, pod.metadata.uid))
         candidates = found.preemption.candidates if found.preemption is not None else ()
         preemption = preemption_document(found.room_on, candidates)
         kept_for = tuple(dict.fromkeys(record.pod.key for _, record in keeping_room(found)))

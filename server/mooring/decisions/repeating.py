@@ -23,7 +23,7 @@ from mooring.runtime.cycle.explain import Explanation
 from mooring.runtime.cycle.fork_reserve import ForkReserve
 from mooring.runtime.cycle.full_cycle import select
 from mooring.runtime.cycle.plugin_calls import Progress
-from mooring.runtime.cycle.post_filter import pick_node, seek_room
+from mooring.runtime.cycle.post_filter import seek_room
 from mooring.runtime.cycle.tie_break import mix64
 from mooring.sessions.versions import Version
 from mooring.sessions.work_trees import Live, Work, WorkTrees
@@ -133,7 +133,7 @@ def _decided_again(
     choice, again = select(*found, record.seed), record.undecided()
     if record.details.attempt and choice.node_name is None:
         calls, start = work.engine.calls(profile, progress), mix64(record.details.attempt, record.uid)
-        seek_room(choice.evaluation, calls, start, partial(pick_node, record.subject()))
+        seek_room(choice.evaluation, calls, start)
     if record.kind.selects:
         write_choice(again, choice)
     else:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 
 from msgspec.structs import replace
 
@@ -28,7 +27,7 @@ from mooring.runtime.cycle.candidates import ALL_NODES
 from mooring.runtime.cycle.choice import Choice
 from mooring.runtime.cycle.evaluation import Evaluation
 from mooring.runtime.cycle.group_result import GroupDecision, GroupMember
-from mooring.runtime.cycle.post_filter import pick_node, seek_room
+from mooring.runtime.cycle.post_filter import seek_room
 from mooring.runtime.cycle.tie_break import mix64
 from mooring.runtime.engine import Engine
 from mooring.runtime.profiles.profile import Profile
@@ -222,7 +221,7 @@ class Simulation:
     def _seek_room(self, pod: Pod, evaluation: Evaluation) -> None:
         uid = pod.metadata.uid
         calls, start = self._engine.calls(evaluation.profile), mix64(self._seed, uid)
-        room = seek_room(evaluation, calls, start, partial(pick_node, pod)).room
+        room = seek_room(evaluation, calls, start).room
         if room is not None:
             candidate = room.candidate
             self._make_room(f"pod {pod.key}", uid, candidate.victims, [(pod, candidate.node_name)])

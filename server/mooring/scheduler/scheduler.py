@@ -7,14 +7,13 @@ import threading
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import replace
-from functools import partial
 
 from mooring.framework import Pod
 from mooring.framework.errors import DeadlineExceededError, InvalidArgumentError, MooringError
 from mooring.runtime.commit.reservations import Reservation
 from mooring.runtime.cycle.candidates import ALL_NODES
 from mooring.runtime.cycle.choice import Choice
-from mooring.runtime.cycle.post_filter import pick_node, seek_room
+from mooring.runtime.cycle.post_filter import seek_room
 from mooring.runtime.cycle.tie_break import mix64
 from mooring.runtime.profiles.profiles import Profiles
 from mooring.scheduler.attempt import Attempt, Deciding
@@ -261,7 +260,7 @@ class Scheduler:
         # Extenders take part only where a private copy was evaluated, and nothing waits for them.
         with engine.state.lock if evaluation.cluster is engine.state else nullcontext():
             start = mix64(attempt.item.attempts, pod.metadata.uid)
-            sought = seek_room(evaluation, calls, start, partial(pick_node, pod))
+            sought = seek_room(evaluation, calls, start)
         if sought.room is not None:
             candidate = sought.room.candidate
             self._parts.preemptions.start_preemption(

@@ -8,7 +8,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 
@@ -22,7 +21,7 @@ from mooring.runtime.cycle.extenders import run_extender_filters
 from mooring.runtime.cycle.filter import run_filters
 from mooring.runtime.cycle.nominated import reject_for_nominated
 from mooring.runtime.cycle.plugin_calls import PluginCalls
-from mooring.runtime.cycle.post_filter import pick_node, preempt, run_post_filter, seek_room
+from mooring.runtime.cycle.post_filter import preempt, run_post_filter, seek_room
 from mooring.runtime.cycle.pre_filter import reject_left_out, run_pre_filter
 from mooring.runtime.cycle.sampling import nodes_to_find, search, search_order
 from mooring.runtime.cycle.score import score
@@ -95,7 +94,7 @@ def evaluate(
         if options.post_filter:
             evaluation.post_filter = run_post_filter(evaluation, calls, options.start)
         if options.preempt:
-            seek_room(evaluation, calls, options.start, partial(pick_node, pod))
+            seek_room(evaluation, calls, options.start)
     elif len(feasible) > 1 or (len(feasible) == 1 and options.always_score and not nominated):
         evaluation.scores = score(evaluation, rows[feasible], calls)
     return evaluation

@@ -135,11 +135,14 @@ def run_post_filter(evaluation: Evaluation, calls: PluginCalls, start: int) -> S
 
 
 def seek_room(
-    evaluation: Evaluation, calls: PluginCalls, start: int, pick: Callable[[Sequence[str]], str]
+    evaluation: Evaluation,
+    calls: PluginCalls,
+    start: int,
+    pick: Callable[[Sequence[str]], str] | None = None,
 ) -> Sought:
     """Return the room that PostFilter says there could be; ``evaluation`` says in the end what came of it.
 
-    ``pick`` decides between nodes that are equally good.
+    ``pick`` decides between nodes that are equally good; by default it is ``pick_node``.
     """
     pod, verdict = evaluation.pod, evaluation.post_filter
     if verdict.code is Code.ERROR:
@@ -152,7 +155,7 @@ def seek_room(
     if not found.best:
         evaluation.post_filter = _in_the_end(verdict, found.status)
         return Sought(None, "" if found.eligible else None)
-    name = pick(found.best)
+    name = pick(found.best) if pick is not None else pick_node(pod, found.best)
     candidate = next(entry for entry in found.candidates if entry.node_name == name)
     evaluation.room_on, evaluation.room_is_made = name, preempting.plugin.announce(candidate)
     return Sought(Room(candidate, preempting.name), name)
