@@ -336,22 +336,25 @@ class DoorsCluster(GuardedControlPlane):
         self._seen = ()
         wait_until(self._is_at_rest, "kube-scheduler to be done", pause=_SETTLE_SECONDS)
 
-    def _queued(self) -> dict[str, int]:
-        """How many pods each part of kube-scheduler's queue has."""
+    def _in_hand(self) -> int:
+        """How many pods kube-scheduler will try soon, or is binding: a static volume takes it a second."""
         text = page(f"https://127.0.0.1:{self._telemetry}/metrics")
-        found = re.findall(r'^scheduler_pending_pods\{queue="(\w+)"\} (\d+)$', text, re.MULTILINE)
-        return {name: int(count) for name, count in found}
+        return sum(map(int, _IN_HAND.findall(text)))
 
     def _is_at_rest(self) -> bool:
         """Whether each pod has its verdict, and nothing has changed since the last look."""
-        queued = self._queued()
+        in_hand = self._in_hand()
         pods = self.pods()
         seen, self._seen = self._seen, [_state(item) for item in pods]
         judged = all(not _is_schedulable(item) or condition_of(item) for item in pods)
         going = any("deletionTimestamp" in item["metadata"] for item in pods)
-        return judged and not going and not queued["active"] + queued["backoff"] and seen == self._seen
+        return judged and not going and not in_hand and seen == self._seen
 
 
+_IN_HAND = re.compile(
+    r'^scheduler_(?:pending_pods\{queue="(?:active|backoff)"|goroutines\{operation="binding")\} (\d+)$',
+    re.MULTILINE,
+)
 _HOLD = "default/hold"
 _HOLDING = container(**{HELD_RESOURCE: "1"})
 _HOLDING["resources"]["limits"] = _HOLDING["resources"]["requests"]
