@@ -159,7 +159,7 @@ def test_a_server_is_asked_about_some_nodes_at_a_time(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("mooring.cli.remote_what_if.NODES_A_CALL", 2)
+    monkeypatch.setattr("mooring.cli.what_if_answers.NODES_A_CALL", 2)
     asked = ["what-if", "removal", "-o", "json", *words]
     offline = call(capsys, *asked, "--manifests", cluster)
     paged = call(capsys, *asked, "--server", server.address("grpc"))

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
-
-from msgspec.structs import replace
 
 from mooring.app.bridge import Decoder
 from mooring.app.offline import Objects, core_over, pod_named
@@ -15,23 +12,17 @@ from mooring.app.options import EngineOptions
 from mooring.app.sessions import LiveState
 from mooring.cluster.manifests import load_manifests
 from mooring.framework import Pod
-from mooring.framework.errors import InvalidArgumentError, node_not_found
+from mooring.framework.errors import InvalidArgumentError
 from mooring.framework.object_table import KindObjects, ObjectTable
 from mooring.framework.objects import Object
 from mooring.framework.pod_table import template_of
 from mooring.framework.releases import Gates
-from mooring.runtime.commit.asked_group import asked_group, known_group, pods_of_group, waiting
 from mooring.runtime.commit.controllers import controller_of
 from mooring.runtime.cycle.plugin_calls import Unhurried
+from mooring.service.change_answer import change
 from mooring.service.what_if import capacity, node_groups, removal
-from mooring.sessions.change.group_search import GROUP_KINDS, GroupChangeSearch
-from mooring.sessions.change.options import NeededChanges
-from mooring.sessions.change.search import ALL_KINDS, ChangeSearch
-from mooring.sessions.change.steps import Kind
 from mooring.sessions.copies import copy_of, own_claims
 from mooring.sessions.node_groups import NodeGroup
-from mooring.sessions.removal import adopted
-from mooring.sessions.work_trees import Work
 from mooring.v1 import simulation_service_pb2 as pb
 
 
@@ -50,8 +41,8 @@ class Shape:
     claims: Sequence[Object]
 
 
-Question = pb.CapacityRequest | pb.RemovalRequest | pb.NodeGroupsRequest
-Answer = pb.CapacityResponse | pb.RemovalResponse | pb.NodeGroupsResponse
+Question = pb.CapacityRequest | pb.RemovalRequest | pb.NodeGroupsRequest | pb.ChangeRequest
+Answer = pb.CapacityResponse | pb.RemovalResponse | pb.NodeGroupsResponse | pb.ChangeResponse
 
 
 def shapes_of(paths: Iterable[str | Path], gates: Gates) -> list[Shape]:
@@ -87,10 +78,15 @@ def answered(
 
     Raises:
         ConfigError, RegistryError, InvalidArgumentError: As ``core_over``.
-        NotFoundError: There is no such node or profile.
+        NotFoundError, FailedPreconditionError, UnimplementedError: As the method of SimulationService.
     """
-    work, decoder = _work(options, paths), Decoder()
+    core, manifests = core_over(options, paths)
+    work, decoder = LiveState(core, options).work(), Decoder()
     work.tree.put_objects(objects)
+    if isinstance(request, pb.ChangeRequest):
+        if request.HasField("pod"):
+            pod_named(f"{request.pod.reference.namespace}/{request.pod.reference.name}", manifests.pods)
+        return change(decoder, work, request, Unhurried())
     if isinstance(request, pb.CapacityRequest):
         return capacity(decoder, work, request, Unhurried())
     if isinstance(request, pb.RemovalRequest):
@@ -115,62 +111,3 @@ def groups_of(paths: Iterable[str | Path], prices: Mapping[str, float]) -> list[
     return [
         NodeGroup(name, node, price=prices.get(name, 1.0)) for name, node in zip(names, nodes, strict=True)
     ]
-
-
-def changes(
-    options: EngineOptions,
-    paths: Objects,
-    pod: str,
-    nodes: Sequence[str] = (),
-    kinds: frozenset[Kind] = ALL_KINDS,
-    *,
-    profile: str = "",
-    seed: int = 0,
-) -> NeededChanges:
-    """Return what would make the pod of that name fit, on one of the nodes or on any.
-
-    Raises:
-        ConfigError, RegistryError, InvalidArgumentError: As ``core_over``.
-        NotFoundError: There is no such pod, node or profile.
-    """
-    core, manifests = core_over(options, paths)
-    asked = pod_named(pod, manifests.pods)
-    for name in nodes:
-        if name not in core.state.snapshot.nodes.index:
-            raise node_not_found(name)
-    work = LiveState(core, options).work()
-    asked = replace(asked, spec=replace(asked.spec, node_name=""))
-    decided_by, profile_of = work.engine.profile(profile, asked), partial(adopted, work.engine, profile)
-    search = ChangeSearch(work, asked, decided_by, profile_of, only=nodes, seed=seed, progress=Unhurried())
-    return search.run(kinds)
-
-
-def group_changes(
-    options: EngineOptions,
-    paths: Objects,
-    group: str,
-    kinds: frozenset[Kind] = GROUP_KINDS,
-    *,
-    profile: str = "",
-    seed: int = 0,
-) -> NeededChanges:
-    """Return what would make the group fit that is called ``NAMESPACE/NAME``, with its pods of manifests.
-
-    Raises:
-        ConfigError, RegistryError, InvalidArgumentError: As ``core_over``.
-        NotFoundError: There is no such group or profile.
-        FailedPreconditionError: The feature gate of groups is off.
-        UnimplementedError: The release has other rules for groups than 1.37.
-    """
-    work = _work(options, paths)
-    namespace, _, name = group.partition("/")
-    found = known_group(work.tree, namespace, name)
-    pods = waiting(pods_of_group(work.tree, (namespace, name)))
-    decided_by = work.engine.profile(profile, pods[0] if pods else None)
-    asked = asked_group(work.engine, found, pods, decided_by)
-    return GroupChangeSearch(work, asked.group, decided_by, seed=seed, progress=Unhurried()).run(kinds)
-
-
-def _work(options: EngineOptions, paths: Objects) -> Work:
-    core, _ = core_over(options, paths)
-    return LiveState(core, options).work()

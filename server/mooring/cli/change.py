@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from mooring.app.embedding import Option
-from mooring.cli import remote, remote_what_if
+from mooring.cli import remote
 from mooring.cli.console import print_line, print_table
-from mooring.cli.flags import engine_options
 from mooring.cli.tables.amounts import amount
 from mooring.cli.tables.names import ShortNames
+from mooring.cli.what_if_answers import answer
 
 if TYPE_CHECKING:
     from mooring.v1 import simulation_service_pb2 as pb
@@ -29,85 +29,29 @@ Document = dict[str, Any]
 def ask(
     args: argparse.Namespace,
     options: tuple[Option, ...],
-    pod: str,
+    key: str,
     nodes: Sequence[str] = (),
     kinds: Sequence[str] = (),
     *,
-    by_flags: bool,
+    group: bool = False,
+    by_flags: bool = True,
 ) -> Document:
-    """Return the document of what would make the pod fit on one of the nodes, or on any.
+    """Return the document of what would make a pod fit on one of the nodes, or on any; or a group.
 
     A server decides by its own release, gates and configuration, or ``by_flags``.
 
     Raises:
-        MooringError: There is no such pod, node or profile, or the server rejects the call.
+        MooringError: There is no such pod, group, node or profile, or the server rejects the call.
     """
     from mooring.v1 import simulation_service_pb2 as pb
 
-    if args.server:
-        request = pb.ChangeRequest(
-            pod=remote.reference(pod),
-            nodes=nodes,
-            kinds=_numbers(kinds),
-            profile=args.profile,
-            seed=args.seed,
-        )
-        response = remote_what_if.change(args, request, by_flags=by_flags)
+    request = pb.ChangeRequest(nodes=nodes, kinds=_numbers(kinds), profile=args.profile, seed=args.seed)
+    if group:
+        request.group.namespace, _, request.group.name = key.partition("/")
     else:
-        from mooring.app.what_if import changes
-        from mooring.service.change_answer import to_response
-        from mooring.sessions.change.steps import Kind
-
-        asked = frozenset(Kind[kind.upper()] for kind in kinds or KINDS)
-        found = changes(
-            engine_options(args, options),
-            args.manifests,
-            pod,
-            nodes,
-            asked,
-            profile=args.profile,
-            seed=args.seed,
-        )
-        response = to_response(found)
-    return {"pod": pod if "/" in pod else f"default/{pod}", **_document(response)}
-
-
-def ask_group(args: argparse.Namespace, options: tuple[Option, ...], group: str) -> Document:
-    """Return the document of what would make the group fit that is called ``NAMESPACE/NAME``.
-
-    Raises:
-        MooringError: There is no such group or profile, this is not offered for groups, or the server rejects
-            the call.
-    """
-    from mooring.v1 import scheduling_service_pb2
-    from mooring.v1 import simulation_service_pb2 as pb
-
-    namespace, _, name = group.partition("/")
-    request = pb.ChangeRequest(
-        group=scheduling_service_pb2.GroupToSchedule(namespace=namespace, name=name),
-        nodes=args.node,
-        kinds=_numbers(args.kind),
-        profile=args.profile,
-        seed=args.seed,
-    )
-    if args.server:
-        response = remote_what_if.change(args, request, by_flags=True)
-    else:
-        from mooring.app.what_if import group_changes
-        from mooring.service.change_answer import kinds_of, to_response
-
-        kinds = kinds_of(request)
-        found = group_changes(
-            engine_options(args, options), args.manifests, group, kinds, profile=args.profile, seed=args.seed
-        )
-        response = to_response(found)
-    document = _document(response)
-    for option, said in zip(document["options"], response.options, strict=True):
-        del option["node"]
-        option["landings"] = [
-            {"pod": f"{each.pod.namespace}/{each.pod.name}", "node": each.node} for each in said.landings
-        ]
-    return {"group": group, **document}
+        request.pod.CopyFrom(remote.reference(key))
+    response = answer(args, options, request, by_flags=by_flags)
+    return {"group" if group else "pod": key, **_document(response)}
 
 
 def _numbers(kinds: Sequence[str]) -> list[pb.ChangeKind.ValueType]:
@@ -176,10 +120,21 @@ def _document(response: pb.ChangeResponse) -> Document:
         "message": response.status.message,
         "preemption": preemption_document(response.preemption_node, candidates),
         "options": [
-            {"node": option.node, "changes": list(map(_change, option.steps))} for option in response.options
+            {**_places(option), "changes": list(map(_change, option.steps))} for option in response.options
         ],
         "complete": response.complete,
         "warnings": list(response.warnings),
+    }
+
+
+def _places(option: pb.ChangeOption) -> Document:
+    """Return the node that takes the pod, or where the pods of a group go."""
+    if option.node:
+        return {"node": option.node}
+    return {
+        "landings": [
+            {"pod": f"{each.pod.namespace}/{each.pod.name}", "node": each.node} for each in option.landings
+        ]
     }
 
 

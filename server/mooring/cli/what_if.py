@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from rich.text import Text
 
 from mooring.app.embedding import Option
-from mooring.cli import change, node_groups, remote_what_if, removal
+from mooring.cli import change, node_groups, removal
 from mooring.cli.clusters import add_cluster, choose_cluster
 from mooring.cli.console import print_line, print_table
 from mooring.cli.flags import (
@@ -21,7 +21,6 @@ from mooring.cli.flags import (
     add_namespace,
     add_output,
     add_unknown_plugins,
-    engine_options,
     pod_key,
 )
 from mooring.cli.output import (
@@ -32,13 +31,14 @@ from mooring.cli.output import (
     complain,
     print_document,
 )
-from mooring.cli.remote_what_if import sent
 from mooring.cli.tables.preemption import node_of, print_preemption
 from mooring.cli.values import one_of, positive, seed
+from mooring.cli.what_if_answers import answer, sent
 from mooring.framework.errors import InvalidArgumentError
 from mooring.framework.releases import DEFAULT_KUBE_VERSION, Gates, KubeVersion
 
 if TYPE_CHECKING:
+    from mooring.app.what_if import Question
     from mooring.framework.objects import Object
     from mooring.v1 import simulation_service_pb2 as pb
 
@@ -233,18 +233,10 @@ def _run_node_groups(args: argparse.Namespace, options: tuple[Option, ...]) -> i
 
 
 def _answer(
-    args: argparse.Namespace, options: tuple[Option, ...], request: Any, objects: Sequence[Object] = ()
+    args: argparse.Namespace, options: tuple[Option, ...], request: Question, objects: Sequence[Object] = ()
 ) -> Any:
-    """Return a server's answer, or that of manifests, with ``objects`` besides what is there.
-
-    Warnings of the answer go to standard error.
-    """
-    if args.server:
-        response = remote_what_if.ask(args, request, objects)
-    else:
-        from mooring.app.what_if import answered
-
-        response = answered(engine_options(args, options), args.manifests, request, objects)
+    """Return the answer; its warnings go to standard error."""
+    response = answer(args, options, request, objects)
     for warning in response.warnings:
         complain(warning)
     return response
@@ -258,13 +250,11 @@ def _run_change(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
         complain(f"--kind: {unknown[0]!r} is none of {', '.join(change.KINDS)}")
         return EXIT_USAGE
     kind, _, name = args.pod.rpartition("/")
-    if kind == change.GROUP:
-        found = change.ask_group(args, options, f"{args.namespace or 'default'}/{name}")
-    else:
-        pod = pod_key(args.pod, args.namespace)
-        found = change.ask(args, options, pod, args.node, args.kind, by_flags=True)
+    grouped = kind == change.GROUP
+    key = pod_key(name if grouped else args.pod, args.namespace)
+    found = change.ask(args, options, key, args.node, args.kind, group=grouped)
     fits = found["fits"] and not args.node
-    asked = f"group {found['group']}" if kind == change.GROUP else f"pod {found['pod']}"
+    asked = f"{'group' if grouped else 'pod'} {key}"
     if args.output != "table":
         print_document(args.output, found)
     elif fits:

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from functools import partial
 
-from mooring.framework.errors import InvalidArgumentError, UnimplementedError, node_not_found
+from mooring.framework.errors import InvalidArgumentError, UnimplementedError
 from mooring.runtime.commit.asked_group import asked_group
-from mooring.runtime.profiles.profile import Profile
-from mooring.service.backend import Backend
-from mooring.service.calls.slots import SlotProgress
+from mooring.runtime.cycle.plugin_calls import Progress
+from mooring.service.backend import ObjectDecoder
 from mooring.service.wire.groups import decode_group
-from mooring.service.wire.objects import pod_reference, status_message, subject
+from mooring.service.wire.objects import known_node, pod_reference, provenance, status_message, subject
 from mooring.service.wire.preemption import candidate_message
 from mooring.sessions.change.group_search import GROUP_KINDS, GroupChangeSearch
-from mooring.sessions.change.options import ChangeOption, NeededChanges
+from mooring.sessions.change.options import ChangeOption
 from mooring.sessions.change.search import ALL_KINDS, ChangeSearch
 from mooring.sessions.change.steps import AddNode, Kind, LowerRequest, Move, Relabel, Step, Tolerate
 from mooring.sessions.removal import adopted
@@ -21,13 +20,45 @@ from mooring.sessions.work_trees import Work
 from mooring.v1 import simulation_service_pb2 as pb
 
 
-def kinds_of(request: pb.ChangeRequest) -> frozenset[Kind]:
-    """Return what may be changed.
+def change(
+    decoder: ObjectDecoder, work: Work, request: pb.ChangeRequest, progress: Progress
+) -> pb.ChangeResponse:
+    """Return what would make the pod or the group of ``request`` fit.
 
     Raises:
-        InvalidArgumentError: A kind is unknown, or it is not one pod or group that is asked about.
-        UnimplementedError: This is not offered for groups.
+        NotFoundError: There is no such pod, group, node or profile.
+        InvalidArgumentError: It is not one pod or group that is asked about, a pod is malformed, or a kind of
+            change is unknown.
+        FailedPreconditionError: The feature gate of groups is off (GROUPS_OFF).
+        UnimplementedError: This is not offered for groups, or they are decided as by a release before 1.37.
     """
+    kinds, seed = _kinds(request), request.seed or work.seed
+    if request.HasField("group"):
+        group, pods = decode_group(decoder, work.tree, request.group, "group")
+        profile = work.engine.profile(request.profile, pods[0] if pods else None)
+        asked = asked_group(work.engine, group, pods, profile, progress).group
+        found = GroupChangeSearch(work, asked, profile, seed=seed, progress=progress).run(kinds)
+    else:
+        for name in request.nodes:
+            known_node(work.tree, name)
+        pod = subject(decoder, work.tree, request.pod)
+        profile = work.engine.profile(request.profile, pod)
+        movers = partial(adopted, work.engine, request.profile)
+        only = request.nodes
+        found = ChangeSearch(work, pod, profile, movers, only=only, seed=seed, progress=progress).run(kinds)
+    return pb.ChangeResponse(
+        provenance=provenance(work, profile.name),
+        status=status_message(found.status, found.message),
+        options=map(_option, found.options),
+        complete=found.complete,
+        candidates=map(candidate_message, found.candidates),
+        preemption_node=found.room_on,
+        warnings=[*found.warnings, *profile.warnings],
+    )
+
+
+def _kinds(request: pb.ChangeRequest) -> frozenset[Kind]:
+    """Return what may be changed."""
     grouped = request.HasField("group")
     if grouped == request.HasField("pod"):
         raise InvalidArgumentError.at("group" if grouped else "pod", "give either a pod or a group")
@@ -41,63 +72,6 @@ def kinds_of(request: pb.ChangeRequest) -> frozenset[Kind]:
     if grouped and not kinds <= GROUP_KINDS:
         raise UnimplementedError("kinds: CHANGE_KIND_MOVE is not offered for groups; leave it out")
     return kinds or (GROUP_KINDS if grouped else ALL_KINDS)
-
-
-def answer(
-    there: Backend, work: Work, request: pb.ChangeRequest, kinds: frozenset[Kind], progress: SlotProgress
-) -> pb.ChangeResponse:
-    """Return what would make the pod or the group of ``request`` fit.
-
-    Raises:
-        NotFoundError: There is no such pod, group, node or profile.
-        InvalidArgumentError: A pod is malformed.
-        FailedPreconditionError: The feature gate of groups is off (GROUPS_OFF).
-        UnimplementedError: Groups are decided as by a release before 1.37.
-    """
-    if request.HasField("group"):
-        group, pods = decode_group(there, request.group, "group")
-        profile = work.engine.profile(request.profile, pods[0] if pods else None)
-        seed = there.seed(request.seed)
-        asked = asked_group(work.engine, group, pods, profile, progress).group
-        found = GroupChangeSearch(work, asked, profile, seed=seed, progress=progress).run(kinds)
-    else:
-        profile, found = _of_pod(there, work, request, kinds, progress)
-    response = to_response(found)
-    response.provenance.CopyFrom(there.provenance(0, work.tree.snapshot.nodes.epoch, profile))
-    response.warnings.extend(profile.warnings)
-    return response
-
-
-def _of_pod(
-    there: Backend, work: Work, request: pb.ChangeRequest, kinds: frozenset[Kind], progress: SlotProgress
-) -> tuple[Profile, NeededChanges]:
-    unknown = [name for name in request.nodes if name not in work.tree.snapshot.nodes.index]
-    if unknown:
-        raise node_not_found(unknown[0])
-    pod = subject(there.decoder, work.tree, request.pod)
-    profile = work.engine.profile(request.profile, pod)
-    search = ChangeSearch(
-        work,
-        pod,
-        profile,
-        partial(adopted, work.engine, request.profile),
-        only=request.nodes,
-        seed=there.seed(request.seed),
-        progress=progress,
-    )
-    return profile, search.run(kinds)
-
-
-def to_response(changes: NeededChanges) -> pb.ChangeResponse:
-    """Return the answer but for where it comes from."""
-    return pb.ChangeResponse(
-        status=status_message(changes.status, changes.message),
-        options=map(_option, changes.options),
-        complete=changes.complete,
-        candidates=map(candidate_message, changes.candidates),
-        preemption_node=changes.room_on,
-        warnings=changes.warnings,
-    )
 
 
 def _option(option: ChangeOption) -> pb.ChangeOption:

@@ -15,14 +15,14 @@ from mooring.service.backend import Backend, ObjectDecoder
 from mooring.service.calls.access import client_name
 from mooring.service.calls.interceptors import in_slot
 from mooring.service.calls.slots import SlotProgress
-from mooring.service.change_answer import answer, kinds_of
+from mooring.service.change_answer import change
 from mooring.service.what_if import capacity, node_groups, removal
 from mooring.sessions.sessions import LEASE_SECONDS, MAX_LEASE_SECONDS, Session
 from mooring.sessions.work_trees import Work
 from mooring.v1 import simulation_service_pb2 as pb
 from mooring.v1.simulation_service_pb2_grpc import SimulationServiceServicer
 
-Request = TypeVar("Request", pb.CapacityRequest, pb.RemovalRequest, pb.NodeGroupsRequest)
+Request = TypeVar("Request", pb.CapacityRequest, pb.RemovalRequest, pb.NodeGroupsRequest, pb.ChangeRequest)
 Response = TypeVar("Response")
 
 
@@ -135,6 +135,9 @@ class SimulationServicer(SimulationServiceServicer):
     ) -> pb.NodeGroupsResponse:
         return self._answered(node_groups, request, context)
 
+    def Change(self, request: pb.ChangeRequest, context: grpc.ServicerContext) -> pb.ChangeResponse:
+        return self._answered(change, request, context)
+
     def _answered(
         self,
         question: Callable[[ObjectDecoder, Work, Request, Progress], Response],
@@ -146,15 +149,6 @@ class SimulationServicer(SimulationServiceServicer):
         def look(progress: SlotProgress) -> Response:
             with self._about(request.session, owner, progress) as work:
                 return question(self._backend.decoder, work, request, progress)
-
-        return self._run(context, look)
-
-    def Change(self, request: pb.ChangeRequest, context: grpc.ServicerContext) -> pb.ChangeResponse:
-        owner, kinds = client_name(context), kinds_of(request)
-
-        def look(progress: SlotProgress) -> pb.ChangeResponse:
-            with self._about(request.session, owner, progress) as work:
-                return answer(self._backend.over(work), work, request, kinds, progress)
 
         return self._run(context, look)
 

@@ -6,17 +6,23 @@ from collections import Counter
 from functools import partial
 from math import inf
 
-from mooring.framework.errors import InvalidArgumentError, node_not_found
+from mooring.framework.errors import InvalidArgumentError
 from mooring.runtime.cycle.plugin_calls import Progress
 from mooring.runtime.profiles.profiles import left_alone
 from mooring.service.backend import ObjectDecoder
-from mooring.service.wire.objects import decode_node, pod_reference, status_message, subject
+from mooring.service.wire.objects import (
+    decode_node,
+    known_node,
+    pod_reference,
+    provenance,
+    status_message,
+    subject,
+)
 from mooring.sessions.capacity import MOST, Capacity, capacity_of
 from mooring.sessions.node_groups import MOST_NODES, NodeGroup, NodeGroups, Together
 from mooring.sessions.pending import LeftOver, Queue, pending, place_pending
 from mooring.sessions.removal import Departure, Landing, NodeRemoval, Removal, adopted
 from mooring.sessions.work_trees import Work
-from mooring.v1 import objects_pb2
 from mooring.v1 import simulation_service_pb2 as pb
 
 
@@ -55,7 +61,7 @@ def capacity(
         shapes.append(_shape(found, by_node=request.include_nodes))
     warnings = dict.fromkeys(warning for profile in profiles.values() for warning in profile.warnings)
     return pb.CapacityResponse(
-        provenance=_provenance(work),
+        provenance=provenance(work),
         shapes=shapes,
         warnings=[*warnings, *foreign, *queue.warnings],
         placed_count=len(queue.placed),
@@ -96,11 +102,9 @@ def removal(
         raise InvalidArgumentError.at("nodes", f"{twice[0]!r} is there more than once")
     if request.mode not in (0, *Departure):
         raise InvalidArgumentError.at("mode", f"{request.mode} is not a mode of removal")
-    index = work.tree.snapshot.nodes.index
-    unknown = [name for name in request.nodes if name not in index]
-    if unknown:
-        raise node_not_found(unknown[0])
-    names = list(request.nodes) or sorted(index)
+    for name in request.nodes:
+        known_node(work.tree, name)
+    names = list(request.nodes) or sorted(work.tree.snapshot.nodes.index)
     queue = _queue(work, request, progress)
     looking = Removal(
         work,
@@ -112,7 +116,7 @@ def removal(
     found = looking.try_nodes(names, progress, cumulative=request.cumulative)
     answers = [_node_removal(each) for each in found]
     return pb.RemovalResponse(
-        provenance=_provenance(work),
+        provenance=provenance(work),
         nodes=answers,
         warnings=queue.warnings,
         placed_count=len(queue.placed),
@@ -181,7 +185,7 @@ def node_groups(
     elif together is None and options[0].left_over:
         lacking = looking.lacking([(options[0].group, options[0].count)], progress)
     return pb.NodeGroupsResponse(
-        provenance=_provenance(work),
+        provenance=provenance(work),
         warnings=warnings,
         placed_count=looking.placed,
         unplaced=map(_left_over, looking.rest),
@@ -211,11 +215,3 @@ def _together(found: Together) -> pb.NodeGroupCombination:
 def _left_over(left: LeftOver) -> pb.LeftOverPod:
     status = None if left.status.ok else status_message(left.status, left.message)
     return pb.LeftOverPod(pod=pod_reference(left.pod), status=status)
-
-
-def _provenance(work: Work) -> objects_pb2.Provenance:
-    return objects_pb2.Provenance(
-        state_version=work.version.live_version,
-        node_epoch=work.tree.snapshot.nodes.epoch,
-        configuration_hash=work.engine.profiles.configuration,
-    )

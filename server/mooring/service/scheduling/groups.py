@@ -130,7 +130,7 @@ def _decoded(backend: Backend, request: pb.ScheduleGroupsRequest, progress: Prog
         if key in seen:
             raise InvalidArgumentError.at(f"groups[{at}]", f"is group {'/'.join(key)} again")
         seen.add(key)
-        group, pods = decode_group(backend, given, f"groups[{at}]")
+        group, pods = decode_group(backend.decoder, backend.engine.state, given, f"groups[{at}]")
         profile = commit_profile(backend.engine.profiles, request.profile, pods[0] if pods else Pod())
         yield asked_group(backend.engine, group, pods, profile, progress)
 

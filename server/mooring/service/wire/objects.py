@@ -15,6 +15,7 @@ from mooring.framework.objects.meta import LAST_APPLIED
 from mooring.framework.state import ClusterState
 from mooring.service.backend import ObjectDecoder
 from mooring.service.wire.columns import put
+from mooring.sessions.work_trees import Work
 from mooring.v1 import objects_pb2, statuses_pb2
 
 CODES = {
@@ -204,3 +205,13 @@ def verdicts(statuses: Sequence[Status], codes: Int32s) -> statuses_pb2.NodeVerd
     if len(statuses) > 1 and codes.any():
         put(answer, "node_statuses", codes)
     return answer
+
+
+def provenance(work: Work, profile: str = "") -> objects_pb2.Provenance:
+    """Return where an answer about a work tree comes from; "" = from all profiles."""
+    return objects_pb2.Provenance(
+        state_version=work.version.live_version,
+        node_epoch=work.tree.snapshot.nodes.epoch,
+        configuration_hash=work.engine.profiles.configuration,
+        profile=profile,
+    )

@@ -1,4 +1,4 @@
-"""What-if questions to a running server."""
+"""Answers to what-if questions, of manifests or of a running server."""
 
 from __future__ import annotations
 
@@ -8,12 +8,15 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mooring.app.embedding import Option
+from mooring.cli.flags import engine_options
 from mooring.cli.output import complain
 from mooring.cli.remote import TIMEOUT_SECONDS, CallError, calling
 
 if TYPE_CHECKING:
     import grpc
 
+    from mooring.app.what_if import Question
     from mooring.framework.objects import Object
     from mooring.v1 import objects_pb2, simulation_service_pb2
     from mooring.v1.simulation_service_pb2_grpc import SimulationServiceStub
@@ -31,19 +34,31 @@ def sent(item: Object) -> objects_pb2.KubernetesObject:
     return objects_pb2.KubernetesObject(json=msgspec.json.encode(item, enc_hook=dict))
 
 
-def ask(args: argparse.Namespace, request: Any, objects: Sequence[Object] = ()) -> Any:
-    """Ask that server a question about capacity, removal or node groups; returns the response.
+def answer(
+    args: argparse.Namespace,
+    options: tuple[Option, ...],
+    request: Question,
+    objects: Sequence[Object] = (),
+    *,
+    by_flags: bool = True,
+) -> Any:
+    """Return the answer of a server or of manifests; it is about what is there, and about ``objects``.
 
-    It is about what is there, and about ``objects``.
+    A server decides by the flags' release, gates and configuration, or not ``by_flags`` by its own.
 
     Raises:
         CallError: As ``calling``, or the configuration can't be read.
+        MooringError: As ``mooring.app.what_if.answered``.
     """
     from mooring.v1 import simulation_service_pb2 as pb
 
-    opening = _opening(args)
+    if not args.server:
+        from mooring.app.what_if import answered
+
+        return answered(engine_options(args, options), args.manifests, request, objects)
+    opening = _opening(args) if by_flags else None
     if not isinstance(request, pb.RemovalRequest) or request.cumulative:
-        return _ask(args, type(request).__name__.removesuffix("Request"), request, opening, objects)
+        return _asked(args, request, opening, objects)
     with calling(args) as channel:
         first, *others = _removal_pages(channel, request, opening or pb.OpenSessionRequest())
     for page in others:
@@ -124,23 +139,13 @@ def _node_names(channel: grpc.Channel) -> list[str]:
     return sorted(answer.nodes.names.names)
 
 
-def change(args: argparse.Namespace, request: simulation_service_pb2.ChangeRequest, *, by_flags: bool) -> Any:
-    """Ask that server what would make a pod fit, by what it decides itself or ``by_flags``.
-
-    Raises:
-        CallError: As ``ask``.
-    """
-    return _ask(args, "Change", request, _opening(args) if by_flags else None)
-
-
-def _ask(
+def _asked(
     args: argparse.Namespace,
-    method: str,
     request: Any,
     opening: simulation_service_pb2.OpenSessionRequest | None,
     objects: Sequence[Object] = (),
 ) -> Any:
-    """Call a method of SimulationService, in a session of its own if there is one to open, or objects to put.
+    """Call the method of SimulationService, in a session of its own to open it or to put objects.
 
     Raises:
         CallError: As ``calling``.
@@ -151,7 +156,7 @@ def _ask(
 
     with calling(args) as channel:
         simulation = SimulationServiceStub(channel)
-        call = getattr(simulation, method)
+        call = getattr(simulation, type(request).__name__.removesuffix("Request"))
         if opening is None and not objects:
             return call(request, timeout=TIMEOUT_SECONDS)
         with _session(simulation, opening or pb.OpenSessionRequest()) as session:
