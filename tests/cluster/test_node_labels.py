@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mooring.cluster.decoding import decode_node
-from mooring.cluster.kinds import Put
+from mooring.cluster.kinds import Put, Remove
 from mooring.cluster.state import State
 from mooring.framework.columns import MAX_LABEL_COLUMNS
 from mooring.testing.builders import make_node, to_json
@@ -54,3 +54,32 @@ def test_columns_of_any_number_of_keys_are_right_and_few_are_kept() -> None:
         column = table.label(key)
         assert column.values[column.ids[table.index["n0"]]] == f"v{at}"
     assert len(table.label_columns) == MAX_LABEL_COLUMNS
+
+
+def test_a_key_that_no_node_has_takes_no_column() -> None:
+    state = State()
+    state.apply(
+        "test", [Put(make_node("n0", labels={"pool": "a"})), Put(make_node("n1", labels={"pool": "b"}))]
+    )
+    table = state.snapshot.nodes
+    assert [table.label(key).ids.any() for key in ("pool", "named by a pod")] == [True, False]
+    assert list(table.label_columns) == ["pool"]
+
+
+def test_the_keys_that_nodes_have_are_known_while_nodes_come_change_and_go() -> None:
+    state = State()
+
+    def keys() -> set[str]:
+        return set(state.snapshot.nodes.label_keys - {"kubernetes.io/hostname"})
+
+    state.apply("test", [Put(make_node(name, labels={"pool": "a"})) for name in ("n0", "n1")])
+    fork = state.fork()
+    assert keys() == {"pool"}
+    state.apply("test", [Put(make_node("n0", labels={"zone": "a"}))])
+    assert keys() == {"pool", "zone"}
+    state.apply("test", [Remove("Node", "", "n1")])
+    assert keys() == {"zone"}
+    state.apply("test", [Remove("Node", "", "n0")])
+    assert keys() == set()
+    fork.apply("test", [Put(make_node("n2", labels={"rack": "1"}))])
+    assert fork.snapshot.nodes.label_keys == {"kubernetes.io/hostname", "pool", "rack"}

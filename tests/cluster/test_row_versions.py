@@ -67,7 +67,7 @@ OF_A_ROW: dict[str, Read] = {
 
 OF_ALL = {
     *("lock", "epoch", "first_epoch", "resource_index", "taint_sets", "volume_changes", "row_version"),
-    *("image_set_nodes", "images", "version_but_images", "_rows"),
+    *("image_set_nodes", "images", "version_but_images", "label_keys", "_rows"),
     *("claim_users", "ephemeral_users", "priorities", "selected_keys", "groups"),
     *("pending_count", "assumed_count"),
 }

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 from msgspec.structs import replace
@@ -31,6 +32,7 @@ class NodeWriter:
         self._taint_numbers: dict[tuple[Taint, ...], int] = {(): 0}
         self._ports = SharedValues(table.ports, dict)
         self._images = ImageWriter(table)
+        self._label_keys: Counter[str] = Counter()
         self._view()
 
     def fork(self) -> NodeWriter:
@@ -61,6 +63,7 @@ class NodeWriter:
                 image_set_nodes=old.image_set_nodes.copy(),
                 images=old.images.copy(),
                 version_but_images=old.version_but_images,
+                label_keys=old.label_keys,
                 label_columns=LabelColumns({key: column.copy() for key, column in old.label_columns.items()}),
             )
         )
@@ -68,6 +71,7 @@ class NodeWriter:
         twin._taint_numbers = self._taint_numbers.copy()
         twin._ports = self._ports.fork(twin.table.ports)
         twin._images = self._images.fork(twin.table)
+        twin._label_keys = self._label_keys.copy()
         return twin
 
     def publish(self, changes: Iterable[RowChange]) -> None:
@@ -121,6 +125,7 @@ class NodeWriter:
             self._images.mark_changed(images, node.status.images)
             change = IMAGES_ALONE
         if old is None or not _same_but_images(old, node):
+            self._count_label_keys(old.metadata.labels if old else {}, node.metadata.labels)
             table.version_but_images = next_version()
             change = 0
         table.nodes[row] = node
@@ -147,6 +152,7 @@ class NodeWriter:
         table.taint_set[row] = 0
         for column in table.label_columns.values():
             column.put(row, None)
+        self._count_label_keys(node.metadata.labels if node else {}, {})
         self._images.put_images(row, node.status.images if node else (), ())
         table.version_but_images = next_version()
         heapq.heappush(self._free, row)
@@ -270,6 +276,19 @@ class NodeWriter:
             self.table.taint_sets.append(taints)
             self._taint_numbers[taints] = number
         return number
+
+    def _count_label_keys(self, old: Mapping[str, str], new: Mapping[str, str]) -> None:
+        """Take in that a node has the labels ``new`` in place of ``old``."""
+        if old == new:
+            return
+        counts = self._label_keys
+        counts.update(new.keys())
+        counts.subtract(old.keys())
+        for key in old:
+            if not counts[key]:
+                del counts[key]
+        if counts.keys() != self.table.label_keys:
+            self.table.label_keys = frozenset(counts)
 
     def _count_ports(self, row: int, usage: PodUsage, change: int) -> None:
         for port in usage.host_ports:

@@ -131,7 +131,13 @@ def term_errors(term: NodeSelectorTerm, path: str) -> Iterator[FieldError]:
 def _view(node: Node) -> NodeView:
     """Return a view of this node with its name and its labels alone: all that node selectors read."""
     name = node.metadata.name
-    table = NodeTable(names=[name], index={name: 0}, nodes=[node], alive=np.ones(1, np.bool_))
+    table = NodeTable(
+        names=[name],
+        index={name: 0},
+        nodes=[node],
+        alive=np.ones(1, np.bool_),
+        label_keys=frozenset(node.metadata.labels),
+    )
     return NodeView(Snapshot(table, PodTable()), np.zeros(1, np.int32))
 
 

@@ -78,6 +78,7 @@ class NodeTable:
         image_set_nodes: int32[numbers], how many nodes have each number but ``NO_IMAGES``.
         images: By image name.
         version_but_images: Changes with the nodes, but not with their lists of images and their heartbeats.
+        label_keys: The label keys that nodes have. Another set when it changes.
     """
 
     lock: threading.RLock = field(default_factory=threading.RLock)
@@ -111,6 +112,7 @@ class NodeTable:
     image_set_nodes: Int32s = field(default_factory=lambda: np.zeros(16, np.int32))
     images: dict[str, ImageUse] = field(default_factory=dict)
     version_but_images: int = 0
+    label_keys: frozenset[str] = frozenset()
     label_columns: LabelColumns = field(default_factory=LabelColumns)
     _rows: tuple[int, Int32s] = field(
         default_factory=lambda: (-1, np.zeros(0, np.int32)), init=False, repr=False, compare=False
@@ -135,7 +137,12 @@ class NodeTable:
         return rows
 
     def label(self, key: str) -> LabelColumn:
-        """Return the column of label ``key``, built on first use."""
+        """Return the column of label ``key``, built on first use.
+
+        A key that no node has costs next to nothing, and its column isn't stored.
+        """
+        if key not in self.label_keys:
+            return LabelColumn(self.capacity)
         return self.label_columns.find(key, self.lock, self._label_column)
 
     def _label_column(self, key: str) -> LabelColumn:
