@@ -35,7 +35,7 @@ from mooring.service.calls.errors import DETAILS_KEY, failure_of
 from mooring.service.calls.slots import Slots
 from mooring.service.offer import Servicers
 from mooring.service.server import build
-from mooring.sessions.sessions import Sessions
+from mooring.sessions.sessions import Quota, Sessions
 from mooring.telemetry.decision_metrics import MetricsObserver
 from mooring.telemetry.metrics import Metrics
 from mooring.telemetry.source_metrics import SourceState
@@ -111,6 +111,7 @@ def world(
     version: str = DEFAULT_KUBE_VERSION,
     remembering: DecisionOptions | None = None,
     queue: Callable[[], Sequence[PodInQueue]] | None = list,
+    quota: Quota | None = None,
 ) -> Iterator[World]:
     """A backend over ``objects``: the default profile, or ``plugins`` alone, or a configuration."""
     registry, loaded = _configured(plugins, document, gates, version)
@@ -139,7 +140,7 @@ def world(
         committer=Committer(cycle),
         slots=slots,
         commit_slots=commit_slots,
-        sessions=Sessions(remembered.live),
+        sessions=Sessions(remembered.live, quota),
         session_slots=session_slots,
         decoder=Decoder(),
         read_changes=read_changes,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import pytest
 
 from mooring.app.options import DecisionOptions
+from mooring.config.documents import read_configuration
 from mooring.sessions.sessions import Quota, Sessions
 from mooring.testing.builders import make_node, make_pod, node_manifest
 from mooring.v1 import cluster_service_pb2 as cluster_pb
@@ -17,7 +19,16 @@ from mooring.v1 import nodes_pb2, objects_pb2
 from mooring.v1 import scheduling_service_pb2 as schedule_pb
 from mooring.v1 import simulation_service_pb2 as pb
 from tests.runtime.test_group_cycle import GATES, group, member, node
-from tests.service.backends import WAYS, direct, rejected, sent, statuses_code, world
+from tests.service.backends import (
+    WAYS,
+    configuration,
+    direct,
+    profile,
+    rejected,
+    sent,
+    statuses_code,
+    world,
+)
 
 PLACE = schedule_pb.COMMIT_MODE_RESERVE
 
@@ -182,8 +193,7 @@ def test_a_closed_session_is_unknown() -> None:
     ],
 )
 def test_what_exceeds_a_quota_changes_nothing(quota: Quota, message: str) -> None:
-    with client(*ROOM) as (session, w):
-        w.backend.sessions.quota = quota
+    with client(*ROOM, quota=quota) as (session, _):
         found = rejected(lambda: session.put(node_manifest("c"), node_manifest("d")))
         assert (found.code.name, found.info.reason) == ("RESOURCE_EXHAUSTED", "SESSION_QUOTA")
         assert message in found.text
@@ -201,9 +211,28 @@ def test_what_exceeds_a_quota_changes_nothing(quota: Quota, message: str) -> Non
     ],
 )
 def test_there_are_so_many_and_no_more(quota: Quota, open_: Callable[[Client], object]) -> None:
-    with client(*ROOM) as (session, w):
-        w.backend.sessions.quota = quota
+    with client(*ROOM, quota=quota) as (session, _):
         assert rejected(lambda: open_(session)).info.reason == "SESSION_QUOTA"
+
+
+def test_a_question_about_the_live_state_takes_no_session() -> None:
+    with client(*ROOM, quota=Quota(sessions=1)) as (session, w):
+        answer = session.simulation.Removal(pb.RemovalRequest(nodes=["a"]))
+        assert [node.node for node in answer.nodes] == ["a"]
+        assert len(w.backend.sessions) == 1
+
+
+def test_what_a_session_decides_by_is_read_in_a_slot(monkeypatch: pytest.MonkeyPatch) -> None:
+    threads = []
+
+    def noting(text: str) -> Any:
+        threads.append(threading.current_thread().name)
+        return read_configuration(text)
+
+    monkeypatch.setattr("mooring.app.sessions.read_configuration", noting)
+    with client(*ROOM) as (session, _):
+        Client(session.stubs, configuration=weighing("NodeResourcesFit"))
+    assert [name.startswith("plugin-slot") for name in threads] == [True]
 
 
 def test_capacity_says_how_many_more_there_is_room_for_and_what_ends_it() -> None:
@@ -566,7 +595,19 @@ def test_the_seed_of_a_session_is_that_of_calls_without_one() -> None:
         pytest.param({"kube_version": "1.12"}, "kube_version: mooring does not follow", id="release"),
         pytest.param({"configuration": weighing("Nobody")}, "Nobody", id="plugin"),
         pytest.param({"configuration": "profiles: [1"}, "configuration", id="text"),
-        pytest.param({"configuration": "#" * 300_000}, "configuration: is longer", id="too long"),
+        pytest.param(
+            {"configuration": "#" * 65_537}, "configuration: has more than 65536 bytes", id="too long"
+        ),
+        pytest.param(
+            {"feature_gates": {f"Gate{at:061}": True for at in range(1_009)}},
+            "feature_gates: has more than 65536 bytes",
+            id="too many gates",
+        ),
+        pytest.param(
+            {"configuration": json.dumps(configuration(*[profile(name=f"s{at}") for at in range(18)]))},
+            "configuration: profiles: has 18 entries; here it may have 17",
+            id="too many profiles",
+        ),
         pytest.param(
             {"configuration": weighing("NetworkTraffic", bandwidthFile="/etc/passwd")},
             "profiles[0].pluginConfig: a session can't give arguments to NetworkTraffic",

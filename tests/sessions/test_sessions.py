@@ -5,7 +5,9 @@ from __future__ import annotations
 import copy
 import gc
 import tracemalloc
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from random import Random
 from typing import Any
 
@@ -25,7 +27,8 @@ from mooring.framework.errors import (
 from mooring.runtime.cycle.candidates import ALL_NODES
 from mooring.runtime.cycle.plugin_calls import Unhurried
 from mooring.sessions.placing import place_alike
-from mooring.sessions.sessions import MAX_LEASE_SECONDS, Quota, Sessions
+from mooring.sessions.sessions import MAX_LEASE_SECONDS, OBJECT_BYTES, Quota, Session, Sessions
+from mooring.sessions.versions import CHANGE_BYTES
 from mooring.testing import make_node, make_pod
 from tests.cluster.histories import content
 from tests.process import until
@@ -41,10 +44,10 @@ def labelled(dice: Random, name: str) -> Any:
     return make_node(name, labels={"zone": f"z{dice.randrange(3)}"})
 
 
-def made() -> tuple[Core, Sessions]:
+def made(quota: Quota | None = None) -> tuple[Core, Sessions]:
     core = build_core(OPTIONS, REGISTRY, CONFIGURATION)
     core.state.replace("test", [make_node(name) for name in NAMES])
-    return core, Sessions(LiveState(core, OPTIONS))
+    return core, Sessions(LiveState(core, OPTIONS), quota)
 
 
 def write(core: Core, number: int) -> None:
@@ -94,7 +97,10 @@ def test_sessions_keep_what_they_began_with_while_others_write() -> None:
         for each in writing:
             each.result()
         assert [each.result() for each in playing] == [12] * 3
-    assert (len(sessions), sessions.size) == (0, 0)
+    assert len(sessions) == 0
+    # Work trees are at the last versions until they are dropped.
+    sessions._trees.drop()
+    assert sessions.size == 0
 
 
 def test_a_session_that_nobody_asks_about_ends_and_takes_its_changes_along(
@@ -109,6 +115,7 @@ def test_a_session_that_nobody_asks_about_ends_and_takes_its_changes_along(
     with pytest.raises(NotFoundError, match="its lease may have ended"):
         sessions.find(session.id)
     until(lambda: core.state._writer.journal is None)
+    del session, work
     assert sessions.size == 0
     assert "n0" in core.state.snapshot.nodes.index
 
@@ -138,13 +145,74 @@ def test_a_session_belongs_to_who_opened_it() -> None:
 
 
 def test_sessions_nest_so_deep_and_no_deeper() -> None:
-    _, sessions = made()
-    sessions.quota = Quota(depth=3)
+    _, sessions = made(Quota(depth=3))
     session = sessions.open()
     for _ in range(3):
         session = sessions.open(origin=session)
     with pytest.raises(Exception, match="4 sessions were opened from each other; 3 may be"):
         sessions.open(origin=session)
+
+
+@pytest.mark.parametrize(
+    ("clients", "open_at_the_end"),
+    [
+        pytest.param("aaaaaaaaaa", {"a": 6}, id="one client has three quarters"),
+        pytest.param("aaaaaaaabbb", {"a": 5, "b": 3}, id="another gets the rest, and more of those"),
+        pytest.param("aaaaaabbbbbb", {"a": 4, "b": 4}, id="two have half each"),
+        pytest.param(
+            "aaaaaabbccc", {"a": 3, "b": 2, "c": 3}, id="none loses one to a client that has as many"
+        ),
+    ],
+)
+def test_clients_share_the_sessions(clients: str, open_at_the_end: dict[str, int]) -> None:
+    _, sessions = made(Quota(sessions=8))
+    opened = []
+    for each in clients:
+        with suppress(ResourceExhaustedError):
+            opened.append(sessions.open(client=each))
+    there = [each.client for each in opened if each.id in sessions._sessions]
+    assert Counter(there) == open_at_the_end
+
+
+def test_the_session_that_was_opened_first_gives_way() -> None:
+    _, sessions = made(Quota(sessions=4))
+    first, second, third, other = (sessions.open(client=each) for each in "aaab")
+    sessions.open(client="c")
+    with pytest.raises(NotFoundError, match="no such session"):
+        sessions.find(first.id)
+    assert [sessions.find(each.id) for each in (second, third, other)] == [second, third, other]
+
+
+def remove(sessions: Sessions, session: Session, *names: str) -> None:
+    with sessions.working(session, Unhurried(), brought=100) as work:
+        for name in names:
+            work.tree.remove_node(name)
+
+
+def test_clients_share_the_bytes() -> None:
+    _, sessions = made(Quota(size=4_000))
+    greedy, modest = sessions.open(client="a"), sessions.open(client="b")
+    remove(sessions, greedy, "n0", "n1")
+    with pytest.raises(
+        ResourceExhaustedError, match="4000 bytes of at most 4000, 4000 of them this client's"
+    ):
+        remove(sessions, greedy, "n2", "n3")
+    remove(sessions, modest, "n4")
+
+
+def test_bytes_count_for_as_long_as_a_session_is_made_of_them() -> None:
+    _, sessions = made()
+    first = sessions.open(client="a")
+    remove(sessions, first, "n0", "n1", "n2")
+    taken = sessions.size
+    second = sessions.open(client="a", origin=first)
+    sessions.close(first)
+    del first
+    sessions._trees.drop()
+    assert (taken, sessions.size) == (3 * CHANGE_BYTES + 100 * OBJECT_BYTES, taken)
+    sessions.close(second)
+    del second
+    assert sessions.size == 0
 
 
 def test_of_a_hundred_thousand_sessions_nothing_is_left() -> None:
@@ -167,7 +235,8 @@ def test_of_a_hundred_thousand_sessions_nothing_is_left() -> None:
         left = tracemalloc.get_traced_memory()[0] - before
     finally:
         tracemalloc.stop()
-    assert (count, rejected) == (sessions.quota.sessions, 100_001 - sessions.quota.sessions)
+    share = sessions.quota.sessions * 3 // 4
+    assert (count, rejected) == (share, 100_001 - share)
     # A dict that was large stays so.
     assert left < most / 10
 

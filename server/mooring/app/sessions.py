@@ -5,18 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
-from typing import cast
+from typing import Any, cast
 
-from mooring.app.engine import Core, configuration_of, parse_configuration
+from mooring.app.engine import Core, read_text
 from mooring.app.options import EngineOptions
 from mooring.cluster.binding import LocalBinder
 from mooring.cluster.work_tree import WorkTree
-from mooring.config import ConfigError, Configuration
+from mooring.config import ConfigError, Configuration, default, from_document
+from mooring.config.documents import read_configuration
 from mooring.framework.args import FieldError
 from mooring.framework.errors import InvalidArgumentError
 from mooring.framework.pod_requests import ResourceRules
 from mooring.plugins.in_tree import UPSTREAM
 from mooring.runtime.assembly import build_engine
+from mooring.runtime.cycle.plugin_calls import Progress
 from mooring.runtime.engine import Engine
 from mooring.runtime.profiles.registry import RegistryError
 from mooring.sessions.policy import Policy
@@ -26,8 +28,10 @@ from mooring.sessions.work_trees import SessionState, Work
 _RESIZED = "pods that are being resized count as in the server's own release"
 """Which is so because a session shares the server's tables."""
 
-LONGEST_SOURCE = 1 << 18
-"""Characters of a session's configuration."""
+LONGEST_SOURCE = 1 << 16
+"""Bytes of a session's configuration, and of the names of its feature gates,"""
+MORE_PROFILES = 16
+"""and how many more profiles it may have than the server's."""
 
 
 class LiveState:
@@ -75,39 +79,51 @@ class LiveState:
         return Work(tree, engine, version)
 
     def policy(
-        self, kube_version: str, feature_gates: Mapping[str, bool], source: str, base: Policy | None
+        self,
+        kube_version: str,
+        feature_gates: Mapping[str, bool],
+        source: str,
+        base: Policy | None,
+        progress: Progress,
     ) -> Policy:
         """Return by what a session decides; what is empty is as in ``base``, or in force.
 
         Raises:
-            InvalidArgumentError: There is no such release, or the configuration's text has faults, or
-                arguments that are the server's to give.
+            DeadlineExceededError: The caller no longer waits.
+            InvalidArgumentError: There is no such release, or the configuration's text is too long, or has
+                faults, too many profiles, or arguments that are the server's to give.
         """
-        if len(source) > LONGEST_SOURCE:
-            raise InvalidArgumentError.at("configuration", f"is longer than {LONGEST_SOURCE} characters")
-        given = self._options
+        _check_length(source, feature_gates)
+        given, registry = self._options, self._core.registry
+        own = source or (base.source if base else "")
         options = replace(
             given,
             kube_version=kube_version or (base.kube_version if base else given.kube_version),
             feature_gates=feature_gates or (base.feature_gates if base else given.feature_gates),
         )
-        text, registry = source or (base.source if base else ""), self._core.registry
+        followed: Any = {"kube_version": options.kube_version, "feature_gates": options.feature_gates}
         try:
             gates = options.gates
         except ValueError as error:
             raise InvalidArgumentError.at("kube_version", str(error)) from None
         try:
-            found = (
-                parse_configuration(text, options, registry) if text else configuration_of(options, registry)
-            )
+            if own or given.config:
+                document = read_configuration(own or read_text(given.config))
+                progress.check()
+                if own:
+                    self._check_profiles(document)
+                found = from_document(document, registry.catalog(), stubs=given.stubs, **followed)
+            else:
+                found = default(registry.catalog(), **followed)
         except ConfigError as error:
             faults = (FieldError(f"configuration: {each.path}", each.message) for each in error.errors)
             raise InvalidArgumentError(faults) from None
+        progress.check()
         _check_arguments(found, self._core.configuration)
         warnings = tuple(found.warnings)
         if ResourceRules.of(gates) != ResourceRules.of(given.gates):
             warnings += (_RESIZED,)
-        return Policy(options.kube_version, options.feature_gates, text, found, warnings)
+        return Policy(options.kube_version, options.feature_gates, own, found, warnings)
 
     def engine(self, tree: SessionState, policy: Policy) -> Engine:
         """Return an engine over a work tree that decides by ``policy``.
@@ -125,6 +141,19 @@ class LiveState:
         """Note no changes any more, unless they are noted all the time."""
         if not self._keeps:
             self._core.state.end_journal()
+
+    def _check_profiles(self, document: Any) -> None:
+        """Check how many profiles a session's configuration has, before each takes a millisecond to read.
+
+        Raises:
+            InvalidArgumentError: There are too many.
+        """
+        most = len(self._core.configuration.profiles) + MORE_PROFILES
+        profiles = document.get("profiles") if isinstance(document, dict) else None
+        if isinstance(profiles, list) and len(profiles) > most:
+            raise InvalidArgumentError.at(
+                "configuration: profiles", f"has {len(profiles)} entries; here it may have {most}"
+            )
 
     def _engine(
         self,
@@ -146,6 +175,17 @@ class LiveState:
             kube_version=kube_version,
             feature_gates=feature_gates,
         )
+
+
+def _check_length(source: str, feature_gates: Mapping[str, bool]) -> None:
+    """Check the length of what a session decides by.
+
+    Raises:
+        InvalidArgumentError: It is too long.
+    """
+    for path, text in (("configuration", source), ("feature_gates", "".join(feature_gates))):
+        if len(text.encode()) > LONGEST_SOURCE:
+            raise InvalidArgumentError.at(path, f"has more than {LONGEST_SOURCE} bytes")
 
 
 def _check_arguments(asked: Configuration, in_force: Configuration) -> None:

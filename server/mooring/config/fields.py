@@ -44,6 +44,9 @@ ALIAS = "alias"
 GATES = "gates"
 """Key in a dataclass field's metadata: the feature gates without which the field may not be set."""
 
+MOST_FAULTS = 100
+"""Faults of one record that are described: each takes some milliseconds, and nobody reads more."""
+
 _PREFIX = "field_"  # keeps record fields clear of the names that pydantic's models own
 _PLAIN = frozenset({bool, float, int, str})
 _STRICT = ConfigDict(extra="forbid", strict=True)
@@ -95,7 +98,10 @@ def decode(record: type[RecordT], value: object, path: str) -> tuple[RecordT | N
     except TypeError as error:
         return None, [FieldError(path, f"holds what no file could hold: {error}")]
     except ValidationError as error:
-        errors = [_field_error(record, detail, path) for detail in error.errors(include_url=False)]
+        details = error.errors(include_url=False)
+        errors = [_field_error(record, detail, path) for detail in details[:MOST_FAULTS]]
+        if len(details) > MOST_FAULTS:
+            errors.append(FieldError(path, f"{len(details) - MOST_FAULTS} more faults are not shown"))
     try:
         return _read(record, _without(document, {error.path for error in errors}, path)), errors
     except ValidationError:
@@ -169,9 +175,10 @@ def _omitted(value: object) -> bool:
     return value is None or value == "" or (isinstance(value, list | tuple | dict) and not value)
 
 
-def _field_names(record: type[Any]) -> list[str]:
+@cache
+def _field_names(record: Hashable) -> list[str]:
     """Return the names in the file of a record's fields, and of the fields of all records below it."""
-    schema = json_schema(record)
+    schema = json_schema(cast("type[Any]", record))
     shapes = [schema, *schema.get("$defs", {}).values()]
     return sorted({name for shape in shapes for name in shape.get("properties", {})})
 
@@ -183,7 +190,7 @@ def _field_error(record: type[Any], detail: Mapping[str, Any], path: str) -> Fie
     if detail["type"] not in {*_MESSAGES, "value_error"} and not isinstance(detail["input"], dict | list):
         message += f", not {json.dumps(detail['input'], default=str)}"
     if detail["type"] == "extra_forbidden":
-        meant = difflib.get_close_matches(str(parts[-1]), _field_names(record), 1)
+        meant = difflib.get_close_matches(str(parts[-1]), _field_names(cast("Hashable", record)), 1)
         message += f"; did you mean {meant[0]}?" if meant else ""
     elif detail["type"] in {"enum", "literal_error"}:
         words = re.findall(r"'([^']+)'", detail["ctx"]["expected"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import TypeVar
 
 import grpc
@@ -13,6 +14,7 @@ from mooring.framework.errors import InvalidArgumentError
 from mooring.runtime.cycle.plugin_calls import Progress
 from mooring.service.backend import Backend, ObjectDecoder
 from mooring.service.calls.access import client_name
+from mooring.service.calls.admission import client_of
 from mooring.service.calls.interceptors import in_slot
 from mooring.service.calls.slots import SlotProgress
 from mooring.service.change_answer import change
@@ -37,30 +39,32 @@ class SimulationServicer(SimulationServiceServicer):
         self, request: pb.OpenSessionRequest, context: grpc.ServicerContext
     ) -> pb.OpenSessionResponse:
         owner, lease = client_name(context), _lease(request)
-        self._backend.require_synced()
         origin = self._sessions.find(request.from_session, owner) if request.from_session else None
-        policy = self._sessions.policy(
-            request.kube_version, request.feature_gates, request.configuration, origin
-        )
         seed = request.seed or (origin.seed if origin is not None else 0)
-        session = self._sessions.open(owner, origin=origin, policy=policy, seed=seed, lease=lease)
-        if policy is not None:
-            self._require_engine(session, context)
-        warnings = policy.warnings if policy is not None else ()
-        return pb.OpenSessionResponse(session=_message(session), warnings=warnings)
+        begin = partial(
+            self._sessions.open, owner, client=client_of(context), origin=origin, seed=seed, lease=lease
+        )
 
-    def _require_engine(self, session: Session, context: grpc.ServicerContext) -> None:
-        """Make the engine of a session that was just opened, which is none if that fails."""
+        def with_policy(progress: SlotProgress) -> pb.OpenSessionResponse:
+            policy = self._sessions.policy(
+                progress, request.kube_version, request.feature_gates, request.configuration, origin
+            )
+            session = begin(policy=policy)
+            try:
+                # Its engine is made now: without one there is no session.
+                with self._sessions.trying(session, progress):
+                    pass
+            except BaseException:
+                self._sessions.close(session)
+                raise
+            warnings = policy.warnings if policy is not None else ()
+            return pb.OpenSessionResponse(session=_message(session), warnings=warnings)
 
-        def make(progress: SlotProgress) -> None:
-            with self._sessions.trying(session, progress):
-                pass
-
-        try:
-            self._run(context, make)
-        except BaseException:
-            self._sessions.close(session)
-            raise
+        asked = request.kube_version or request.feature_gates or request.configuration
+        if asked or (origin is not None and origin.policy is not None):
+            return self._run(context, with_policy)
+        self._backend.require_synced()
+        return pb.OpenSessionResponse(session=_message(begin()))
 
     def CloseSession(
         self, request: pb.CloseSessionRequest, context: grpc.ServicerContext
@@ -88,7 +92,7 @@ class SimulationServicer(SimulationServiceServicer):
 
         def change(progress: SlotProgress) -> pb.ChangeSessionResponse:
             changes, warnings = self._backend.read_changes(request.changes)
-            with self._sessions.working(session, progress) as work:
+            with self._sessions.working(session, progress, request.ByteSize()) as work:
                 work.tree.apply_changes(changes)
             return pb.ChangeSessionResponse(session=_message(session), warnings=warnings)
 
@@ -169,12 +173,8 @@ class SimulationServicer(SimulationServiceServicer):
             with self._sessions.trying(self._sessions.find(session_id, owner), progress) as work:
                 yield work
             return
-        session = self._sessions.open(owner)
-        try:
-            with self._sessions.trying(session, progress) as work:
-                yield work
-        finally:
-            self._sessions.close(session)
+        with self._sessions.asking(progress) as work:
+            yield work
 
 
 def _lease(request: pb.OpenSessionRequest) -> float:

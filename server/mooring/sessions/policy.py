@@ -7,8 +7,14 @@ from dataclasses import dataclass
 
 from mooring.config import Configuration
 
+PROFILE_BYTES = 8 << 10
+"""What a profile of a policy takes beside its text, about."""
 
-@dataclass(frozen=True, slots=True, eq=False)
+CHARACTER_BYTES = 4
+"""What a character of a configuration takes, about, with what is read from it."""
+
+
+@dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
 class Policy:
     """A release, its feature gates and a configuration. Two are never equal.
 
@@ -25,3 +31,9 @@ class Policy:
     source: str
     configuration: Configuration
     warnings: tuple[str, ...] = ()
+
+    @property
+    def size(self) -> int:
+        """Bytes that it takes, about, without engines."""
+        names = sum(map(len, self.feature_gates))
+        return PROFILE_BYTES * len(self.configuration.profiles) + CHARACTER_BYTES * (len(self.source) + names)

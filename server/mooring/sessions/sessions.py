@@ -6,7 +6,9 @@ import logging
 import secrets
 import threading
 import time
-from collections.abc import Iterator, Mapping
+import weakref
+from collections import deque
+from collections.abc import Hashable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -16,8 +18,9 @@ from mooring.framework.errors import (
     ResourceExhaustedError,
 )
 from mooring.runtime.cycle.plugin_calls import Progress
+from mooring.serving.shares import Shares
 from mooring.sessions.policy import Policy
-from mooring.sessions.versions import Version
+from mooring.sessions.versions import CHANGE_BYTES, Version
 from mooring.sessions.work_trees import Live, Work, WorkTrees
 
 log = logging.getLogger(__name__)
@@ -29,15 +32,18 @@ MAX_LEASE_SECONDS = 600.0
 
 _REAP_SECONDS = 1.0
 
+OBJECT_BYTES = 8
+"""What a byte of an object that comes with a change takes in memory, at most, about."""
+
 
 @dataclass(frozen=True, slots=True)
 class Quota:
-    """What sessions may take.
+    """What sessions may take; clients share ``sessions`` and ``size`` (``Shares``).
 
     Attributes:
         sessions: How many there may be.
         changes: How many changes a session may have since the live state.
-        size: Bytes that the changes of all sessions together may take.
+        size: Bytes that the changes and the policies of all sessions together may take.
         depth: How many sessions may have been opened from each other, and how many marks one may have.
     """
 
@@ -54,6 +60,7 @@ class Session:
     Attributes:
         id: What it is called by; it can't be guessed.
         owner: The client that may use it, "" = any.
+        client: Whose share it takes.
         seed: Decides between nodes of equal totals where a call doesn't say.
         policy: By what it decides; None = by what is in force.
         lease: Seconds that it lives after a call.
@@ -68,6 +75,7 @@ class Session:
     seed: int
     lease: float
     version: Version
+    client: Hashable = None
     policy: Policy | None = None
     depth: int = 0
     marks: list[Version] = field(default_factory=list)
@@ -78,11 +86,6 @@ class Session:
 
     def __post_init__(self) -> None:
         self.opened = self.version
-
-    @property
-    def size(self) -> int:
-        """Bytes that its own changes take."""
-        return max(version.size for version in (self.version, *self.marks)) - self.opened.size
 
     def renew(self) -> None:
         """Let its lease begin again."""
@@ -104,7 +107,11 @@ class Sessions:
         self._trees = WorkTrees(live, most_trees)
         self._lock = threading.Lock()
         self._sessions: dict[str, Session] = {}
-        self._size = 0
+        self._count = Shares(self.quota.sessions)
+        self._bytes = Shares(self.quota.size)
+        self._freed: deque[tuple[Hashable, int]] = deque()
+        """What was taken by versions and policies that are gone, not yet given back."""
+        self._asking = 0
         self._reaping = False
 
     def __len__(self) -> int:
@@ -113,11 +120,14 @@ class Sessions:
 
     @property
     def size(self) -> int:
-        """Bytes that their changes take."""
-        return self._size
+        """Bytes that their changes and policies take."""
+        with self._lock:
+            self._give_back()
+            return self._bytes.taken
 
     def policy(
         self,
+        progress: Progress,
         kube_version: str = "",
         feature_gates: Mapping[str, bool] | None = None,
         source: str = "",
@@ -126,23 +136,36 @@ class Sessions:
         """Return by what a session decides that is opened from ``origin``; None = by what is in force.
 
         Raises:
+            DeadlineExceededError: The caller no longer waits.
             InvalidArgumentError: There is no such release, or the configuration's text has faults.
         """
         base = origin.policy if origin is not None else None
         if not (kube_version or feature_gates or source):
             return base
-        return self._live.policy(kube_version, feature_gates or {}, source, base)
+        return self._live.policy(kube_version, feature_gates or {}, source, base, progress)
 
     def open(
         self,
         owner: str = "",
         *,
+        client: Hashable = None,
         origin: Session | None = None,
         policy: Policy | None = None,
         seed: int = 0,
         lease: float = LEASE_SECONDS,
     ) -> Session:
         """Begin one with the live state as it is now, or with what another session is now.
+
+        When there are as many as may be, it takes the place of the one that the client with most of them
+        opened first, if that client has more than this one would have.
+
+        Args:
+            owner: The client that may use it, "" = any.
+            client: Whose share it takes.
+            origin: The other session; None = none.
+            policy: By what it decides; None = by what is in force.
+            seed: As in ``Session``.
+            lease: As in ``Session``; 0 or less is the default.
 
         Raises:
             ResourceExhaustedError: There are too many, or too many opened from each other (SESSION_QUOTA).
@@ -154,16 +177,16 @@ class Sessions:
                 reason="SESSION_QUOTA",
             )
         with self._lock:
-            if len(self._sessions) >= self.quota.sessions:
-                raise ResourceExhaustedError(
-                    f"there are {len(self._sessions)} sessions, as many as may be; close some, or wait for "
-                    "their leases to end",
-                    reason="SESSION_QUOTA",
-                )
+            self._require_place(client)
+            if policy is not None and (origin is None or policy is not origin.policy):
+                self._charge(client, policy, policy.size)
             version = origin.version if origin is not None else self._live.now()
-            session = Session(secrets.token_urlsafe(16), owner, seed, _lease(lease), version, policy, depth)
+            session = Session(
+                secrets.token_urlsafe(16), owner, seed, _lease(lease), version, client, policy, depth
+            )
             session.renew()
             self._sessions[session.id] = session
+            self._count.take(client)
             self._begin_to_reap()
         return session
 
@@ -191,33 +214,51 @@ class Sessions:
             self._forget(session)
 
     @contextmanager
-    def working(self, session: Session, progress: Progress) -> Iterator[Work]:
+    def asking(self, progress: Progress) -> Iterator[Work]:
+        """Work on the live state as it is now, without a session; otherwise as ``trying``."""
+        with self._lock:
+            self._asking += 1
+            version = self._live.now()
+            self._begin_to_reap()
+        try:
+            with self._lent(version, None, 0, progress) as work:
+                yield work
+        finally:
+            with self._lock:
+                self._asking -= 1
+
+    @contextmanager
+    def working(self, session: Session, progress: Progress, brought: int = 0) -> Iterator[Work]:
         """Work on a session: what is changed in the block is its next version, or nothing if it raises.
+
+        Args:
+            session: The session.
+            progress: That of the call.
+            brought: Bytes of the objects that came with the changes.
 
         Raises:
             DeadlineExceededError: The caller no longer waits.
             FailedPreconditionError: It began too long ago (SESSION_EXPIRED).
             ResourceExhaustedError: It has become too large (SESSION_QUOTA); nothing is changed.
         """
-        with self._one_at_a_time(session, progress), self._lent(session, progress) as work:
+        with self._one_at_a_time(session, progress), self.trying(session, progress) as work:
             yield work
             kept = work.keep()
             if kept is not session.version:
-                before = session.size
-                self._check_quota(session, kept)
+                self._check_changes(kept)
+                with self._lock:
+                    self._charge(session.client, kept, _bytes_since(session.version, kept, brought))
                 session.version = kept
-                self._resize(session, before)
 
     @contextmanager
     def trying(self, session: Session, progress: Progress) -> Iterator[Work]:
         """Work on a session whose version stays; otherwise as ``working``."""
-        with self._lent(session, progress) as work:
+        with self._lent(session.version, session.policy, session.seed, progress) as work:
             yield work
 
     @contextmanager
-    def _lent(self, session: Session, progress: Progress) -> Iterator[Work]:
-        trees = self._trees.at(session.version, progress)
-        with trees as work, work.deciding(session.policy, session.seed, self._live):
+    def _lent(self, version: Version, policy: Policy | None, seed: int, progress: Progress) -> Iterator[Work]:
+        with self._trees.at(version, progress) as work, work.deciding(policy, seed, self._live):
             yield work
 
     def mark(self, session: Session) -> int:
@@ -241,10 +282,8 @@ class Sessions:
             NotFoundError: There is no such mark (MARK_NOT_FOUND).
         """
         with session.lock:
-            before = session.size
             session.version = self._marked(session, mark)
             del session.marks[max(0, mark - 1) :]
-            self._resize(session, before)
 
     def commit(self, session: Session, mark: int) -> None:
         """Forget a mark and later ones; what was changed since stays.
@@ -274,23 +313,49 @@ class Sessions:
         finally:
             session.lock.release()
 
-    def _check_quota(self, session: Session, kept: Version) -> None:
-        size = self._size + kept.size - session.version.size
-        if kept.change_count > self.quota.changes or size > self.quota.size:
+    def _check_changes(self, kept: Version) -> None:
+        if kept.change_count > self.quota.changes:
             raise ResourceExhaustedError(
-                f"the session would have {kept.change_count} changes of at most {self.quota.changes}, and "
-                f"all sessions {size} bytes of at most {self.quota.size}; close some, or ask for less",
+                f"the session would have {kept.change_count} changes of at most {self.quota.changes}; "
+                "open another one, or ask for less",
                 reason="SESSION_QUOTA",
             )
 
-    def _resize(self, session: Session, before: int) -> None:
-        with self._lock:
-            if session.id in self._sessions:
-                self._size += session.size - before
+    def _require_place(self, client: Hashable) -> None:
+        """Make a place for a client's session. The lock is held."""
+        count, greediest = self._count, self._count.greediest()
+        if count.taken == count.total and count.of(greediest) > count.of(client) + 1:
+            self._forget(next(each for each in self._sessions.values() if each.client == greediest))
+        if not count.has_room(client):
+            raise ResourceExhaustedError(
+                f"there are {count.taken} sessions of at most {count.total}, {count.of(client)} of them this "
+                f"client's, which may have {count.most}; close some, or wait for their leases to end",
+                reason="SESSION_QUOTA",
+            )
+
+    def _charge(self, client: Hashable, taken: Version | Policy, size: int) -> None:
+        """Count bytes for a client until nothing refers to what takes them. The lock is held."""
+        self._give_back()
+        held = self._bytes
+        if not held.has_room(client, size):
+            raise ResourceExhaustedError(
+                f"sessions would take {held.taken + size} bytes of at most {held.total}, "
+                f"{held.of(client) + size} of them this client's, which may have {held.most}; close some, or "
+                "ask for less",
+                reason="SESSION_QUOTA",
+            )
+        held.take(client, size)
+        weakref.finalize(taken, self._freed.append, (client, size)).atexit = False
+
+    def _give_back(self) -> None:
+        """Give back what is gone: that is noted without the lock, since it may be held then."""
+        while self._freed:
+            client, size = self._freed.popleft()
+            self._bytes.take(client, -size)
 
     def _forget(self, session: Session) -> None:
         if self._sessions.pop(session.id, None) is not None:
-            self._size -= session.size
+            self._count.take(session.client, -1)
 
     def _begin_to_reap(self) -> None:
         if not self._reaping:
@@ -305,7 +370,7 @@ class Sessions:
             with self._lock:
                 for session in [each for each in self._sessions.values() if each.expires <= now]:
                     self._forget(session)
-                if not self._sessions:
+                if not (self._sessions or self._asking):
                     self._trees.drop()
                     self._live.rest()
                     self._reaping = False
@@ -314,3 +379,9 @@ class Sessions:
 
 def _lease(seconds: float) -> float:
     return min(seconds, MAX_LEASE_SECONDS) if seconds > 0 else LEASE_SECONDS
+
+
+def _bytes_since(before: Version, kept: Version, brought: int) -> int:
+    """Return what ``kept`` takes that ``before`` doesn't."""
+    changes = kept.change_count - before.change_count
+    return CHANGE_BYTES * changes + OBJECT_BYTES * brought

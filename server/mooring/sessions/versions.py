@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 CHANGE_BYTES = 600
-"""What one change takes: its entry, and a record of a pod; an object that came with it is extra."""
+"""What one change takes: its entry, and a record of a pod."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
 class Version:
     """One version.
 
@@ -24,7 +24,7 @@ class Version:
         parent: What it was made of; None = the live state.
         changes: What was changed since, as the work tree noted it.
         depth: How many ancestors it has.
-        size: Bytes that it and its ancestors take, about.
+        change_count: How many changes there are since the live state.
     """
 
     position: int
@@ -32,22 +32,17 @@ class Version:
     parent: Version | None = None
     changes: Sequence[Any] = ()
     depth: int = field(init=False)
-    size: int = field(init=False)
+    change_count: int = field(init=False)
 
     def __post_init__(self) -> None:
         parent = self.parent
         object.__setattr__(self, "depth", parent.depth + 1 if parent is not None else 0)
-        size = parent.size if parent is not None else 0
-        object.__setattr__(self, "size", size + CHANGE_BYTES * len(self.changes))
+        count = parent.change_count if parent is not None else 0
+        object.__setattr__(self, "change_count", count + len(self.changes))
 
     def with_changes(self, changes: Sequence[Any]) -> Version:
         """Return the version after ``changes``; this one without any."""
         return Version(self.position, self.live_version, self, changes) if changes else self
-
-    @property
-    def change_count(self) -> int:
-        """How many changes there are since the live state."""
-        return self.size // CHANGE_BYTES
 
 
 @dataclass(frozen=True, slots=True)

@@ -101,11 +101,17 @@ class Live(Protocol):
         ...
 
     def policy(
-        self, kube_version: str, feature_gates: Mapping[str, bool], source: str, base: Policy | None
+        self,
+        kube_version: str,
+        feature_gates: Mapping[str, bool],
+        source: str,
+        base: Policy | None,
+        progress: Progress,
     ) -> Policy:
         """Return by what a session decides; what is empty is as in ``base``, or in force.
 
         Raises:
+            DeadlineExceededError: The caller no longer waits.
             InvalidArgumentError: There is no such release, or the configuration's text has faults.
         """
         ...

@@ -20,6 +20,7 @@ import grpc
 from mooring.framework.errors import ResourceExhaustedError
 from mooring.service.calls.access import asks_place
 from mooring.service.calls.threads import waiting
+from mooring.serving.shares import Shares
 from mooring.telemetry.metrics import Metrics
 
 QUEUE_SHARE: Final = 0.25
@@ -60,9 +61,9 @@ class _Turn:
 class CallPool:
     """Places for calls of one sort. Thread-safe.
 
-    A client has three quarters of the places at most, so that one whose calls hang leaves some to others. A
-    call that finds no place waits for a short while; of those that wait, one of the client with the fewest
-    places is next. When too many wait, the newest one of the client that has most of them is rejected.
+    Clients share the places (``Shares``), so one whose calls hang leaves some to others. A call that finds no
+    place waits for a short while; of those that wait, one of the client with the fewest places is next. When
+    too many wait, the newest one of the client that has most of them is rejected.
 
     Args:
         calls: Their name, in the plural.
@@ -75,20 +76,17 @@ class CallPool:
 
     def __init__(self, calls: str, places: int, rejected: Callable[[], None]) -> None:
         self._calls = calls
-        self._places = places
-        self._share = places - places // 4
+        self._places = Shares(places)
         self._most_waiting = max(1, places // 2)
         self._rejected = rejected
         self._lock = threading.Lock()
         self.ended = -math.inf
-        self._inflight = 0
-        self._held: dict[Hashable, int] = {}
         self._turns: list[_Turn] = []
 
     @property
     def inflight(self) -> int:
         """How many calls have a place."""
-        return self._inflight
+        return self._places.taken
 
     def enter(self, client: Hashable, deadline: float) -> None:
         """Count a call of ``client`` in, with its ``deadline`` in seconds of ``time.monotonic``.
@@ -97,15 +95,15 @@ class CallPool:
             ResourceExhaustedError: No place came free in time.
         """
         with self._lock:
-            if self._inflight < self._places and self._held.get(client, 0) < self._share:
-                self._take(client)
+            if self._places.has_room(client):
+                self._places.take(client)
                 return
             turn = self._queue(client)
         if turn is None or not self._wait(turn, deadline):
             self._rejected()
             raise ResourceExhaustedError(
-                f"{self._places} {self._calls} are being worked on, {self._share} of a client, which is the "
-                "limit; retry after a pause",
+                f"{self._places.total} {self._calls} are being worked on, {self._places.most} of a client, "
+                "which is the limit; retry after a pause",
                 reason="OVERLOADED",
             )
 
@@ -113,23 +111,16 @@ class CallPool:
         """Count a call out, and give its place to one that waits."""
         self.ended = time.monotonic()
         with self._lock:
-            self._inflight -= 1
-            held = self._held.pop(client) - 1
-            if held:
-                self._held[client] = held
+            self._places.take(client, -1)
             if self._turns:
                 self._pass_on()
 
-    def _take(self, client: Hashable) -> None:
-        self._inflight += 1
-        self._held[client] = self._held.get(client, 0) + 1
-
     def _pass_on(self) -> None:
         """Give a place that is free to a call that waits, if its client may have one more."""
-        turn = min(self._turns, key=lambda turn: self._held.get(turn.client, 0))
-        if self._held.get(turn.client, 0) < self._share:
+        turn = min(self._turns, key=lambda turn: self._places.of(turn.client))
+        if self._places.has_room(turn.client):
             self._turns.remove(turn)
-            self._take(turn.client)
+            self._places.take(turn.client)
             turn.has_place = True
             turn.came.release()
 

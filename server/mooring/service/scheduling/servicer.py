@@ -173,11 +173,16 @@ class SchedulingServicer(SchedulingServiceServicer):
 
         With ``placing``, what that places is in the session from then on.
         """
-        backend, owner = self._backend, client_name(context)
-        lend = backend.sessions.working if placing else backend.sessions.trying
+        backend, sessions, owner = self._backend, self._backend.sessions, client_name(context)
 
         def work(progress: SlotProgress) -> Response:
-            with lend(backend.sessions.find(request.session, owner), progress) as there:
+            session = sessions.find(request.session, owner)
+            lent = (
+                sessions.working(session, progress, request.ByteSize())
+                if placing
+                else sessions.trying(session, progress)
+            )
+            with lent as there:
                 return answer(backend.over(there), request, progress)
 
         self._backend.require_synced()
