@@ -168,6 +168,7 @@ REVIEWS: dict[str, Review] = {
         pytest.param("own process", "none", id="own process-none"),
         pytest.param("own process", "failing bindings", id="own process-failing bindings"),
         pytest.param("own process", "restart", id="own process-restart"),
+        pytest.param("own process", "counted", id="own process-counted"),
     ],
 )
 @pytest.mark.parametrize(
@@ -203,8 +204,7 @@ def test_a_rule_that_counts_pods_holds(
         said = summary(rule, rollouts, mooring.server.metrics())
     print(f"\n{name}, {'bindVerb' if bind else 'no bindVerb'}, {way}, {trouble}: {said}")
     assert [rollout for rollout in rollouts if rollout.excess] == []
-    # Counted at once, a pod may have to wait until kube-scheduler tries all unschedulable pods again.
-    assert trouble == "counted" or {rollout.bound for rollout in rollouts} == {rule.allowed}
+    assert {rollout.bound for rollout in rollouts} == {rule.allowed}
 
 
 @dataclass(frozen=True)

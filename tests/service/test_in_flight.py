@@ -5,6 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, cast
+from unittest.mock import patch
 
 import grpc
 import pytest
@@ -30,9 +31,21 @@ from mooring.service.in_flight import PodsInFlight
 from mooring.service.offer import Servicers
 from mooring.testing.builders import make_node, make_pod
 from mooring.v1 import scheduling_service_pb2 as pb
+from mooring.v1.nodes_pb2 import InlineNodes, NodeSelection
 from mooring.v1.objects_pb2 import PodReference
 from tests.process import until
-from tests.service.backends import Stubs, World, codes, configuration, direct, profile, rejected, sent, served
+from tests.service.backends import (
+    Stubs,
+    World,
+    as_json,
+    codes,
+    configuration,
+    direct,
+    profile,
+    rejected,
+    sent,
+    served,
+)
 from tests.service.backends import world as world_of
 from tests.service.fakes import Kind, RecordingBinder, gate
 from tests.service.harness import LONG
@@ -102,11 +115,18 @@ class Flying:
     stubs: Stubs
 
     def filter(
-        self, name: str, *, cycle: bool = True, timeout: float = LONG, profile: str = "", **fields: Any
+        self,
+        name: str,
+        *,
+        cycle: bool = True,
+        timeout: float = LONG,
+        profile: str = "",
+        nodes: NodeSelection | None = None,
+        **fields: Any,
     ) -> set[str]:
         """The nodes that the pod is let through to."""
         pod = sent(make_pod(name, **fields))
-        request = pb.FilterRequest(pod=pod, profile=profile, in_scheduling_cycle=cycle)
+        request = pb.FilterRequest(pod=pod, profile=profile, in_scheduling_cycle=cycle, nodes=nodes)
         response = self.stubs.scheduling.Filter(request, timeout=timeout)
         said = zip(NODES, codes(response.verdicts, len(NODES)), strict=True)
         return {node for node, code in said if code == "SUCCESS"}
@@ -128,12 +148,23 @@ class Flying:
 
 @contextmanager
 def flying(
-    *plugins: Kind, wait: bool = False, way: Callable[..., Any] = direct, **backend: Any
+    *plugins: Kind,
+    wait: bool = False,
+    patient: bool = False,
+    way: Callable[..., Any] = direct,
+    **backend: Any,
 ) -> Iterator[Flying]:
-    """Three nodes, and the pods p, q and r without one; ``wait`` as the flag says."""
+    """Three nodes, and the pods p, q and r without one.
+
+    ``wait`` as the flag says. Without it, calls wait for pods that leave no node only if ``patient``.
+    """
     pods = [make_pod(name) for name in "pqr"]
     nodes = [make_node(name) for name in NODES]
-    with world_of(*nodes, *pods, plugins=plugins or (OnePerNode,), **backend) as world:
+    share = in_flight.WAIT_SHARE if wait or patient else 0.0
+    with (
+        patch.object(in_flight, "WAIT_SHARE", share),
+        world_of(*nodes, *pods, plugins=plugins or (OnePerNode,), **backend) as world,
+    ):
         flights = PodsInFlight(world.backend.engine, world.backend.metrics, wait=wait)
         world.backend = replace(world.backend, in_flight=flights)
         with way(world.backend) as stubs:
@@ -353,7 +384,21 @@ def test_a_call_waits_until_it_is_known_what_became_of_the_pod_before() -> None:
         assert at.metric("flights_given_up_total") == 0
 
 
-def test_after_a_wait_in_vain_the_pod_counts_and_is_not_waited_for_again() -> None:
+def test_nodes_that_come_with_a_call_have_the_pods_that_it_waited_for() -> None:
+    """They are beside a copy of the state."""
+    changed = [as_json(make_node(name, labels={"changed": "yes"})) for name in NODES]
+    with flying(wait=True, way=served) as at, ThreadPoolExecutor(1) as pool:
+        at.filter("p", timeout=0.2)
+        asked = pool.submit(at.filter, "q", nodes=NodeSelection(inline=InlineNodes(nodes=changed)))
+        until(lambda: at.metric("pods_in_flight") == 2, "the second call")
+        at.tell(Put(make_pod("p", node="b")))
+        assert asked.result() == {"a", "c"}
+
+
+def test_after_a_wait_in_vain_the_pod_counts_and_is_not_waited_for_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(in_flight, "LAG_SECONDS", 0.0)
     with flying(wait=True, way=served) as at:
         at.filter("p", timeout=0.2)
         waits = at.metric("flight_wait_duration_seconds_count")
@@ -362,6 +407,47 @@ def test_after_a_wait_in_vain_the_pod_counts_and_is_not_waited_for_again() -> No
         assert at.filter("r") == NOWHERE
         assert at.metric("flight_wait_duration_seconds_count") == waits + 1
         assert at.metric("flights_given_up_total") == 1
+
+
+@pytest.mark.parametrize(
+    ("plugin", "others", "nodes"),
+    [
+        pytest.param(OnePerNode, [], {"a", "c"}, id="it takes the room"),
+        pytest.param(Company, ["there"], {"b"}, id="it is the company"),
+    ],
+)
+@pytest.mark.parametrize(
+    "wait", [pytest.param(True, id="after a wait in vain"), pytest.param(False, id="counted at once")]
+)
+def test_a_call_waits_for_the_counted_pod_that_decides_whether_any_node_passes(
+    plugin: Kind, others: list[str], nodes: set[str], wait: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """kube-scheduler doesn't try a rejected pod again because mooring sees a binding later than it did."""
+    monkeypatch.setattr(in_flight, "LAG_SECONDS", LONG)
+    with flying(plugin, wait=wait, patient=True, way=served) as at, ThreadPoolExecutor(1) as pool:
+        at.tell(*(Put(make_pod(name, node="b")) for name in others))
+        at.filter("p", timeout=0.2)
+        at.tell(*(Remove("Pod", "default", name) for name in others))
+        if wait:
+            assert at.filter("q", timeout=0.2) == NOWHERE
+        asked = pool.submit(at.filter, "r")
+        until(lambda: at.metric("pods_in_flight") == 2, "the call")
+        at.tell(Put(make_pod("p", node="b")))
+        assert asked.result() == nodes
+
+
+def test_a_rule_that_hangs_holds_up_other_pods_until_its_caller_gives_up() -> None:
+    with gate() as opened:
+
+        class Hanging(OnePerNode):
+            def filter(self, state: CycleState, pod: Pod, node: NodeInfo) -> Status:
+                if pod.metadata.name == "p":
+                    opened.wait()
+                return super().filter(state, pod, node)
+
+        with flying(Hanging, way=served) as at:
+            assert rejected(lambda: at.filter("p", timeout=0.2)).code is grpc.StatusCode.DEADLINE_EXCEEDED
+            assert at.filter("q") == EVERYWHERE
 
 
 def test_the_first_call_waits_for_what_was_asked_of_the_process_before() -> None:

@@ -9,15 +9,14 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import takewhile
 from math import inf
 from typing import Any
 
-import numpy as np
-
-from mooring.framework import Int32s, Part, Plugin, Pod
+from mooring.framework import Part, Plugin, Pod
 from mooring.framework.cluster_events import PodRecordChange, StateChange
 from mooring.framework.internal import parts_of
 from mooring.framework.objects import Condition
@@ -25,7 +24,6 @@ from mooring.framework.pod_table import PodRecord
 from mooring.framework.state import ClusterState
 from mooring.plugins.in_tree import UPSTREAM
 from mooring.runtime.cycle.evaluation import Evaluation
-from mooring.runtime.cycle.plugin_calls import NoPlugins
 from mooring.runtime.engine import Engine
 from mooring.runtime.profiles.profile import Enabled, Profile
 from mooring.service.calls.slots import SlotProgress
@@ -40,46 +38,35 @@ MOST_SECONDS = 60.0
 DOUBT_SECONDS = 1.0
 """How long a pod still counts once its condition is Unschedulable: that may belong to the attempt before."""
 
-_READ = Part.PODS | Part.AFFINITIES | Part.RESOURCES
+LAG_SECONDS = 0.25
+"""How much later than kube-scheduler's watch the state may show that a pod is bound."""
 
-_NOWHERE: Int32s = np.zeros(0, np.int32)
+_READ = Part.PODS | Part.AFFINITIES | Part.RESOURCES
 
 
 @dataclass(slots=True, eq=False)
 class Flight:
-    """One pod that may be bound to a node that passed the filters.
+    """One pod, from the question about it until its outcome is known.
 
     Attributes:
         pod: The pod; None = any pods that an earlier process was asked about.
-        until: When it stops counting, in seconds of ``time.monotonic``.
-        places: The names of nodes, and which of them (int32[N]) it may be bound to.
-        counts: A call has waited for it in vain, so later calls count it and don't wait for it.
+        until: When it ends by itself, in seconds of ``time.monotonic``.
+        patience: Until when its own call may wait for others.
+        nodes: The names of those that it may be bound to; None = it is being decided about.
+        slow: A call has waited for it in vain, so later calls count it first.
         beside: The pods that count while this one is decided about, each with the nodes that it may be on.
     """
 
     pod: Pod | None
     until: float
-    places: tuple[Sequence[str], Int32s] = ((), _NOWHERE)
-    counts: bool = False
+    patience: float
+    nodes: Sequence[str] | None = None
+    slow: bool = False
     beside: Sequence[tuple[Pod, Sequence[str]]] = ()
-
-    def let_through(self, evaluation: Evaluation) -> None:
-        """Begin the flight to one of the feasible nodes."""
-        self.places = evaluation.names, evaluation.rows[evaluation.feasible]
-
-    def bind_to(self, name: str) -> None:
-        """Rule out all nodes but this one."""
-        self.places = (name,), np.zeros(1, np.int32)
-
-    @property
-    def nodes(self) -> list[str]:
-        """The names of the nodes that it may be bound to."""
-        names, rows = self.places
-        return [names[row] for row in rows.tolist()]
 
 
 class PodsInFlight:
-    """The pods in flight, each from its answer until the outcome is known. Safe from any thread.
+    """The pods in flight. Safe from any thread.
 
     A flight ends when the state has the pod on a node, or when the pod is deleted or has failed: mooring
     could not bind it, its condition says so, or kube-scheduler asks about it again.
@@ -94,9 +81,8 @@ class PodsInFlight:
         self._engine = engine
         self._metrics = metrics
         self._wait = wait
-        self._deciding = threading.Lock()
         self._changed = threading.Condition()
-        self._flights = {"": Flight(None, inf)} if wait else {}
+        self._flights = {"": Flight(None, inf, inf, ())} if wait else {}
         metrics.pods_in_flight.set_function(lambda: sum(map(bool, tuple(self._flights))))
         engine.state.subscribe(self._hear)
 
@@ -106,135 +92,126 @@ class PodsInFlight:
         return any(map(rules_of, self._engine.profiles.values()))
 
     @contextmanager
-    def turn(self, pod: Pod, profile: Profile, budget: SlotProgress | NoPlugins) -> Iterator[Flight | None]:
+    def turn(self, pod: Pod, profile: Profile, progress: SlotProgress) -> Iterator[Flight]:
         """Decide about ``pod``; it is in flight from then on if a node passes.
 
-        If its rules read other pods, no other call decides meanwhile.
-
-        Yields:
-            Its flight; None if the call would have to wait and ``budget`` is ``NoPlugins``.
+        If its rules read other pods, the calls that came before have been answered.
 
         Raises:
             DeadlineExceededError: The time ran out while other calls decided.
         """
-        if not reads_pods(profile, pod):
-            with self._flying(pod) as flight:
-                yield flight
-            return
-        if not self._deciding.acquire(timeout=_left(budget)):
-            _check_late(budget)
-            yield None
-            return
+        uid, now = pod.metadata.uid, time.monotonic()
+        own = Flight(pod, progress.deadline, now + WAIT_SHARE * (progress.deadline - now))
+        with self._changed:
+            self._flights = {
+                key: flight for key, flight in self._flights.items() if key != uid and flight.until > now
+            }
+            self._flights[uid] = own
+            self._changed.notify_all()
         try:
-            with self._flying(pod) as flight:
-                if self._wait and not self._settled(flight, _left(budget)):
-                    _check_late(budget)
-                    yield None
-                else:
-                    flight.beside = self._beside(flight)
-                    yield flight
+            if reads_pods(profile, pod):
+                if self._await(own, lambda other: other.nodes is None, progress.deadline):
+                    raise progress.exceeded()
+                if self._wait:
+                    self._settle(own)
+                own.beside = self._beside(own)
+            yield own
         finally:
-            self._deciding.release()
+            if own.nodes is None:
+                self._end(uid, own)
+
+    def let_through(self, own: Flight, evaluation: Evaluation) -> None:
+        """Count ``own`` from now on if there is a feasible node."""
+        if evaluation.feasible_count:
+            with self._changed:
+                own.until = time.monotonic() + MOST_SECONDS
+                own.nodes = [evaluation.names[row] for row in evaluation.rows[evaluation.feasible].tolist()]
+                self._changed.notify_all()
+
+    def wait(self, own: Flight) -> bool:
+        """Wait for the pods beside ``own``, which leave no node for it.
+
+        kube-scheduler tries a rejected pod again when it sees a binding, and not once more when the state
+        shows that binding later. So calls wait a little even for slow pods.
+
+        Returns:
+            Whether other pods count by now.
+        """
+        counted = own.beside
+        self._settle(own)
+        until = min(own.patience, time.monotonic() + LAG_SECONDS)
+        self._await(own, lambda other: other.pod is not None, until)
+        own.beside = self._beside(own)
+        return own.beside != counted
 
     @contextmanager
     def binding(self, uid: str, node_name: str) -> Iterator[None]:
         """Bind a pod through mooring. Only this node is possible; afterwards the state has the outcome."""
         flight = self._flights.get(uid)
         if flight is not None:
-            flight.bind_to(node_name)
+            flight.nodes = (node_name,)
         try:
             yield
         finally:
-            if self._flights.get(uid) is flight:
-                self._end(uid)
+            self._end(uid, flight)
 
-    @contextmanager
-    def _flying(self, pod: Pod) -> Iterator[Flight]:
-        """Begin a flight of ``pod`` and end its last one. It ends with the block if no node passes."""
-        uid, now = pod.metadata.uid, time.monotonic()
-        for known, earlier in tuple(self._flights.items()):
-            if known == uid or earlier.until <= now:
-                self._end(known)
-        flight = self._flights[uid] = Flight(pod, now + MOST_SECONDS)
-        try:
-            yield flight
-        finally:
-            if not len(flight.places[1]) and self._flights.get(uid) is flight:
-                self._end(uid)
-
-    def _end(self, uid: str) -> None:
-        if uid in self._flights:
-            with self._changed:
-                self._flights.pop(uid, None)
-                self._changed.notify_all()
-
-    def _settled(self, own: Flight, patience: float) -> bool:
-        """Wait until all flights but ``own`` have ended, for a share of ``patience`` (seconds).
-
-        Returns:
-            Whether the call can go on. After a wait it can: the flights that haven't ended count.
-        """
-        began = time.monotonic()
-        until = began + WAIT_SHARE * patience
+    def _end(self, uid: str, flight: Flight | None) -> None:
+        """End the flight, unless the pod has another one by now."""
         with self._changed:
-            awaited = self._awaited(own)
-            if not awaited or not patience:
-                return not awaited
-            while awaited and (now := time.monotonic()) < until:
-                self._changed.wait(min(until, *(flight.until for flight in awaited)) - now)
-                awaited = self._awaited(own)
-            for flight in awaited:
-                flight.counts = True
-        self._metrics.flight_wait_duration[()].observe(time.monotonic() - began)
-        self._metrics.flights_given_up[()].inc(sum(flight.pod is not None for flight in awaited))
-        return True
+            if self._flights.get(uid) is flight:
+                self._flights.pop(uid, None)
+            self._changed.notify_all()
 
-    def _awaited(self, own: Flight) -> list[Flight]:
+    def _settle(self, own: Flight) -> None:
+        """Wait until no flights but slow ones are left. Those that last are slow."""
+        left = self._await(own, lambda other: not other.slow, own.patience)
+        for flight in left:
+            flight.slow = True
+        self._metrics.flights_given_up[()].inc(sum(flight.pod is not None for flight in left))
+
+    def _await(self, own: Flight, which: Callable[[Flight], bool], until: float) -> list[Flight]:
+        """Wait until there are no such flights; return those that last longer than ``until``."""
+        with self._changed:
+            began = now = time.monotonic()
+            while (left := [one for one in self._before(own) if which(one)]) and now < until:
+                self._changed.wait(min(until, *(flight.until for flight in left)) - now)
+                now = time.monotonic()
+        if now > began:
+            self._metrics.flight_wait_duration[()].observe(now - began)
+        return left
+
+    def _before(self, own: Flight) -> list[Flight]:
+        """Return the flights that began before ``own``."""
         now, flights = time.monotonic(), tuple(self._flights.values())
-        return [one for one in flights if one is not own and not one.counts and one.until > now]
+        return [one for one in takewhile(lambda one: one is not own, flights) if one.until > now]
 
     def _beside(self, own: Flight) -> list[tuple[Pod, Sequence[str]]]:
-        now, flights = time.monotonic(), tuple(self._flights.values())
-        others = [flight for flight in flights if flight is not own and flight.until > now]
-        return [(flight.pod, flight.nodes) for flight in others if flight.pod]
+        return [(one.pod, one.nodes) for one in self._before(own) if one.pod and one.nodes]
 
     def _hear(self, change: StateChange) -> None:
         """Take in a change from a source, under the state's lock."""
         if not isinstance(change, PodRecordChange):
             return
         uid, old, record = change.record.uid, change.old, change.record
-        flight = self._flights.get(uid)
-        if flight is None:
-            return
-        failed, nominated = _failure(record), record.kind.base.template.status.nominated_node_name
-        if change.gone or record.node_name or record.kind.base.finished:
-            self._end(uid)
-        elif failed is not None and (old is None or failed != _failure(old)):
-            seconds = DOUBT_SECONDS if failed.reason == "Unschedulable" else 0.0
-            flight.until = min(flight.until, time.monotonic() + seconds)
-        elif nominated in flight.nodes:
-            # kube-scheduler sets it for a pod with a long binding, and clears it if the binding fails.
-            flight.bind_to(nominated)
-            flight.until, flight.counts = inf, True
-        elif flight.until == inf and not nominated:
-            self._end(uid)
         with self._changed:
+            flight = self._flights.get(uid)
+            if flight is None:
+                return
+            failed, nominated = _failure(record), record.kind.base.template.status.nominated_node_name
+            if change.gone or record.node_name or record.kind.base.finished:
+                del self._flights[uid]
+            elif flight.nodes is None:
+                # It says something about the attempt before.
+                return
+            elif failed is not None and (old is None or failed != _failure(old)):
+                seconds = DOUBT_SECONDS if failed.reason == "Unschedulable" else 0.0
+                flight.until = min(flight.until, time.monotonic() + seconds)
+            elif nominated in flight.nodes:
+                # kube-scheduler sets it for a pod with a long binding, and clears it if the binding fails.
+                flight.nodes, flight.until, flight.slow = (nominated,), inf, True
+            elif flight.until == inf and not nominated:
+                del self._flights[uid]
             self._changed.notify_all()
-
-
-def _left(budget: SlotProgress | NoPlugins) -> float:
-    """Return how many seconds a call may wait; 0 without a budget for plugins."""
-    return 0.0 if isinstance(budget, NoPlugins) else max(budget.deadline - time.monotonic(), 0.0)
-
-
-def _check_late(budget: SlotProgress | NoPlugins) -> None:
-    """Reject a call that has waited until its time ran out.
-
-    Raises:
-        DeadlineExceededError: It has.
-    """
-    if isinstance(budget, SlotProgress):
-        raise budget.exceeded()
 
 
 def counting(state: ClusterState, pods: Sequence[tuple[Pod, Sequence[str]]]) -> ClusterState:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
@@ -22,7 +22,7 @@ from mooring.runtime.cycle.plugin_calls import NoPlugins
 from mooring.runtime.profiles.profile import Profile
 from mooring.service.backend import Backend
 from mooring.service.calls.slots import SlotProgress
-from mooring.service.in_flight import PodsInFlight, counting
+from mooring.service.in_flight import Flight, PodsInFlight, counting
 from mooring.service.scheduling.noting import Noting
 from mooring.service.wire.answers import ordered_verdicts, score_message, score_verdicts, selected_scores
 from mooring.service.wire.columns import put
@@ -128,40 +128,45 @@ class Questions:
     ) -> pb.FilterResponse | None:
         """Run ``filter`` in the pod's scheduling cycle: with the pods in flight, and the pod joins them.
 
-        None also if the call would have to wait and the budget allows no plugins.
+        None if the budget allows no plugins: the call may have to wait.
         """
-        with flights.turn(asked.pod, asked.profile, budget) as flight:
-            if flight is None:
-                return None
-            look = partial(self._filter_beside, flight.beside, budget=budget)
-            found = self._look(asked, budget, look, DecisionKind.FILTER)
-            if found is None:
-                return None
-            flight.let_through(found[0])
+        if isinstance(budget, NoPlugins):
+            return None
+        with flights.turn(asked.pod, asked.profile, budget) as own:
+            look = partial(self._filter_beside, flights, own, budget=budget)
+            found = None
+            while found is None:
+                if asked.selection.state is not None:
+                    # The private copy was made before the wait.
+                    asked = self.question(request)
+                found = self._look(asked, budget, look, DecisionKind.FILTER)
+            flights.let_through(own, found[0])
             return self._filtered(request, asked, *found)
 
     def _filter_beside(
         self,
-        others: Sequence[tuple[Pod, Sequence[str]]],
+        flights: PodsInFlight,
+        own: Flight,
         pod: Pod,
         profile: Profile,
         candidates: Candidates,
         *,
         state: ClusterState | None,
-        budget: SlotProgress | NoPlugins,
+        budget: SlotProgress,
     ) -> Found | None:
-        """Filter the candidates with ``others``, each on all of its nodes, and without them. A node must
-        pass both, as with nominated pods.
+        """Filter the candidates with the pods beside ``own``, each on all of its nodes, and without them.
+
+        A node must pass both, as with nominated pods. None after a wait, if no node does because of them.
         """
         engine = self._backend.engine
-        if not others:
-            return engine.filter(pod, profile, candidates, state=state, budget=budget)
-        if isinstance(budget, NoPlugins):
-            return None
-        crowded = counting(state or engine.state, others)
-        beside, _ = decided(engine.filter(pod, profile, candidates, state=crowded, budget=budget))
         alone, version = decided(engine.filter(pod, profile, candidates, state=state, budget=budget))
-        return alone.rejecting_too(beside), version
+        if not own.beside:
+            return alone, version
+        crowded = counting(state or engine.state, own.beside)
+        beside, _ = decided(engine.filter(pod, profile, candidates, state=crowded, budget=budget))
+        both = alone.rejecting_too(beside)
+        in_the_way = not both.feasible_count and (alone.feasible_count or beside.feasible_count)
+        return None if in_the_way and flights.wait(own) else (both, version)
 
     def _filtered(
         self,
