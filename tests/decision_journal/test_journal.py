@@ -35,12 +35,19 @@ def profile() -> Profile:
         return w.backend.engine.profile()
 
 
-def record(name: str, *, node: str = "", pod: Pod | None = None, **where: str) -> Record:
+def record(
+    name: str,
+    *,
+    node: str = "",
+    pod: Pod | None = None,
+    kind: DecisionKind = DecisionKind.SCHEDULE,
+    **where: str,
+) -> Record:
     rejected = Details(DecisionResult.UNSCHEDULABLE, REJECTED)
     return Record(
         time=1.5,
         began=1.0,
-        kind=DecisionKind.SCHEDULE,
+        kind=kind,
         seed=0,
         pod=pod or make_pod("template", **where),
         profile_key="c/p",
@@ -234,9 +241,58 @@ def test_many_reasons_count() -> None:
     assert journal.size - before > 100_000
 
 
-def test_a_batch_that_is_larger_than_the_budget_is_counted_and_not_kept() -> None:
+def tiny(name: str, kind: DecisionKind) -> Record:
+    return record(name, node="n", pod=Pod(), kind=kind)
+
+
+@pytest.mark.parametrize(
+    "kinds",
+    [
+        pytest.param((DecisionKind.DRY_RUN,), id="dry runs"),
+        pytest.param((DecisionKind.FILTER, DecisionKind.SCORE, DecisionKind.PREEMPT), id="questions"),
+        pytest.param((DecisionKind.DRY_RUN, DecisionKind.FILTER), id="both"),
+    ],
+)
+def test_questions_push_out_no_commits_that_take_less(kinds: tuple[DecisionKind, ...]) -> None:
+    journal = DecisionJournal(budget=200 * RECORD_BYTES)
+    commits = [f"commit-{at}" for at in range(12)]
+    for name in commits:
+        journal.add(tiny(name, DecisionKind.BIND))
+    for at in range(1_000):
+        journal.add(tiny(f"asked-{at}", kinds[at % len(kinds)]))
+    kept = names(journal, 0, 1_000)
+    assert [name for name in kept if name in commits] == commits
+    assert kept[-1] == "asked-999"
+    assert journal.size <= 200 * RECORD_BYTES
+    assert len(journal) == len(kept) > 2 * len(commits)
+
+
+def test_each_sort_keeps_its_newest_when_all_have_too_many() -> None:
+    journal = DecisionJournal(budget=600 * RECORD_BYTES)
+    sorts = (DecisionKind.SCHEDULE, DecisionKind.DRY_RUN, DecisionKind.FILTER)
+    for at in range(3_000):
+        journal.add(tiny(f"{at}", sorts[at // 100 % 3]))
+    kept = [record.kind for _, record in journal.after(0, 1_000).decisions]
+    assert all(0.2 < kept.count(sort) / len(kept) < 0.5 for sort in sorts)
+
+
+def test_what_was_forgotten_in_between_is_missed() -> None:
+    journal = DecisionJournal(budget=40 * RECORD_BYTES)
+    for at in range(300):
+        journal.add(tiny(f"{at}", DecisionKind.BIND if at % 100 == 0 else DecisionKind.DRY_RUN))
+    found, looked, missed = journal.after(0, 1_000)
+    numbers = [number for number, _ in found]
+    assert numbers == sorted(numbers)
+    assert {1, 101, 201, 300} <= set(numbers)
+    assert (looked, len(found) + missed) == (300, 300)
+    gone = next(number for number in range(2, 101) if number not in numbers)
+    assert journal.find(gone) is None
+    assert journal.find(101).name == "100"  # type: ignore[union-attr]
+
+
+def test_a_batch_that_is_larger_than_half_the_budget_is_counted_and_not_kept() -> None:
     pod_bytes = PodSizes().size([make_pod("template")])
-    journal = DecisionJournal(pod_bytes + 3 * BATCH_ROW_BYTES)
+    journal = DecisionJournal(2 * (pod_bytes + 3 * BATCH_ROW_BYTES))
     journal.add(batch("a", "b"))
     journal.add(batch("c", "d", "e", "f"))
     assert (journal.first, journal.last, journal.dropped) == (1, 2, 4)

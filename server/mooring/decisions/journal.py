@@ -2,8 +2,8 @@
 
 A decision only appends a record to a list, without a lock, a number, or a notification.
 Records are taken from there in runs of some hundred, by whoever reads, or by the decision that makes the list
-long. Only then they get their numbers, and the oldest go. A batch is one record that shares the lists of its
-call.
+long. Only then they get their numbers, and the oldest go, those of the sort that takes most: questions, which
+anybody may ask, push out no commits. A batch is one record that shares the lists of its call.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from __future__ import annotations
 import secrets
 import threading
 import time
-from bisect import bisect_right
+from bisect import bisect_left
 from collections.abc import Iterator
-from itertools import chain, count
+from itertools import chain, count, groupby
 from operator import attrgetter
 from typing import NamedTuple
 
@@ -21,7 +21,7 @@ import msgspec
 
 from mooring.decisions.filters import DecisionFilter
 from mooring.decisions.pod_sizes import PodSizes
-from mooring.decisions.records import BatchRecord, Record
+from mooring.decisions.records import BatchRecord, DecisionKind, Record
 
 RECORD_BYTES = 640
 """What a record takes without its pod, with the strings that nothing else has any more,"""
@@ -41,6 +41,18 @@ RUN_SHARE = 8
 
 LOOK_SECONDS = 0.1
 """Between two looks of a reader that waits: decisions wake nobody, so they are not slowed down by readers."""
+
+SORTS: tuple[frozenset[DecisionKind], ...] = (
+    frozenset({DecisionKind.SCHEDULE, DecisionKind.BIND}),
+    frozenset({DecisionKind.DRY_RUN}),
+    frozenset({DecisionKind.FILTER, DecisionKind.SCORE, DecisionKind.PREEMPT}),
+)
+"""Commits, dry runs and other questions."""
+
+LARGEST_BATCH = 2
+"""A batch takes at most one byte in this many of the budget, so that something is left for other sorts."""
+
+_SORT_OF = {kind: number for number, kinds in enumerate(SORTS) for kind in kinds}
 
 Entry = Record | BatchRecord
 
@@ -77,6 +89,11 @@ class _Run(msgspec.Struct, eq=False):
     records: list[Record] = msgspec.field(default_factory=list)
     batch: BatchRecord | None = None
 
+    @property
+    def last(self) -> int:
+        """The number of the last."""
+        return self.first + (len(self.records) if self.batch is None else len(self.batch)) - 1
+
     def find(self, seq: int) -> Record:
         """Return the decision of this number, which is one of them."""
         at = seq - self.first
@@ -91,15 +108,32 @@ class _Run(msgspec.Struct, eq=False):
             yield from zip(count(self.first + at), self.records[at:], strict=False)
 
 
+class _Sort:
+    """The decisions of one sort that are kept.
+
+    Attributes:
+        runs: In order.
+        size: What they take.
+    """
+
+    def __init__(self) -> None:
+        self.runs: list[_Run] = []
+        self.size = 0
+
+    def runs_from(self, seq: int) -> list[_Run]:
+        """Return the runs with numbers from ``seq`` on."""
+        return self.runs[bisect_left(self.runs, seq, key=attrgetter("last")) :]
+
+
 class DecisionJournal:
     """Safe from any thread; adding never waits.
 
     Args:
-        budget: Bytes that decisions may take, with their pods, about; above 0. The oldest go first.
+        budget: Bytes that decisions may take, with their pods, about; above 0.
 
     Attributes:
         id: Another one in each process.
-        dropped: How many decisions were not written: batches that are larger than the budget.
+        dropped: How many decisions were not written: batches that are too large for the budget.
     """
 
     def __init__(self, budget: int = DEFAULT_BYTES) -> None:
@@ -108,8 +142,8 @@ class DecisionJournal:
         self._budget = budget
         self._longest = max(1, min(RUN, budget // RECORD_BYTES // RUN_SHARE))
         self._noted: list[Entry] = []
-        self._runs: list[_Run] = []
-        self._size = 0
+        self._sorts = tuple(_Sort() for _ in SORTS)
+        self._newest = _Run(1)
         self._pods = PodSizes()
         self._last = 0
         self._lock = threading.Lock()
@@ -129,7 +163,8 @@ class DecisionJournal:
         """The number of the oldest decision that is kept; one more than ``last`` if none is."""
         with self._lock:
             self._number()
-            return self._runs[0].first if self._runs else self._last + 1
+            kept = [sort.runs[0].first for sort in self._sorts if sort.runs]
+            return min(kept, default=self._last + 1)
 
     @property
     def last(self) -> int:
@@ -143,7 +178,11 @@ class DecisionJournal:
         """Bytes that the entries take, about."""
         with self._lock:
             self._number()
-            return self._size
+            return sum(sort.size for sort in self._sorts)
+
+    def __len__(self) -> int:
+        """How many decisions are kept."""
+        return sum(run.last + 1 - run.first for run in self._runs_from(0))
 
     def find(self, seq: int) -> Record | None:
         """Return a decision; None when it was not made yet, or is forgotten."""
@@ -167,10 +206,9 @@ class DecisionJournal:
     ) -> Passage:
         """Return the first decisions after ``seq``."""
         found: list[Numbered] = []
-        runs = self._runs_from(seq + 1)
-        missed = max(0, runs[0].first - 1 - seq) if runs else 0
-        looked = min(seq + missed, self.last)
-        for first, entry in chain.from_iterable(run.after(seq) for run in runs):
+        looked, missed = min(seq, self.last), 0
+        for first, entry in self.entries_after(seq):
+            missed += max(0, first - 1 - looked)
             for number, record in _numbered(first, entry, where):
                 if before is not None and number >= before:
                     return Passage(found, max(seq, before - 1), missed)
@@ -212,20 +250,17 @@ class DecisionJournal:
             yield from reversed(list(run.after(0)))
 
     def _runs_from(self, seq: int) -> list[_Run]:
-        """Return the runs from the one of ``seq`` on."""
+        """Return the runs with numbers from ``seq`` on."""
         with self._lock:
             self._number()
-            return self._runs[max(0, self._place_of(seq)) :]
+            found = [run for sort in self._sorts for run in sort.runs_from(seq)]
+        return sorted(found, key=attrgetter("first"))
 
     def _run_of(self, seq: int) -> _Run | None:
         with self._lock:
             self._number()
-            at = self._place_of(seq)
-            return self._runs[at] if at >= 0 and seq <= self._last else None
-
-    def _place_of(self, seq: int) -> int:
-        """Return where the last run is that begins with ``seq`` or before. The lock is held."""
-        return bisect_right(self._runs, seq, key=attrgetter("first")) - 1
+            found = [sort.runs_from(seq)[:1] for sort in self._sorts]
+        return next((run for run in chain.from_iterable(found) if run.first <= seq), None)
 
     def _number(self) -> None:
         """Give numbers to what was noted until now, and forget the oldest. The lock is held."""
@@ -233,49 +268,68 @@ class DecisionJournal:
         # Each of the two is one step for other threads; what they append in between stays.
         taken = noted[:]
         del noted[: len(taken)]
-        records: list[Record] = []
-        for entry in taken:
-            if isinstance(entry, BatchRecord):
-                self._put_records(records)
-                records = []
-                self._put_batch(entry)
-            else:
-                records.append(entry)
-        self._put_records(records)
+        for _, entries in groupby(taken, key=lambda entry: _SORT_OF[entry.kind]):
+            records: list[Record] = []
+            for entry in entries:
+                if isinstance(entry, BatchRecord):
+                    self._put_records(records)
+                    records = []
+                    self._put_batch(entry)
+                else:
+                    records.append(entry)
+            self._put_records(records)
         self._forget()
 
     def _put_records(self, records: list[Record]) -> None:
+        """Put records of one sort."""
         if not records:
             return
         size = RECORD_BYTES * len(records) + self._pods.size([record.pod for record in records])
         details = [record.written for record in records if record.written is not None]
         size += REASON_BYTES * sum([len(why.reasons) for each in details if (why := each.why) is not None])
-        run = self._runs[-1] if self._runs else None
-        if run is None or run.batch is not None or len(run.records) >= self._longest:
-            run = _Run(self._last + 1)
-            self._runs.append(run)
+        sort, run = self._sorts[_SORT_OF[records[0].kind]], self._newest
+        if (
+            not (sort.runs and sort.runs[-1] is run)
+            or run.batch is not None
+            or len(run.records) >= self._longest
+        ):
+            run = self._begin(sort, _Run(self._last + 1))
         run.records += records
-        run.size += size
-        self._size += size
         self._last += len(records)
+        run.size += size
+        sort.size += size
 
     def _put_batch(self, batch: BatchRecord) -> None:
         row = BATCH_ROW_BYTES + (PLACED_BYTES if batch.placed else 0)
         size = row * len(batch) + self._pods.size([pod for pod, _ in batch.templates])
-        if size > self._budget:
+        if size > self._budget // LARGEST_BATCH:
             self.dropped += len(batch)
             return
-        self._runs.append(_Run(self._last + 1, size, batch=batch))
-        self._size += size
+        sort = self._sorts[_SORT_OF[batch.kind]]
+        self._begin(sort, _Run(self._last + 1, size, batch=batch))
         self._last += len(batch)
+        sort.size += size
+
+    def _begin(self, sort: _Sort, run: _Run) -> _Run:
+        sort.runs.append(run)
+        self._newest = run
+        return run
 
     def _forget(self) -> None:
-        """Forget the oldest runs, but for the newest one. The lock is held."""
-        gone = 0
-        while self._size > self._budget and gone < len(self._runs) - 1:
-            self._size -= self._runs[gone].size
-            gone += 1
-        del self._runs[:gone]
+        """Forget the oldest runs of the sort that takes most, but for the newest of all. The lock is held."""
+        left, excess = list(self._sorts), sum(sort.size for sort in self._sorts) - self._budget
+        gone = dict.fromkeys(left, 0)
+        while excess > 0 and left:
+            most = max(left, key=attrgetter("size"))
+            if gone[most] == len(most.runs) or most.runs[gone[most]] is self._newest:
+                left.remove(most)
+                continue
+            size = most.runs[gone[most]].size
+            gone[most] += 1
+            most.size -= size
+            excess -= size
+        for sort, runs in gone.items():
+            del sort.runs[:runs]
 
 
 def _numbered(first: int, entry: Entry, where: DecisionFilter | None) -> Iterator[Numbered]:

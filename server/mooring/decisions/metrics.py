@@ -24,9 +24,7 @@ class DecisionCollector(Collector):
             "mooring_decisions_dropped", "Decisions that were not written to the journal.", journal.dropped
         )
         yield _gauge("mooring_decision_journal_bytes", "Bytes that the decisions take.", journal.size)
-        yield _gauge(
-            "mooring_decision_journal_decisions", "Decisions kept.", journal.last + 1 - journal.first
-        )
+        yield _gauge("mooring_decision_journal_decisions", "Decisions kept.", len(journal))
         if explanations is not None:
             yield _gauge(
                 "mooring_decision_explanation_bytes",
