@@ -9,19 +9,30 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from http import HTTPStatus
-from typing import Any, Final, TypeVar
+from typing import Final, TypeVar
 
 import grpc
 import msgspec
 
+from mooring.framework.errors import ResourceExhaustedError
+from mooring.serving.calls.memory import MemoryBudget, Share, body_budget_bytes
 from mooring.serving.clients import shown_names, typed_names
+from mooring.serving.http.asgi import (
+    BodyTooLargeError,
+    ClientGoneError,
+    Receive,
+    Scope,
+    Send,
+    client_of,
+    read_body,
+)
 from mooring.tracing.spans import Entered, Span, Tracer
 from mooring_extender import translate, wire
-from mooring_extender.budget import Budget, Share, default_budget_bytes
 from mooring_extender.calls import NodeCalls
 from mooring_extender.client import Client, ClientFactory
 from mooring_extender.failures import VERBS, Answer, CallError, answer_failure, reject, shortened
@@ -29,10 +40,6 @@ from mooring_extender.foreseen import Foreseen
 from mooring_extender.metrics import CONTENT_TYPE, Metrics
 from mooring_extender.questions import REMEMBERED_BYTES, Question, Questions
 from mooring_extender.scores import priorities
-
-Scope = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
-Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
 log = logging.getLogger(__name__)
 
@@ -63,15 +70,11 @@ class Options:
     failure still reaches kube-scheduler."""
     max_body_bytes: int = 64 * 2**20
     """The largest request body. 5,000 node objects take 31 to 59 MB, 5,000 node names 0.2 MB."""
-    body_budget_bytes: int = field(default_factory=default_budget_bytes)
+    body_budget_bytes: int = field(default_factory=body_budget_bytes)
     """How much all bodies together may take, from their arrival to their answer; 256 KiB of each are free."""
     binders: frozenset[str] | None = None
     """The names in client certificates that may call the bind verb, as `typed_names` reads them; None lets
     everybody."""
-
-
-class _ClientGoneError(Exception):
-    """The connection was lost while the body was on its way."""
 
 
 class _Call(msgspec.Struct, frozen=True):
@@ -113,7 +116,7 @@ class ExtenderApp:
         self._withdrawn = False
         self._readiness: asyncio.Task[Answer] | None = None
         self._readiness_until = 0.0
-        self._budget = Budget(options.body_budget_bytes)
+        self._budget = MemoryBudget(options.body_budget_bytes)
         self._readers = ThreadPoolExecutor(_READERS, "mooring-extender-reader")
         self._questions = Questions()
         self._foreseen = Foreseen()
@@ -141,7 +144,7 @@ class ExtenderApp:
             return
         try:
             answer = await self._respond(scope, receive)
-        except _ClientGoneError:
+        except ClientGoneError:
             return
         await _send(send, answer, close=answer.close or self._withdrawn)
 
@@ -165,9 +168,9 @@ class ExtenderApp:
         rejection = self._rejection(method, dict(scope["headers"]))
         if verb == "bind" and rejection is None:
             rejection = self._unknown_binder(scope)
-        client, began = next(iter(scope["state"]["client_names"]), ""), scope["state"]["began"]
+        began = scope["state"]["began"]
         with Entered(self._span(verb, scope)) as span:
-            answer = rejection or await self._decide(verb, profile, client, began, receive)
+            answer = rejection or await self._decide(verb, profile, scope, receive, began)
             if span is not None:
                 span.set_attributes({"http.response.status_code": int(answer.status), "url.path": path})
         self._metrics.answered(verb, answer, time.monotonic() - began)
@@ -218,12 +221,18 @@ class ExtenderApp:
         text = f"the body is larger than {self._options.max_body_bytes} bytes (--max-body-bytes)"
         return reject(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, text)
 
-    async def _decide(self, verb: str, profile: str, client: str, began: float, receive: Receive) -> Answer:
-        with Share(self._budget) as grow_to:
-            body = await self._body(receive, grow_to)
-            if isinstance(body, Answer):
-                return body
+    async def _decide(self, verb: str, profile: str, scope: Scope, receive: Receive, began: float) -> Answer:
+        share = Share(self._budget, partial(client_of, scope))
+        try:
+            body = await read_body(receive, self._options.max_body_bytes, share)
+            client = next(iter(scope["state"]["client_names"]), "")
             return await self._answer(verb, _Call(body, profile, began + self._call_seconds, client))
+        except BodyTooLargeError:
+            return self._too_large()
+        except ResourceExhaustedError as error:
+            return reject(HTTPStatus.SERVICE_UNAVAILABLE, error.message)
+        finally:
+            share.end()
 
     async def _answer(self, verb: str, call: _Call) -> Answer:
         try:
@@ -236,24 +245,6 @@ class ExtenderApp:
         except Exception as error:
             log.exception("%s failed: a defect of mooring-extender", verb)
             return answer_failure(verb, error)
-
-    async def _body(self, receive: Receive, grow_to: Callable[[int], bool]) -> bytes | Answer:
-        """Return the body, or the answer if it is larger than allowed. The listener drops slow clients."""
-        chunks: list[bytes] = []
-        size = 0
-        while True:
-            message = await receive()
-            if message["type"] == "http.disconnect":
-                raise _ClientGoneError
-            chunks.append(message["body"])
-            size += len(message["body"])
-            if size > self._options.max_body_bytes:
-                return self._too_large()
-            if not grow_to(size):
-                text = "the bodies of all requests together take too much memory; retry after a pause"
-                return reject(HTTPStatus.SERVICE_UNAVAILABLE, text)
-            if not message["more_body"]:
-                return b"".join(chunks)
 
     async def _read(self, reader: Callable[[bytes], Document], body: bytes) -> Document:
         """Read a body; a large one in another thread, so that calls beside it go on."""

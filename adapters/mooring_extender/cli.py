@@ -19,13 +19,13 @@ from mooring.serving.commands import (
     shown_files,
     trusted_files,
 )
+from mooring.serving.http.server import HttpServer
+from mooring.serving.http.tls import channel_credentials, server_context, warn_of_strangers
 from mooring.tracing.spans import Tracer
 from mooring.tracing.tracer import tracer_of
 from mooring_extender.allocator import keep_freed_memory
 from mooring_extender.app import ExtenderApp, Options
 from mooring_extender.client import GrpcClient
-from mooring_extender.server import HttpServer
-from mooring_extender.tls import channel_credentials, server_context, warn_of_strangers
 
 ENVIRONMENT_PREFIX: Final = "MOORING_ADAPTER_"
 """Not MOORING_EXTENDER_, with which the twins of ``mooring serve --extender-...`` begin."""

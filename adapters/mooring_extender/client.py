@@ -11,6 +11,7 @@ import grpc
 import grpc.aio
 
 from mooring.serving.certificates import TlsFiles
+from mooring.serving.http.tls import channel_credentials
 from mooring.tracing.spans import outgoing_headers
 from mooring.v1.cluster_service_pb2 import (
     GetClusterInfoRequest,
@@ -33,7 +34,6 @@ from mooring.v1.scheduling_service_pb2 import (
 )
 from mooring.v1.scheduling_service_pb2_grpc import SchedulingServiceStub
 from mooring_extender.failures import CallError
-from mooring_extender.tls import channel_credentials
 
 CHANNEL_OPTIONS: Final = (
     ("grpc.max_receive_message_length", -1),

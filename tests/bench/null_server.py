@@ -11,8 +11,9 @@ from pathlib import Path
 
 import grpc
 
-from mooring.service.calls.threads import Threads
-from mooring.service.server import SERVER_OPTIONS, Options
+from mooring.service.server import Options
+from mooring.serving.calls.listener import SERVER_OPTIONS
+from mooring.serving.calls.threads import Threads
 
 
 class Answering(grpc.GenericRpcHandler):

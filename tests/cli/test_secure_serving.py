@@ -17,7 +17,7 @@ import yaml
 
 from mooring.app.secure_serving import Delegated
 from mooring.cluster.reviews import MAX_ANSWERS, MAX_REVIEWS, Lifetimes, Reviews
-from mooring.service.listeners.pages import PageRequest
+from mooring.serving.listeners.pages import PageRequest
 from mooring.testing.builders import node_manifest
 from tests.certificates import Authority
 from tests.cli.commands import Started, program, write_config

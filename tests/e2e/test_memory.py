@@ -37,8 +37,6 @@ import sys
 from pathlib import Path
 from mooring.framework import memory
 memory._LIMIT_FILES = (Path(sys.argv[1]),)
-from mooring_extender import budget
-budget._LIMIT_FILES = memory._LIMIT_FILES
 del sys.argv[1]
 """
 

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import grpc
 from google.protobuf.message import Message
 
+from mooring.serving.http.server import HttpServer
 from mooring.v1 import cluster_service_pb2 as cluster
 from mooring.v1 import plugin_service_pb2 as plugins
 from mooring.v1 import scheduling_service_pb2 as scheduling
@@ -28,7 +29,6 @@ from mooring.v1.statuses_pb2 import (
 )
 from mooring_extender.app import ExtenderApp, Options
 from mooring_extender.failures import CallError
-from mooring_extender.server import HttpServer
 from tests.certificates import Authority
 
 CAPTURED = Path(__file__).parents[1] / "testdata" / "extender" / "captured"

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from mooring.app.local_client import LocalContext
 from mooring.cluster.kinds import Put, Remove
-from mooring.service.calls.errors import failure_of
 from mooring.service.offer import Servicers
+from mooring.serving.calls.errors import failure_of
 from mooring.testing import make_node
 from mooring_extender import translate
 from mooring_extender.calls import NodeCalls

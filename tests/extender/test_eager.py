@@ -11,7 +11,7 @@ from typing import Any, ParamSpec
 
 import pytest
 
-from mooring_extender.eager import begin
+from mooring.serving.http.eager import begin
 
 WHO = ContextVar("WHO", default="nobody")
 

@@ -1,22 +1,19 @@
 """Bodies of megabytes: what they cost, what they may cost together, and that calls beside them go on."""
 
-import os
 import socket
 import threading
 import tracemalloc
-from pathlib import Path
 
 import pytest
 
+from mooring.serving.calls.memory import FREE_BYTES
 from mooring_extender import wire
 from mooring_extender.app import ExtenderApp
-from mooring_extender.budget import FREE_BYTES, default_budget_bytes
 from mooring_extender.questions import REMEMBERED_BYTES, Questions
 from tests.extender.fakes import FakeClient, listening, question
 from tests.extender.test_listener import PATIENCE, answer, connect, head, is_closed, whole
 from tests.process import until
 
-MACHINE = min(512, os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") >> 23)
 MANY = 10 * wire.MAX_NODES
 LARGE = question(["n" * 250] * 8000)
 
@@ -112,21 +109,3 @@ def test_bodies_together_have_a_budget_beside_which_small_ones_are_read() -> Non
         good.sendall(whole(LARGE))
         assert answer(good).status == 200
         until(lambda: budget.left == len(LARGE))
-
-
-@pytest.mark.parametrize(
-    ("texts", "megabytes"),
-    [
-        pytest.param(["536870912\n", None], 64, id="a limit"),
-        pytest.param([None, "1073741824\n"], 128, id="a limit in the first version's file"),
-        pytest.param(["max\n", None], MACHINE, id="no limit"),
-        pytest.param([None, "9223372036854771712\n"], MACHINE, id="no limit in the first version's file"),
-        pytest.param([None, None], MACHINE, id="no file"),
-    ],
-)
-def test_the_budget_is_a_share_of_the_memory(texts: list[str | None], megabytes: int, tmp_path: Path) -> None:
-    files = (tmp_path / "new", tmp_path / "old")
-    for file, text in zip(files, texts, strict=True):
-        if text is not None:
-            file.write_text(text)
-    assert default_budget_bytes(files) // 2**20 == megabytes

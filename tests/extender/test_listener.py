@@ -14,11 +14,11 @@ import pytest
 import uvicorn
 
 from mooring.serving.addresses import ListenError
-from mooring_extender import protocol
-from mooring_extender import server as server_module
+from mooring.serving.http import protocol
+from mooring.serving.http import server as server_module
+from mooring.serving.http.server import HttpServer
 from mooring_extender.app import ExtenderApp, Options
 from mooring_extender.client import GrpcClient
-from mooring_extender.server import HttpServer
 from tests.extender.fakes import FakeClient, Reply, Rules, grpc_server, listening, question
 from tests.process import until
 

@@ -12,10 +12,10 @@ from urllib.parse import urlsplit
 import pytest
 
 from mooring.serving.certificates import TlsFiles
-from mooring_extender import protocol
+from mooring.serving.http import protocol
+from mooring.serving.http.server import HttpServer
+from mooring.serving.http.tls import server_context, warn_of_strangers
 from mooring_extender.app import ExtenderApp, Options
-from mooring_extender.server import HttpServer
-from mooring_extender.tls import server_context, warn_of_strangers
 from tests.certificates import Authority, Pair, trusting
 from tests.extender.fakes import FakeClient, Rules, grpc_server
 from tests.extender.test_cli import running

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from mooring.framework.errors import MooringError
-from mooring.service.calls.errors import failure_of
+from mooring.serving.calls.errors import failure_of
 from mooring_extender.app import ExtenderApp, Options
 from mooring_extender.failures import CallError
 from tests.fuzz.judging import Finding

@@ -15,8 +15,8 @@ import msgspec
 import uvicorn
 from uvicorn.server import ServerState
 
-from mooring_extender.protocol import GuardedProtocol
-from mooring_extender.server import _config
+from mooring.serving.http.protocol import GuardedProtocol
+from mooring.serving.http.server import _config
 from tests.extender.fakes import BIND, BODIES
 from tests.fuzz.extending import Adapter, adapting
 from tests.fuzz.judging import Finding, Judge, Target, check, check_text

@@ -20,11 +20,11 @@ from mooring.cluster.decoding import decode_json
 from mooring.cluster.kinds import KINDS, ClusterObject
 from mooring.framework.errors import MooringError, PluginFailureError
 from mooring.service import decisions
-from mooring.service.calls import reading
-from mooring.service.calls.errors import failure_of
-from mooring.service.calls.memory import MemoryBudget, Share, body_budget_bytes
-from mooring.service.calls.reading import MAX_MESSAGE_BYTES, Reader
 from mooring.service.offer import Servicers
+from mooring.serving.calls import reading
+from mooring.serving.calls.errors import failure_of
+from mooring.serving.calls.memory import MemoryBudget, Share, body_budget_bytes
+from mooring.serving.calls.reading import MAX_MESSAGE_BYTES, Reader
 from mooring.sessions import capacity
 from mooring.testing import make_node, make_pod
 from mooring.testing.builders import to_json

@@ -17,8 +17,8 @@ from mooring.cluster.sources.kubernetes.lister import Lister
 from mooring.cluster.sources.kubernetes.wire import Identity
 from mooring.plugins.dynamic_resources.cel.patterns import Pattern
 from mooring.service.scheduling.servicer import SchedulingServicer
+from mooring.serving.http.protocol import GuardedProtocol
 from mooring_extender import wire
-from mooring_extender.protocol import GuardedProtocol
 from tests import long_runs
 from tests.fuzz import __main__ as command
 from tests.fuzz import judging, mutating

@@ -12,9 +12,10 @@ from google.protobuf.any_pb2 import Any as AnyMessage
 from google.rpc.error_details_pb2 import BadRequest, ErrorInfo  # type: ignore[import-untyped]
 from google.rpc.status_pb2 import Status  # type: ignore[import-untyped]
 
-from mooring.service.calls import interceptors
 from mooring.service.calls.slots import Slots
-from mooring.service.server import OfferedService, Options, Server, build
+from mooring.service.server import Options, Server, build
+from mooring.serving.calls import pipeline
+from mooring.serving.calls.listener import OfferedService
 from mooring.telemetry.metrics import Metrics
 from mooring.v1 import cluster_service_pb2 as pb
 from mooring.v1 import cluster_service_pb2_grpc as pb_grpc
@@ -147,7 +148,7 @@ def giving_up_after(seconds: float) -> Iterator[None]:
     longer listens: on a machine that is busy the details of the error would be lost.
     """
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(interceptors, "LONGEST_SECONDS", seconds)
+        patch.setattr(pipeline, "LONGEST_SECONDS", seconds)
         yield
 
 

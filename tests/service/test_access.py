@@ -8,8 +8,8 @@ import grpc
 import pytest
 
 from mooring.framework.errors import PermissionDeniedError
-from mooring.service import server
 from mooring.service.calls.access import CHANGES, Access
+from mooring.serving.calls import listener
 from mooring.serving.certificates import TlsFiles
 from mooring.serving.clients import typed_names
 from mooring.v1 import (
@@ -168,8 +168,8 @@ def test_an_open_connection_ends_and_with_it_the_access_by_a_replaced_authority(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ages = {"grpc.max_connection_age_ms": 500, "grpc.max_connection_age_grace_ms": 100}
-    assert ages.keys() <= dict(server.SERVER_OPTIONS).keys()
-    monkeypatch.setattr(server, "SERVER_OPTIONS", tuple((dict(server.SERVER_OPTIONS) | ages).items()))
+    assert ages.keys() <= dict(listener.SERVER_OPTIONS).keys()
+    monkeypatch.setattr(listener, "SERVER_OPTIONS", tuple((dict(listener.SERVER_OPTIONS) | ages).items()))
     old, new = Authority(tmp_path / "old"), Authority(tmp_path / "new")
     shown, authority = old.issue("server"), tmp_path / "ca.crt"
     authority.write_bytes(old.certificate.read_bytes())

@@ -13,7 +13,7 @@ import pytest
 
 from mooring.framework import SUCCESS, CycleState, FilterPlugin, NodeInfo, Pod, PreBindPlugin, Status
 from mooring.framework.errors import ResourceExhaustedError
-from mooring.service.calls.admission import CallPool
+from mooring.serving.calls.pools import CallPool
 from mooring.testing.builders import make_node, make_pod
 from mooring.v1 import cluster_service_pb2 as cluster_pb
 from mooring.v1 import scheduling_service_pb2 as pb

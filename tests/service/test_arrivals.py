@@ -12,13 +12,12 @@ import pytest
 from grpc_reflection.v1alpha import reflection_pb2  # type: ignore[import-untyped]  # ships no types
 
 from mooring.framework.errors import DeadlineExceededError
-from mooring.service.calls import arrivals
-from mooring.service.calls.access import Access
-from mooring.service.calls.admission import Admission
-from mooring.service.calls.arrivals import Arrivals
-from mooring.service.calls.interceptors import EndedByCallers, Pipeline
-from mooring.service.calls.memory import MemoryBudget
-from mooring.service.calls.threads import Threads
+from mooring.serving.calls import arrivals
+from mooring.serving.calls.arrivals import Arrivals
+from mooring.serving.calls.memory import MemoryBudget
+from mooring.serving.calls.pipeline import EndedByCallers, Pipeline, admitted
+from mooring.serving.calls.pools import CallPool
+from mooring.serving.calls.threads import Threads
 from mooring.telemetry.metrics import Metrics
 from mooring.v1 import cluster_service_pb2 as pb
 from tests.good_client import good_client
@@ -109,7 +108,8 @@ def test_the_call_that_waited_longest_ends_first_where_too_many_wait() -> None:
     ended: list[int] = []
     with Threads(1, "waiting") as threads:
         waiting = Arrivals(threads, metrics, LONG, most=3)
-        pipeline = Pipeline(metrics, MemoryBudget(0), Admission(metrics, 1), Access(False, frozenset()))
+        pool = CallPool("calls", 1, metrics.shed_calls.inc)
+        pipeline = Pipeline(metrics, MemoryBudget(0), lambda behavior, _: admitted(behavior, lambda _: pool))
         server = grpc.server(waiting, interceptors=[pipeline])  # type: ignore[arg-type]  # any executor will do
         service(answering).add(server)
         address = f"127.0.0.1:{server.add_insecure_port('127.0.0.1:0')}"

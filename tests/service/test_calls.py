@@ -17,9 +17,9 @@ from mooring.framework.errors import (
     NotFoundError,
     PluginFailureError,
 )
-from mooring.service.calls import interceptors
-from mooring.service.calls.interceptors import time_limit
 from mooring.service.calls.slots import SlotProgress, Slots
+from mooring.serving.calls import pipeline
+from mooring.serving.calls.pipeline import time_limit
 from mooring.telemetry.metrics import camel_case
 from mooring.v1 import cluster_service_pb2 as pb
 from tests.process import until
@@ -231,6 +231,6 @@ def test_a_client_that_goes_away_is_counted_as_cancelled() -> None:
     ],
 )
 def test_time_is_kept_for_the_answer(remaining: float, limit: float, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(interceptors, "time", SimpleNamespace(monotonic=lambda: 1000.0))
+    monkeypatch.setattr(pipeline, "time", SimpleNamespace(monotonic=lambda: 1000.0))
     context: Any = SimpleNamespace(time_remaining=lambda: remaining)
     assert time_limit(context) == pytest.approx(1000.0 + limit)

@@ -5,7 +5,7 @@ import pytest
 
 from mooring.framework import errors
 from mooring.framework.args import FieldError
-from mooring.service.calls.errors import CODES, failure_of
+from mooring.serving.calls.errors import CODES, failure_of
 from mooring.telemetry.metrics import camel_case
 from mooring.v1.errors_pb2 import ErrorReason
 

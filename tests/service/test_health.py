@@ -18,9 +18,9 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc  # type: ignore[import-un
 
 from mooring.framework.errors import DeadlineExceededError
 from mooring.service.calls.slots import Slots
-from mooring.service.listeners import health, page_listener
-from mooring.service.listeners.health import LIVENESS
-from mooring.service.listeners.probes import Probes
+from mooring.serving.listeners import health, page_listener
+from mooring.serving.listeners.health import LIVENESS
+from mooring.serving.listeners.probes import Probes
 from tests.process import until
 from tests.service.frames import (
     DATA,

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 from mooring.framework.errors import InvalidArgumentError, ResourceExhaustedError
 from mooring.framework.memory import memory_bytes
-from mooring.service.calls.counting import MAX_BYTES, MAX_ENTRIES, MAX_FIELDS, Counting
-from mooring.service.calls.memory import FREE_BYTES, MemoryBudget, Share
-from mooring.service.calls.reading import MAX_MESSAGE_BYTES, Reader
+from mooring.serving.calls.counting import MAX_BYTES, MAX_ENTRIES, MAX_FIELDS, Counting
+from mooring.serving.calls.memory import FREE_BYTES, MemoryBudget, Share
+from mooring.serving.calls.reading import MAX_MESSAGE_BYTES, Reader
 from mooring.testing.builders import make_node, make_pod
 from mooring.v1 import cluster_service_pb2 as cluster_pb
 from mooring.v1 import nodes_pb2, objects_pb2

@@ -15,10 +15,10 @@ from grpc_reflection.v1alpha.proto_reflection_descriptor_database import (  # ty
     ProtoReflectionDescriptorDatabase,
 )
 
-from mooring.service.listeners import listen
-from mooring.service.listeners.listen import is_local
 from mooring.serving.addresses import ListenError
 from mooring.serving.certificates import TlsFiles
+from mooring.serving.listeners import listen
+from mooring.serving.listeners.listen import is_local
 from mooring.v1 import cluster_service_pb2 as pb
 from mooring.v1 import cluster_service_pb2_grpc as pb_grpc
 from tests.process import until

@@ -9,9 +9,9 @@ from typing import Any, cast
 import grpc
 import pytest
 
-from mooring.service.calls.arrivals import Arrival
-from mooring.service.calls.interceptors import Streams
-from mooring.service.calls.threads import AT_WORK, Threads, waiting
+from mooring.serving.calls.arrivals import Arrival
+from mooring.serving.calls.pipeline import Streams
+from mooring.serving.calls.threads import AT_WORK, Threads, waiting
 from tests.process import until
 from tests.service.harness import LONG
 

@@ -12,6 +12,7 @@ from mooring.decisions.journal import DecisionJournal
 from mooring.framework import SUCCESS, CycleState, FilterPlugin, NodeInfo, Pod, Status
 from mooring.service.offer import Servicers
 from mooring.service.server import build
+from mooring.serving.http.server import HttpServer
 from mooring.testing.builders import make_node, make_pod
 from mooring.tracing.spans import Tracer
 from mooring.tracing.tracer import tracer_of
@@ -21,7 +22,6 @@ from mooring.v1.decision_service_pb2_grpc import DecisionServiceStub
 from mooring.v1.scheduling_service_pb2_grpc import SchedulingServiceStub
 from mooring_extender.app import ExtenderApp, Options
 from mooring_extender.client import GrpcClient
-from mooring_extender.server import HttpServer
 from tests.cli.commands import fetch
 from tests.extender.fakes import question
 from tests.scheduler.world import World as SchedulerWorld

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from mooring.serving.http.server import HttpServer
 from mooring.web.app import WebApp
 from mooring.web.hosts import Hosts
 from mooring.web.processes import Address
-from mooring_extender.server import HttpServer
 from tests.cli.commands import serving
 
 POD = {"pod": {"reference": {"namespace": "default", "name": "web-3"}}}

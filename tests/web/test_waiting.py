@@ -9,11 +9,11 @@ from collections.abc import Iterator
 
 import pytest
 
+from mooring.serving.http.server import HttpServer
 from mooring.web.app import WebApp
 from mooring.web.gateway import Gateway
 from mooring.web.hosts import Hosts
 from mooring.web.processes import Address
-from mooring_extender.server import HttpServer
 from tests.process import START_SECONDS
 
 CALL = "/api/v1/DecisionService/ListDecisions"

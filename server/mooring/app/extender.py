@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from mooring.app.local_client import LocalClient
 from mooring.app.options import ExtenderOptions
-from mooring.service.listeners.listen import is_local, split
 from mooring.service.offer import Servicers
 from mooring.serving.addresses import ListenError
 from mooring.serving.certificates import TlsFiles
+from mooring.serving.http.server import HttpServer
+from mooring.serving.http.tls import server_context, warn_of_strangers
+from mooring.serving.listeners.listen import is_local, split
 from mooring.tracing.spans import Tracer
 from mooring_extender.allocator import keep_freed_memory
 from mooring_extender.app import ExtenderApp, Options
-from mooring_extender.server import HttpServer
-from mooring_extender.tls import server_context, warn_of_strangers
 
 
 def extender_server(options: ExtenderOptions, servicers: Servicers, tracer: Tracer | None) -> HttpServer:

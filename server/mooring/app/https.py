@@ -9,7 +9,7 @@ from typing import Final
 
 from mooring.app.options import HttpsOptions
 from mooring.framework.errors import InvalidArgumentError
-from mooring.service.listeners.self_signed import self_signed_context, self_signed_pair
+from mooring.serving.listeners.self_signed import self_signed_context, self_signed_pair
 
 TLS_VERSIONS: Final = {
     "VersionTLS10": ssl.TLSVersion.TLSv1,

@@ -46,8 +46,8 @@ from mooring.scheduler.extender import HttpExtender
 from mooring.scheduler.leadership import LeaderElection
 from mooring.scheduler.queue import GROUPS_GATE, BackoffTimes, groups_are_tried
 from mooring.scheduler.scheduler import Scheduler
-from mooring.service.listeners.page_listener import PageListener
-from mooring.service.listeners.probes import Probes
+from mooring.serving.listeners.page_listener import PageListener
+from mooring.serving.listeners.probes import Probes
 from mooring.telemetry.certificate_metrics import CertificateCollector
 from mooring.telemetry.decision_metrics import (
     MetricsObserver,

@@ -21,9 +21,9 @@ from mooring.app.options import SecureServingOptions
 from mooring.cluster.api import ApiServer, ClientOptions
 from mooring.cluster.reviews import ANONYMOUS, REVIEW_SECONDS, Lifetimes, Reviews, User, client_authorities
 from mooring.framework.errors import InvalidArgumentError, MooringError
-from mooring.service.listeners.page_listener import PageListener
-from mooring.service.listeners.pages import Page, PageAnswer, PageRequest, configz, flagz, rejection, statusz
-from mooring.service.listeners.probes import Probes
+from mooring.serving.listeners.page_listener import PageListener
+from mooring.serving.listeners.pages import Page, PageAnswer, PageRequest, configz, flagz, rejection, statusz
+from mooring.serving.listeners.probes import Probes
 from mooring.telemetry.metrics import Metrics
 from mooring.telemetry.shown_metrics import ShownMetrics, allowed_values, entries_of, metric_name
 

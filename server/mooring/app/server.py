@@ -52,7 +52,7 @@ from mooring.telemetry.source_metrics import SourceCollector, SourceState
 from mooring.tracing.spans import Tracer
 
 if TYPE_CHECKING:
-    from mooring_extender.server import HttpServer
+    from mooring.serving.http.server import HttpServer
 
 log = logging.getLogger("mooring.start")
 

@@ -25,9 +25,7 @@ from mooring.framework.errors import (
 )
 from mooring.framework.label_selector import LabelMatcher
 from mooring.service.backend import Backend, PodInQueue
-from mooring.service.calls.interceptors import in_slot
-from mooring.service.calls.slots import SlotProgress
-from mooring.service.calls.threads import waiting
+from mooring.service.calls.slots import SlotProgress, in_slot
 from mooring.service.decision_differences import differences_of, differing_fields, node_differences
 from mooring.service.wire.decision_messages import (
     decision_message,
@@ -39,6 +37,7 @@ from mooring.service.wire.decision_messages import (
     timestamp,
 )
 from mooring.service.wire.objects import label_matcher, pod_reference
+from mooring.serving.calls.threads import waiting
 from mooring.v1 import decision_service_pb2 as pb
 from mooring.v1 import nodes_pb2
 from mooring.v1 import scheduling_service_pb2 as scheduling_pb

@@ -10,8 +10,8 @@ from mooring.service.cluster import ClusterServicer
 from mooring.service.decisions import DecisionServicer
 from mooring.service.plugins import PluginServicer
 from mooring.service.scheduling.servicer import SchedulingServicer
-from mooring.service.server import OfferedService
 from mooring.service.simulation import SimulationServicer
+from mooring.serving.calls.listener import OfferedService
 from mooring.telemetry.decision_metrics import measure_cache, measure_reservations, measure_state
 from mooring.v1 import (
     cluster_service_pb2,

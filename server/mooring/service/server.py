@@ -6,71 +6,24 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 
-import grpc
-from google.protobuf.descriptor import ServiceDescriptor
-from grpc_reflection.v1alpha import reflection  # type: ignore[import-untyped]  # ships no types
-
-from mooring.service.calls.access import Access
+from mooring.service.calls.access import Access, permitted
 from mooring.service.calls.admission import Admission
-from mooring.service.calls.arrivals import Arrivals
-from mooring.service.calls.interceptors import Pipeline
-from mooring.service.calls.memory import MemoryBudget, body_budget_bytes
-from mooring.service.calls.reading import MAX_MESSAGE_BYTES
 from mooring.service.calls.slots import Slots
-from mooring.service.calls.threads import Threads
-from mooring.service.listeners.health import HealthListener
-from mooring.service.listeners.listen import add_port, at_most, is_local, server_credentials, share_of_files
-from mooring.service.listeners.page_listener import PageListener
-from mooring.service.listeners.probes import Probes
 from mooring.serving.addresses import ListenError
+from mooring.serving.calls.listener import CallListener, OfferedService
+from mooring.serving.calls.memory import MemoryBudget, body_budget_bytes
+from mooring.serving.calls.pipeline import Behavior, Pipeline, admitted
 from mooring.serving.certificates import TlsFiles
 from mooring.serving.clients import typed_names
-from mooring.telemetry.metrics import MethodMetrics, Metrics
+from mooring.serving.listeners.health import HealthListener
+from mooring.serving.listeners.listen import is_local
+from mooring.serving.listeners.page_listener import PageListener
+from mooring.serving.listeners.probes import Probes
+from mooring.telemetry.metrics import Metrics
 from mooring.telemetry.shown_metrics import ShownMetrics
 from mooring.tracing.spans import Tracer
 
-# gRPC accepts unknown option names in silence, so they are kept here and their effect is tested. Never add
-# maximum_concurrent_rpcs: it counts calls whose request never arrives, and Admission counts better.
-SERVER_OPTIONS: tuple[tuple[str, int], ...] = (
-    ("grpc.so_reuseport", 0),  # a taken port is an error, not a second listener
-    ("grpc.max_receive_message_length", MAX_MESSAGE_BYTES),
-    ("grpc.per_message_decompression", 0),  # Reader does, within a budget
-    ("grpc.max_send_message_length", MAX_MESSAGE_BYTES),
-    ("grpc.max_concurrent_streams", 1_024),  # counts calls that have ended until grpcio has noticed
-    # Calls that grpcio's thread has not taken yet. Past the default of 1,000 a burst of strangers' streams
-    # ends good calls too. Each holds the frames that came for it: without a limit a flood takes any memory.
-    ("grpc.server.max_pending_requests", 4_000),
-    ("grpc.server.max_pending_requests_hard_limit", 4_000),
-    (
-        "grpc.absolute_max_metadata_size",
-        8_192,
-    ),  # twice that by default, and a flood of such heads takes 270 MB
-    ("grpc.server_handshake_timeout_ms", 3_000),
-    ("grpc.max_connection_age_ms", 300_000),  # lets clients find new replicas
-    ("grpc.max_connection_age_grace_ms", 30_000),
-    ("grpc.http2.min_recv_ping_interval_without_data_ms", 10_000),  # below the interval of usual clients
-    ("grpc.keepalive_permit_without_calls", 1),
-)
-
-CONNECTIONS_SHARE = 1 / 3
-"""The part of the files that this process may open, which calls' connections may take,"""
-MAX_CONNECTIONS = 4_096
-"""and their number at most. Half is for `--extender-listen`; probes and the API server's need the rest."""
-
 log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True)
-class OfferedService:
-    """A service to offer.
-
-    Attributes:
-        descriptor: Its descriptor: `module.DESCRIPTOR.services_by_name[NAME]`.
-        add: Adds the servicer: `partial(add_NAMEServicer_to_server, servicer)`.
-    """
-
-    descriptor: ServiceDescriptor
-    add: Callable[[grpc.Server], None]
 
 
 @dataclass(frozen=True)
@@ -134,11 +87,9 @@ class Server:
     metrics_address: str
     _options: Options
     _probes: Probes
-    _grpc: grpc.Server
-    _threads: Threads
+    _calls: CallListener
     _health: HealthListener | None
     _telemetry: PageListener | None
-    _arrivals: Arrivals
     _slots: Slots
     _ended: threading.Event = field(default_factory=threading.Event)
 
@@ -147,8 +98,7 @@ class Server:
         for listener in (self._telemetry, self._health):
             if listener is not None:
                 listener.start()
-        self._arrivals.start()
-        self._grpc.start()
+        self._calls.start()
 
     def ready(self) -> bool:
         """Return whether calls should be sent here: alive, complete, not draining."""
@@ -180,9 +130,7 @@ class Server:
     def _close(self, grace: float | None) -> None:
         self._ended.set()
         self._probes.drain()
-        self._grpc.stop(grace).wait()
-        self._threads.shutdown()
-        self._arrivals.stop()
+        self._calls.stop(grace)
         self._slots.stop()
         for listener in (self._health, self._telemetry):
             if listener is not None:
@@ -214,41 +162,37 @@ def build(
         ListenError: An address cannot be listened on, or must not be without TLS.
     """
     check_exposure(options)
-    names = [str(service.descriptor.full_name) for service in services]
     probes = Probes(slots.fault, ready)
     admission = Admission(metrics, options.max_concurrent_calls)
     if session_slots is not None:
         session_slots.give_way_to(admission.is_live)
     guarded = bool(options.allow_clients) or not is_local(options.listen)
     access = Access(guarded, typed_names(options.allow_clients), options.read_only)
-    threads = Threads(options.transport_threads, "grpc")
-    arrivals = Arrivals(threads, metrics, options.body_timeout)
-    budget = MemoryBudget(options.body_budget_bytes)
-    server = grpc.server(
-        arrivals,  # type: ignore[arg-type]  # any executor will do
-        interceptors=[Pipeline(metrics, budget, admission, access, tracer)],
-        options=(*SERVER_OPTIONS, at_most(share_of_files(CONNECTIONS_SHARE, MAX_CONNECTIONS))),
+
+    def layer(behavior: Behavior, method: str) -> Behavior:
+        return permitted(admitted(behavior, admission.pool_of(method)), method, access)
+
+    calls = CallListener(
+        options.listen,
+        services,
+        Pipeline(metrics, MemoryBudget(options.body_budget_bytes), layer, tracer),
+        metrics,
+        tls=options.tls,
+        threads=options.transport_threads,
+        body_timeout=options.body_timeout,
+        reflection=options.reflection or is_local(options.listen),
     )
-    for service in services:
-        service.add(server)
-        for method in service.descriptor.methods:
-            MethodMetrics(metrics, f"/{service.descriptor.full_name}/{method.name}")
-    if options.reflection or is_local(options.listen):
-        reflection.enable_server_reflection((*names, reflection.SERVICE_NAME), server)
-    credentials = server_credentials(options.tls) if options.tls else None
-    address = add_port(server, options.listen, credentials)
+    names = [str(service.descriptor.full_name) for service in services]
     health, telemetry = _listeners(options, probes, metrics, names)
     return Server(
-        address,
+        calls.address,
         health.address if health is not None else "",
         telemetry.address if telemetry is not None else "",
         options,
         probes,
-        server,
-        threads,
+        calls,
         health,
         telemetry,
-        arrivals,
         slots,
     )
 

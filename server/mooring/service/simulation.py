@@ -14,11 +14,10 @@ from mooring.framework.errors import InvalidArgumentError
 from mooring.runtime.cycle.plugin_calls import Progress
 from mooring.service.backend import Backend, ObjectDecoder
 from mooring.service.calls.access import client_name
-from mooring.service.calls.admission import client_of
-from mooring.service.calls.interceptors import in_slot
-from mooring.service.calls.slots import SlotProgress
+from mooring.service.calls.slots import SlotProgress, in_slot
 from mooring.service.change_answer import change
 from mooring.service.what_if import capacity, node_groups, removal
+from mooring.serving.calls.pools import client_of
 from mooring.sessions.sessions import LEASE_SECONDS, MAX_LEASE_SECONDS, Session
 from mooring.sessions.work_trees import Work
 from mooring.v1 import simulation_service_pb2 as pb

@@ -1,5 +1,6 @@
-"""What every listener of mooring shares, gRPC or HTTP: certificate files, names of clients, flags, the log.
+"""Whatever listens: gRPC and HTTP with one set of limits, health apart, certificates, flags and the log.
 
-It imports the standard library alone, so that adapters can use it without the rest of mooring. The API
-server's client follows its certificate files, too.
+`mooring serve`, the scheduler, the page and every adapter listen by it, and nothing listens without it.
+Certificate files, names of clients, flags and the log need the standard library alone: the API server's
+client follows its certificate files, too.
 """

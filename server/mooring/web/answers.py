@@ -11,7 +11,7 @@ import grpc
 
 from mooring.client.errors import reason_of
 from mooring.framework.errors import MooringError
-from mooring.service.calls.errors import code_of
+from mooring.serving.calls.errors import code_of
 
 HTTP_STATUSES: Final = {
     grpc.StatusCode.INVALID_ARGUMENT: HTTPStatus.BAD_REQUEST,

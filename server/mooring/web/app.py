@@ -21,12 +21,21 @@ import grpc
 import grpc.aio
 
 from mooring.framework.errors import MooringError, UnavailableError
+from mooring.serving.calls.memory import MemoryBudget, Share, body_budget_bytes
+from mooring.serving.http.asgi import (
+    BodyTooLargeError,
+    ClientGoneError,
+    Receive,
+    Scope,
+    Send,
+    client_of,
+    read_body,
+)
 from mooring.web.answers import Answer, failed_call, misdirected, rejected
 from mooring.web.files import INDEX, File, read_files
 from mooring.web.gateway import Gateway
 from mooring.web.hosts import Hosts
 from mooring.web.processes import Address, Processes
-from mooring_extender.app import Receive, Scope, Send
 
 MAX_BODY_BYTES: Final = 16 * 2**20
 
@@ -54,10 +63,6 @@ _SAFE: Final = (
 """Headers of every answer: nothing from elsewhere runs in the page, and no other site reads what is here."""
 
 
-class _ClientGoneError(Exception):
-    """The connection was lost before the answer."""
-
-
 class WebApp:
     """The ASGI callable.
 
@@ -80,6 +85,7 @@ class WebApp:
         self._hosts = hosts
         self._prefix = f"/{path_prefix.strip('/')}".rstrip("/")
         self._files = read_files()
+        self._budget = MemoryBudget(body_budget_bytes())
         self._withdrawn = False
         self._end_waiting: Callable[[], object] | None = None
         self._last_beat = math.inf
@@ -104,7 +110,7 @@ class WebApp:
             return
         try:
             answer = await self._respond(scope, receive)
-        except _ClientGoneError:
+        except ClientGoneError:
             return
         answer = await _compressed(answer, dict(scope["headers"]))
         await _send(send, answer, close=answer.close or self._withdrawn, head=scope["method"] == "HEAD")
@@ -180,13 +186,17 @@ class WebApp:
         # Another site's page can't send this type without asking first, and it is never told yes.
         if headers.get(b"content-type", b"").partition(b";")[0].strip().lower() != b"application/json":
             return misdirected(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "send Content-Type: application/json")
-        body = await _body(receive)
-        if body is None:
+        share = Share(self._budget, partial(client_of, scope))
+        try:
+            body = await read_body(receive, MAX_BODY_BYTES, share)
+            if path == "explain/columns":
+                return await self._while_wanted(self._gateway.explain_columns(body, query), receive)
+            return await self._while_wanted(self._gateway.call(path, body, query), receive)
+        except BodyTooLargeError:
             text = f"the body is larger than {MAX_BODY_BYTES} bytes"
             return misdirected(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, text)
-        if path == "explain/columns":
-            return await self._while_wanted(self._gateway.explain_columns(body, query), receive)
-        return await self._while_wanted(self._gateway.call(path, body, query), receive)
+        finally:
+            share.end()
 
     async def _while_wanted(self, answering: Coroutine[Any, Any, Answer], receive: Receive) -> Answer:
         """Return the answer. The call ends early when its tab goes, or this process.
@@ -201,7 +211,7 @@ class WebApp:
             if work.done():
                 return work.result()
             if gone.done():
-                raise _ClientGoneError
+                raise ClientGoneError
             raise UnavailableError("mooring web is shutting down", reason="DRAINING")
         finally:
             for task in (work, gone, stopping):
@@ -220,22 +230,6 @@ def _file_answer(file: File, headers: Mapping[bytes, bytes]) -> Answer:
     if b"gzip" in headers.get(b"accept-encoding", b""):
         return Answer(file.compressed, file.content_type, headers=(*kept, (b"content-encoding", b"gzip")))
     return Answer(file.body, file.content_type, headers=kept)
-
-
-async def _body(receive: Receive) -> bytes | None:
-    """Return the body; None if it is larger than allowed. The listener drops slow clients."""
-    chunks: list[bytes] = []
-    size = 0
-    while True:
-        message = await receive()
-        if message["type"] == "http.disconnect":
-            raise _ClientGoneError
-        chunks.append(message["body"])
-        size += len(message["body"])
-        if size > MAX_BODY_BYTES:
-            return None
-        if not message["more_body"]:
-            return b"".join(chunks)
 
 
 async def _gone(receive: Receive) -> None:

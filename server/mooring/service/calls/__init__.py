@@ -1,1 +1,1 @@
-"""What every call passes on its way in and out: its request, access, admission, threads, errors."""
+"""What mooring's own calls pass beside what all do: who may call what, pools, and slots for plugins."""

@@ -15,6 +15,7 @@ import grpc
 from cryptography import x509
 
 from mooring.framework.errors import PermissionDeniedError
+from mooring.serving.calls.pipeline import Behavior
 from mooring.serving.clients import certified_names, shown_names
 from mooring.v1 import scheduling_service_pb2 as pb
 
@@ -126,6 +127,18 @@ class Access:
                 f"the client ({shown}) may not call {method.rpartition('/')[2]} here; show a certificate "
                 "with a name that the server was given by --allow-client"
             )
+
+
+def permitted(behavior: Behavior, method: str, access: Access) -> Behavior:
+    """Rejects calls that change something, from clients that may not."""
+    if access.unrestricted:
+        return behavior
+
+    def call(request: Any, context: grpc.ServicerContext) -> Any:
+        access.check(method, request, context)
+        return behavior(request, context)
+
+    return call
 
 
 def client_name(context: grpc.ServicerContext) -> str:

@@ -17,11 +17,15 @@ from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import Any, TypeVar
 
+import grpc
 from prometheus_client import Gauge
 
 from mooring.framework.errors import DeadlineExceededError, ResourceExhaustedError
 from mooring.service.calls.rests import Ration, Rest
-from mooring.service.calls.threads import waiting
+from mooring.serving.calls.pipeline import time_limit
+from mooring.serving.calls.pools import client_of
+from mooring.serving.calls.threads import waiting
+from mooring.tracing.spans import carried
 
 Result = TypeVar("Result")
 
@@ -363,3 +367,8 @@ class Slots:
     def _show(self) -> None:
         if self._gauge is not None:
             self._gauge.set(len(self._stuck))
+
+
+def in_slot(slots: Slots, context: grpc.ServicerContext, work: Callable[[SlotProgress], Result]) -> Result:
+    """Run ``work`` in a slot once it is its client's turn."""
+    return slots.run(carried(work), time_limit(context), context.add_callback, client_of(context))

@@ -17,8 +17,7 @@ from mooring.framework.errors import (
 from mooring.runtime.cycle.plugin_calls import NoPlugins
 from mooring.service.backend import Backend
 from mooring.service.calls.access import asks_place, client_name
-from mooring.service.calls.interceptors import in_slot
-from mooring.service.calls.slots import SlotProgress
+from mooring.service.calls.slots import SlotProgress, in_slot
 from mooring.service.scheduling import commits
 from mooring.service.scheduling.groups import schedule_groups
 from mooring.service.scheduling.preempt import preempt

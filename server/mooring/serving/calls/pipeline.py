@@ -1,8 +1,9 @@
-"""What every call passes on its way in and out: metrics, errors, the request, access, admission, deadlines.
+"""What every call passes on its way in and out: metrics, errors, the request, what a server adds, deadlines.
 
-The layers of a unary method are plain functions around the servicer's, outermost first: `mapped`, `received`,
-`permitted`, `admitted`; `Unary` counts around them. It is offered in its stream-unary form, which is the same
-on the wire, so that its request is bytes that arrive outside the threads (`arrivals.py`).
+The layers of a unary method are plain functions around the servicer's, outermost first: `traced`, `mapped`,
+`received`, then those of the server, such as `admitted`; `Unary` counts around them. It is offered in its
+stream-unary form, which is the same on the wire, so that its request is bytes that arrive outside the threads
+(`arrivals.py`).
 """
 
 from __future__ import annotations
@@ -29,16 +30,14 @@ from mooring.framework.errors import (
     ResourceExhaustedError,
     UnimplementedError,
 )
-from mooring.service.calls.access import Access
-from mooring.service.calls.admission import Admission, CallPool, client_of
-from mooring.service.calls.arrivals import Arrival, Method
-from mooring.service.calls.errors import abort, failure_of
-from mooring.service.calls.memory import MemoryBudget, Share
-from mooring.service.calls.reading import Reader, decompressed, is_compressed, no_message
-from mooring.service.calls.slots import SlotProgress, Slots
-from mooring.service.calls.threads import awaited
+from mooring.serving.calls.arrivals import Arrival, Method, caller
+from mooring.serving.calls.errors import abort, failure_of
+from mooring.serving.calls.memory import MemoryBudget, Share
+from mooring.serving.calls.pools import CallPool, client_of
+from mooring.serving.calls.reading import Reader, decompressed, is_compressed, no_message
+from mooring.serving.calls.threads import awaited
 from mooring.telemetry.metrics import MethodMetrics, Metrics
-from mooring.tracing.spans import Entered, Tracer, carried
+from mooring.tracing.spans import Entered, Tracer
 
 Behavior = Callable[[Any, grpc.ServicerContext], Any]
 """A method of a servicer: (request, context) to response. Messages differ by method, hence Any."""
@@ -82,29 +81,27 @@ def time_limit(context: grpc.ServicerContext) -> float:
     return time.monotonic() + remaining - min(ANSWER_SECONDS, ANSWER_SHARE * remaining)
 
 
-def in_slot(
-    slots: Slots, context: grpc.ServicerContext, work: Callable[[SlotProgress], Response]
-) -> Response:
-    """Run ``work`` in a slot once it is its client's turn."""
-    return slots.run(carried(work), time_limit(context), context.add_callback, client_of(context))
-
-
 class Pipeline(grpc.ServerInterceptor):
-    """The one interceptor of the server: puts the layers around every method, once per method."""
+    """The one interceptor of a listener: puts the layers around every method, once per method.
+
+    Args:
+        metrics: Where calls are counted.
+        budget: The memory that all bodies share.
+        layer: Puts what the server does of its own around a method of that name.
+        tracer: Decides which calls are traced; None = none.
+    """
 
     def __init__(
         self,
         metrics: Metrics,
         budget: MemoryBudget,
-        admission: Admission,
-        access: Access,
+        layer: Callable[[Behavior, str], Behavior],
         tracer: Tracer | None = None,
     ) -> None:
         self._metrics = metrics
         self._tracer = tracer
         self._budget = budget
-        self._admission = admission
-        self._access = access
+        self._layer = layer
         self._callers = EndedByCallers()
         self._handlers: dict[str, Handler] = {}
 
@@ -129,8 +126,7 @@ class Pipeline(grpc.ServerInterceptor):
             raise TypeError(f"{method} has no request deserializer; register generated servicers")
         if handler.unary_unary is not None:
             meters = MethodMetrics(self._metrics, method)
-            behavior = admitted(handler.unary_unary, self._admission.pool_of(method))
-            behavior = permitted(behavior, method, self._access)
+            behavior = self._layer(handler.unary_unary, method)
             behavior = mapped(received(behavior, Reader(deserialize, _request_type(method)), meters))
             if self._tracer is not None:
                 behavior = traced(behavior, method, self._tracer)
@@ -211,7 +207,7 @@ class Unary(Method):
 
     def takes(self, arrival: Arrival) -> bool:
         arrival.settle()
-        arrival.share = Share(self._budget)
+        arrival.share = Share(self._budget, partial(caller, arrival.call))
         try:
             arrival.share.grow_to(len(arrival.body or b""))
         except ResourceExhaustedError as error:
@@ -362,18 +358,6 @@ def _request_type(method: str) -> Descriptor:
     name = method.removeprefix("/").replace("/", ".")
     found: Descriptor = descriptor_pool.Default().FindMethodByName(name).input_type
     return found
-
-
-def permitted(behavior: Behavior, method: str, access: Access) -> Behavior:
-    """Rejects calls that change something, from clients that may not."""
-    if access.unrestricted:
-        return behavior
-
-    def call(request: Any, context: grpc.ServicerContext) -> Any:
-        access.check(method, request, context)
-        return behavior(request, context)
-
-    return call
 
 
 def admitted(behavior: Behavior, pool_of: Callable[[Any], CallPool]) -> Behavior:

@@ -15,10 +15,10 @@ from typing import Any, Protocol
 from prometheus_client.core import Metric
 from prometheus_client.exposition import choose_encoder
 
-from mooring.service.listeners.listen import check_free, split
-from mooring.service.listeners.pages import PLAIN, Gatekeeper, Page, PageAnswer, PageRequest
-from mooring.service.listeners.probes import Probes
 from mooring.serving.addresses import ListenError
+from mooring.serving.listeners.listen import check_free, split
+from mooring.serving.listeners.pages import PLAIN, Gatekeeper, Page, PageAnswer, PageRequest
+from mooring.serving.listeners.probes import Probes
 
 log = logging.getLogger(__name__)
 

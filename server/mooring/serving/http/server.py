@@ -22,8 +22,8 @@ import uvicorn
 import uvloop
 
 from mooring.serving.addresses import ListenError
-from mooring_extender import protocol
-from mooring_extender.app import Receive, Scope, Send
+from mooring.serving.http import protocol
+from mooring.serving.http.asgi import Receive, Scope, Send
 
 log = logging.getLogger(__name__)
 
@@ -148,7 +148,7 @@ class _Server(uvicorn.Server):
             self.force_exit = self.should_exit = True
 
 
-class Loop(uvloop.Loop):
+class GuardedLoop(uvloop.Loop):
     """uvloop's event loop, on which a TLS handshake has no more time than a request.
 
     Until then a connection is in no protocol's hands, and uvicorn leaves the limit at a minute.
@@ -164,7 +164,7 @@ def _config(app: Application, tls: ssl.SSLContext | None) -> uvicorn.Config:
     return uvicorn.Config(
         app,
         http=protocol.GuardedProtocol,
-        loop=f"{__name__}:Loop",
+        loop=f"{__name__}:GuardedLoop",
         ws="none",
         lifespan="on",
         interface="asgi3",

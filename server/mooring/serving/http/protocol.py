@@ -14,12 +14,12 @@ from typing import Any, Final
 from urllib.parse import unquote
 
 import httptools
+import msgspec
 from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
-from mooring_extender.eager import begin
-from mooring_extender.failures import error_body
-from mooring_extender.tls import client_names, is_resumed
+from mooring.serving.http.eager import begin
+from mooring.serving.http.tls import client_names, is_resumed
 
 BODY_SECONDS: Final = 0.001
 """How long the rest of a body is waited for before its request is looked at: Go's client sends two pieces."""
@@ -301,7 +301,7 @@ class GuardedProtocol(HttpToolsProtocol):
 
     def send_400_response(self, msg: str) -> None:
         """Reject what came; requests before it are answered first."""
-        self._rejection = error_body(f"not HTTP/1.1: {msg}")
+        self._rejection = msgspec.json.encode({"error": f"not HTTP/1.1: {msg}"})
         broken = self._message_open and not self._in_head
         if broken and self.pipeline:
             self.pipeline.popleft()

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable, Hashable
 from typing import Final
 
 from mooring.framework.errors import ResourceExhaustedError
 from mooring.framework.memory import share_of_memory
+from mooring.serving.shares import Shares
 
 _SHARE: Final = 8
 """A call takes several times its body: as it came, as a message, as objects, and what is remembered."""
@@ -25,49 +27,68 @@ def body_budget_bytes() -> int:
 class MemoryBudget:
     """Bytes that the bodies of all calls share. Thread-safe.
 
+    A client has one body, or three quarters of the bytes at most, so that it leaves some to others.
+
     Args:
         total: How many there are, beside FREE_BYTES for each body.
     """
 
     def __init__(self, total: int) -> None:
         self._lock = threading.Lock()
-        self._total = self._left = total
+        self._bytes = Shares(total)
 
-    def take(self, size: int) -> None:
-        """Take bytes for one body. Raises ResourceExhaustedError if too few are left for now."""
+    @property
+    def left(self) -> int:
+        """How many are free."""
+        return self._bytes.total - self._bytes.taken
+
+    def take(self, client: Hashable, size: int, taken: int) -> None:
+        """Take bytes for a body of ``client`` that has ``taken`` some before.
+
+        Raises:
+            ResourceExhaustedError: Too few are left for now.
+        """
         with self._lock:
-            if size <= self._left:
-                self._left -= size
+            alone = self._bytes.of(client) == taken and size <= self.left
+            if alone or self._bytes.has_room(client, size):
+                self._bytes.take(client, size)
                 return
         raise ResourceExhaustedError(
-            f"the bodies of all calls together take more than {self._total} bytes; retry after a pause",
+            f"the bodies of all calls together take more than {self._bytes.total} bytes, or those of one "
+            f"client more than {self._bytes.most}; retry after a pause",
             reason="OVERLOADED",
         )
 
-    def give(self, size: int) -> None:
+    def give(self, client: Hashable, size: int) -> None:
         """Give back what was taken."""
         with self._lock:
-            self._left += size
+            self._bytes.take(client, -size)
 
 
 class Share:
-    """One call's share of a budget. For one thread."""
+    """One call's share of a budget. For one thread.
 
-    __slots__ = ("_budget", "_taken")
+    Args:
+        budget: The budget.
+        client: Tells whose call it is; asked once the body is one that counts. Default: nobody's.
+    """
 
-    def __init__(self, budget: MemoryBudget) -> None:
+    __slots__ = ("_budget", "_client", "_taken")
+
+    def __init__(self, budget: MemoryBudget, client: Callable[[], Hashable] = lambda: None) -> None:
         self._budget = budget
+        self._client = client
         self._taken = 0
 
     def grow_to(self, size: int) -> None:
         """Take what a body of ``size`` bytes needs. Raises ResourceExhaustedError if that is too much now."""
         more = size - FREE_BYTES - self._taken
         if more > 0:
-            self._budget.take(more)
+            self._budget.take(self._client(), more, self._taken)
             self._taken += more
 
     def end(self) -> None:
         """Give everything back."""
         if self._taken:
-            self._budget.give(self._taken)
+            self._budget.give(self._client(), self._taken)
             self._taken = 0

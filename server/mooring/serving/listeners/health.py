@@ -13,8 +13,8 @@ import grpc
 import grpc.aio
 from grpc_health.v1 import health_pb2, health_pb2_grpc  # type: ignore[import-untyped]  # ships no types
 
-from mooring.service.listeners.listen import add_port, at_most, share_of_files
-from mooring.service.listeners.probes import Probes
+from mooring.serving.listeners.listen import add_port, at_most, share_of_files
+from mooring.serving.listeners.probes import Probes
 
 LIVENESS: Final = "liveness"
 """The name to ask for liveness by. Any other one, and the empty one, is about readiness."""

@@ -5,7 +5,7 @@ the request. A client that opens streams and sends nothing thus takes every thre
 receives gRPC's events starts the read and learns when it is done; only then does the call go to a thread.
 A call that waits holds some 25 kB and no thread, and a good one is spared a switch of threads.
 
-grpcio has no public way to do this. What is used of its inside stands in `Arrivals.submit` alone.
+grpcio has no public way to do this. What is used of its inside stands in `Arrivals.submit` and `caller`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import math
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from functools import partial
 from typing import Any, Final
 
@@ -22,8 +22,8 @@ import grpc
 from grpc import _server
 from grpc._cython import cygrpc  # type: ignore[attr-defined]  # missing in grpcio's types
 
-from mooring.service.calls.memory import Share
-from mooring.service.calls.threads import Threads
+from mooring.serving.calls.memory import Share
+from mooring.serving.calls.threads import Threads
 from mooring.telemetry.metrics import Metrics
 
 MAX_WAITING: Final = 16_384
@@ -65,6 +65,11 @@ class Arrival:
     def settle(self) -> None:
         """Keep the call from being ended as overdue."""
         self._forget(self)
+
+
+def caller(call: Any) -> Hashable:
+    """Return whose a call of grpcio's inside is, as ``client_of`` does."""
+    return tuple(cygrpc.peer_identities(call) or ()) or call.peer().decode()
 
 
 class Method(ABC):

@@ -14,8 +14,8 @@ from google.protobuf.descriptor import Descriptor
 from google.protobuf.message import DecodeError
 
 from mooring.framework.errors import InvalidArgumentError
-from mooring.service.calls.counting import Counting
-from mooring.service.calls.memory import Share
+from mooring.serving.calls.counting import Counting
+from mooring.serving.calls.memory import Share
 
 MAX_MESSAGE_BYTES: Final = 64 * 2**20
 """How many bytes a message may have, decompressed."""

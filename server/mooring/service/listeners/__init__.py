@@ -1,1 +1,0 @@
-"""Listeners beside gRPC's main one, for health and for pages, and what all of them have in common."""
