@@ -23,6 +23,7 @@ from mooring.sessions.capacity import capacity_of
 from mooring.sessions.change.search import ChangeSearch
 from mooring.sessions.change.steps import Kind
 from mooring.sessions.node_groups import NodeGroup, NodeGroups
+from mooring.sessions.pending import place_pending
 from mooring.sessions.placing import place_alike
 from mooring.sessions.removal import Removal, adopted
 from mooring.sessions.sessions import MAX_LEASE_SECONDS, Session, Sessions
@@ -235,9 +236,9 @@ def _node_groups(size: Size, _running: ExitStack) -> Repeat:
     pods = diverse(count)
 
     def repeat() -> Sample:
-        looking = NodeGroups(work, pods, lambda pod: work.engine.profile("", pod), seed=SEED)
         began = time.perf_counter()
-        looking.place_existing(Unhurried())
+        queue = place_pending(work, partial(adopted, work.engine, ""), SEED, Unhurried(), pods)
+        looking = NodeGroups(work, queue.left, partial(adopted, work.engine, ""), seed=SEED)
         best = looking.options(groups, Unhurried())[0]
         took = time.perf_counter() - began
         if best.left_over:

@@ -259,3 +259,19 @@ def test_what_nobody_reads_is_said_on_standard_error(
     result = call(capsys, "schedule", "--manifests", write_manifests(tmp_path / "m.yaml", secret))
     assert (result.code, result.out) == (0, "0 of 0 pending pods placed\n")
     assert "objects of these kinds are ignored: Secret (1)" in result.err
+
+
+@pytest.mark.parametrize("app", ["web", "other"])
+def test_a_pod_is_tried_again_when_a_later_one_helps_it(
+    app: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    term = {"topologyKey": "kubernetes.io/hostname", "labelSelector": {"matchLabels": {"app": "web"}}}
+    near = {"affinity": {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}}
+    objects = [
+        node_manifest("n1", labels={"kubernetes.io/hostname": "n1"}),
+        pod_manifest("near", spec=near),
+        pod_manifest("later", labels={"app": app}),
+    ]
+    file = write_manifests(tmp_path / "m.yaml", *objects)
+    rows = call(capsys, "schedule", "--manifests", file, "-o", "json").document
+    assert [row["node"] for row in rows] == ["n1" if app == "web" else None, "n1"]

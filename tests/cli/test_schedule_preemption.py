@@ -9,6 +9,8 @@ import pytest
 
 from mooring.testing.builders import node_manifest, pod_manifest
 from tests.cli.commands import call, write_manifests
+from tests.cli.test_shared_claims import devices
+from tests.plugins.test_dynamic_resources import allocation, claim
 
 OWNED = [{"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "rs", "uid": "1", "controller": True}]
 
@@ -146,6 +148,45 @@ def test_rows_say_who_went_for_whom(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert out.splitlines()[-1] == "1 of 1 pending pods placed, 1 preempted"
 
 
+def test_a_victim_uses_up_its_disruption_budget(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The second preemptor would violate the budget by taking the other pod of priority 0."""
+    budget = {
+        "apiVersion": "policy/v1",
+        "kind": "PodDisruptionBudget",
+        "metadata": {"name": "web", "namespace": "default"},
+        "spec": {"minAvailable": 1, "selector": {"matchLabels": {"app": "web"}}},
+        "status": {"disruptionsAllowed": 1, "currentHealthy": 2, "desiredHealthy": 1, "expectedPods": 2},
+    }
+    guarded = [
+        pod_manifest(f"web-{at}", labels={"app": "web"}, requests={"cpu": "1"}, node=f"n{at}")
+        for at in (1, 2)
+    ]
+    nodes = [node(f"n{at}", "1") for at in (1, 2, 3)]
+    important = [pod(f"important-{at}", "1", 9) for at in range(2)]
+    file = write_manifests(
+        tmp_path / "m.yaml", *nodes, budget, *guarded, pod("other", "1", 1, on="n3"), *important
+    )
+    rows = call(capsys, "schedule", "--manifests", file, "-o", "json").document
+    first, second = (row["preempts"] for row in rows[:2])
+    assert first in (["default/web-1"], ["default/web-2"])
+    assert second == ["default/other"]
+
+
+@pytest.mark.parametrize("users", [1, 2], ids=["its only user goes", "another pod uses them, too"])
+def test_devices_of_victims(users: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    using = [
+        {"resource": "pods", "name": name, "uid": f"pod/default/{name}"}
+        for name in ("batch", "other")[:users]
+    ]
+    held = claim("held", status={"allocation": allocation("d", node="a"), "reservedFor": using})
+    batch = pod("batch", "3", on="a", resourceClaims=[{"name": "held", "resourceClaimName": "held"}])
+    wanting = pod("wanting", "1", resourceClaims=[{"name": "free", "resourceClaimName": "free"}])
+    objects = [*devices("a"), held, claim("free"), batch, pod("important", "3", 9), wanting]
+    file = write_manifests(tmp_path / "m.yaml", *objects)
+    rows = call(capsys, "schedule", "--manifests", file, "-o", "json").document
+    assert [row["node"] for row in rows] == ["a", "a" if users == 1 else None, None]
+
+
 TRAIN = [group("train", 2), pod("train-0", "1", 9, **IN_GROUP), pod("train-1", "1", 9, **IN_GROUP)]
 
 
@@ -154,6 +195,11 @@ def test_a_group_that_would_have_room_is_told_of(tmp_path: Path, capsys: pytest.
     flags = ("--feature-gates", "GenericWorkload=true", "--no-preemption", "-o", "json")
     result = call(capsys, "schedule", "--manifests", file, *flags)
     assert ([row["roomOn"] for row in result.document], result.code) == (["n1", "n1"], 4)
+    for words in (("explain", "train-0"), ("what-if", "change", "podgroup/train", "--kind", "label")):
+        result = call(capsys, *words, "--manifests", file, *flags[:2], "-o", "json")
+        (candidate,) = result.document["preemption"]["candidates"]
+        victims = [each["pod"] for each in candidate["victims"]]
+        assert (candidate["node"], victims, result.code) == ("n1", ["default/batch"], 4)
 
 
 @pytest.mark.parametrize(

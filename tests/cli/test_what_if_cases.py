@@ -22,11 +22,11 @@ Asked = Any
 def asked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Asked:
     def ask(question: str, objects: Sequence[Mapping[str, Any]], *words: object) -> Any:
         files = write_manifests(tmp_path / "cluster.yaml", *objects)
-        offline = call(capsys, "what-if", question, "--manifests", files, *words, "-o", "json")
+        offline = call(capsys, "what-if", question, *words, "--manifests", files, "-o", "json")
         assert offline.code == 0, offline.err
         with serving(tmp_path, "--source", f"files:{files}") as server:
             remote = call(
-                capsys, "what-if", question, "--server", server.address("grpc"), *words, "-o", "json"
+                capsys, "what-if", question, *words, "--server", server.address("grpc"), "-o", "json"
             )
         assert remote.document == offline.document
         return offline.document
@@ -98,6 +98,49 @@ def test_pending_pods_come_in_the_order_of_the_queue(
     assert [each["pod"] for each in answer["unplaced"]] == [
         f"default/{name}" for name in ("first", "second") if name != placed
     ]
+
+
+def pending_beside(priority: int, *, owned: bool, **spec: Any) -> list[dict[str, Any]]:
+    """A node of 2 cpu that a pod fills, and a pod of a priority that waits for one of them."""
+    batch = pod_manifest(
+        "batch", requests={"cpu": "2"}, node="n1", metadata=controlled("rs") if owned else {}
+    )
+    waiting = pod_manifest("important", requests={"cpu": "1"}, spec={"priority": priority, **spec})
+    return [node_manifest("n1", allocatable={"cpu": "2", "memory": "8Gi", "pods": "110"}), batch, waiting]
+
+
+@pytest.mark.parametrize(
+    ("cluster", "preempted", "placed", "waiting", "count"),
+    [
+        pytest.param(pending_beside(9, owned=True), ["default/batch"], 1, 1, 10, id="made anew, and waits"),
+        pytest.param(pending_beside(9, owned=False), ["default/batch"], 1, 0, 10, id="gone for good"),
+        pytest.param(pending_beside(0, owned=True), [], 0, 1, 0, id="no more important"),
+        pytest.param(
+            pending_beside(9, owned=True, preemptionPolicy="Never"), [], 0, 1, 0, id="preempts nobody"
+        ),
+    ],
+)
+def test_pending_pods_preempt_others_as_in_a_cluster(
+    cluster: list[dict[str, Any]],
+    preempted: list[str],
+    placed: int,
+    waiting: int,
+    count: int,
+    asked: Asked,
+    tmp_path: Path,
+) -> None:
+    shape = write_manifests(tmp_path / "shape.yaml", pod_manifest("shape", requests={"cpu": "100m"}))
+    (found,) = asked("capacity", cluster, "--shape", shape)
+    queue = (found["preempted"], found["placedFirst"], found["stillPending"])
+    assert (queue, found["count"]) == ((preempted, placed, waiting), count)
+    (gone,) = asked("removal", cluster)
+    assert (gone["preempted"], gone["placedFirst"], gone["stillPending"]) == queue
+    group = write_manifests(
+        tmp_path / "group.yaml", node_manifest("new", allocatable={"cpu": "2", "pods": "9"})
+    )
+    answer = asked("node-groups", cluster, "--group", group)
+    assert (answer["preempted"], answer["placed"], len(answer["unplaced"])) == queue
+    assert answer["options"][0]["nodes"] == waiting
 
 
 def test_node_groups_order(asked: Asked, tmp_path: Path) -> None:
@@ -333,6 +376,28 @@ def test_pods_of_daemon_sets_on_new_nodes(
     answer = asked("node-groups", workloads, "--group", group)
     (option,) = answer["options"]
     assert (option["nodes"], option["daemonPods"], option["left"]) == (nodes, daemons, [])
+
+
+@pytest.mark.parametrize(
+    ("daemon", "steps"),
+    [
+        pytest.param("1", [["request"], ["node"]], id="there is room beside it on a new node"),
+        pytest.param("3", [["request"]], id="a new node has too little room beside it"),
+    ],
+)
+def test_a_node_that_would_help_has_the_pods_of_its_daemon_sets(
+    daemon: str, steps: list[list[str]], asked: Asked
+) -> None:
+    room = {"cpu": "4", "memory": "32Gi", "pods": "110"}
+    full = pod_manifest("full", requests={"cpu": "2"}, node="n1")
+    cluster = [
+        node_manifest("n1", allocatable=room),
+        full,
+        workload("DaemonSet", "agent", {"cpu": daemon}),
+        pod_manifest("app", requests={"cpu": "3"}),
+    ]
+    answer = asked("change", cluster, "app", "--kind", "node", "--kind", "request")
+    assert [[each["kind"] for each in option["changes"]] for option in answer["options"]] == steps
 
 
 ROOMS = [

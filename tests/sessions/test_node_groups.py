@@ -18,8 +18,10 @@ from mooring.runtime.cache.new_nodes import NewNodes
 from mooring.runtime.cache.ranking import OUT
 from mooring.runtime.cycle.alike_pods import alike
 from mooring.runtime.cycle.plugin_calls import Unhurried
+from mooring.runtime.profiles.profile import Profile
 from mooring.sessions.least_count import Search, searched
 from mooring.sessions.node_groups import NodeGroup, NodeGroups
+from mooring.sessions.pending import place_pending
 from mooring.sessions.work_trees import Work
 from mooring.testing import make_node, make_pod
 from tests.runtime.test_cached_equals_full import TEMPLATES, ZONE, near, spread
@@ -54,9 +56,12 @@ def looking(pods: Sequence[Pod], *objects: Any) -> NodeGroups:
     core = build_core(OPTIONS, REGISTRY, CONFIGURATION)
     core.state.replace("test", objects)
     work: Work = LiveState(core, OPTIONS).work()
-    found = NodeGroups(work, pods, lambda pod: work.engine.profile("", pod), seed=5)
-    found.place_existing(Unhurried())
-    return found
+
+    def profile_of(pod: Pod) -> Profile:
+        return work.engine.profile("", pod)
+
+    queue = place_pending(work, profile_of, 5, Unhurried(), pods)
+    return NodeGroups(work, queue.left, profile_of, seed=5)
 
 
 @st.composite
@@ -233,7 +238,7 @@ def test_of_equal_nodes_the_seed_takes_one_in_their_order() -> None:
     found = looking([make_pod("p", metadata={"uid": "u"}, requests={"cpu": "1"})])
     tree = found.work.tree
     tree.put_objects([make_node("t", allocatable=ROOM)])
-    usage = tree.kind_of(found.pods[0], remember=False).usage
+    usage = tree.kind_of(found.rest[0].pod, remember=False).usage
     for mixed in range(7):
         nodes = NewNodes(tree.snapshot, np.array([0, 0], np.int32), np.array([2, 4]), ())
         totals = np.array([3, 3, 1, 5, 5, 5], np.int32)

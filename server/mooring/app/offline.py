@@ -28,11 +28,10 @@ from mooring.runtime.commit import explaining
 from mooring.runtime.cycle.candidates import ALL_NODES
 from mooring.runtime.cycle.cycle import CycleOptions
 from mooring.runtime.cycle.explain import Explanation
-from mooring.runtime.cycle.group_result import GroupMember
 from mooring.runtime.engine import Engine
 from mooring.runtime.profiles.profile import Profile
 from mooring.runtime.profiles.profiles import oldest_first
-from mooring.runtime.simulation import Result, Simulation
+from mooring.runtime.simulation import Result, Simulation, ending
 
 log = logging.getLogger(__name__)
 
@@ -327,14 +326,8 @@ def _outcome(pod: Pod, simulation: Simulation) -> Outcome:
 
 
 def _outcome_of(pod: Pod, result: Result) -> Outcome:
-    if isinstance(result, PluginFailureError):
-        return Outcome(pod.key, Code.ERROR, message=str(result))
-    if isinstance(result, MooringError):
-        return Outcome(pod.key, Code.UNSCHEDULABLE_AND_UNRESOLVABLE, message=str(result))
-    choice, status = result.choice, result.status
-    if not status.ok:
-        told = result.message if isinstance(result, GroupMember) else choice.message if choice else ""
-        return Outcome(pod.key, status.code, message=told or status.message)
-    if choice is None:
-        return Outcome(pod.key, status.code)
+    status, message = ending(result)
+    choice = None if isinstance(result, MooringError) else result.choice
+    if not status.ok or choice is None:
+        return Outcome(pod.key, status.code, message=message)
     return Outcome(pod.key, status.code, choice.node_name, choice.total if choice.feasible > 1 else None)

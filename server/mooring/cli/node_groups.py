@@ -12,12 +12,16 @@ from mooring.cli.removal import pod_key
 if TYPE_CHECKING:
     from mooring.v1 import simulation_service_pb2 as pb
 
+MOST_PREEMPTED = 10
+"""How many preempted pods are named."""
+
 
 def document(response: pb.NodeGroupsResponse) -> dict[str, Any]:
     """Return the answer for programs."""
     return {
         "placed": response.placed_count,
         "unplaced": list(map(left_over, response.unplaced)),
+        "preempted": list(map(pod_key, response.preempted)),
         "options": [
             {
                 "group": each.group,
@@ -52,6 +56,14 @@ def print_options(found: dict[str, Any]) -> None:
     if found["lackingDomains"]:
         print_line(f"more nodes are needed in {', '.join(found['lackingDomains'])}, to spread the pods")
     print_line(f"pending pods that need more nodes: {len(found['unplaced'])}, that don't: {found['placed']}")
+    print_preempted(found["preempted"])
+
+
+def print_preempted(pods: list[str]) -> None:
+    """Print which pods the pending pods preempted, if any."""
+    if pods:
+        more = f" and {len(pods) - MOST_PREEMPTED} more" if len(pods) > MOST_PREEMPTED else ""
+        print_line(f"pods that they preempted: {', '.join(pods[:MOST_PREEMPTED])}{more}")
 
 
 def left_over(left: pb.LeftOverPod) -> dict[str, str]:

@@ -194,8 +194,12 @@ def _run_removal(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
     return EXIT_OK
 
 
-def _queue(response: pb.CapacityResponse | pb.RemovalResponse) -> dict[str, int]:
-    return {"placedFirst": response.placed_count, "stillPending": len(response.unplaced)}
+def _queue(response: pb.CapacityResponse | pb.RemovalResponse) -> dict[str, Any]:
+    return {
+        "placedFirst": response.placed_count,
+        "stillPending": len(response.unplaced),
+        "preempted": list(map(removal.pod_key, response.preempted)),
+    }
 
 
 def _print_queue(response: pb.CapacityResponse | pb.RemovalResponse) -> None:
@@ -203,6 +207,7 @@ def _print_queue(response: pb.CapacityResponse | pb.RemovalResponse) -> None:
     if response.placed_count or left:
         said = f"placed first: {response.placed_count}, that stay pending: {len(left)}"
         print_line(f"pending pods that were {said}")
+        node_groups.print_preempted(list(map(removal.pod_key, response.preempted)))
     for each in left[:MOST_NAMED]:
         print_line(f"  {each['pod']}: {each['message']}")
     if len(left) > MOST_NAMED:

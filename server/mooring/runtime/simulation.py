@@ -7,14 +7,16 @@ can change anything, so the clock jumps there.
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from msgspec.structs import replace
 
-from mooring.framework import Pod, PodGroupInfo
+from mooring.framework import ActionType, Code, EventResource, Plugin, Pod, PodGroupInfo, QueueingHint, Status
+from mooring.framework.disruption_budgets import DisruptionBudgets
 from mooring.framework.errors import FailedPreconditionError, MooringError, NotFoundError, PluginFailureError
-from mooring.framework.objects import PodGroup
+from mooring.framework.objects import ObjectMeta, PodDisruptionBudget, PodGroup, ResourceClaim
 from mooring.runtime.commit.asked_group import enqueued, group_as_a_whole
 from mooring.runtime.commit.binding_cycle import BindingCycle
 from mooring.runtime.commit.clock import ManualClock
@@ -23,10 +25,12 @@ from mooring.runtime.commit.controllers import controller_of, made_anew
 from mooring.runtime.commit.group_commit import GroupCommitter
 from mooring.runtime.commit.placement import PlacedPod
 from mooring.runtime.commit.reservations import Reservation
+from mooring.runtime.cycle.alike_pods import alike
 from mooring.runtime.cycle.candidates import ALL_NODES
 from mooring.runtime.cycle.choice import Choice
 from mooring.runtime.cycle.evaluation import Evaluation
 from mooring.runtime.cycle.group_result import GroupDecision, GroupMember
+from mooring.runtime.cycle.plugin_calls import Progress, Unhurried
 from mooring.runtime.cycle.post_filter import seek_room
 from mooring.runtime.cycle.tie_break import mix64
 from mooring.runtime.engine import Engine
@@ -40,6 +44,8 @@ MOST_PREEMPTIONS = 3
 
 _LEAVING = "1970-01-01T00:00:00Z"
 """The deletion time of preempted pods. Plugins only look at whether there is one."""
+
+_PODS = (EventResource.ANY, EventResource.POD, EventResource.ASSIGNED_POD)
 
 _OF_THE_POD = (PluginFailureError, FailedPreconditionError, NotFoundError)
 
@@ -72,16 +78,20 @@ class Simulation:
     - The pods of a group are tried as a whole, when the first of them comes.
     - The pods that a plugin wants to be activated come next.
     - A pod or group preempts others as in a cluster. The victims terminate, and keep their places, until all
-      pods were tried. Then they are removed, and those with a controller are recreated. Pods that have no
-      node yet are tried again, in the order of the queue.
-    - When all were tried and no victims terminate, pods that still wait are rejected as if their Permit
-      timeout had expired, and give their places back. Then the pods that found no node are tried again.
+      pods were tried. Then they are removed with the devices that they alone used, and those with a
+      controller are recreated. Pods that have no node yet are tried again, in the order of the queue.
+    - When all were tried, pods are tried again which, by the queueing hints of the plugins that rejected
+      them, a pod that got its node since may help.
+    - When none is left of these and no victims terminate, pods that still wait are rejected as if their
+      Permit timeout had expired, and give their places back. Then the pods that found no node are tried
+      again.
 
     Args:
         engine: Decides, and has the state in which the pods count from then on.
         profile_of: The profile of a pod; raises NotFoundError if it has none.
         seed: Decides between nodes of equal totals.
         preempt: Whether pods are preempted; otherwise ``rooms`` only says where they would be.
+        progress: Says when to stop.
 
     Attributes:
         preempted: The pods that were preempted, in this order.
@@ -95,6 +105,7 @@ class Simulation:
         *,
         seed: int = 0,
         preempt: bool = True,
+        progress: Progress | None = None,
     ) -> None:
         self.preempted: list[PreemptedPod] = []
         self.rooms: dict[str, str] = {}
@@ -104,6 +115,9 @@ class Simulation:
         self._committer = Committer(BindingCycle(engine, clock=self._clock))
         self._groups = GroupCommitter(engine, self._committer)
         self._preempt = preempt
+        self._progress = progress or Unhurried()
+        self._arrived: list[Pod] = []
+        self._rejected: dict[str, tuple[Evaluation, int]] = {}
         self._preemptions = Counter[str]()
         self._leaving: dict[str, Pod | None] = {}
         self._pods: dict[str, Pod] = {}
@@ -121,17 +135,37 @@ class Simulation:
         for pod in pods:
             self._try_with_activated(pod)
             yield pod
-        while self._waiting or self._leaving:
+        while True:
+            again = self._unplaced
             if self._leaving:
                 self._let_go()
-            else:
+                again = self._unplaced
+            elif helped := self._helped():
+                again = helped
+            elif self._waiting:
                 self._clock.advance_to(min(self._room.end(uid) for uid in self._waiting))
                 self._finish_released()
-            again, self._unplaced = self._unplaced, {}
+            else:
+                return
+            self._unplaced = {uid: pod for uid, pod in self._unplaced.items() if uid not in again}
             for uid in again:
                 self._results.pop(uid, None)
+                self._rejected.pop(uid, None)
             for pod in self._engine.profiles.in_queue_order(again.values()):
                 self._try_with_activated(pod)
+
+    def _helped(self) -> dict[str, Pod]:
+        """Return the pods without a node that a pod with a node may help since; of a group all of them."""
+        templates, indices = alike(self._arrived)
+        newest = {index: number for number, index in enumerate(indices)}
+        helped = [
+            self._unplaced[uid]
+            for uid, (evaluation, since) in self._rejected.items()
+            if any(newest[at] >= since and _helps(pod, evaluation) for at, pod in enumerate(templates))
+        ]
+        groups = {pod.group for pod in helped if pod.group is not None}
+        helped += [pod for pod in self._unplaced.values() if pod.group in groups]
+        return {pod.metadata.uid: pod for pod in helped}
 
     def result(self, pod: Pod) -> Result | None:
         """Return the result of one of the pods, or of a recreated victim, once all were tried; None = it was
@@ -143,6 +177,7 @@ class Simulation:
         """Try the pod, then every untried pod that it activates, directly or through others."""
         todo = deque([pod])
         while todo:
+            self._progress.check()
             pod = todo.popleft()
             if self._is_untried(pod):
                 group = self._group_of(pod)
@@ -170,12 +205,14 @@ class Simulation:
         key = group.metadata.namespace, group.metadata.name
         pods = [pod for pod in self._pods.values() if pod.group == key and self._is_untried(pod)]
         try:
-            gates = [(pod, enqueued(self._engine, pod, profile)) for pod in pods]
+            gates = [(pod, enqueued(self._engine, pod, profile, self._progress)) for pod in pods]
             members = [GroupMember(pod, None, gate, gate.message) for pod, gate in gates if not gate.ok]
             free = tuple(pod for pod, gate in gates if gate.ok)
             if free:
                 info = PodGroupInfo(group, free)
-                placed = self._groups.place_group(info, profile, seed=self._seed, bind=True)
+                placed = self._groups.place_group(
+                    info, profile, seed=self._seed, bind=True, progress=self._progress
+                )
                 members += placed.decision.members
         except _OF_THE_POD as error:
             self._results |= dict.fromkeys((pod.metadata.uid for pod in pods), error)
@@ -183,8 +220,12 @@ class Simulation:
         for member in members:
             uid = member.pod.metadata.uid
             self._results[uid] = member
-            if not (member.status.ok and member.node_name):
+            if member.status.ok and member.node_name:
+                self._arrived.append(_on_node(member.pod, member.node_name))
+            else:
                 self._unplaced[uid] = member.pod
+                if member.choice is not None and member.choice.node_name is None:
+                    self._rejected[uid] = member.choice.evaluation, len(self._arrived)
         if free:
             self._make_room_for_group(group, placed.decision)
 
@@ -203,7 +244,9 @@ class Simulation:
         """Return the pod's reservation; None when no node was found."""
         uid = pod.metadata.uid
         try:
-            placement = self._committer.begin_placing(pod, self._profile_of(pod), ALL_NODES, seed=self._seed)
+            placement = self._committer.begin_placing(
+                pod, self._profile_of(pod), ALL_NODES, seed=self._seed, progress=self._progress
+            )
         except _OF_THE_POD as error:
             self._results[uid] = error
             return None
@@ -212,7 +255,9 @@ class Simulation:
             self._results[uid] = placement
             self._unplaced[uid] = pod
             if placement.committed is None:
-                self._seek_room(pod, placement.choice.evaluation)
+                evaluation = placement.choice.evaluation
+                self._rejected[uid] = evaluation, len(self._arrived)
+                self._seek_room(pod, evaluation)
         else:
             self._waiting[uid] = _Waiting(placement.choice, reservation)
             self._finish_released()
@@ -220,7 +265,8 @@ class Simulation:
 
     def _seek_room(self, pod: Pod, evaluation: Evaluation) -> None:
         uid = pod.metadata.uid
-        calls, start = self._engine.calls(evaluation.profile), mix64(self._seed, uid)
+        calls = self._engine.calls(evaluation.profile, self._progress)
+        start = mix64(self._seed, uid)
         room = seek_room(evaluation, calls, start).room
         if room is not None:
             candidate = room.candidate
@@ -257,6 +303,7 @@ class Simulation:
             state.discard(uid)
             metadata = replace(victim.metadata, deletion_timestamp=_LEAVING)
             state.assume(replace(victim, metadata=metadata), victim.spec.node_name)
+            self._use_up_budgets(victim)
 
     def _let_go(self) -> None:
         """Remove the terminating pods, and add the pods that replace them."""
@@ -266,6 +313,25 @@ class Simulation:
             self._results.pop(uid, None)
             if successor is not None:
                 self._pods[uid] = self._unplaced[uid] = successor
+        self._free_devices(leaving)
+
+    def _free_devices(self, gone: Container[str]) -> None:
+        """Let claims go of pods that are gone. Mirrors ``pkg/controller/resourceclaim/controller.go``."""
+        state = self._engine.state
+        for claim in list(state.snapshot.objects.all(ResourceClaim)):
+            users = tuple(user for user in claim.status.reserved_for if user.uid not in gone)
+            if len(users) < len(claim.status.reserved_for):
+                allocation = claim.status.allocation if users else None
+                status = replace(claim.status, reserved_for=users, allocation=allocation)
+                state.assume_object(replace(claim, metadata=_unwritten(claim.metadata), status=status))
+
+    def _use_up_budgets(self, victim: Pod) -> None:
+        """Let the disruption budgets of a victim allow one disruption less."""
+        state = self._engine.state
+        for budget in DisruptionBudgets(state.snapshot.objects.all(PodDisruptionBudget)).guarding(victim):
+            allowed = max(0, budget.status.disruptions_allowed - 1)
+            status = replace(budget.status, disruptions_allowed=allowed)
+            state.assume_object(replace(budget, metadata=_unwritten(budget.metadata), status=status))
 
     def _activated_by(self, reservation: Reservation | None) -> list[Pod]:
         """Return the pods that become active, in the order of the queue."""
@@ -285,3 +351,41 @@ class Simulation:
                 self._results[uid] = error
             else:
                 self._results[uid] = PlacedPod(waiting.choice, committed=committed)
+                if committed.status.ok:
+                    commit = waiting.reservation.commit
+                    self._arrived.append(_on_node(commit.pod, commit.node_name))
+
+
+def ending(result: Result) -> tuple[Status, str]:
+    """Return how a pod ended, and the same as a sentence; Success if it has a node."""
+    if isinstance(result, MooringError):
+        failed = isinstance(result, PluginFailureError)
+        code = Code.ERROR if failed else Code.UNSCHEDULABLE_AND_UNRESOLVABLE
+        return Status(code, (str(result),)), str(result)
+    told = result.message if isinstance(result, GroupMember) else result.choice.message
+    return result.status, told or result.status.message
+
+
+def _helps(arrived: Pod, rejected: Evaluation) -> bool:
+    """Return whether a pod that got its node may help one that was rejected."""
+    profile, statuses = rejected.profile, rejected.statuses if rejected.rejection.ok else [rejected.rejection]
+    names = {status.plugin for status in statuses}
+    names |= {name for name, outcome in rejected.prefilter.items() if outcome.nodes is not None}
+    asked: dict[str, Plugin[Any]] = {each.name: each.plugin for each in profile.pre_enqueue}
+    asked |= {each.name: each.plugin for each in profile.pre_filter}
+    asked |= {each.name: each.plugin for each in profile.filter}
+    return any(
+        hinted.hint is None or hinted.hint(rejected.pod, None, arrived) is QueueingHint.QUEUE
+        for name in names & asked.keys()
+        for hinted in asked[name].events_to_register()
+        if hinted.event.resource in _PODS and hinted.event.action & ActionType.ADD
+    )
+
+
+def _on_node(pod: Pod, node_name: str) -> Pod:
+    return replace(pod, spec=replace(pod.spec, node_name=node_name))
+
+
+def _unwritten(metadata: ObjectMeta) -> ObjectMeta:
+    """Return the metadata of an object that is assumed to be so until the end."""
+    return replace(metadata, resource_version="")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from functools import partial
 from math import inf
+from typing import TypeVar
 
 from mooring.framework.errors import InvalidArgumentError
 from mooring.runtime.cycle.plugin_calls import Progress
@@ -20,10 +21,12 @@ from mooring.service.wire.objects import (
 )
 from mooring.sessions.capacity import MOST, Capacity, capacity_of
 from mooring.sessions.node_groups import MOST_NODES, NodeGroup, NodeGroups, Together
-from mooring.sessions.pending import LeftOver, Queue, pending, place_pending
+from mooring.sessions.pending import LeftOver, Queue, place_pending
 from mooring.sessions.removal import Departure, Landing, NodeRemoval, Removal, adopted
 from mooring.sessions.work_trees import Work
 from mooring.v1 import simulation_service_pb2 as pb
+
+Response = TypeVar("Response", pb.CapacityResponse, pb.RemovalResponse, pb.NodeGroupsResponse)
 
 
 def capacity(
@@ -59,14 +62,8 @@ def capacity(
         )
         work.go_back()
         shapes.append(_shape(found, by_node=request.include_nodes))
-    warnings = dict.fromkeys(warning for profile in profiles.values() for warning in profile.warnings)
-    return pb.CapacityResponse(
-        provenance=provenance(work),
-        shapes=shapes,
-        warnings=[*warnings, *foreign, *queue.warnings],
-        placed_count=len(queue.placed),
-        unplaced=map(_left_over, queue.left),
-    )
+    said = dict.fromkeys(warning for profile in profiles.values() for warning in profile.warnings)
+    return _finished(pb.CapacityResponse(shapes=shapes, warnings=[*said, *foreign]), work, queue)
 
 
 def _queue(work: Work, request: pb.CapacityRequest | pb.RemovalRequest, progress: Progress) -> Queue:
@@ -75,6 +72,16 @@ def _queue(work: Work, request: pb.CapacityRequest | pb.RemovalRequest, progress
         return Queue()
     profile_of = partial(adopted, work.engine, request.profile)
     return place_pending(work, profile_of, request.seed or work.seed, progress)
+
+
+def _finished(response: Response, work: Work, queue: Queue) -> Response:
+    """Add where the answer comes from, and what became of the pods that have no node."""
+    response.provenance.CopyFrom(provenance(work))
+    response.warnings.extend(queue.warnings)
+    response.placed_count = len(queue.placed)
+    response.unplaced.extend(map(_left_over, queue.left))
+    response.preempted.extend(map(pod_reference, queue.preempted))
+    return response
 
 
 def _shape(found: Capacity, *, by_node: bool) -> pb.ShapeCapacity:
@@ -114,14 +121,7 @@ def removal(
         seed=request.seed or work.seed,
     )
     found = looking.try_nodes(names, progress, cumulative=request.cumulative)
-    answers = [_node_removal(each) for each in found]
-    return pb.RemovalResponse(
-        provenance=provenance(work),
-        nodes=answers,
-        warnings=queue.warnings,
-        placed_count=len(queue.placed),
-        unplaced=map(_left_over, queue.left),
-    )
+    return _finished(pb.RemovalResponse(nodes=map(_node_removal, found)), work, queue)
 
 
 def _node_removal(found: NodeRemoval) -> pb.NodeRemoval:
@@ -174,9 +174,9 @@ def node_groups(
     pods = [subject(decoder, work.tree, source, f"pods[{at}]") for at, source in enumerate(request.pods)]
     profiles = work.engine.profiles
     profile_of = partial(profiles.find if pods else profiles.of_pod, request.profile)
-    waiting, warnings = (pods, ()) if pods else pending(work.engine, profile_of)
-    looking = NodeGroups(work, waiting, profile_of, seed=request.seed or work.seed)
-    looking.place_existing(progress)
+    seed = request.seed or work.seed
+    queue = place_pending(work, profile_of, seed, progress, pods)
+    looking = NodeGroups(work, queue.left, profile_of, seed)
     options = looking.options(groups, progress)
     together = looking.together(options, progress)
     lacking: list[str] = []
@@ -184,11 +184,7 @@ def node_groups(
         lacking = looking.lacking(together.counts, progress)
     elif together is None and options[0].left_over:
         lacking = looking.lacking([(options[0].group, options[0].count)], progress)
-    return pb.NodeGroupsResponse(
-        provenance=provenance(work),
-        warnings=warnings,
-        placed_count=looking.placed,
-        unplaced=map(_left_over, looking.rest),
+    response = pb.NodeGroupsResponse(
         options=[
             pb.NodeGroupOption(
                 group=option.group.name,
@@ -202,6 +198,7 @@ def node_groups(
         together=_together(together) if together is not None else None,
         lacking_domains=lacking,
     )
+    return _finished(response, work, queue)
 
 
 def _together(found: Together) -> pb.NodeGroupCombination:

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
-from mooring.framework import Int64s, Plugin, Pod, Status
+from mooring.framework import Int64s, Pod, Status
 from mooring.framework.cacheable import Part
 from mooring.framework.internal import RoomCounter, parts_of
 from mooring.runtime.commit.placement import asks_nothing
 from mooring.runtime.cycle.candidates import ALL_NODES
 from mooring.runtime.cycle.cycle import evaluate_filters
 from mooring.runtime.cycle.evaluation import Evaluation
+from mooring.runtime.cycle.filters_read import asked_plugins
 from mooring.runtime.cycle.plugin_calls import Progress
 from mooring.runtime.profiles.profile import Profile
 from mooring.sessions.copies import OwnClaims, copy_of, own_claims
@@ -113,14 +113,6 @@ def _room(work: Work, evaluation: Evaluation) -> Int64s | None:
         elif parts_of(plugin, pod) & moved:
             return None
     return room if counted else None
-
-
-def asked_plugins(evaluation: Evaluation) -> list[Plugin[Any]]:
-    """Return the plugins of PreFilter and Filter that didn't skip the pod."""
-    profile = evaluation.profile
-    enabled: dict[str, Plugin[Any]] = {each.name: each.plugin for each in profile.pre_filter}
-    enabled |= {each.name: each.plugin for each in profile.filter}
-    return [plugin for name, plugin in enabled.items() if name not in evaluation.skipped]
 
 
 def _placed(

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from mooring.framework import Pod
-from mooring.framework.label_selector import NOTHING, LabelMatcher, SelectorError, compiled
+from mooring.framework.disruption_budgets import DisruptionBudgets
 from mooring.framework.objects import PodDisruptionBudget
 from mooring.runtime.commit.controllers import controller_of
 
@@ -30,9 +30,7 @@ class Evictions:
     """
 
     def __init__(self, budgets: Iterable[PodDisruptionBudget]) -> None:
-        self._guarding: dict[str, list[tuple[PodDisruptionBudget, LabelMatcher]]] = {}
-        for budget in budgets:
-            self._guarding.setdefault(budget.metadata.namespace, []).append((budget, _matcher(budget)))
+        self._budgets = DisruptionBudgets(budgets)
 
     def obstacle(self, pod: Pod, used: Used) -> str:
         """Return why ``pod`` can't be evicted, "" if it can; then ``used`` has its eviction, too."""
@@ -43,7 +41,7 @@ class Evictions:
             return f"its annotation {_SAFE_TO_EVICT} is false"
         if not controller_of(pod):
             return "no controller would make it anew"
-        guards = self._guards(pod)
+        guards = self._budgets.guarding(pod)
         if len(guards) > 1:
             return "it has more than one PodDisruptionBudget, which the Eviction API doesn't support"
         for budget in guards:
@@ -55,13 +53,9 @@ class Evictions:
 
     def exhausted(self, pods: Iterable[Pod]) -> tuple[str, ...]:
         """Return the budgets of ``pods`` that allow no disruption now, as ``namespace/name``, sorted."""
-        budgets = [budget for pod in pods for budget in self._guards(pod)]
+        budgets = [budget for pod in pods for budget in self._budgets.guarding(pod)]
         closed = (each.metadata for each in budgets if each.status.disruptions_allowed <= 0)
         return tuple(sorted({f"{meta.namespace}/{meta.name}" for meta in closed}))
-
-    def _guards(self, pod: Pod) -> list[PodDisruptionBudget]:
-        guarding = self._guarding.get(pod.metadata.namespace, ())
-        return [budget for budget, matcher in guarding if matcher.matches(pod.metadata.labels)]
 
 
 def ends_with_node(pod: Pod) -> bool:
@@ -69,13 +63,3 @@ def ends_with_node(pod: Pod) -> bool:
     if _MIRROR in pod.metadata.annotations:
         return True
     return any(owner.controller and owner.kind == "DaemonSet" for owner in pod.metadata.owner_references)
-
-
-def _matcher(budget: PodDisruptionBudget) -> LabelMatcher:
-    """Return a matcher of the pods that the budget protects: all for an empty selector, none without one."""
-    if budget.spec.selector is None:
-        return NOTHING
-    try:
-        return compiled(budget.spec.selector)
-    except SelectorError:
-        return NOTHING

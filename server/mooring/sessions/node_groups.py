@@ -12,9 +12,6 @@ import numpy as np
 from msgspec.structs import replace
 
 from mooring.framework import Node, Pod
-from mooring.framework.daemons import daemon_pod
-from mooring.framework.errors import NotFoundError
-from mooring.framework.objects import DaemonSet
 from mooring.framework.objects.node import HOSTNAME
 from mooring.plugins.pod_topology_spread.filtering import REASON, HardCounts
 from mooring.runtime.cache.side_by_side import SideBySide
@@ -23,9 +20,9 @@ from mooring.runtime.cycle.alike_pods import alike
 from mooring.runtime.cycle.candidates import ALL_NODES
 from mooring.runtime.cycle.cycle import evaluate_filters
 from mooring.runtime.cycle.plugin_calls import Progress
+from mooring.sessions.daemons import Daemons
 from mooring.sessions.least_count import Search, searched
 from mooring.sessions.pending import LeftOver, PendingPods, ProfileOf
-from mooring.sessions.placing import place_on
 from mooring.sessions.work_trees import Work
 
 MOST_NODES = 5_000
@@ -113,37 +110,22 @@ class NodeGroups:
     """Looks for nodes for some pods. For one thread.
 
     Args:
-        work: The tree, in which the pods that need no new node are placed.
-        pods: The pods, in the order in which they are placed.
+        work: The tree.
+        rest: The pods that need a new node, in the order in which they are placed.
         profile_of: The profile of a pod.
         seed: Decides between nodes of equal totals.
-
-    Attributes:
-        placed: How many of the pods get a node without a new one.
-        rest: The others.
     """
 
     work: Work
-    pods: Sequence[Pod]
+    rest: Sequence[LeftOver]
     profile_of: ProfileOf
     seed: int = 0
-    placed: int = field(init=False, default=0)
-    rest: list[LeftOver] = field(init=False, default_factory=list)
     _pending: PendingPods = field(init=False, repr=False)
+    _daemons: Daemons = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
+        self._daemons = Daemons(self.work)
         self._pending = PendingPods(self.work, self.profile_of, self.seed)
-
-    def place_existing(self, progress: Progress) -> None:
-        """Place the pods that need no new node; what is changed is the caller's to take back.
-
-        Raises:
-            DeadlineExceededError: The caller no longer waits.
-            PluginFailureError: A plugin failed.
-        """
-        self.rest = self._pending.place_all(self.pods, progress)
-        self.placed = len(self.pods) - len(self.rest)
-        self.work.keep()
 
     def options(self, groups: Sequence[NodeGroup], progress: Progress) -> list[NodeGroupOption]:
         """Find out how many nodes of each group the rest needs, the best group first.
@@ -152,7 +134,7 @@ class NodeGroups:
         options that leave any.
 
         Raises:
-            DeadlineExceededError, PluginFailureError: As ``place_existing``.
+            DeadlineExceededError, PluginFailureError: As ``place_pending``.
             InvalidArgumentError: A node can't be used.
         """
         if not self.rest:
@@ -262,7 +244,7 @@ class NodeGroups:
 
     def _by_itself(self, group: NodeGroup, progress: Progress) -> NodeGroupOption:
         """Look at one group in the tree."""
-        known: dict[int, list[LeftOver]] = {0: self.rest}
+        known: dict[int, Sequence[LeftOver]] = {0: self.rest}
 
         def placed(_: Sequence[int], counts: Sequence[int]) -> Iterator[Sequence[int]]:
             for count in counts:
@@ -284,7 +266,7 @@ class NodeGroups:
         beside the others, the most expensive first. There may be a cheaper combination.
 
         Raises:
-            DeadlineExceededError, PluginFailureError: As ``place_existing``.
+            DeadlineExceededError, PluginFailureError: As ``place_pending``.
         """
         groups = {option.group.name: option.group for option in options[:MOST_TOGETHER]}
         if len(groups) < 2 or not options[0].left_over:
@@ -323,7 +305,7 @@ class NodeGroups:
         with one more node of each group than ``counts``.
 
         Raises:
-            DeadlineExceededError, PluginFailureError: As ``place_existing``.
+            DeadlineExceededError, PluginFailureError: As ``place_pending``.
         """
         self._add([(group, count + 1) for group, count in counts], progress)
         left = self._pending.place([each.pod for each in self.rest], progress)
@@ -349,47 +331,23 @@ class NodeGroups:
 
     def daemons(self, group: NodeGroup) -> list[Pod]:
         """Return the DaemonSet pods that a new node of the group would get, as far as it has room."""
-        (node,) = self._new_nodes(group, 1)
-        owners = self.work.tree.snapshot.objects.all(DaemonSet)
-        pods = (daemon_pod(owner, node) for owner in sorted(owners, key=lambda each: each.metadata.name))
-        return [pod for pod in pods if pod is not None]
+        return self._daemons.pods(*self._new_nodes(group, 1))
 
     def _add(self, counts: Sequence[tuple[NodeGroup, int]], progress: Progress) -> list[Node]:
         """Add new nodes of each group, each with its DaemonSet pods; return the nodes."""
         added: list[Node] = []
-        tree = self.work.tree
         for group, count in counts:
             nodes = self._new_nodes(group, count)
-            tree.put_objects(nodes)
-            daemons = self.daemons(group) if nodes else []
-            for node in nodes[:1]:
-                daemons = [pod for pod in daemons if self._runs(pod, node, progress)]
-            for node in nodes[1:]:
-                for pod in daemons:
-                    tree.assume(_own(pod, node), node.metadata.name)
+            self.work.tree.put_objects(nodes)
+            self._daemons.start(nodes, progress)
             added += nodes
         return added
-
-    def _runs(self, pod: Pod, node: Node, progress: Progress) -> bool:
-        """Place a pod of a DaemonSet on its node, if it has room there."""
-        own, name = _own(pod, node), node.metadata.name
-        try:
-            return place_on(self.work, own, name, self.profile_of(own), progress).ok
-        except NotFoundError:
-            self.work.tree.assume(own, name)
-            return True
 
     def _new_nodes(self, group: NodeGroup, count: int) -> list[Node]:
         """Return new nodes of the group, none of which has the name of a node that is there."""
         taken = self.work.tree.snapshot.nodes.index
         names = (name for number in itertools.count() if (name := f"{group.name}-{number}") not in taken)
         return [_named(group.template, name) for name in itertools.islice(names, count)]
-
-
-def _own(pod: Pod, node: Node) -> Pod:
-    """Return the DaemonSet pod of ``node``."""
-    name = f"{pod.metadata.name}/{node.metadata.name}"
-    return replace(pod, metadata=replace(pod.metadata, name=name, uid=f"daemon/{pod.metadata.uid}/{name}"))
 
 
 def _named(template: Node, name: str) -> Node:

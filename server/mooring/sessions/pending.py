@@ -7,27 +7,24 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from mooring.framework import Pod, Status
-from mooring.framework.cacheable import Part
 from mooring.framework.errors import FailedPreconditionError, NotFoundError
-from mooring.framework.internal import parts_of
 from mooring.framework.objects import PodGroup
 from mooring.runtime.commit.asked_group import asked_group, group_as_a_whole
+from mooring.runtime.commit.controllers import made_anew
 from mooring.runtime.cycle.alike_pods import alike
 from mooring.runtime.cycle.candidates import ALL_NODES
-from mooring.runtime.cycle.cycle import evaluate_filters
-from mooring.runtime.cycle.evaluation import Evaluation
+from mooring.runtime.cycle.cycle import CycleOptions, evaluate_filters
+from mooring.runtime.cycle.filters_read import helped_by_pods
 from mooring.runtime.cycle.plugin_calls import Progress
 from mooring.runtime.engine import Engine
 from mooring.runtime.profiles.profile import Profile
 from mooring.runtime.profiles.profiles import oldest_first
-from mooring.sessions.capacity import asked_plugins
+from mooring.runtime.simulation import Simulation, ending
 from mooring.sessions.placing import place_alike, place_group, place_pod
 from mooring.sessions.work_trees import Work
 
 ProfileOf = Callable[[Pod], Profile]
 """The profile of a pod; raises NotFoundError for one of another scheduler."""
-
-_SEES_OTHERS = Part.PODS | Part.OUTSIDE | Part.OTHER_NODES
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,11 +49,13 @@ class Queue:
     Attributes:
         placed: The UIDs of those that got a node.
         left: The others.
+        preempted: The pods that they preempted; those with a controller count as pending pods, too.
         warnings: What the caller should know.
     """
 
     placed: frozenset[str] = frozenset()
     left: Sequence[LeftOver] = ()
+    preempted: Sequence[Pod] = ()
     warnings: tuple[str, ...] = ()
 
 
@@ -116,6 +115,26 @@ class PendingPods:
         lost = (each for each in decision.members if each not in placed)
         return left + [LeftOver(each.pod, each.status, each.message) for each in lost]
 
+    def preempt(self, left: Sequence[LeftOver], progress: Progress) -> bool:
+        """Return whether any of the pods would preempt others."""
+        engine, pods = self.work.engine, [each.pod for each in left]
+        for pod in alike(pods)[0]:
+            profile = self.profile_of(pod)
+            group = group_as_a_whole(self.work.tree, pod, profile)
+            if group is None:
+                options = CycleOptions(preempt=True)
+                choice = engine.decide(pod, profile, ALL_NODES, options=options, progress=progress)
+                if choice.evaluation.room_on:
+                    return True
+                continue
+            members = [each for each in pods if each.group == pod.group]
+            asked = asked_group(engine, group, members, profile, progress).group
+            decision = engine.decide_group(asked, profile, seed=self.seed, progress=progress)
+            found = decision.preemption
+            if decision.rooms or (found is not None and found.status.ok and found.victims):
+                return True
+        return False
+
     def _place_alone(self, pods: Sequence[Pod], progress: Progress) -> list[LeftOver]:
         """Place pods without a group."""
         left: list[LeftOver] = []
@@ -156,7 +175,7 @@ class PendingPods:
         profile = self.profile_of(pod)
         found, _ = self.work.engine.evaluate(pod, profile, ALL_NODES, evaluate_filters, progress=progress)
         if not len(found.feasible):
-            return LeftOver(pod, found.status, found.message), not _sees_others(found)
+            return LeftOver(pod, found.status, found.message), not helped_by_pods(found)
         try:
             placed = place_pod(self.work, pod, profile, seed=self.seed, progress=progress)
         except FailedPreconditionError as error:
@@ -166,19 +185,38 @@ class PendingPods:
         return LeftOver(pod, placed.status, placed.choice.message or placed.status.message), False
 
 
-def place_pending(work: Work, profile_of: ProfileOf, seed: int, progress: Progress) -> Queue:
-    """Place the pods that have no node; from then on they count as if they were bound.
+def place_pending(
+    work: Work, profile_of: ProfileOf, seed: int, progress: Progress, pods: Sequence[Pod] = ()
+) -> Queue:
+    """Place ``pods`` in their order, by default all that have no node; from then on they count as bound.
+
+    They preempt others as in a cluster.
 
     Raises:
         DeadlineExceededError: The caller no longer waits.
         PluginFailureError: A plugin failed.
     """
-    pods, warnings = pending(work.engine, profile_of)
-    left = PendingPods(work, profile_of, seed).place_all(pods, progress)
+    warnings: tuple[str, ...] = ()
+    if not pods:
+        pods, warnings = pending(work.engine, profile_of)
+    placing = PendingPods(work, profile_of, seed)
+    left, preempted = placing.place_all(pods, progress), list[Pod]()
+    if placing.preempt(left, progress):
+        # The fast way preempts nobody.
+        work.go_back()
+        simulation = Simulation(work.engine, profile_of, seed=seed, progress=progress)
+        for _ in simulation.place(pods):
+            pass
+        preempted = [each.pod for each in simulation.preempted]
+        every = {pod.metadata.uid: pod for pod in (*pods, *map(made_anew, preempted))}
+        results = ((pod, simulation.result(pod)) for pod in every.values())
+        ends = [(pod, *ending(result)) for pod, result in results if result is not None]
+        left = [LeftOver(pod, status, message) for pod, status, message in ends if not status.ok]
+        placed = frozenset(pod.metadata.uid for pod, status, _ in ends if status.ok)
+    else:
+        placed = frozenset(pod.metadata.uid for pod in pods) - {each.pod.metadata.uid for each in left}
     work.keep()
-    waiting = {each.pod.metadata.uid for each in left}
-    placed = frozenset(pod.metadata.uid for pod in pods) - waiting
-    return Queue(placed, tuple(left), warnings)
+    return Queue(placed, tuple(left), preempted, warnings)
 
 
 def pending(engine: Engine, profile_of: ProfileOf) -> tuple[list[Pod], tuple[str, ...]]:
@@ -201,8 +239,3 @@ def pending(engine: Engine, profile_of: ProfileOf) -> tuple[list[Pod], tuple[str
     named = ", ".join(f"{name} ({count})" for name, count in sorted(others.items()))
     warnings = (f"pending pods of other schedulers are left out: {named}",) if others else ()
     return engine.profiles.in_queue_order(oldest_first(own)), warnings
-
-
-def _sees_others(found: Evaluation) -> bool:
-    """Return whether the filters may depend on the places of other pods, or on other nodes."""
-    return any(parts_of(plugin, found.pod) & _SEES_OTHERS for plugin in asked_plugins(found))

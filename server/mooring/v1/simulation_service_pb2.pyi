@@ -688,6 +688,7 @@ class CapacityResponse(_message.Message):
     WARNINGS_FIELD_NUMBER: _builtins.int
     PLACED_COUNT_FIELD_NUMBER: _builtins.int
     UNPLACED_FIELD_NUMBER: _builtins.int
+    PREEMPTED_FIELD_NUMBER: _builtins.int
     placed_count: _builtins.int
     """How many pods without a node were placed before the shapes' pods."""
     @_builtins.property
@@ -706,6 +707,10 @@ class CapacityResponse(_message.Message):
     def unplaced(self) -> _containers.RepeatedCompositeFieldContainer[Global___LeftOverPod]:
         """The pods without a node that stay pending."""
 
+    @_builtins.property
+    def preempted(self) -> _containers.RepeatedCompositeFieldContainer[_objects_pb2.PodReference]:
+        """The pods that the pods without a node preempted. Those with a controller were then pods without a node themselves."""
+
     def __init__(
         self,
         *,
@@ -714,10 +719,11 @@ class CapacityResponse(_message.Message):
         warnings: _abc.Iterable[_builtins.str] | None = ...,
         placed_count: _builtins.int = ...,
         unplaced: _abc.Iterable[Global___LeftOverPod] | None = ...,
+        preempted: _abc.Iterable[_objects_pb2.PodReference] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["provenance", b"provenance"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["placed_count", b"placed_count", "provenance", b"provenance", "shapes", b"shapes", "unplaced", b"unplaced", "warnings", b"warnings"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["placed_count", b"placed_count", "preempted", b"preempted", "provenance", b"provenance", "shapes", b"shapes", "unplaced", b"unplaced", "warnings", b"warnings"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -874,6 +880,7 @@ class RemovalResponse(_message.Message):
     WARNINGS_FIELD_NUMBER: _builtins.int
     PLACED_COUNT_FIELD_NUMBER: _builtins.int
     UNPLACED_FIELD_NUMBER: _builtins.int
+    PREEMPTED_FIELD_NUMBER: _builtins.int
     placed_count: _builtins.int
     """As in CapacityResponse."""
     @_builtins.property
@@ -892,6 +899,10 @@ class RemovalResponse(_message.Message):
     def unplaced(self) -> _containers.RepeatedCompositeFieldContainer[Global___LeftOverPod]:
         """As in CapacityResponse."""
 
+    @_builtins.property
+    def preempted(self) -> _containers.RepeatedCompositeFieldContainer[_objects_pb2.PodReference]:
+        """As in CapacityResponse."""
+
     def __init__(
         self,
         *,
@@ -900,10 +911,11 @@ class RemovalResponse(_message.Message):
         warnings: _abc.Iterable[_builtins.str] | None = ...,
         placed_count: _builtins.int = ...,
         unplaced: _abc.Iterable[Global___LeftOverPod] | None = ...,
+        preempted: _abc.Iterable[_objects_pb2.PodReference] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["provenance", b"provenance"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["nodes", b"nodes", "placed_count", b"placed_count", "provenance", b"provenance", "unplaced", b"unplaced", "warnings", b"warnings"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["nodes", b"nodes", "placed_count", b"placed_count", "preempted", b"preempted", "provenance", b"provenance", "unplaced", b"unplaced", "warnings", b"warnings"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -1134,6 +1146,7 @@ class NodeGroupsResponse(_message.Message):
     WARNINGS_FIELD_NUMBER: _builtins.int
     TOGETHER_FIELD_NUMBER: _builtins.int
     LACKING_DOMAINS_FIELD_NUMBER: _builtins.int
+    PREEMPTED_FIELD_NUMBER: _builtins.int
     placed_count: _builtins.int
     """How many of the pods get a node without a new one."""
     @_builtins.property
@@ -1162,6 +1175,10 @@ class NodeGroupsResponse(_message.Message):
         leave pods over even in the best answer. Five at most; empty if spread constraints leave no pod over.
         """
 
+    @_builtins.property
+    def preempted(self) -> _containers.RepeatedCompositeFieldContainer[_objects_pb2.PodReference]:
+        """As in CapacityResponse."""
+
     def __init__(
         self,
         *,
@@ -1172,10 +1189,11 @@ class NodeGroupsResponse(_message.Message):
         warnings: _abc.Iterable[_builtins.str] | None = ...,
         together: Global___NodeGroupCombination | None = ...,
         lacking_domains: _abc.Iterable[_builtins.str] | None = ...,
+        preempted: _abc.Iterable[_objects_pb2.PodReference] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["provenance", b"provenance", "together", b"together"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["lacking_domains", b"lacking_domains", "options", b"options", "placed_count", b"placed_count", "provenance", b"provenance", "together", b"together", "unplaced", b"unplaced", "warnings", b"warnings"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["lacking_domains", b"lacking_domains", "options", b"options", "placed_count", b"placed_count", "preempted", b"preempted", "provenance", b"provenance", "together", b"together", "unplaced", b"unplaced", "warnings", b"warnings"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -23,6 +23,7 @@ from mooring.framework import Node, Pod
 from mooring.framework.errors import PluginFailureError
 from mooring.runtime.cycle.plugin_calls import Unhurried
 from mooring.sessions.node_groups import NodeGroup, NodeGroups
+from mooring.sessions.pending import PendingPods
 from mooring.sessions.placing import place_pod
 from mooring.sessions.removal import Departure, Removal, adopted
 from mooring.sessions.work_trees import Work
@@ -131,8 +132,9 @@ def node_groups(scenario: Manifest, oracle: Oracle, tally: Counter[str]) -> None
     before, waiting = len(pods) + 1, pods
     while len(waiting) < before:
         before, waiting = len(waiting), _place_all(mine, cluster, waiting, manifests)
-    looking = NodeGroups(work, pods, lambda pod: work.engine.profile("", pod), seed=3)
-    looking.place_existing(Unhurried())
+    placing = PendingPods(work, partial(adopted, work.engine, ""), 3)
+    looking = NodeGroups(work, placing.place_all(pods, Unhurried()), placing.profile_of, seed=3)
+    work.keep()
     if [pod.metadata.name for pod in waiting] != [left.pod.metadata.name for left in looking.rest]:
         raise WrongError("other pods are left over before there are new nodes")
     mine.keep()

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 
 from mooring.framework import KubeVersion, Pod
-from mooring.framework.label_selector import NOTHING, LabelMatcher, SelectorError, compiled
+from mooring.framework.disruption_budgets import DisruptionBudgets, matcher_of
 from mooring.framework.objects import PodDisruptionBudget
 from mooring.framework.releases import NEWEST
 from mooring.plugins.default_preemption.units import VictimUnit
@@ -22,17 +22,12 @@ class Budgets:
 
     def __init__(self, budgets: Iterable[PodDisruptionBudget], version: KubeVersion = NEWEST) -> None:
         self._first_decides = version >= _FIRST_DECIDES_SINCE
-        self._guarding: dict[str, list[tuple[PodDisruptionBudget, LabelMatcher]]] = {}
-        for budget in budgets:
-            matcher = _matcher(budget)
-            if not matcher.nothing:
-                self._guarding.setdefault(budget.metadata.namespace, []).append((budget, matcher))
+        # To kube-scheduler an empty selector selects nothing.
+        self._budgets = DisruptionBudgets(each for each in budgets if not matcher_of(each).empty)
 
     def guarding(self, template: Pod) -> list[PodDisruptionBudget]:
-        """Return the budgets that protect pods of ``template``."""
-        labels = template.metadata.labels
-        found = self._guarding.get(template.metadata.namespace, ()) if labels else ()
-        return [budget for budget, matcher in found if matcher.matches(labels)]
+        """Return the budgets that protect pods of ``template``; none protects a pod without labels."""
+        return self._budgets.guarding(template) if template.metadata.labels else []
 
     def protected_first(
         self, units: Iterable[VictimUnit], count: Callable[[Iterable[bool]], int] = sum
@@ -64,12 +59,3 @@ class Budgets:
                 if violated and self._first_decides:
                     return True
         return violated
-
-
-def _matcher(budget: PodDisruptionBudget) -> LabelMatcher:
-    """Return a matcher of the pods that the budget protects; of none for an empty or unusable selector."""
-    try:
-        matcher = compiled(budget.spec.selector)
-    except SelectorError:
-        return NOTHING
-    return NOTHING if matcher.empty else matcher

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from msgspec.structs import replace as replace_struct
+
 from mooring.framework import SUCCESS, Pod, Status
+from mooring.framework.preemption import Candidate
 from mooring.framework.state import ClusterState
 from mooring.runtime.commit.asked_group import (
     asked_group,
@@ -38,7 +41,8 @@ def explained(  # noqa: PLR0913 - all that Explain and its commands may ask of a
 ) -> tuple[Explanation, int]:
     """Explain the whole cycle of one pod, with preemption; the pod may be on ``assigned_node`` already.
 
-    If a gate or its group holds the pod back, the cycle runs as if nothing did.
+    If a gate or its group holds the pod back, the cycle runs as if nothing did. If the pod's group has room
+    after preemption, the verdict is the group's.
 
     Returns:
         The explanation, and the version of the state that it is true for.
@@ -46,9 +50,9 @@ def explained(  # noqa: PLR0913 - all that Explain and its commands may ask of a
     Raises:
         PluginFailureError: A plugin failed.
     """
-    held = enqueued(engine, pod, profile, progress)
+    held, group_room = enqueued(engine, pod, profile, progress), None
     if held.ok and not assigned_node:
-        held = _held_by_group(engine, pod, profile, seed, progress)
+        held, group_room = _held_by_group(engine, pod, profile, seed, progress)
     let_in = replace(profile, pre_enqueue=())
     options = replace(options, preempt=True)
     choice = engine.decide(
@@ -57,16 +61,29 @@ def explained(  # noqa: PLR0913 - all that Explain and its commands may ask of a
     pods, own = engine.state.snapshot.pods, engine.state.snapshot.pods.get(pod.metadata.uid)
     others = pods.pending_count - (own is not None and own.pending)
     explanation = Explanation.of(choice, seed, warnings, assigned_node, held=held, others=others)
+    if group_room is not None:
+        explanation = replace_struct(
+            explanation,
+            held=SUCCESS,
+            status=held,
+            message=held.message,
+            selected=None,
+            candidates=(group_room,),
+            room_on=group_room.node_name,
+        )
     return explanation, choice.state_version
 
 
 def _held_by_group(
     engine: Engine, pod: Pod, profile: Profile, seed: int, progress: Progress | None
-) -> Status:
-    """Return why the pod gets no node with its group; Success also if it has no group."""
+) -> tuple[Status, Candidate | None]:
+    """Return why the pod gets no node with its group, and where preemption makes room for all of the group.
+
+    Success also if it has no group.
+    """
     group, uid = group_as_a_whole(engine.state, pod, profile), pod.metadata.uid
     if group is None or pod.group is None:
-        return SUCCESS
+        return SUCCESS, None
     members = waiting(pods_of_group(engine.state, pod.group))
     if uid not in (member.metadata.uid for member in members):
         members.append(pod)
@@ -76,5 +93,5 @@ def _held_by_group(
         decision = engine.decide_group(asked, profile, seed=seed, progress=progress)
     if not decision.status.ok:
         said = f"pod group {'/'.join(pod.group)}: {decision.status.message}"
-        return replace(decision.status, reasons=(said,))
-    return next((each.status for each in decision.members if each.pod.metadata.uid == uid), SUCCESS)
+        return replace(decision.status, reasons=(said,)), decision.room
+    return next((each.status for each in decision.members if each.pod.metadata.uid == uid), SUCCESS), None

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from mooring.framework import Part
+from mooring.framework import Part, Plugin
 from mooring.framework.internal import parts_of
 from mooring.runtime.cycle.evaluation import Evaluation
+
+_ABOUT_OTHERS = Part.PODS | Part.OUTSIDE | Part.OTHER_NODES
 
 
 def filters_read(evaluation: Evaluation) -> Part:
@@ -42,3 +44,16 @@ def independent(evaluation: Evaluation) -> bool:
 def lasting(evaluation: Evaluation) -> bool:
     """Return whether nodes are independent, and the answers change only with what the state has."""
     return independent(evaluation) and Part.OUTSIDE not in filters_read(evaluation)
+
+
+def helped_by_pods(evaluation: Evaluation) -> bool:
+    """Return whether a node may take the rejected pod once other pods have nodes."""
+    return any(parts_of(plugin, evaluation.pod) & _ABOUT_OTHERS for plugin in asked_plugins(evaluation))
+
+
+def asked_plugins(evaluation: Evaluation) -> list[Plugin[Any]]:
+    """Return the plugins of PreFilter and Filter that didn't skip the pod."""
+    profile = evaluation.profile
+    enabled: dict[str, Plugin[Any]] = {each.name: each.plugin for each in profile.pre_filter}
+    enabled |= {each.name: each.plugin for each in profile.filter}
+    return [plugin for name, plugin in enabled.items() if name not in evaluation.skipped]

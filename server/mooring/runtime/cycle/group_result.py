@@ -12,6 +12,7 @@ from msgspec import structs
 from mooring.framework import SUCCESS, Code, GroupPlacement, GroupPreemption, Int64s, Pod, Status
 from mooring.framework.internal import AssignedEverywhere, PlacementColumns
 from mooring.framework.objects import PodGroup
+from mooring.framework.preemption import Candidate
 from mooring.framework.view import Snapshot
 from mooring.runtime.cycle.choice import Choice, ChoiceColumns, FirstChoices
 from mooring.runtime.cycle.post_filter import Room
@@ -255,6 +256,14 @@ class GroupDecision:
     def placed(self) -> tuple[GroupMember, ...]:
         """The pods that get a node."""
         return tuple(member for member in self.members if member.status.ok and member.node_name)
+
+    @property
+    def room(self) -> Candidate | None:
+        """Where all victims go so that the group fits, with the node of its first pod; None = nowhere."""
+        found = self.preemption
+        if found is None or not found.status.ok or not found.nominations:
+            return None
+        return Candidate(found.nominations[0][1], found.victims, found.violations)
 
 
 def settled(

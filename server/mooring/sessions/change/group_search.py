@@ -36,6 +36,7 @@ from mooring.sessions.change.steps import (
     kind_of_new,
     one_more,
 )
+from mooring.sessions.daemons import Daemons
 from mooring.sessions.placing import place_on
 from mooring.sessions.work_trees import Work
 
@@ -114,6 +115,7 @@ class GroupChangeSearch:
         self._profile = replace(profile, pod_group_post_filter=())
         self._seed = seed
         self._progress = progress
+        self._daemons = Daemons(work)
         self._tried: dict[_GroupPlan, ChangeOption | None] = {}
         self._complete = True
 
@@ -131,6 +133,8 @@ class GroupChangeSearch:
         self._work.keep()
         decision = self._decided(self._group, self._preempting)
         changes = NeededChanges(decision.status, decision.message)
+        if (room := decision.room) is not None:
+            changes.candidates, changes.room_on = (room,), room.node_name
         if decision.status.code is not Code.UNSCHEDULABLE or self._lacking > len(self._group.pods):
             return changes
         self._look()
@@ -332,6 +336,7 @@ class GroupChangeSearch:
         group = replace(self._group, pods=tuple(changed_pod(pod, steps) for pod in self._group.pods))
         try:
             self._work.tree.put_objects(list(self._changed_nodes(steps)))
+            self._daemons.start([step.node for step in steps if isinstance(step, AddNode)], self._progress)
             decision = self._decided(group)
             if not decision.status.ok:
                 return None

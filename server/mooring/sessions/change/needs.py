@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,7 +17,8 @@ from mooring.plugins.pod_topology_spread.filtering import HardCounts
 from mooring.runtime.cycle.evaluation import Evaluation
 from mooring.runtime.cycle.what_if import guest_records
 from mooring.sessions.change.labels import Labels, MissingLabels
-from mooring.sessions.change.steps import is_of_condition, one_more
+from mooring.sessions.change.steps import is_of_condition, kind_of_new, one_more
+from mooring.sessions.daemons import Daemons
 
 _CORDON = Taint("node.kubernetes.io/unschedulable", "", "NoSchedule")
 """The taint by which a pod tolerates that a node is cordoned."""
@@ -93,9 +95,15 @@ class _Lack:
 
 
 class NodesRead:
-    """Reads node by node what an evaluation of a pod says that nodes lack."""
+    """Reads node by node what an evaluation of a pod says that nodes lack.
 
-    def __init__(self, found: Evaluation) -> None:
+    Args:
+        found: The evaluation.
+        daemons: The DaemonSets, of which new nodes get pods first.
+    """
+
+    def __init__(self, found: Evaluation, daemons: Daemons) -> None:
+        self._daemons = daemons
         self._requests = dict(found.cluster.kind_of(found.pod, remember=False).usage.requests)
         self._table = found.snapshot.nodes
         self._missing = MissingLabels(found.pod)
@@ -103,6 +111,7 @@ class NodesRead:
         self._guests = _requested_by_guests(found)
         self._verdicts = self._all_verdicts(found)
         self._offered: dict[str, list[int]] = {}
+        self._taken: dict[Hashable, Counter[str]] = {}
         self._left: dict[str, list[int]] = {}
         counts = found.state.get(HardCounts, HardCounts)
         excess = None if counts is None else counts.excess(NodeView(found.snapshot, found.rows)).tolist()
@@ -130,7 +139,8 @@ class NodesRead:
         for row in rows:
             verdict = self._verdicts[row]
             ways = self._ways_of_new(row, verdict)
-            offered = ((name, self._offered_of(name)[row]) for name in verdict.lacking)
+            taken = self._taken_of_new(row)
+            offered = ((name, self._offered_of(name)[row] - taken[name]) for name in verdict.lacking)
             room = {name: left for name, left in offered if left < self._requests.get(name, 1)}
             key = (id(ways), *room.items())
             if key in groups:
@@ -171,6 +181,16 @@ class NodesRead:
         if node is None or not self._names_matter:
             return self._ways(row, verdict)
         return self._missing.ways(one_more(node, self._table.index))
+
+    def _taken_of_new(self, row: int) -> Counter[str]:
+        """Return what DaemonSets take of a new node like it."""
+        node = self._table.nodes[row]
+        if node is None or not self._daemons:
+            return Counter()
+        key = kind_of_new(node)
+        if key not in self._taken:
+            self._taken[key] = self._daemons.requests(one_more(node, self._table.index))
+        return self._taken[key]
 
     def _offered_of(self, name: str) -> list[int]:
         """Return what each row's node has of a resource."""

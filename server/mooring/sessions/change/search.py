@@ -225,7 +225,7 @@ class ChangeSearch:
             if taints:
                 pod = changed_pod(self._pod, map(Tolerate, taints))
                 tolerant = self._evaluated(pod, _only(some))
-            reading = NodesRead(tolerant)
+            reading = NodesRead(tolerant, self._trial.daemons)
             found_needs = [] if any(map(is_of_condition, taints)) else reading.needs(some, taints)
             if not self._only:
                 found_needs += reading.needs_of_new(some, taints)

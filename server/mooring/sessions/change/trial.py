@@ -35,6 +35,7 @@ from mooring.sessions.change.steps import (
     kind_of_new,
     one_more,
 )
+from mooring.sessions.daemons import Daemons
 from mooring.sessions.evictions import Evictions, Used, ends_with_node
 from mooring.sessions.placing import place_on, place_pod
 from mooring.sessions.work_trees import Work
@@ -53,6 +54,7 @@ class ChangeTrial:
 
     Attributes:
         homes: Where pods may go.
+        daemons: The DaemonSets, of which new nodes get pods.
     """
 
     def __init__(
@@ -74,6 +76,7 @@ class ChangeTrial:
         self._going: dict[int, bool] = {}
         self._alike: dict[int, Hashable] = {}
         self._leaving_by: dict[frozenset[str], frozenset[int]] = {}
+        self.daemons = Daemons(work)
         self.homes = Homes(work.tree.snapshot.nodes, profile_of)
 
     def kind_of_new(self, row: int) -> Hashable:
@@ -185,6 +188,8 @@ class ChangeTrial:
         if needs.new or labels:
             node = changed_node(node, steps)
             tree.put_objects([node])
+        if needs.new:
+            self.daemons.start([node], self._progress)
         if any(self._evictions.obstacle(each.pod, used) for each in moved):
             return None
         for each in moved:
