@@ -179,6 +179,8 @@ class DoorsCluster(GuardedControlPlane):
                     self._make(one)
             time.sleep(_HEARD_SECONDS)
         until(lambda: all(map(self._has_what_it_names, self.pods())), "the claims of pods")
+        for one in posted:
+            self._report(one.manifest)
 
     def run(self, preferred: Mapping[str, str]) -> list[Attempt]:
         """Lets kube-scheduler go on, and returns what it said until nothing moves any more.
@@ -292,10 +294,14 @@ class DoorsCluster(GuardedControlPlane):
             stored = self._make_in_order(path, posted)
         else:
             stored = self.api.call("POST", path, posted.text, posted.form)
-        if item["kind"] == "Pod" and "status" in item:
-            status = {"status": item["status"]}
-            self.api.call("PATCH", f"{path_to(self.api, stored)}/status", status, _MERGE)
+        self._report(stored | {"status": item.get("status", {})})
         self._wait_pods(stored)
+
+    def _report(self, item: Manifest) -> None:
+        """Writes the status that a pod was given; kwok may write its own start time until it sees this one."""
+        if item["kind"] == "Pod" and item.get("status"):
+            status = {"status": item["status"]}
+            self.api.call("PATCH", f"{path_to(self.api, item)}/status", status, _MERGE)
 
     def _make_in_order(self, path: str, posted: Posted) -> Manifest:
         """Makes a StatefulSet of one pod larger and larger: several pods at a time come in any order."""
