@@ -298,7 +298,7 @@ class DoorsCluster(GuardedControlPlane):
         self._wait_pods(stored)
 
     def _report(self, item: Manifest) -> None:
-        """Writes the status that a pod was given; kwok may write its own start time until it sees this one."""
+        """Writes the status that a pod was given; kwok may write its own start time before it sees it."""
         if item["kind"] == "Pod" and item.get("status"):
             status = {"status": item["status"]}
             self.api.call("PATCH", f"{path_to(self.api, item)}/status", status, _MERGE)
