@@ -11,9 +11,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-import grpc
-
 from mooring.serving.addresses import ListenError
+from mooring.serving.calls.listener import OfferedService
 from mooring.serving.commands import (
     EXIT_FAILED,
     EXIT_OK,
@@ -22,7 +21,7 @@ from mooring.serving.commands import (
     shown_files,
     trusted_files,
 )
-from mooring_adapter.listener import serve
+from mooring_adapter.listener import AdapterListener
 from mooring_adapter.mooring import Mooring
 
 GRACE_SECONDS: Final = 5.0
@@ -38,20 +37,22 @@ class Adapter:
         about: What it does.
         listen: Where it listens by default.
         add_flags: Adds the flags that others don't have.
-        add: Adds the servicer that the flags describe.
+        service: Makes the service that the flags describe.
     """
 
     name: str
     about: str
     listen: str
     add_flags: Callable[[AdapterParser], None]
-    add: Callable[[grpc.Server, Mooring, argparse.Namespace], None]
+    service: Callable[[Mooring, argparse.Namespace], OfferedService]
 
     def parser(self) -> AdapterParser:
         """Return the parser of the command."""
         prefix = self.name.upper().replace("-", "_") + "_"
         parser = AdapterParser(self.name, self.about, prefix, os.environ)
         parser.add_ends(self.listen, "TLS")
+        text = "HOST:PORT or unix:PATH where gRPC health listens apart from calls, in plain text"
+        parser.flag("health-listen", "ADDRESS", "", text)
         self.add_flags(parser)
         parser.add_log()
         return parser
@@ -66,18 +67,21 @@ class Adapter:
         configure_logging(args.v, args.logging_format)
         parser.check_ends(args)
         host, port = args.listen
+        address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
         ended = threading.Event()
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda _number, _frame: ended.set())
         try:
             mooring = Mooring(args.server, trusted_files(args))
-            server, port = serve(
-                host, port, mooring, lambda server: self.add(server, mooring, args), shown_files(args)
+            listener = AdapterListener(
+                address, self.service(mooring, args), mooring, shown_files(args), args.health_listen
             )
         except (ListenError, OSError) as error:
             print(f"{self.name}: {error}", file=sys.stderr)
             return EXIT_FAILED
-        print(f"{self.name} ready: {f'[{host}]' if ':' in host else host}:{port}", flush=True)
+        listener.start()
+        health = f" health={listener.health_address}" if listener.health_address else ""
+        print(f"{self.name} ready:{health} {listener.address}", flush=True)
         ended.wait()
-        server.stop(GRACE_SECONDS).wait()
+        listener.stop(GRACE_SECONDS)
         return EXIT_OK

@@ -1,150 +1,148 @@
-"""The gRPC listener of an adapter: its certificate, its health, and what a caller is told of failures."""
+"""The gRPC listener of an adapter: that of `mooring serve`, one pool of places, and its health."""
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+import threading
+from contextlib import ExitStack
 from functools import partial
 from typing import Any, Final
 
 import grpc
-from grpc_health.v1 import health_pb2, health_pb2_grpc  # type: ignore[import-untyped]  # ships no types
+from grpc_health.v1 import health_pb2  # type: ignore[import-untyped]  # ships no types
 
-from mooring.serving.addresses import ListenError
-from mooring.serving.certificates import FollowedFiles, TlsFiles
+from mooring.framework.errors import NotFoundError
+from mooring.serving.calls.listener import CallListener, OfferedService
+from mooring.serving.calls.memory import MemoryBudget, body_budget_bytes
+from mooring.serving.calls.pipeline import Behavior, Pipeline, admitted
+from mooring.serving.calls.pools import CallPool
+from mooring.serving.certificates import TlsFiles
+from mooring.serving.listeners.health import LIVENESS, HealthListener
+from mooring.serving.listeners.probes import Probes
+from mooring.telemetry.metrics import Metrics
 from mooring.v1.cluster_service_pb2 import GetClusterInfoRequest
 from mooring_adapter.mooring import Mooring
 
-log = logging.getLogger(__name__)
-
-LIVENESS: Final = "liveness"
-"""The name to ask for liveness by. The empty one is about readiness: whether mooring's state is complete."""
-
-THREADS: Final = 16
-MAX_CALLS: Final = 64
-"""Calls at once; more are RESOURCE_EXHAUSTED."""
+PLACES: Final = 64
+"""Calls that are answered at once."""
 READY_SECONDS: Final = 1.0
-MAX_CHARACTERS: Final = 900
-"""Of an error: it may quote a question of many megabytes."""
+"""How long mooring may take to say whether it is ready, and the pause until it is asked again."""
 
-OPTIONS: Final = (
-    ("grpc.so_reuseport", 0),  # a taken port is an error, not a second listener
-    ("grpc.max_receive_message_length", 128 * 2**20),
-    ("grpc.max_send_message_length", 128 * 2**20),
-    ("grpc.server_handshake_timeout_ms", 3_000),
-)
-
-_Method = Callable[[Any, grpc.ServicerContext], Any]
+_HEALTH: Final = health_pb2.DESCRIPTOR.services_by_name["Health"]
+_CHECK: Final = f"/{_HEALTH.full_name}/Check"
 
 
-class QuestionError(Exception):
-    """A caller's question that can't be answered. The text says what is wrong with it, and where."""
-
-
-def serve(
-    host: str, port: int, mooring: Mooring, add: Callable[[grpc.Server], None], tls: TlsFiles | None
-) -> tuple[grpc.Server, int]:
-    """Listen, and return the server with its port.
+class AdapterListener:
+    """Answers the calls of one service, and of health: on the same address, and on one of its own.
 
     Args:
-        host: An address of this machine.
-        port: A TCP port; 0 takes a free one.
-        mooring: Who is asked whether it is ready.
-        add: Adds the servicer.
+        address: HOST:PORT; port 0 takes a free one.
+        service: What the adapter offers.
+        mooring: What is asked whether it is ready, as the adapter is then.
         tls: The certificate to show, and whom to let in; None serves plain gRPC.
+        health_listen: HOST:PORT or unix:PATH of health alone, in plain text; "" = none.
 
     Raises:
-        ListenError: The address is taken or not of this machine.
+        ListenError: An address is taken or not of this machine.
         OSError: A file of ``tls`` can't be read.
+
+    Attributes:
+        address: Where it listens; port 0 replaced by the real one.
+        health_address: Where health alone listens; "" = nowhere.
     """
-    server = grpc.server(
-        ThreadPoolExecutor(THREADS, thread_name_prefix="answer"),
-        interceptors=[_Failures()],
-        options=OPTIONS,
-        maximum_concurrent_rpcs=MAX_CALLS,
-    )
-    add(server)
-    health_pb2_grpc.add_HealthServicer_to_server(_Health(mooring), server)
-    address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
-    try:
-        if tls is None:
-            bound = server.add_insecure_port(address)
-        else:
-            bound = server.add_secure_port(address, _credentials(tls))
-    except RuntimeError as error:
-        text = f"cannot listen on {address}: it is in use, or no address of this machine; choose another one"
-        raise ListenError(text) from error
-    server.start()
-    return server, bound
+
+    def __init__(
+        self,
+        address: str,
+        service: OfferedService,
+        mooring: Mooring,
+        tls: TlsFiles | None = None,
+        health_listen: str = "",
+    ) -> None:
+        metrics, self._readiness = Metrics(), _Readiness(mooring)
+        pool = CallPool("calls", PLACES, metrics.shed_calls.inc)
+
+        def layer(behavior: Behavior, method: str) -> Behavior:
+            return behavior if method == _CHECK else admitted(behavior, lambda _: pool)
+
+        probes = Probes(lambda: "", self._readiness.fault)
+        with ExitStack() as undone:
+            health = HealthListener(health_listen, probes, ()) if health_listen else None
+            if health is not None:
+                undone.callback(health.stop)
+            self._calls = CallListener(
+                address,
+                (service, OfferedService(_HEALTH, partial(_add_check, probes))),
+                Pipeline(metrics, MemoryBudget(body_budget_bytes()), layer),
+                metrics,
+                tls=tls,
+            )
+            undone.pop_all()
+        self._health = health
+        self.address = self._calls.address
+        self.health_address = health.address if health is not None else ""
+
+    def start(self) -> None:
+        """Begin to answer, once it is known whether mooring is ready."""
+        self._readiness.start()
+        if self._health is not None:
+            self._health.start()
+        self._calls.start()
+
+    def stop(self, grace: float | None) -> None:
+        """Take no more calls; those that run have ``grace`` seconds, none where it is None."""
+        self._calls.stop(grace)
+        self._readiness.stop()
+        if self._health is not None:
+            self._health.stop()
 
 
-class _Failures(grpc.ServerInterceptor):
-    """Gives a call that failed the code and the text of what failed."""
-
-    def intercept_service(self, continuation: Any, details: grpc.HandlerCallDetails) -> Any:
-        handler = continuation(details)
-        if handler is None or handler.unary_unary is None:
-            return handler
-        return grpc.unary_unary_rpc_method_handler(
-            partial(_answer, handler.unary_unary),
-            request_deserializer=handler.request_deserializer,
-            response_serializer=handler.response_serializer,
-        )
-
-
-def _answer(method: _Method, request: Any, context: grpc.ServicerContext) -> Any:
-    try:
-        return method(request, context)
-    except QuestionError as error:
-        code, text = grpc.StatusCode.INVALID_ARGUMENT, str(error)
-    except grpc.RpcError as error:
-        # What a stub raises is a call, too, which grpcio's types leave out.
-        failed: Any = error
-        code, text = failed.code(), f"mooring: {failed.details()}"
-    except Exception as error:
-        log.exception("a call failed")
-        code = grpc.StatusCode.INTERNAL
-        text = f"internal error of the adapter: {type(error).__name__}; its log has the details"
-    if code is not grpc.StatusCode.INTERNAL:
-        log.info("%s: %s", code.name, text[:MAX_CHARACTERS])
-    return context.abort(code, text[:MAX_CHARACTERS])
-
-
-class _Health(health_pb2_grpc.HealthServicer):  # type: ignore[misc]  # the package ships no types
-    """Answers for the adapter, which is ready when mooring is."""
+class _Readiness:
+    """What mooring said last when it was asked whether it is ready. Thread-safe: probes don't wait for it."""
 
     def __init__(self, mooring: Mooring) -> None:
         self._mooring = mooring
+        self._ended = threading.Event()
+        self._fault = "mooring was not asked yet"
 
-    def Check(self, request: Any, context: grpc.ServicerContext) -> Any:  # noqa: N802 - the name of the call
-        if request.service not in ("", LIVENESS):
-            context.abort(grpc.StatusCode.NOT_FOUND, f'no service of that name; ask for "" or "{LIVENESS}"')
-        statuses = health_pb2.HealthCheckResponse
-        fine = request.service == LIVENESS or self._ready()
-        return statuses(status=statuses.SERVING if fine else statuses.NOT_SERVING)
+    def start(self) -> None:
+        self._ask()
+        threading.Thread(target=self._follow, name="readiness", daemon=True).start()
 
-    def _ready(self) -> bool:
+    def stop(self) -> None:
+        self._ended.set()
+
+    def fault(self) -> str:
+        """Why the adapter is not ready, as one phrase; "" if it is."""
+        return self._fault
+
+    def _follow(self) -> None:
+        while not self._ended.wait(READY_SECONDS):
+            self._ask()
+
+    def _ask(self) -> None:
         asking = self._mooring.asking_for(READY_SECONDS)
         try:
-            return asking.call(asking.cluster.GetClusterInfo, GetClusterInfoRequest()).synced
+            synced = asking.call(asking.cluster.GetClusterInfo, GetClusterInfoRequest()).synced
         except grpc.RpcError:
-            return False
+            self._fault = "mooring does not answer"
+        else:
+            self._fault = "" if synced else "mooring's cluster state is not complete yet"
 
 
-def _credentials(files: TlsFiles) -> grpc.ServerCredentials:
-    followed = FollowedFiles(files, _certificate)
-    # None means unchanged, which grpcio's types leave out.
-    return grpc.dynamic_ssl_server_credentials(
-        followed.current,
-        followed.changed,  # type: ignore[arg-type]
-        files.authority is not None,
+def _add_check(probes: Probes, server: grpc.Server) -> None:
+    """Offer health's Check beside the adapter's service. It takes no place."""
+    answers = health_pb2.HealthCheckResponse
+
+    def check(request: Any, _context: grpc.ServicerContext) -> Any:
+        if request.service not in ("", LIVENESS):
+            text = f'no service of that name; ask for "" or "{LIVENESS}"'
+            raise NotFoundError(text, reason="REQUEST_INVALID")
+        fault = probes.not_alive() if request.service == LIVENESS else probes.not_ready()
+        return answers(status=answers.NOT_SERVING if fault else answers.SERVING)
+
+    method = grpc.unary_unary_rpc_method_handler(
+        check, health_pb2.HealthCheckRequest.FromString, answers.SerializeToString
     )
-
-
-def _certificate(files: TlsFiles) -> grpc.ServerCertificateConfiguration:
-    chain, key, authority = (
-        path.read_bytes() if path else b""
-        for path in (files.certificate, files.key or files.certificate, files.authority)
+    server.add_generic_rpc_handlers(
+        (grpc.method_handlers_generic_handler(_HEALTH.full_name, {"Check": method}),)
     )
-    return grpc.ssl_server_certificate_configuration([(key, chain)], root_certificates=authority or None)

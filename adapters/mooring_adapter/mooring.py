@@ -10,6 +10,7 @@ from typing import Final, Protocol, TypeVar
 
 import grpc
 
+from mooring.serving.calls.threads import waiting
 from mooring.serving.certificates import FollowedFiles, TlsFiles
 from mooring.v1.cluster_service_pb2_grpc import ClusterServiceStub
 from mooring.v1.scheduling_service_pb2 import COMMIT_MODE_RESERVE, PodColumns, PodTemplate, ScheduleRequest
@@ -90,7 +91,8 @@ class Asking:
 
     def call(self, method: _UnaryCall[Request, Response], request: Request) -> Response:
         """Call a method of one of the stubs. Raises grpc.RpcError."""
-        return method(request, timeout=max(self._end - time.monotonic(), 0.0))
+        with waiting():
+            return method(request, timeout=max(self._end - time.monotonic(), 0.0))
 
     @contextlib.contextmanager
     def session(self) -> Iterator[str]:

@@ -5,17 +5,19 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from itertools import islice
 from typing import Final
 
 import grpc
 
+from mooring.framework.errors import InvalidArgumentError
+from mooring.serving.calls.listener import OfferedService
 from mooring.serving.commands import AdapterParser
 from mooring.v1.cluster_service_pb2 import ListPendingPodsRequest, PendingPod
 from mooring.v1.scheduling_service_pb2 import PodTemplate
 from mooring.v1.simulation_service_pb2 import CapacityRequest
 from mooring_adapter.command import Adapter
-from mooring_adapter.listener import QuestionError
 from mooring_adapter.mooring import Asking, Mooring
 from mooring_estimator.replicas import PodSet, replica
 from mooring_estimator.wire import estimator_service_pb2 as pb
@@ -90,7 +92,9 @@ class Estimator(EstimatorServicer):
         workload = request.resource
         for field in ("kind", "namespace", "name"):
             if not getattr(workload, field):
-                raise QuestionError(f"resource.{field}: is missing; only pods of a workload are counted")
+                raise InvalidArgumentError.at(
+                    f"resource.{field}", "is missing; only pods of a workload are counted"
+                )
         asking = self._mooring.asking(context)
         pending = asking.call(
             asking.cluster.ListPendingPods, ListPendingPodsRequest(namespace=workload.namespace)
@@ -106,9 +110,9 @@ class Estimator(EstimatorServicer):
 
     def _check(self, cluster: str) -> None:
         if self._cluster and cluster != self._cluster:
-            raise QuestionError(
-                f"cluster: this is the estimator of {self._cluster!r}, and not of {cluster!r};"
-                " --cluster-name says so"
+            raise InvalidArgumentError.at(
+                "cluster",
+                f"this is the estimator of {self._cluster!r}, and not of {cluster!r}; --cluster-name says so",
             )
 
     def _capacity(self, asking: Asking, request: CapacityRequest) -> int:
@@ -163,8 +167,14 @@ def _add_flags(parser: AdapterParser) -> None:
     parser.flag("profile", "NAME", "", "profile that places pods; if not given, mooring's first")
 
 
-def _add(server: grpc.Server, mooring: Mooring, args: argparse.Namespace) -> None:
-    add_EstimatorServicer_to_server(Estimator(mooring, args.cluster_name, args.profile), server)
+def offered(answering: Estimator) -> OfferedService:
+    """Return the service that an estimator answers."""
+    descriptor = pb.DESCRIPTOR.services_by_name["Estimator"]
+    return OfferedService(descriptor, partial(add_EstimatorServicer_to_server, answering))
+
+
+def _service(mooring: Mooring, args: argparse.Namespace) -> OfferedService:
+    return offered(Estimator(mooring, args.cluster_name, args.profile))
 
 
 ADAPTER: Final = Adapter(
@@ -172,7 +182,7 @@ ADAPTER: Final = Adapter(
     about="Answers Karmada's scheduler-estimator calls with the decisions of a mooring server.",
     listen="127.0.0.1:10352",
     add_flags=_add_flags,
-    add=_add,
+    service=_service,
 )
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeAlias
 
+from mooring.framework.errors import InvalidArgumentError
 from mooring.v1.objects_pb2 import KubernetesObject, PodSource
-from mooring_adapter.listener import QuestionError
 from mooring_estimator.wire import estimator_service_pb2 as pb
 from mooring_estimator.wire import replica_pb2
 
@@ -51,13 +51,13 @@ class PodSet:
         shapes: The pod of each component that has any.
 
     Raises:
-        QuestionError: A component has a negative number of pods.
+        InvalidArgumentError: A component has a negative number of pods.
     """
 
     def __init__(self, components: Sequence[pb.Component], namespace: str, path: str) -> None:
         for at, component in enumerate(components):
             if component.replicas < 0:
-                raise QuestionError(f"{path}[{at}].replicas: {component.replicas} is negative")
+                raise InvalidArgumentError.at(f"{path}[{at}].replicas", f"{component.replicas} is negative")
         wanted = [component for component in components if component.replicas]
         self.shapes = [replica(component.replica_requirements, namespace) for component in wanted]
         self._counts = [component.replicas for component in wanted]

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from functools import partial
 from typing import Final
 
 import grpc
 
+from mooring.framework.errors import InvalidArgumentError
+from mooring.serving.calls.listener import OfferedService
 from mooring.serving.commands import AdapterParser
 from mooring.v1.cluster_service_pb2 import PutObjects
 from mooring.v1.nodes_pb2 import NodeNames, NodeSelection
@@ -15,7 +18,6 @@ from mooring.v1.objects_pb2 import KubernetesObject, PodSource
 from mooring.v1.scheduling_service_pb2 import COMMIT_MODE_RESERVE, PodTemplate, ScheduleRequest, ScoreRequest
 from mooring.v1.simulation_service_pb2 import ChangeSessionRequest, RevertSessionRequest, SessionChange
 from mooring_adapter.command import Adapter
-from mooring_adapter.listener import QuestionError
 from mooring_adapter.mooring import Asking, Mooring
 from mooring_expander.wire import expander_service_pb2 as pb
 from mooring_expander.wire import new_node_pb2
@@ -42,11 +44,11 @@ class Expander(ExpanderServicer):
         """Return the options that place the most pods, the best first; none where none places any."""
         for at, option in enumerate(request.options):
             if option.node_count < 0:
-                raise QuestionError(f"options[{at}].node_count: {option.node_count} is negative")
+                raise InvalidArgumentError.at(f"options[{at}].node_count", f"{option.node_count} is negative")
             if not _template(request, option):
-                raise QuestionError(
-                    f"options[{at}].node_group_id: there is no node of {option.node_group_id!r};"
-                    " send one in node_bytes_map"
+                raise InvalidArgumentError.at(
+                    f"options[{at}].node_group_id",
+                    f"there is no node of {option.node_group_id!r}; send one in node_bytes_map",
                 )
         asking = self._mooring.asking(context)
         with asking.session() as session:
@@ -133,8 +135,14 @@ def _add_flags(parser: AdapterParser) -> None:
     parser.flag("profile", "NAME", "", "profile that places pods; if not given, that of each pod")
 
 
-def _add(server: grpc.Server, mooring: Mooring, args: argparse.Namespace) -> None:
-    add_ExpanderServicer_to_server(Expander(mooring, args.profile), server)
+def offered(answering: Expander) -> OfferedService:
+    """Return the service that an expander answers."""
+    descriptor = pb.DESCRIPTOR.services_by_name["Expander"]
+    return OfferedService(descriptor, partial(add_ExpanderServicer_to_server, answering))
+
+
+def _service(mooring: Mooring, args: argparse.Namespace) -> OfferedService:
+    return offered(Expander(mooring, args.profile))
 
 
 ADAPTER: Final = Adapter(
@@ -142,7 +150,7 @@ ADAPTER: Final = Adapter(
     about="Answers Cluster Autoscaler's gRPC expander calls with the decisions of a mooring server.",
     listen="127.0.0.1:7000",
     add_flags=_add_flags,
-    add=_add,
+    service=_service,
 )
 
 

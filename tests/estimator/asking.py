@@ -11,11 +11,11 @@ import grpc
 from mooring.kubernetes.v1.affinity_pb2 import NodeSelector
 from mooring.kubernetes.v1.meta_pb2 import Quantity
 from mooring.kubernetes.v1.pod_pb2 import Toleration
-from mooring_adapter.listener import serve
+from mooring_adapter.listener import AdapterListener
 from mooring_adapter.mooring import Mooring
-from mooring_estimator.estimator import Estimator
+from mooring_estimator.estimator import Estimator, offered
 from mooring_estimator.wire import estimator_service_pb2 as pb
-from mooring_estimator.wire.estimator_service_pb2_grpc import EstimatorStub, add_EstimatorServicer_to_server
+from mooring_estimator.wire.estimator_service_pb2_grpc import EstimatorStub
 from tests.service.backends import listening, world
 
 NOW = 1_800_000_000.0
@@ -27,14 +27,13 @@ def listener(*objects: Any, cluster: str = "", profile: str = "") -> Iterator[st
     with world(*objects) as w, listening(w.backend) as address:
         mooring = Mooring(address)
         answering = Estimator(mooring, cluster, profile, now=lambda: NOW)
-        server, port = serve(
-            "127.0.0.1", 0, mooring, lambda added: add_EstimatorServicer_to_server(answering, added), None
-        )
+        listener = AdapterListener("127.0.0.1:0", offered(answering), mooring)
+        listener.start()
         try:
-            yield f"127.0.0.1:{port}"
+            yield listener.address
             assert len(w.backend.sessions) == 0
         finally:
-            server.stop(None).wait()
+            listener.stop(None)
 
 
 @contextmanager

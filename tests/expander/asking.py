@@ -8,10 +8,10 @@ from typing import Any
 
 import grpc
 
-from mooring_adapter.listener import serve
+from mooring_adapter.listener import AdapterListener
 from mooring_adapter.mooring import Mooring
-from mooring_expander.expander import Expander
-from mooring_expander.wire.expander_service_pb2_grpc import ExpanderStub, add_ExpanderServicer_to_server
+from mooring_expander.expander import Expander, offered
+from mooring_expander.wire.expander_service_pb2_grpc import ExpanderStub
 from tests.service.backends import listening, world
 
 
@@ -21,14 +21,13 @@ def listener(*objects: Any) -> Iterator[str]:
     with world(*objects) as w, listening(w.backend) as address:
         mooring = Mooring(address)
         answering = Expander(mooring)
-        server, port = serve(
-            "127.0.0.1", 0, mooring, lambda added: add_ExpanderServicer_to_server(answering, added), None
-        )
+        listener = AdapterListener("127.0.0.1:0", offered(answering), mooring)
+        listener.start()
         try:
-            yield f"127.0.0.1:{port}"
+            yield listener.address
             assert len(w.backend.sessions) == 0
         finally:
-            server.stop(None).wait()
+            listener.stop(None)
 
 
 @contextmanager

@@ -23,7 +23,13 @@ MAX_FIELDS: Final = 1 << 20
 MAX_BYTES: Final = 8 * 2**20
 """How many bytes a request may have beside objects of which a whole cluster's may be sent along."""
 
-_WHOLE_CLUSTER: Final = frozenset({"mooring.v1.NodeSelection.inline", "mooring.v1.PushObjectsRequest.events"})
+_WHOLE_CLUSTER: Final = frozenset(
+    {
+        "mooring.v1.NodeSelection.inline",
+        "mooring.v1.PushObjectsRequest.events",
+        "grpcplugin.BestOptionsRequest.options",
+    }
+)
 
 _VARINT, _FIXED64, _DELIMITED, _FIXED32 = 0, 1, 2, 5
 _LONGEST_VARINT: Final = 10
@@ -76,7 +82,7 @@ class Counting:
         if usual > MAX_BYTES:
             raise InvalidArgumentError.at(
                 "",
-                f"{usual} bytes beside inline nodes and pushed objects, more than {MAX_BYTES}",
+                f"{usual} bytes beside inline nodes, pushed objects and options, more than {MAX_BYTES}",
             )
         return sum(tally.counts.values())
 

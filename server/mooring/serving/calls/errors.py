@@ -6,7 +6,7 @@ gets INTERNAL with an incident number, the log gets the number and the traceback
 
 import logging
 import uuid
-from typing import NamedTuple, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 import grpc
 from google.rpc.error_details_pb2 import (  # type: ignore[import-untyped]  # ships no types
@@ -55,9 +55,14 @@ class Failure(NamedTuple):
 
 
 def failure_of(error: Exception) -> Failure:
-    """Translate any exception. One outside the tree is logged, with the incident number that is sent."""
+    """Translate any exception. One outside the tree is logged, with the incident number that is sent.
+
+    What a server failed with that was asked in turn is passed on.
+    """
     if isinstance(error, errors.MooringError):
         return _failure(code_of(error), error)
+    if isinstance(error, grpc.RpcError):
+        return _passed_on(error)
     incident = uuid.uuid4().hex[:12]
     log.error("incident %s: uncaught %s", incident, type(error).__name__, exc_info=error)
     text = f"defect of the server; its log has the details under incident {incident}"
@@ -85,6 +90,15 @@ def _failure(code: grpc.StatusCode, error: errors.MooringError) -> Failure:
         room = MAX_DETAILS_BYTES - status.ByteSize()
         _attach(status, _bad_request(error, room))
     return Failure(code, text, status.SerializeToString())
+
+
+def _passed_on(error: grpc.RpcError) -> Failure:
+    # What a stub raises is a call, too, which grpcio's types leave out.
+    failed: Any = error
+    text = _cut(f"mooring: {failed.details()}", MAX_TEXT_BYTES)
+    status = Status.FromString(dict(failed.trailing_metadata() or ()).get(DETAILS_KEY, b""))
+    status.code, status.message = failed.code().value[0], text
+    return Failure(failed.code(), text, status.SerializeToString())
 
 
 def _bad_request(error: errors.InvalidArgumentError, room: int) -> BadRequest:
