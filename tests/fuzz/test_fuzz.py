@@ -16,6 +16,7 @@ from mooring import documents
 from mooring.cluster.sources.kubernetes.lister import Lister
 from mooring.cluster.sources.kubernetes.wire import Identity
 from mooring.plugins.dynamic_resources.cel.patterns import Pattern
+from mooring.recordings import playback
 from mooring.service.scheduling.servicer import SchedulingServicer
 from mooring.serving.http.protocol import GuardedProtocol
 from mooring_extender import wire
@@ -27,7 +28,7 @@ from tests.fuzz.rounds import Played, corpus, drawn, inputs_of, play, read_note,
 from tests.fuzz.targets import TARGETS
 
 Patch = pytest.MonkeyPatch
-COUNTS = {"manifests": 150, "configurations": 40}
+COUNTS = {"manifests": 150, "configurations": 40, "recordings": 100}
 """Fresh inputs; of the others 600."""
 
 CASES = [pytest.param(target, name, id=f"{target}-{name}") for target in TARGETS for name in corpus(target)]
@@ -131,6 +132,10 @@ def every_profile_has_a_name(patch: Patch) -> None:
     patch.setattr(loading, "check_profile", checks)
 
 
+def changes_fit(patch: Patch) -> None:
+    patch.setattr(playback, "write", lambda state, change: state.write_entries((change.entry,)))
+
+
 @pytest.mark.parametrize(
     ("bug", "target", "seen"),
     [
@@ -141,6 +146,7 @@ def every_profile_has_a_name(patch: Patch) -> None:
         pytest.param(brackets_are_looked_behind, "selectors", "IndexError", id="selectors"),
         pytest.param(tags_are_believed, "manifests", "ValueError", id="manifests"),
         pytest.param(every_profile_has_a_name, "configurations", "AttributeError", id="configurations"),
+        pytest.param(changes_fit, "recordings", "KeyError", id="recordings"),
     ],
 )
 def test_a_bug_that_is_put_in_is_found(

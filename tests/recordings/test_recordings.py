@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import io
 import shutil
+import stat
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -16,7 +17,7 @@ from mooring.app.options import DecisionOptions
 from mooring.cluster.kinds import Put, Remove
 from mooring.cluster.state import State
 from mooring.recordings import recorder as recorder_module
-from mooring.recordings.decoding import Began, Changed, Decided, Happening, Missing
+from mooring.recordings.decoding import FREE_ROWS, Began, Changed, Decided, Happening, Missing
 from mooring.recordings.limits import RecordingLimits
 from mooring.recordings.playback import play
 from mooring.recordings.segments import (
@@ -27,6 +28,7 @@ from mooring.recordings.segments import (
     segments_of,
 )
 from mooring.testing import make_node, make_pod
+from mooring.testing.builders import to_json
 from mooring.v1 import recording_pb2 as pb
 from tests.recordings.recorded import record_churn, recorder_of, until
 from tests.service.backends import world
@@ -320,3 +322,66 @@ def test_a_directory_without_a_recording(tmp_path: Path) -> None:
     _, error = heard(tmp_path)
     assert error is not None
     assert "there is no file segment-*.zst" in str(error)
+
+
+def node_in(row: int, name: str) -> pb.RecordingEntry:
+    manifest = to_json(make_node(name))
+    return pb.RecordingEntry(time_micros=1, object=pb.ObjectEntry(kind="Node", row=row, object_json=manifest))
+
+
+TEMPLATE = pb.PodTemplateEntry(number=1, pod_json=to_json(make_pod("template")))
+
+
+@pytest.mark.parametrize(
+    ("entries", "why"),
+    [
+        pytest.param(
+            [node_in(2_000_000_000, "n")], "a node in row 2000000000, and 1 nodes", id="a row far away"
+        ),
+        pytest.param(
+            [node_in(FREE_ROWS - 1 + at * (FREE_ROWS - 1), f"n{at}") for at in range(3)],
+            f"a node in row {2 * (FREE_ROWS - 1)}, and 2 nodes were told of",
+            id="a row behind another far one",
+        ),
+        pytest.param(
+            [node_in(0, "a"), node_in(0, "b")], "doesn't fit what was there before", id="a row twice"
+        ),
+        pytest.param(
+            [
+                node_in(0, "a"),
+                pb.RecordingEntry(time_micros=1, template=TEMPLATE),
+                pb.RecordingEntry(
+                    time_micros=1, pod=pb.PodEntry(template_number=1, name="p", uid="u", node="a", row=7)
+                ),
+            ],
+            "pod p is in row 7, node a isn't",
+            id="a pod in another row than its node",
+        ),
+        pytest.param(
+            [pb.RecordingEntry(time_micros=1, removal=pb.RemovalEntry(kind="Node", row=9))],
+            "doesn't fit what was there before",
+            id="a removal of a row that isn't there",
+        ),
+        pytest.param(
+            [pb.RecordingEntry(time_micros=2**62, gap=pb.GapEntry())], "an entry of no time", id="a time"
+        ),
+    ],
+)
+def test_numbers_that_can_not_be_are_told(entries: list[pb.RecordingEntry], why: str, tmp_path: Path) -> None:
+    writer = SegmentWriter(segment_path(tmp_path, 1))
+    writer.add(pb.RecordingEntry(header=pb.RecordingHeader(format_version=FORMAT_VERSION)))
+    for entry in entries:
+        writer.add(entry)
+    writer.close()
+    state = State()
+    _, error = heard(tmp_path, state)
+    assert why in str(error)
+    assert state.snapshot.nodes.capacity <= 2 * FREE_ROWS
+
+
+def test_only_its_owner_can_read_a_recording(tmp_path: Path) -> None:
+    directory = tmp_path / "recording"
+    with world(make_node("n")) as w, recorder_of(w, directory):
+        pass
+    (segment,) = segments_of(directory)
+    assert [stat.S_IMODE(path.stat().st_mode) for path in (directory, segment)] == [0o700, 0o600]

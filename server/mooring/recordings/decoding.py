@@ -17,6 +17,14 @@ from mooring.framework.pod_table import UNPLACED, PodKind, PodRecord
 from mooring.recordings.segments import Place, RecordingError, no_recording, read_segment, segments_of
 from mooring.v1 import recording_pb2 as pb
 
+FREE_ROWS = 1 << 16
+"""How far behind twice the nodes that a file has told of a node's row may stand: rows of nodes that had gone
+before are free, and each of them takes some 200 bytes."""
+
+
+LATEST_MICROS = 253_402_300_800_000_000
+"""The end of the year 9999."""
+
 
 @dataclass(frozen=True, slots=True)
 class Began:
@@ -124,12 +132,17 @@ class _Decoder:
         self._first = first
         self._kinds: dict[int, PodKind] = {}
         self._checkpoint = True
+        self._nodes = 0
 
     def read(self, segment: Path, advance: Advance) -> Iterator[Happening]:
         """Yield what it says; a checkpoint only where it says anything new."""
         known = False
         for place, entry in read_segment(segment, advance):
             content = entry.WhichOneof("content")
+            if not 0 <= entry.time_micros < LATEST_MICROS:
+                raise RecordingError.at(str(place), f"has an entry of no time: {entry.time_micros} µs")
+            if content == "object" and entry.object.kind == "Node":
+                self._count_node(entry.object.row, place)
             if content == "pod":
                 if not (known or self._pass_over(entry.pod)):
                     yield self._happening(entry, content, place)
@@ -159,6 +172,16 @@ class _Decoder:
             pod = self._record(decision.pod, place).pod if decision.HasField("pod") else None
             return Decided(time, version, decision, pod)
         raise RecordingError.at(str(place), "has an entry of a newer mooring; read it with that one")
+
+    def _count_node(self, row: int, place: Place) -> None:
+        """Count a node that is told of, and check its row, which becomes the size of a table."""
+        self._nodes += 1
+        most = 2 * self._nodes + FREE_ROWS
+        if row >= most:
+            raise RecordingError.at(
+                str(place),
+                f"has a node in row {row}, and {self._nodes} nodes were told of; rows end at {most - 1}",
+            )
 
     def _kind(self, template: pb.PodTemplateEntry, place: Place) -> PodKind:
         try:

@@ -12,20 +12,15 @@ from mooring.cluster.journal import Entry, NodeEntry, PodEntry
 from mooring.cluster.kinds import ClusterObject
 from mooring.decisions.records import Record
 from mooring.framework.objects import Node, Pod
-from mooring.framework.objects.meta import LAST_APPLIED
+from mooring.framework.objects.meta import shown_annotations
 from mooring.framework.pod_table import UNPLACED, PodKind, PodRecord
 from mooring.v1 import decision_service_pb2 as decision_pb
 from mooring.v1 import recording_pb2 as pb
 
 ObjectT = TypeVar("ObjectT", bound=ClusterObject)
 
-HIDDEN = "(hidden)"
-"""What stands in place of an annotation's value."""
-
 MOST_TEMPLATES = 1 << 16
 """Templates that are known by number; when there are more, they are written again."""
-
-_READ_BY_SCHEDULING = ("kubernetes.io", "k8s.io", "mooring.dev")
 
 _encode = msgspec.json.Encoder(enc_hook=dict).encode
 
@@ -119,25 +114,13 @@ class EntryEncoder:
         return self._last_template, pb.PodTemplateEntry(number=self._last_template, pod_json=data)
 
     def _shown(self, item: ObjectT) -> ObjectT:
-        return item if self._annotations else without_annotations(item)
-
-
-def without_annotations(item: ObjectT) -> ObjectT:
-    """Return ``item`` with the values hidden of annotations that scheduling has no use for."""
-    annotations = item.metadata.annotations
-    hidden = {name: HIDDEN for name in annotations if not _is_read(name)}
-    if not hidden:
-        return item
-    metadata = replace(item.metadata, annotations={**annotations, **hidden})
-    shown: ObjectT = replace(item, metadata=metadata)
-    return shown
-
-
-def _is_read(name: str) -> bool:
-    domain = name.partition("/")[0]
-    return name != LAST_APPLIED and any(
-        domain == read or domain.endswith(f".{read}") for read in _READ_BY_SCHEDULING
-    )
+        annotations = item.metadata.annotations
+        if self._annotations or not annotations:
+            return item
+        shown: ObjectT = replace(
+            item, metadata=replace(item.metadata, annotations=shown_annotations(annotations))
+        )
+        return shown
 
 
 def _write_pod(message: pb.PodEntry, record: PodRecord, template: int) -> None:

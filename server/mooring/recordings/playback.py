@@ -14,7 +14,7 @@ from mooring.cluster.journal import Entry, NodeEntry, ObjectEntry, PodEntry
 from mooring.cluster.kinds import ClusterObject
 from mooring.cluster.state import State
 from mooring.framework.errors import InvalidArgumentError
-from mooring.framework.resources import ResourceError
+from mooring.framework.pod_table import UNPLACED
 from mooring.recordings.decoding import Advance, Began, Changed, Decided, Happening, Missing, read_recording
 from mooring.recordings.segments import RecordingError
 
@@ -122,12 +122,18 @@ def write(state: State, change: Changed) -> None:
     Raises:
         RecordingError: It doesn't fit what is there.
     """
+    entry, nodes = change.entry, state.snapshot.nodes
+    pod = entry.new if isinstance(entry, PodEntry) else None
+    if pod is not None and pod.row != UNPLACED and nodes.index.get(pod.node_name) != pod.row:
+        raise _misfit(f"pod {pod.name} is in row {pod.row}, node {pod.node_name} isn't")
     try:
-        state.write_entries((change.entry,))
-    except (LookupError, ResourceError) as error:
-        raise RecordingError.at(
-            "recording", f"a change doesn't fit what was there before: {error}"
-        ) from error
+        state.write_entries((entry,))
+    except (LookupError, ValueError) as error:
+        raise _misfit(str(error)) from error
+
+
+def _misfit(why: str) -> InvalidArgumentError:
+    return RecordingError.at("recording", f"a change doesn't fit what was there before: {why}")
 
 
 def in_order(happenings: Iterator[Happening]) -> Iterator[Happening]:

@@ -91,7 +91,8 @@ class Recorder:
     """Follows a process until it is stopped. ``start`` and ``stop`` are for one thread.
 
     Args:
-        directory: Where the files go; it is made if it isn't there. Files that are there stay.
+        directory: Where the files go; if it isn't there, it is made for the process's user alone. Files that
+            are there stay.
         recorded: What is recorded.
         limits: When a file ends, and how many are kept.
 
@@ -131,7 +132,7 @@ class Recorder:
             InvalidArgumentError: Nothing can be written to the directory.
         """
         try:
-            self._directory.mkdir(parents=True, exist_ok=True)
+            self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         except OSError as error:
             raise InvalidArgumentError.at(str(self._directory), f"can't be made: {error.strerror}") from None
         taken = segments_of(self._directory)

@@ -5,6 +5,7 @@ docs/recordings.md has the layout for those who read it without this module.
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -56,7 +57,7 @@ class Place:
 
 
 class SegmentWriter:
-    """Writes one file, which must not exist. For one thread.
+    """Writes one file, which must not exist and only its owner can read. For one thread.
 
     Attributes:
         path: The file.
@@ -66,7 +67,8 @@ class SegmentWriter:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.size = 0
-        self._file = path.open("xb", buffering=0)
+        created = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        self._file = os.fdopen(created, "wb", buffering=0)
         self._messages = bytearray()
 
     def add(self, entry: pb.RecordingEntry) -> None:

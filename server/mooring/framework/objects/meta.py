@@ -10,6 +10,23 @@ from msgspec import field
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 """The annotation in which ``kubectl apply`` keeps the whole manifest, which may have secrets."""
 
+HIDDEN_ANNOTATION = "(hidden)"
+"""What stands in place of an annotation's value, where it is shown or recorded."""
+
+_READ_BY_SCHEDULING = ("kubernetes.io", "k8s.io", "mooring.dev")
+
+
+def shown_annotations(annotations: Mapping[str, str]) -> dict[str, str]:
+    """Return annotations with the values hidden that scheduling has no use for: anything can be in them."""
+    return {name: value if _is_read(name) else HIDDEN_ANNOTATION for name, value in annotations.items()}
+
+
+def _is_read(name: str) -> bool:
+    domain = name.partition("/")[0]
+    return name != LAST_APPLIED and any(
+        domain == read or domain.endswith(f".{read}") for read in _READ_BY_SCHEDULING
+    )
+
 
 class Object(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True, gc=False):
     """Base of the objects: immutable, attributes in snake_case, JSON keys as in the API.

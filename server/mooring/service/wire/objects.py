@@ -11,7 +11,7 @@ from mooring.framework import Code, Int32s, Node, Pod, Status
 from mooring.framework.args import FieldError
 from mooring.framework.errors import AbortedError, InvalidArgumentError, NotFoundError, node_not_found
 from mooring.framework.label_selector import LabelMatcher, SelectorError, parsed
-from mooring.framework.objects.meta import LAST_APPLIED
+from mooring.framework.objects.meta import LAST_APPLIED, shown_annotations
 from mooring.framework.state import ClusterState
 from mooring.service.backend import ObjectDecoder
 from mooring.service.wire.columns import put
@@ -120,11 +120,13 @@ def known_node(state: ClusterState, name: str) -> Node:
 def manifest_of(item: Node | Pod) -> bytes:
     """Return an object as JSON, with the fields that scheduling reads.
 
-    What ``kubectl apply`` keeps of the whole manifest is left out.
+    What ``kubectl apply`` keeps of the whole manifest is left out, and values of annotations that scheduling
+    has no use for are hidden.
     """
     document = {"apiVersion": "v1", "kind": type(item).__name__, **msgspec.to_builtins(item, enc_hook=dict)}
-    annotations = document.get("metadata", {}).get("annotations", {})
-    annotations.pop(LAST_APPLIED, None)
+    if annotations := shown_annotations(item.metadata.annotations):
+        annotations.pop(LAST_APPLIED, None)
+        document["metadata"]["annotations"] = annotations
     return msgspec.json.encode(document)
 
 
