@@ -1,11 +1,26 @@
-"""The ways in which a server tells that it has forgotten what a watch wants to hear: 410, in both forms."""
+"""The ways in which a server tells that it has forgotten what a watch wants to hear, 410 in both forms; and
+which calls a fault meets.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Callable
 from typing import Any
 
 from tests.cluster.following import Following, pod
-from tests.fake_api_server import Answer, event_line
+from tests.fake_api_server import Answer, Call, event_line
+
+
+def after(calls: int) -> Callable[[Call], bool]:
+    """Which calls come after the first ones of their path."""
+    seen = Counter[str]()
+
+    def is_after(call: Call) -> bool:
+        seen[call.path] += 1
+        return seen[call.path] > calls
+
+    return is_after
 
 
 def gone_at_the_start(live: Following) -> None:

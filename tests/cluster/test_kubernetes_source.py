@@ -12,17 +12,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mooring.app.freshness import Freshness
 from mooring.cluster.api import RESOURCES, ApiServer
 from mooring.cluster.originals import UNWANTED, OriginalsOfKind
 from mooring.cluster.sources import KubernetesSource, Timers
 from mooring.cluster.sources.kubernetes.known import KnownObjects
 from mooring.cluster.sources.kubernetes.lister import Lister
-from mooring.cluster.sources.kubernetes.reflector import Reflector
+from mooring.cluster.sources.kubernetes.reflector import ANSWERS_BEHIND, Reflector
 from mooring.cluster.sources.kubernetes.wire import UNREADABLE, GoneError, decode_pod_event
 from mooring.cluster.state import State
 from mooring.framework.errors import MooringError
 from mooring.framework.node_table import CPU_ROW
 from tests.cluster.breaking import (
+    after,
     gone_as_a_status,
     gone_at_the_start,
     gone_midway,
@@ -31,6 +33,7 @@ from tests.cluster.breaking import (
 from tests.cluster.following import QUICK, Following, following, held, node, pod
 from tests.fake_api_server import Answer, Cut, FakeApiServer, Hang, event_line
 from tests.fake_api_server.frames import frame_of
+from tests.fake_api_server.store import Copy
 from tests.process import until
 
 AUDITING = replace(QUICK, probe=0.05)
@@ -275,10 +278,11 @@ def test_stale_apiserver(fake: FakeApiServer) -> None:
         fake.stop()
         lagging._port = fake._port
         lagging.start()
-        lagging.faults.on("WATCH", "/pods$", Answer(410), times=1)
+        lagging.faults.on("GET", "", Cut(), when=after(ANSWERS_BEHIND - 1))
         until(lambda: "was observed before" in live.reflector("Pod").error, "a list that is rejected")
-        assert held(live.state) == before
+        assert live.source.doubt
         until(lambda: live.source.staleness > 0.5, "staleness")
+        assert held(live.state) == before
         lagging.stop()
         fake.start()
         fake.add(pod("newest"))
@@ -576,3 +580,85 @@ def test_differences_are_what_was_lost(listed_at: dict[str, int], found: str) ->
     known.put_object("c", 11)
     known.remove_object("a", 12)
     assert known.first_difference(listed_at, 10) == found
+
+
+def restore(live: Following, saved: Copy) -> None:
+    """Puts a copy of etcd in its place, for which the API server is stopped."""
+    live.fake.stop()
+    live.fake.store.restore(saved)
+    live.fake.start()
+
+
+RESTORED: dict[str, Callable[[FakeApiServer], object]] = {
+    "pods that came are gone": lambda fake: fake.add(pod("new")),
+    "pods that went are back": lambda fake: fake.remove("Pod", "p1"),
+    "pods that were bound are not": lambda fake: fake.add(pod("p1", node="n")),
+    "nodes that came are gone": lambda fake: fake.add(node("m")),
+    "nodes that went are back": lambda fake: fake.remove("Node", "n"),
+    "a kind that is seldom told of": lambda fake: fake.add({"kind": "Service", "metadata": {"name": "s"}}),
+}
+
+
+@pytest.mark.parametrize("lost", RESTORED.values(), ids=RESTORED)
+def test_etcd_is_restored_from_a_copy(
+    fake: FakeApiServer, caplog: pytest.LogCaptureFixture, lost: Callable[[FakeApiServer], object]
+) -> None:
+    fake.add(node("n"), *(pod(f"p{i}") for i in range(5)))
+    with following(fake) as live:
+        saved = fake.store.copy()
+        lost(fake)
+        live.wait_equal()
+        told = list[str]()
+        live.source.history.went_back = told.append
+        restore(live, saved)
+        until(lambda: live.source.history.rollbacks, "the rollback to be noticed")
+        live.wait_equal()
+        until(lambda: not live.source.doubt, "trust")
+        fake.add(pod("after"))
+        live.wait_equal()
+        (status,) = live.source.describe()
+        assert (status.rollbacks, len(told)) == (1, 1)
+        assert [kind.lists for kind in status.kinds] == [2, 2, 2]
+    assert caplog.text.count("etcd went back") == 1
+
+
+def test_what_was_decided_before_etcd_was_restored_is_forgotten(fake: FakeApiServer) -> None:
+    fake.add(node("n"), pod("p"))
+    with following(fake) as live:
+        saved = fake.store.copy()
+        fake.add(pod("new"))
+        live.wait_equal()
+        (record,) = (found for found in records(live) if found.pod.metadata.name == "p")
+        live.state.assume(record.pod, "n")
+        restore(live, saved)
+        until(lambda: live.source.history.rollbacks and not live.source.doubt, "the rollback")
+        (record,) = records(live)
+        assert (record.node_name, record.assumed) == ("", False)
+
+
+@pytest.mark.parametrize("answers", range(1, ANSWERS_BEHIND))
+def test_a_server_that_is_behind_now_and_then_takes_nothing_back(fake: FakeApiServer, answers: int) -> None:
+    fake.add(pod("old"))
+    saved = fake.store.copy()
+    fake.add(pod("new"), node("n"))
+    with following(fake) as live:
+        before, version = held(live.state), fake.store.version
+        for path in ("/pods$", "/nodes$"):
+            body = json.dumps({"metadata": {"resourceVersion": str(saved.version)}, "items": []}).encode()
+            fake.faults.on("GET", path, Answer(200, body=body), times=answers)
+        opened = len(fake.history.all("WATCH", ""))
+        fake.cut()
+        until(lambda: len(fake.history.all("WATCH", "")) == opened + 3, "the watches to be open again")
+        assert (fake.faults.met, fake.store.version, held(live.state)) == (2 * answers, version, before)
+        assert (live.source.history.rollbacks, live.source.doubt) == (0, "")
+
+
+def test_a_state_in_doubt_is_not_decided_by(fake: FakeApiServer) -> None:
+    with following(fake, AUDITING) as live:
+        freshness = Freshness(live.source, max_staleness=3600)
+        assert freshness.not_ready() == ""
+        live.reflector("Pod").known.advance_position(fake.store.version + 10)
+        fake.faults.on("WATCH", "", Hang())
+        until(lambda: live.source.history.rollbacks, "the rollback to be noticed")
+        assert "behind" in freshness.not_ready()
+        fake.faults.clear()

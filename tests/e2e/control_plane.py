@@ -6,7 +6,7 @@ import shutil
 import ssl
 import subprocess
 import urllib.request
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -111,6 +111,30 @@ class ControlPlane:
         api_server.stop()
         self._start_apiserver()
 
+    def back_up(self) -> Path:
+        """A copy of what etcd has; it and kube-apiserver are started anew."""
+        copy = self.directory / "etcd-backup"
+        self._without_etcd(lambda: shutil.copytree(self._etcd_data, copy))
+        return copy
+
+    def restore(self, copy: Path) -> None:
+        """Puts a copy in the place of what etcd has, as its manual says: while no kube-apiserver runs."""
+
+        def put_back() -> None:
+            shutil.rmtree(self._etcd_data)
+            shutil.copytree(copy, self._etcd_data)
+
+        self._without_etcd(put_back)
+
+    def _without_etcd(self, do: Callable[[], object]) -> None:
+        for name in ("kube-apiserver", "etcd"):
+            process = self.process(name)
+            self._running.remove(process)
+            process.kill()
+        do()
+        self._start_etcd()
+        self._start_apiserver()
+
     def compact(self) -> None:
         """Makes etcd forget every change so far; kube-apiserver remembers some until it is restarted."""
         revision = int(self.api.call("GET", "/api/v1/namespaces")["metadata"]["resourceVersion"])
@@ -195,6 +219,10 @@ class ControlPlane:
         }
 
     @property
+    def _etcd_data(self) -> Path:
+        return self.directory / "etcd"
+
+    @property
     def _ca_file(self) -> Path:
         """kube-apiserver's own self-signed certificate, which it makes at its first start."""
         return self.directory / "apiserver" / "apiserver.crt"
@@ -209,7 +237,7 @@ class ControlPlane:
             "etcd",
             [
                 str(BIN / "etcd"),
-                f"--data-dir={self.directory / 'etcd'}",
+                f"--data-dir={self._etcd_data}",
                 f"--listen-client-urls={self._etcd_address}",
                 f"--advertise-client-urls={self._etcd_address}",
                 f"--listen-peer-urls={peer}",

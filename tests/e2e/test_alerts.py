@@ -49,6 +49,8 @@ CASES: list[tuple[str, dict[str, str], int]] = [
     ("MooringNotSynced", {"mooring_source_synced": ONE}, 0),
     ("MooringStateStale", {"mooring_source_staleness_seconds": f"9+60x{MINUTES}"}, 1),
     ("MooringStateStale", {"mooring_source_staleness_seconds": STEADY}, 0),
+    ("MooringClusterWentBack", {"mooring_source_rollbacks_total": RISING}, 1),
+    ("MooringClusterWentBack", {"mooring_source_rollbacks_total": STEADY}, 0),
     ("MooringNoLeader", {LEADERS % "a": ZERO, LEADERS % "b": ZERO}, 1),
     ("MooringNoLeader", {LEADERS % "a": ZERO, LEADERS % "b": ONE}, 0),
     ("MooringTwoLeaders", {LEADERS % "a": ONE, LEADERS % "b": ONE}, 1),

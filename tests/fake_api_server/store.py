@@ -40,6 +40,13 @@ class Page:
     remaining: int
 
 
+class Copy(NamedTuple):
+    """All objects, as a backup of etcd has them."""
+
+    version: int
+    objects: dict[str, dict[Key, bytes]]
+
+
 @dataclass
 class Store:
     """Objects by plural and key. Any thread may call; ``changed`` wakes those who wait for the log to grow.
@@ -131,6 +138,19 @@ class Store:
         """Forgets every change so far, and the lists that are being paged through."""
         with self.changed:
             self.compacted = self.version
+            self._log.clear()
+            self._lists.clear()
+
+    def copy(self) -> Copy:
+        """A backup of it."""
+        with self.changed:
+            return Copy(self.version, {plural: kept.copy() for plural, kept in self._objects.items()})
+
+    def restore(self, copy: Copy) -> None:
+        """Goes back to a backup, with its version and without a log. Watches ended with the API server."""
+        with self.changed:
+            self.version = self.compacted = copy.version
+            self._objects = {plural: kept.copy() for plural, kept in copy.objects.items()}
             self._log.clear()
             self._lists.clear()
 

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from mooring.cluster.api.connection import ApiRequest
 from mooring.cluster.binding import KubernetesBinder
+from mooring.cluster.sources.kubernetes.history import History
 from mooring.cluster.sources.kubernetes.reflector import Reflector
 from mooring.framework import Pod
 from mooring.framework.errors import FailedPreconditionError
@@ -85,7 +86,11 @@ def losses_that_are_not_repaired(patch: Patch) -> None:
 
 
 def lists_that_go_back(patch: Patch) -> None:
-    patch.setattr(Reflector, "_check", lambda *_: None)
+    patch.setattr(Reflector, "_compare", lambda *_: None)
+
+
+def histories_that_are_never_given_up(patch: Patch) -> None:
+    patch.setattr(History, "roll_back", lambda *_: None)
 
 
 def two_releases(patch: Patch) -> None:
@@ -125,6 +130,7 @@ def a_name_that_is_not_checked(patch: Patch) -> None:
             (a_loop_after_410, "B2", "a fresh list after 410"),
             (losses_that_are_not_repaired, "B3", "what the server has"),
             (lists_that_go_back, "B7", "it went back"),
+            (histories_that_are_never_given_up, "T13", "what the server has"),
             (two_releases, "D3", "at "),
             (a_release_that_keeps_the_place, "D3", "I4"),
             (a_name_that_is_not_checked, "D4", "reserved by another client"),

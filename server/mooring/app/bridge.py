@@ -110,6 +110,8 @@ def source_state(status: SourceStatus) -> SourceState:
         status.next_sequence,
         status.error,
         status.staleness,
+        status.lag,
+        status.rollbacks,
         tuple(KindState(kind.kind, kind.last_event_age, kind.lists) for kind in status.kinds),
     )
 

@@ -25,7 +25,9 @@ class Freshness:
         self._fresh_until = -math.inf
 
     def stale(self) -> str:
-        """Why the state may be behind the cluster; "" while it is not."""
+        """Why the state may be behind the cluster, or of another one; "" while it is not."""
+        if doubt := self._source.doubt:
+            return doubt
         now = time.monotonic()
         if now <= self._fresh_until:
             return ""
@@ -33,7 +35,7 @@ class Freshness:
         if staleness <= self._max_staleness:
             self._fresh_until = now + self._max_staleness - staleness
             return ""
-        return f"nothing was heard of the cluster for {staleness:.0f} s"
+        return f"{self._source.late} for {staleness:.0f} s"
 
     def not_ready(self) -> str:
         """Why no decisions can be made yet, or none that count; "" once they can."""

@@ -214,11 +214,14 @@ class State:
         with self.lock:
             self._writer.journal = None
 
-    def replace(self, source: str, objects: Iterable[ClusterObject], *, kind: str = "") -> None:
+    def replace(
+        self, source: str, objects: Iterable[ClusterObject], *, kind: str = "", anew: bool = False
+    ) -> None:
         """Load in full: ``objects`` are now all that ``source`` has, or all of the given ``kind``.
 
         Either all of it takes effect or nothing. What is the same as before costs nothing and keeps its rows.
-        New nodes get their rows in name order. Of an object given twice the last one counts.
+        New nodes get their rows in name order. Of an object given twice the last one counts. With ``anew``
+        all that was there is removed first, with what was decided since: it was of another cluster.
 
         Raises:
             InvalidArgumentError: A quantity can't be used, or another source has one of the objects.
@@ -226,7 +229,8 @@ class State:
         batch = prepare(objects, self._kinds)
         with self.lock:
             self._holdings.check_ownership(source, batch.identities())
-            for gone, name in self._holdings.missing_objects(source, batch, kind):
+            kept = prepare((), self._kinds) if anew else batch
+            for gone, name in self._holdings.missing_objects(source, kept, kind):
                 self._drop(source, gone, name)
             self._writer.nodes.reserve_rows(len(batch.nodes.keys() - self.snapshot.nodes.index.keys()))
             self._holdings.add_objects(source, batch)

@@ -31,6 +31,8 @@ class SourceState:
     next_sequence: int = 0
     error: str = ""
     staleness: float = 0.0
+    lag: float = 0.0
+    rollbacks: int = 0
     kinds: tuple[KindState, ...] = ()
 
 
@@ -59,6 +61,16 @@ class SourceCollector(Collector):
             "Seconds since the state was last known to match the cluster.",
             labels=("source",),
         )
+        lag = GaugeMetricFamily(
+            "mooring_source_writing_lag_seconds",
+            "Seconds for which the oldest event that came has been waiting to be written.",
+            labels=("source",),
+        )
+        rollbacks = CounterMetricFamily(
+            "mooring_source_rollbacks",
+            "Times that the cluster went back to an older version of itself, and was loaded again.",
+            labels=("source",),
+        )
         age = GaugeMetricFamily(
             "mooring_source_last_event_age_seconds",
             "Seconds since the last event, bookmark or list of a kind.",
@@ -70,7 +82,9 @@ class SourceCollector(Collector):
         for source in self._sources():
             synced.add_metric((source.name,), float(source.synced))
             staleness.add_metric((source.name,), source.staleness)
+            lag.add_metric((source.name,), source.lag)
+            rollbacks.add_metric((source.name,), source.rollbacks)
             for kind in source.kinds:
                 age.add_metric((source.name, kind.kind), kind.last_event_age)
                 lists.add_metric((source.name, kind.kind), kind.lists)
-        yield from (synced, staleness, age, lists)
+        yield from (synced, staleness, lag, rollbacks, age, lists)

@@ -14,6 +14,8 @@ class LoadedSource:
         name: The source's name in the state.
     """
 
+    late = doubt = ""
+
     def __init__(self, state: State, name: str) -> None:
         self._state = state
         self._name = name

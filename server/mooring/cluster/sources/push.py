@@ -137,6 +137,8 @@ class PushSource:
         # Probes ask, so this waits for no push.
         return any(source.synced for source in tuple(self._sources.values()))
 
+    late = doubt = ""
+
     @property
     def staleness(self) -> float:
         return 0.0

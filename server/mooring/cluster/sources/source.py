@@ -36,6 +36,8 @@ class SourceStatus:
         next_sequence: The next number that a push source expects, 0 for others.
         error: Its last failure, "" when the last attempt succeeded.
         staleness: As ``Source.staleness``.
+        lag: Seconds for which the oldest event that came has been waiting to be written; 0 = none waits.
+        rollbacks: How often the cluster went back to an older version of itself, and was loaded again.
         kinds: The kinds that it follows one by one; none for other sources.
     """
 
@@ -47,6 +49,8 @@ class SourceStatus:
     next_sequence: int = 0
     error: str = ""
     staleness: float = 0.0
+    lag: float = 0.0
+    rollbacks: int = 0
     kinds: tuple[KindStatus, ...] = ()
 
 
@@ -76,6 +80,16 @@ class Source(Protocol):
 
         0 for a source from which nothing more is expected: files, and what callers push when they please.
         """
+        ...
+
+    @property
+    def late(self) -> str:
+        """What makes the state that old, as a phrase that goes on with for how long."""
+        ...
+
+    @property
+    def doubt(self) -> str:
+        """Why nothing may be decided by the state, however young it is; "" = it may."""
         ...
 
     def describe(self) -> list[SourceStatus]:

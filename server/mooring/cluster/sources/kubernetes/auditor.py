@@ -32,8 +32,9 @@ class _Count(NamedTuple):
 class Auditor:
     """One thread that makes one small request at a time. Safe from any thread.
 
-    Each request asks how many objects a kind has, one kind after the other; the answer is compared at the
-    next one, when the watch has had time to tell the same. Twice wrong in a row means that an event was lost.
+    Each request asks how many objects a kind has, one kind after the other, but at once those whose watch was
+    opened since. The answer is compared a while later, when the watch has had time to tell the same. Twice
+    wrong in a row means that an event was lost, or that what was known is of another history.
     Now and then everything is compared with a fresh list, which finds lost changes as well.
 
     Args:
@@ -50,6 +51,7 @@ class Auditor:
         self._timers = timers
         self._stopping = threading.Event()
         self._turn = 0
+        self._watches: dict[Reflector, int] = {}
         self._compare_at = time.monotonic() + timers.compare
         self._thread = threading.Thread(target=self._run, name="audit", daemon=True)
 
@@ -66,47 +68,46 @@ class Auditor:
         self._thread.join(longest)
 
     def _run(self) -> None:
-        count: _Count | None = None
-        doubted: Reflector | None = None
+        counts: list[_Count] = []
+        doubted: list[Reflector] = []
         while not self._stopping.wait(self._timers.probe):
             try:
-                doubted = self._doubt(count, doubted)
-                count = None
+                doubted, counts = self._doubt(counts, doubted), []
                 if time.monotonic() >= self._compare_at:
                     self._compare_all()
                 else:
-                    count = self._count(doubted or self._next())
+                    counts = [
+                        count for reflector in doubted or self._next() if (count := self._count(reflector))
+                    ]
             except (MooringError, GoneError) as error:
                 log.debug("no answer: %s", error)
             except Exception:  # the thread must outlive whatever a server can send
                 log.exception("can't compare")
 
-    def _doubt(self, count: _Count | None, doubted: Reflector | None) -> Reflector | None:
-        """Return the kind to count again after a wrong count; the second one in a row means a new list."""
-        if count is None or not _is_wrong(count):
-            return None
-        if doubted is not count.reflector:
-            return count.reflector
-        doubted.relist(f"{count.objects} objects at version {count.version} are not what is known")
-        return None
+    def _doubt(self, counts: Sequence[_Count], doubted: Sequence[Reflector]) -> list[Reflector]:
+        """Return the kinds to count again after a wrong count; the second one in a row means a new list."""
+        wrong = [count for count in counts if _is_wrong(count)]
+        for count in wrong:
+            if count.reflector in doubted:
+                count.reflector.relist(
+                    f"{count.objects} objects at version {count.version} are not what is known"
+                )
+        return [count.reflector for count in wrong if count.reflector not in doubted]
 
-    def _next(self) -> Reflector | None:
-        """Return the next kind of those that are followed; None while there is none."""
+    def _next(self) -> list[Reflector]:
+        """Return the kinds whose watch was opened since they were counted, else the next one, if any."""
         followed = [reflector for reflector in self._reflectors if reflector.lister.path]
-        self._turn += 1
-        return followed[self._turn % len(followed)] if followed else None
+        opened = [each for each in followed if each.watches != self._watches.get(each)]
+        self._turn += not opened
+        return opened or followed[self._turn % len(followed) :][:1] if followed else []
 
-    def _count(self, reflector: Reflector | None) -> _Count | None:
-        if reflector is None:
-            return None
-        lists = reflector.lists
+    def _count(self, reflector: Reflector) -> _Count | None:
+        lists, self._watches[reflector] = reflector.lists, reflector.watches
         told = reflector.known.position
         page = reflector.lister.read_page("", 1, self._timers.probe_timeout)
         version = int(page.metadata.resource_version)
         if version < told:
-            log.warning(
-                "the API server is at version %d, behind %d, which was observed before", version, told
-            )
+            reflector.doubt(version)
             return None
         self.answered_at = time.monotonic()
         objects = len(page.items or ()) + page.metadata.remaining_item_count

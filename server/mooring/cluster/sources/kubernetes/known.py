@@ -68,8 +68,9 @@ class KnownObjects:
         with self._lock:
             left = {key for moved_at, change, key in self._moves if moved_at > version and change < 0}
             for key, listed_at in listed.items():
-                if self._versions.get(key, 0) < listed_at and key not in left:
-                    return f"{key} is at {listed_at}, and known at {self._versions.get(key, 'no version')}"
+                known_at = self._versions.get(key, 0)
+                if known_at <= version and known_at != listed_at and key not in left:
+                    return f"{key} is at {listed_at}, and known at {known_at or 'no version'}"
             for key, known_at in self._versions.items():
                 if known_at <= version and key not in listed:
                     return f"{key} is gone"

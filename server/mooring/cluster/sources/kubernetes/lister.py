@@ -121,6 +121,10 @@ class Lister:
         except UNREADABLE as error:
             raise nonsense(error) from error
 
+    def read_position(self) -> int:
+        """Return the version that the server is at. Raises as ``read_page``."""
+        return int(self.read_page("", 1, self._timers.probe_timeout).metadata.resource_version)
+
     def read_pages(self, stopped: Callable[[], bool]) -> Iterator[Page]:
         """Yield a fresh list; ends early when ``stopped``. Raises as ``read_page``."""
         token = ""

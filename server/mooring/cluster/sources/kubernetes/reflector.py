@@ -1,7 +1,7 @@
 """Follows one kind: a list in pages, then watches from where it ended, for ever.
 
 Mirrors what k8s.io/client-go/tools/cache/reflector.go promises; unlike it, what was told once is never
-untold: neither an event nor a list takes the state back to an older version.
+untold: neither an event nor a list takes the state back to an older version, unless etcd itself went back.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from mooring.cluster.api import ApiServer, Resource, Stream
 from mooring.cluster.kinds import Change, ClusterObject, Put, PutPod, Remove
 from mooring.cluster.originals import UNWANTED, OriginalsOfKind
 from mooring.cluster.pod_parts import PodParts
+from mooring.cluster.sources.kubernetes.history import History
 from mooring.cluster.sources.kubernetes.known import KnownObjects
 from mooring.cluster.sources.kubernetes.lister import Lister, ListSummary, Undecoded, rejection
 from mooring.cluster.sources.kubernetes.timers import Timers
@@ -35,6 +36,10 @@ from mooring.framework.objects import Pod
 
 log = logging.getLogger(__name__)
 
+ANSWERS_BEHIND = 3
+"""Answers in a row behind what was observed that show that etcd went back. No request names a version, so
+each answer is that of a quorum of etcd, which an API server that lags behind it can't give."""
+
 
 class Reflector:
     """One kind of a source. ``start`` makes its thread; the rest is safe from any thread.
@@ -47,6 +52,7 @@ class Reflector:
         readers: The plugins that read the kind; none = the scheduler itself needs it.
         timers: How long everything takes.
         originals: Gets the objects as the server sends them.
+        history: What the kinds of a source know together of the history that the server tells.
 
     Attributes:
         resource: The kind.
@@ -57,9 +63,11 @@ class Reflector:
         answered: One of both is known, as it will always be from then on.
         error: The last failure; "" after a success.
         lists: Lists that were completed.
+        watches: Watches that were opened.
         last_event_at: ``time.monotonic`` of the last event, bookmark or list.
         disconnected_at: Since when a change may have been missed: the end of the last watch, or the start of
             a list after it; None while a watch is open.
+        writing_since: ``time.monotonic`` at which the event that is being written came; None = none is.
     """
 
     def __init__(
@@ -71,6 +79,7 @@ class Reflector:
         readers: Sequence[str],
         timers: Timers,
         originals: OriginalsOfKind = UNWANTED,
+        history: History | None = None,
     ) -> None:
         self.resource = resource
         self.lister = Lister(api, resource, timers, originals)
@@ -79,15 +88,19 @@ class Reflector:
         self.unavailable = ""
         self.answered = False
         self.error = ""
-        self.lists = 0
+        self.lists = self.watches = 0
         self.last_event_at = time.monotonic()
         self.disconnected_at: float | None = self.last_event_at
+        self.writing_since: float | None = None
         self._api = api
         self._state = state
         self._source = source
         self._readers = ", ".join(readers)
         self._timers = timers
         self._originals = originals
+        self._history = history or History()
+        self._rollbacks = self._history.rollbacks
+        self._behind = 0
         self._list_needed = "nothing is known yet"
         self._failures = 0
         self._forgotten = False
@@ -102,7 +115,7 @@ class Reflector:
     def stop(self) -> None:
         """Ask the thread to end."""
         self._stopping.set()
-        self._interrupt()
+        self.interrupt()
 
     def join(self, longest: float) -> None:
         """Wait until it has, but no longer than ``longest`` seconds: a request may hang."""
@@ -112,9 +125,17 @@ class Reflector:
         """Start over with a list, since something was lost."""
         log.warning("%s: listing again: %s", self.resource.plural, why)
         self._list_needed = why
-        self._interrupt()
+        self.interrupt()
 
-    def _interrupt(self) -> None:
+    def doubt(self, version: int) -> str:
+        """Note that the server is at ``version``, behind what it told before; return that as a sentence."""
+        why = f"the server is at version {version}, behind {self.known.position}, which was observed before"
+        self._history.doubt_kind(self.resource.kind, why)
+        self.interrupt()
+        return why
+
+    def interrupt(self) -> None:
+        """End the watch that is open, if one is; what is needed before the next one is done first."""
         stream = self._stream
         if stream is not None:
             stream.interrupt()
@@ -127,8 +148,12 @@ class Reflector:
     def _attempt(self) -> float:
         """List if needed and watch, until something ends that; return the pause to make then."""
         try:
-            if self._list_needed:
+            if not (self._list_needed or self._outlived()):
+                self._compare(self.lister.read_position())
+            if self._list_needed or self._outlived():
                 self._list()
+            if not self._outlived():
+                self._trust()
             self._watch()
         except GoneError as error:
             self._list_needed = f"the server forgot the rest: {error}"
@@ -156,7 +181,7 @@ class Reflector:
         return self._timers.backoff(self._failures, longest)
 
     def _note(self, error: str) -> None:
-        if error and error != self.error and not self._stopping.is_set():
+        if error and error != self.error and not self._behind and not self._stopping.is_set():
             log.warning("%s: %s", self.resource.plural, error)
         self.error = error
 
@@ -174,20 +199,23 @@ class Reflector:
             log.warning("%s: %s; %s", self.resource.plural, error, weakened)
         self.unavailable = self.error = str(error)
         self.answered = True
+        self._trust()
 
     def _list(self) -> None:
         why, self._list_needed = self._list_needed, ""
-        began = time.monotonic()
+        anew, rollbacks, began = self._outlived(), self._history.rollbacks, time.monotonic()
         try:
             if not self.lister.path:
                 self.lister.find_path()
             listing = ListSummary()
-            self._state.replace(self._source, self._listed(listing), kind=self.resource.kind)
+            objects = self._listed(listing)
+            self._state.replace(self._source, objects, kind=self.resource.kind, anew=anew)
         except BaseException:
             self._list_needed = self._list_needed or why
             raise
         self._originals.retain_objects(listing.versions)
         self.known.load_list(listing.versions, listing.position)
+        self._rollbacks = rollbacks
         self.lists += 1
         self.last_event_at = time.monotonic()
         self.disconnected_at = began
@@ -204,20 +232,30 @@ class Reflector:
         yield from self.lister.read_objects(listing, self._stopping.is_set)
         if self._stopping.is_set():
             raise UnavailableError("the source is stopping", reason="API_SERVER_UNAVAILABLE")
-        self._check(listing.position)
+        self._compare(listing.position)
 
-    def _check(self, position: int) -> None:
-        """Rejects an answer that is behind what was observed before.
+    def _compare(self, version: int) -> None:
+        """Reject an answer that is behind what was observed before, until several in a row were.
 
         Raises:
-            UnavailableError: It is.
+            UnavailableError: It is behind.
         """
-        if position < self.known.position:
-            raise UnavailableError(
-                f"the list is at version {position}, but {self.known.position} was observed before; "
-                "restart mooring if the cluster was restored from a backup",
-                reason="API_SERVER_UNAVAILABLE",
-            )
+        if version >= self.known.position or self._outlived():
+            return
+        why = self.doubt(version)
+        # The server answers, so the pause need not be that of an outage.
+        self._failures, self._behind = self._behind, self._behind + 1
+        if self._behind < ANSWERS_BEHIND:
+            raise UnavailableError(why, reason="API_SERVER_UNAVAILABLE")
+        self._history.roll_back(self._rollbacks, why)
+
+    def _trust(self) -> None:
+        self._behind = 0
+        self._history.trust_kind(self.resource.kind)
+
+    def _outlived(self) -> bool:
+        """Return whether etcd went back since the last list."""
+        return self._rollbacks != self._history.rollbacks
 
     def _watch(self) -> None:
         if self._stopping.is_set():
@@ -237,6 +275,7 @@ class Reflector:
             if stream.status != 200:
                 raise rejection(stream.read(), self.resource)
             self._stream = stream
+            self.watches += 1
             self.disconnected_at = None
             try:
                 self._read(stream)
@@ -263,14 +302,18 @@ class Reflector:
                 raise
 
     def _interrupted(self) -> bool:
-        return self._stopping.is_set() or bool(self._list_needed)
+        return self._stopping.is_set() or bool(self._list_needed) or self._history.doubts(self.resource.kind)
 
     def _take(self, type_: str, identity: Identity, data: Undecoded) -> None:
         version = identity.version
         if type_ == "BOOKMARK":
             self.known.advance_position(version)
         elif version > self.known.position:
-            self._apply(type_, data, identity, version)
+            self.writing_since = time.monotonic()
+            try:
+                self._apply(type_, data, identity, version)
+            finally:
+                self.writing_since = None
         self.last_event_at = time.monotonic()
         self._failures = 0
         self._forgotten = False

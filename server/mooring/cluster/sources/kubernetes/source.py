@@ -11,6 +11,7 @@ from operator import attrgetter
 from mooring.cluster.api import RESOURCES, ApiServer
 from mooring.cluster.originals import Originals
 from mooring.cluster.sources.kubernetes.auditor import Auditor
+from mooring.cluster.sources.kubernetes.history import History
 from mooring.cluster.sources.kubernetes.reflector import Reflector
 from mooring.cluster.sources.kubernetes.timers import Timers
 from mooring.cluster.sources.source import KindStatus, SourceStatus
@@ -38,6 +39,9 @@ class KubernetesSource:
         readers: The kinds to follow beside nodes and pods, each with the plugins that read it.
         timers: How long everything takes.
         originals: Gets the objects as the server sends them; None = they are not needed.
+
+    Attributes:
+        history: Whether the server still tells the history that was observed.
     """
 
     def __init__(
@@ -53,17 +57,19 @@ class KubernetesSource:
         self._state = state
         self._api = api
         self._readers = dict(readers)
+        self.history = History()
         self._needed = {kind: self._reflector(kind, timers) for kind in ("Node", "Pod")}
         self._reflectors = [
             *self._needed.values(),
             *(self._reflector(kind, timers) for kind in sorted(readers.keys() - self._needed.keys())),
         ]
+        self.history.reflectors = self._reflectors
         self._auditor = Auditor(self._reflectors, timers)
 
     def _reflector(self, kind: str, timers: Timers) -> Reflector:
-        readers = self._readers.get(kind, ())
+        readers, originals = self._readers.get(kind, ()), self._originals.of(kind)
         return Reflector(
-            self._api, RESOURCES[kind], self._state, NAME, readers, timers, self._originals.of(kind)
+            self._api, RESOURCES[kind], self._state, NAME, readers, timers, originals, self.history
         )
 
     @property
@@ -90,15 +96,29 @@ class KubernetesSource:
         return all(map(_SYNCED, self._needed.values())) and all(map(_ANSWERED, self._reflectors))
 
     @property
+    def doubt(self) -> str:
+        return self.history.doubt
+
+    @property
     def staleness(self) -> float:
-        """As the protocol says: since the server last answered, or since a watch was lost."""
+        """As the protocol says: since the server last answered, or since what is ``late`` is."""
+        return max(time.monotonic() - self._oldest()[0], 0.0)
+
+    @property
+    def late(self) -> str:
+        return self._oldest()[1]
+
+    def _oldest(self) -> tuple[float, str]:
+        """Return since when the state may be old, and what makes it so."""
         answered = max(self._auditor.answered_at, *(r.last_event_at for r in self._reflectors))
-        lost = (
-            reflector.disconnected_at
-            for reflector in self._reflectors
-            if reflector.synced and reflector.disconnected_at is not None
-        )
-        return max(time.monotonic() - min([answered, *lost]), 0.0)
+        found = [(answered, "nothing was heard of the cluster")]
+        for reflector in self._reflectors:
+            plural, lost, came = reflector.resource.plural, reflector.disconnected_at, reflector.writing_since
+            if reflector.synced and lost is not None:
+                found.append((lost, f"{plural} have not been watched"))
+            if came is not None:
+                found.append((came, f"an event of {plural} has been waiting to be written"))
+        return min(found)
 
     def describe(self) -> list[SourceStatus]:
         now = time.monotonic()
@@ -118,6 +138,8 @@ class KubernetesSource:
                 count(NAME, "Pod"),
                 error="; ".join(errors),
                 staleness=self.staleness,
+                lag=now - min(reflector.writing_since or now for reflector in self._reflectors),
+                rollbacks=self.history.rollbacks,
                 kinds=kinds,
             )
         ]
