@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from mooring.app.election import election_of, lease_times, with_election
 from mooring.app.engine import Core, build_core, configuration_of, parse_configuration, registry_of
 from mooring.app.extenders import extenders_of
 from mooring.app.freshness import FreshLeadership, Freshness
+from mooring.app.lock_watch import LockWatch
 from mooring.app.options import SchedulerOptions
 from mooring.app.recording import start_recording
 from mooring.app.reload import TOOK, followed, own_pod
@@ -110,6 +112,8 @@ def run_scheduler(
             service.start()
             running.callback(service.stop)
             listeners |= {"grpc": service.address, "health": service.health_address}
+        running.enter_context(parts.decides.lock_watch)
+        parts.source.history.went_back = partial(parts.tell, "ClusterWentBack", action="List")
         parts.source.start()
         running.callback(parts.source.stop)
         parts.start_recording(options, metrics, running)
@@ -193,7 +197,8 @@ class _SchedulerParts:
             return with_election(found, options.election, LEASE)
 
         file, in_force = options.engine.config, self.core.configuration
-        running.enter_context(followed(file, in_force, read, self._reconfigure, metrics, tell=self._tell))
+        tell = partial(self.tell, action="Reload")
+        running.enter_context(followed(file, in_force, read, self._reconfigure, metrics, tell=tell))
 
     def start_recording(self, options: SchedulerOptions, metrics: Metrics, running: ExitStack) -> None:
         """Record what happens until ``running`` ends, if the options ask for it."""
@@ -215,12 +220,12 @@ class _SchedulerParts:
         self.core.reconfigure(configuration, profiles)
         self.scheduler.reconfigure(profiles)
 
-    def _tell(self, reason: str, note: str) -> None:
+    def tell(self, reason: str, note: str, action: str) -> None:
         """Have an Event written about the pod that this process runs in, if it is in one."""
         pod = own_pod(self.core.state)
         if pod is not None:
             kind = "Normal" if reason == TOOK else "Warning"
-            self.scheduler.tell_of_itself(pod, kind, reason, note)
+            self.scheduler.tell_of_itself(pod, kind, reason, action, note)
 
 
 def _assemble(options: SchedulerOptions, metrics: Metrics, give_up: Callable[[], None]) -> _SchedulerParts:
@@ -262,7 +267,10 @@ def _assemble(options: SchedulerOptions, metrics: Metrics, give_up: Callable[[],
     )
     scheduler = _scheduler(dependencies, options, configuration)
     observer.measure_queue(scheduler.queue)
-    decides = DecidingParts(core, memory, source, leadership, dependencies.committer, scheduler, tracer)
+    lock_watch = LockWatch(core.state.lock)
+    decides = DecidingParts(
+        core, memory, source, leadership, dependencies.committer, scheduler, tracer, lock_watch
+    )
     return _SchedulerParts(core, connection, source, freshness, cycle, scheduler, election, decides)
 
 
@@ -330,7 +338,7 @@ def _pages(options: SchedulerOptions, parts: _SchedulerParts, metrics: Metrics) 
     metrics.registry.register(SourceCollector(lambda: [*map(source_state, parts.source.describe())]))
     if (certificate := options.serving.https.certificate) != "":
         metrics.registry.register(CertificateCollector([Path(certificate)]))
-    probes = Probes(fault=parts.scheduler.fault, ready=parts.freshness.not_ready)
+    probes = Probes(fault=parts.decides.fault, ready=parts.freshness.not_ready)
 
     def document() -> dict[str, Any]:
         found: dict[str, Any] = plain(parts.core.configuration.document, hide=True)

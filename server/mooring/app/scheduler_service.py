@@ -16,6 +16,7 @@ from mooring.app.configurations import configuration_periods
 from mooring.app.decisions import DecisionMemory
 from mooring.app.engine import Core
 from mooring.app.freshness import FreshLeadership
+from mooring.app.lock_watch import LockWatch
 from mooring.app.options import SchedulerOptions
 from mooring.app.plugin_entries import plugin_entries
 from mooring.cluster.sources import KubernetesSource
@@ -47,6 +48,11 @@ class DecidingParts:
     committer: Committer
     scheduler: Scheduler
     tracer: Tracer | None
+    lock_watch: LockWatch
+
+    def fault(self) -> str:
+        """Return why only a restart helps; "" = it need not."""
+        return self.scheduler.fault() or self.lock_watch.fault()
 
 
 def scheduler_service(options: SchedulerOptions, parts: DecidingParts, metrics: Metrics) -> Server | None:
@@ -87,9 +93,15 @@ def scheduler_service(options: SchedulerOptions, parts: DecidingParts, metrics: 
         queue=lambda: _queue(parts.scheduler),
     )
     servicers = Servicers.of(backend, measured=options.serving is not None)
-    ready = parts.leadership.freshness.not_ready
-    offered = servicers.services()
-    return build(offered, service, metrics=metrics, slots=slots, ready=ready, tracer=parts.tracer)
+    return build(
+        servicers.services(),
+        service,
+        metrics=metrics,
+        slots=slots,
+        fault=parts.fault,
+        ready=parts.leadership.freshness.not_ready,
+        tracer=parts.tracer,
+    )
 
 
 def _queue(scheduler: Scheduler) -> Sequence[PodInQueue]:

@@ -19,6 +19,7 @@ from mooring.app.decisions import DecisionMemory
 from mooring.app.election import election_of, with_election
 from mooring.app.engine import Core, build_core, configuration_of, parse_configuration, registry_of
 from mooring.app.freshness import Freshness
+from mooring.app.lock_watch import LockWatch
 from mooring.app.options import ServerOptions
 from mooring.app.plugin_entries import plugin_entries
 from mooring.app.recording import start_recording
@@ -94,6 +95,7 @@ def serve(
     metrics.registry.register(CertificateCollector(_certificates(options)))
     slots = _AllSlots.of(options, metrics)
     decisions = _decisions(options, metrics, give_up)
+    lock_watch = LockWatch(decisions.core.state.lock)
     servicers = Servicers.of(decisions.backend(slots, metrics))
     # All ports are taken before anything starts, so a taken one ends the command at once.
     extender = _extender(options, servicers, decisions.tracer)
@@ -103,10 +105,12 @@ def serve(
         metrics=metrics,
         slots=slots.plugins,
         session_slots=slots.sessions,
+        fault=lock_watch.fault,
         ready=decisions.freshness.not_ready,
         tracer=decisions.tracer,
     )
     with ExitStack() as running:
+        running.enter_context(lock_watch)
         running.callback(slots.commits.stop)
         running.callback(slots.sessions.stop)
         decisions.start(metrics, running)

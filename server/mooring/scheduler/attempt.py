@@ -53,10 +53,8 @@ class Deciding(msgspec.Struct, frozen=True):
 
     Attributes:
         subject: The pod or group, for people.
-        began: Since when, on the monotonic clock.
         budget: What it may take, and where it is.
     """
 
     subject: str
-    began: float
     budget: AttemptBudget

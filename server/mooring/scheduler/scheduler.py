@@ -41,7 +41,7 @@ STANDBY_SECONDS = 0.1
 """Seconds between two checks of a replica that doesn't lead whether it does."""
 
 LONGEST_DECISION_SECONDS = 60.0
-"""When a decision lasts longer, only a restart helps: its plugin doesn't look at the clock."""
+"""When a turn of the thread that decides lasts longer, only a restart helps: a plugin ignores the clock."""
 
 LAST_CONDITIONS_SECONDS, LAST_EVENTS_SECONDS = 2.0, 2.0
 """Seconds that the last conditions of groups, and the last Events, may take to be written."""
@@ -95,6 +95,7 @@ class Scheduler:
         # Behind a pod that got no node others like it often wait, which are better tried one by one.
         self._placed_last = True
         self._leads = False
+        self._turn_began: float | None = None
         self._deciding: Deciding | None = None
 
     def schedule_until_stopped(self) -> None:
@@ -146,18 +147,18 @@ class Scheduler:
         self._parts.profiles.update(deciding(profiles))
         self.queue.replace_rules(self._rules(profiles))
 
-    def tell_of_itself(self, scheduler: Pod, kind: str, reason: str, note: str) -> None:
+    def tell_of_itself(self, scheduler: Pod, kind: str, reason: str, action: str, note: str) -> None:
         """Have an Event written about the pod in which this scheduler runs."""
-        self._parts.recorder.record_event(EventNote(scheduler, kind, reason, "Reload", note))
+        self._parts.recorder.record_event(EventNote(scheduler, kind, reason, action, note))
 
     def fault(self) -> str:
-        """Return why only a restart helps: a decision has lasted for a minute; "" otherwise. Any thread."""
-        deciding = self._deciding
-        if deciding is None:
-            return ""
-        seconds = self._parts.clock.monotonic() - deciding.began
+        """Return why only a restart helps: a turn has lasted for a minute; "" otherwise. Any thread."""
+        began, deciding = self._turn_began, self._deciding
+        seconds = 0.0 if began is None else self._parts.clock.monotonic() - began
         if seconds <= LONGEST_DECISION_SECONDS:
             return ""
+        if deciding is None:
+            return f"to tell the scheduling queue what changed has lasted {seconds:.0f} s"
         where = f"plugin {deciding.budget.plugin}" if deciding.budget.plugin else "mooring itself"
         return f"the decision about {deciding.subject} has lasted {seconds:.0f} s, in {where}"
 
@@ -167,6 +168,13 @@ class Scheduler:
         Returns:
             After how many seconds to come again, when nothing wakes the scheduler before; 0 = at once.
         """
+        self._turn_began = self._parts.clock.monotonic()
+        try:
+            return self._take_turn()
+        finally:
+            self._turn_began = None
+
+    def _take_turn(self) -> float:
         parts = self._parts
         parts.changes.tell_queue()
         pause = parts.queue.move_due_pods()
@@ -182,11 +190,11 @@ class Scheduler:
         try:
             with Entered(span):
                 if isinstance(entity, QueuedGroup):
-                    self._deciding = Deciding(f"pod group {'/'.join(entity.key)}", began, budget)
+                    self._deciding = Deciding(f"pod group {'/'.join(entity.key)}", budget)
                     self._groups.try_group(entity, budget)
                 else:
                     (item,) = entity.members
-                    self._deciding = Deciding(f"pod {item.pod.key}", began, budget)
+                    self._deciding = Deciding(f"pod {item.pod.key}", budget)
                     profile = parts.profiles[item.pod.spec.scheduler_name]
                     self._try_pod(Attempt(item, profile, began, budget, parts.engine.start))
         finally:

@@ -144,6 +144,7 @@ def build(
     metrics: Metrics,
     slots: Slots,
     ready: Callable[[], str],
+    fault: Callable[[], str] = lambda: "",
     session_slots: Slots | None = None,
     tracer: Tracer | None = None,
 ) -> Server:
@@ -155,6 +156,7 @@ def build(
         metrics: Where it counts; the same object that the servicers use.
         slots: Where the servicers run plugins; stopped with the server, and behind liveness.
         ready: Why no decisions can be made yet, as one phrase; "" once they can.
+        fault: Why only a restart helps, apart from what runs in ``slots``, as one phrase; "" = it need not.
         session_slots: Where calls about sessions run, which give way to all others.
         tracer: Decides which calls are traced; None = none.
 
@@ -162,7 +164,7 @@ def build(
         ListenError: An address cannot be listened on, or must not be without TLS.
     """
     check_exposure(options)
-    probes = Probes(slots.fault, ready)
+    probes = Probes(lambda: slots.fault() or fault(), ready)
     admission = Admission(metrics, options.max_concurrent_calls)
     if session_slots is not None:
         session_slots.give_way_to(admission.is_live)
