@@ -181,6 +181,8 @@ class ExtenderApp:
         if self._tracer is None:
             return None
         traceparent = dict(scope["headers"]).get(b"traceparent", b"")
+        if not self._knows(scope):
+            traceparent = b""
         return self._tracer.begin_call(f"POST /{verb}", traceparent.decode("latin-1"))
 
     def _route(self, path: str) -> tuple[str, str] | None:
@@ -206,14 +208,15 @@ class ExtenderApp:
             return self._too_large()
         return None
 
+    def _knows(self, scope: Scope) -> bool:
+        """Return whether a client may bind, and decide that its calls are traced."""
+        return self._options.binders is None or not self._binders.isdisjoint(scope["state"]["client_names"])
+
     def _unknown_binder(self, scope: Scope) -> Answer | None:
         """Return the answer to a client that may not bind. A binding passes over every taint and limit."""
-        if self._options.binders is None:
+        if self._knows(scope):
             return None
-        names: tuple[str, ...] = scope["state"]["client_names"]
-        if not self._binders.isdisjoint(names):
-            return None
-        shown = shown_names(names)
+        shown = shown_names(scope["state"]["client_names"])
         text = f"the client ({shown}) may not bind here: show a certificate with a name of --allow-client"
         return reject(HTTPStatus.FORBIDDEN, text)
 

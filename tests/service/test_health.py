@@ -28,6 +28,7 @@ from tests.service.frames import (
     END_STREAM,
     HEADERS,
     INITIAL_WINDOW_SIZE,
+    RST_STREAM,
     SETTINGS,
     connect,
     frame,
@@ -174,6 +175,17 @@ def test_no_client_of_health_ends_it_for_others(attack: Callable[[str], socket.s
                 assert stub.Check(health_pb2.HealthCheckRequest(), timeout=LONG / 4).status == SERVING
             listed = stub.List(health_pb2.HealthListRequest(), timeout=LONG / 4)
             assert listed.statuses[""].status == SERVING
+
+
+def test_a_watch_may_end_while_its_answer_is_written(caplog: pytest.LogCaptureFixture) -> None:
+    with running() as mooring:
+        for _ in range(10):
+            with closing(watches_that_take_nothing(mooring.server.health_address)) as connection:
+                check(mooring)
+                for stream in range(1, 33, 2):
+                    connection.sendall(frame(RST_STREAM, 0, stream, b"\0\0\0\x08"))
+                check(mooring)
+    assert [record for record in caplog.records if record.levelno >= logging.ERROR] == []
 
 
 def test_watches_can_be_given_up_by_the_thousand() -> None:

@@ -1,6 +1,7 @@
 """What a trace consists of, whoever begins it."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -54,11 +55,12 @@ class Traced:
         assert tracer is not None
         self.tracer: Tracer = tracer
 
-    def serve(self, w: World) -> Any:
+    def serve(self, w: World, **changes: Any) -> Any:
         services = Servicers.of(w.backend).services()
         backend, tracer = w.backend, self.tracer
+        options = replace(QUIET, **changes)
         return build(
-            services, QUIET, metrics=backend.metrics, slots=backend.slots, ready=lambda: "", tracer=tracer
+            services, options, metrics=backend.metrics, slots=backend.slots, ready=lambda: "", tracer=tracer
         )
 
 
@@ -122,6 +124,24 @@ def test_who_decides(
     )
     if parent:
         assert collector.named(SCHEDULE).trace == TRACE
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        pytest.param({"listen": "0.0.0.0:0", "insecure_listen": True}, id="others reach the listener"),
+        pytest.param({"allow_clients": frozenset({"kube-scheduler"})}, id="clients have names"),
+    ],
+)
+def test_a_stranger_does_not_decide(changes: dict[str, Any], tmp_path: Path, collector: Collector) -> None:
+    traced = Traced(tmp_path, collector, rate=0)
+    with world(make_node("a"), make_pod("web")) as w:
+        server = traced.serve(w, **changes)
+        server.start()
+        schedule(f"127.0.0.1:{server.address.rpartition(':')[2]}", traceparent=f"00-{TRACE}-{SPAN}-01")
+        server.stop()
+    traced.tracer.close()
+    assert [span for span in collector.spans if span.name == SCHEDULE] == []
 
 
 def test_a_call_that_fails_says_why(tmp_path: Path, collector: Collector) -> None:

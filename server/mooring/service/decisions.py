@@ -212,6 +212,8 @@ class DecisionServicer(DecisionServiceServicer):
             raise UnimplementedError("this process has no queue; ask the scheduler")
         limit = _limit(request.limit, MOST_QUEUED, default=1_000)
         places = set(request.places) or set(PLACES.values())
+        if unknown := places.difference(PLACES.values()):
+            raise InvalidArgumentError.at("places", f"{min(unknown)} is not a QueuePlace")
         counts = dict.fromkeys(PLACES.values(), 0)
         listed = dict.fromkeys(PLACES.values(), 0)
         pods: list[PodInQueue] = []

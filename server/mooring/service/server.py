@@ -177,7 +177,7 @@ def build(
     calls = CallListener(
         options.listen,
         services,
-        Pipeline(metrics, MemoryBudget(options.body_budget_bytes), layer, tracer),
+        Pipeline(metrics, MemoryBudget(options.body_budget_bytes), layer, tracer, access.knows),
         metrics,
         tls=options.tls,
         threads=options.transport_threads,

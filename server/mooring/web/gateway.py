@@ -18,7 +18,8 @@ Every answer about a call that failed is ``{"code", "reason", "message"}``: the 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from types import ModuleType
 from typing import Any, Final, NamedTuple
 
@@ -26,6 +27,7 @@ from google.protobuf import json_format
 from google.protobuf.message import Message
 from google.protobuf.message_factory import GetMessageClass
 
+from mooring.framework.args import FieldError
 from mooring.framework.errors import (
     InvalidArgumentError,
     NotFoundError,
@@ -45,6 +47,9 @@ from mooring.web.processes import Process, Processes
 COLUMNS: Final = b"application/vnd.mooring.columns"
 
 MAX_SEQ: Final = 2**64 - 1
+
+MAX_VALUES: Final = 1 << 17
+"""How many values a body may hold: each of two bytes becomes an object of more than a hundred."""
 
 
 class OfferedMethod(NamedTuple):
@@ -97,6 +102,8 @@ class Gateway:
 
     def __init__(self, processes: Processes) -> None:
         self._processes = processes
+        # One body at a time: what is made of several at once would take as many times the memory.
+        self._reader = ThreadPoolExecutor(1, "page-reader")
 
     async def processes(self) -> Answer:
         """Say which processes there are, and which of them answer."""
@@ -105,7 +112,7 @@ class Gateway:
     async def call(self, name: str, body: bytes, query: Mapping[str, str]) -> Answer:
         """Call the method SERVICE/METHOD with a request as JSON."""
         method = _method(name)
-        request = await asyncio.to_thread(_request, method, body)
+        request = await self._request(method, body)
         if method is _SCHEDULE:
             _check_commit(request)
         response = await self._process(query).call(method.path, request, method.response)
@@ -137,9 +144,12 @@ class Gateway:
 
     async def explain_columns(self, body: bytes, query: Mapping[str, str]) -> Answer:
         """Answer the columns of an explanation of now."""
-        request = await asyncio.to_thread(_request, _EXPLAIN, body)
+        request = await self._request(_EXPLAIN, body)
         response = await self._process(query).call(_EXPLAIN.path, request, _EXPLAIN.response)
         return await _columns(response, made="now")
+
+    async def _request(self, method: OfferedMethod, body: bytes) -> Any:
+        return await asyncio.get_running_loop().run_in_executor(self._reader, read_request, method, body)
 
     def _process(self, query: Mapping[str, str]) -> Process:
         return self._processes.named(query.get("process", ""))
@@ -151,12 +161,38 @@ def _method(name: str) -> OfferedMethod:
     raise PermissionDeniedError(f"{name} is not offered here: only what changes nothing is")
 
 
-def _request(method: OfferedMethod, body: bytes) -> Any:
+def read_request(method: OfferedMethod, body: bytes) -> Any:
+    """Return the request of a method that a body has as JSON.
+
+    Raises:
+        InvalidArgumentError: It is none, holds too much, or a field has a number that its enum does not.
+    """
+    name = method.request.DESCRIPTOR.name
+    # A value is the first one, behind a comma, or the first inside brackets.
+    values = 1 + sum(map(body.count, (b",", b"[", b"{")))
+    if values > MAX_VALUES:
+        raise InvalidArgumentError.at(name, f"has up to {values} values, more than {MAX_VALUES}")
     try:
-        return json_format.Parse(body or b"{}", method.request())
+        request = json_format.Parse(body or b"{}", method.request())
     except (json_format.ParseError, ValueError, RecursionError) as error:
         text = str(error) if isinstance(error, json_format.ParseError) else "is not a JSON object in UTF-8"
-        raise InvalidArgumentError.at(method.request.DESCRIPTOR.name, text) from None
+        raise InvalidArgumentError.at(name, text) from None
+    InvalidArgumentError.raise_if_any(_unknown_numbers(request, ""))
+    return request
+
+
+def _unknown_numbers(message: Message, path: str) -> Iterator[FieldError]:
+    """Find the fields with a number that their enum has no name for."""
+    for field, value in message.ListFields():
+        where = f"{path}{field.json_name}"
+        values = value if field.is_repeated else (value,)
+        if field.enum_type is not None:
+            known = field.enum_type.values_by_number
+            for number in set(values).difference(known):
+                yield FieldError(where, f"{number} is not a {field.enum_type.name}")
+        elif field.message_type is not None and not field.message_type.GetOptions().map_entry:
+            for at, inner in enumerate(values):
+                yield from _unknown_numbers(inner, f"{where}[{at}]." if field.is_repeated else f"{where}.")
 
 
 def _check_commit(request: scheduling_service_pb2.ScheduleRequest) -> None:

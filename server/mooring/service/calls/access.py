@@ -107,6 +107,10 @@ class Access:
         """Whether any call may change anything, whoever makes it."""
         return not (self.guarded or self.read_only)
 
+    def knows(self, context: grpc.ServicerContext) -> bool:
+        """Return whether a name is allowed, or none is needed: such a client decides what is traced, too."""
+        return not self.guarded or not self.clients.isdisjoint(client_names(context))
+
     def check(self, method: str, request: Any, context: grpc.ServicerContext) -> None:
         """Let the call pass, or not.
 

@@ -89,6 +89,7 @@ class Pipeline(grpc.ServerInterceptor):
         budget: The memory that all bodies share.
         layer: Puts what the server does of its own around a method of that name.
         tracer: Decides which calls are traced; None = none.
+        trusts: Whether the caller may say that a call is traced. Default: nobody may.
     """
 
     def __init__(
@@ -97,9 +98,11 @@ class Pipeline(grpc.ServerInterceptor):
         budget: MemoryBudget,
         layer: Callable[[Behavior, str], Behavior],
         tracer: Tracer | None = None,
+        trusts: Callable[[grpc.ServicerContext], bool] = lambda _: False,
     ) -> None:
         self._metrics = metrics
         self._tracer = tracer
+        self._trusts = trusts
         self._budget = budget
         self._layer = layer
         self._callers = EndedByCallers()
@@ -129,7 +132,7 @@ class Pipeline(grpc.ServerInterceptor):
             behavior = self._layer(handler.unary_unary, method)
             behavior = mapped(received(behavior, Reader(deserialize, _request_type(method)), meters))
             if self._tracer is not None:
-                behavior = traced(behavior, method, self._tracer)
+                behavior = traced(behavior, method, self._tracer, self._trusts)
             unary = Unary(behavior, self._budget, meters, partial(self._callers.ended, method))
             return grpc.stream_unary_rpc_method_handler(unary, None, handler.response_serializer)
         if handler.stream_stream is not None:
@@ -297,8 +300,10 @@ def mapped(behavior: Behavior) -> Behavior:
     return call
 
 
-def traced(behavior: Behavior, method: str, tracer: Tracer) -> Behavior:
-    """Trace some of the calls, and those that their callers trace."""
+def traced(
+    behavior: Behavior, method: str, tracer: Tracer, trusts: Callable[[grpc.ServicerContext], bool]
+) -> Behavior:
+    """Trace some of the calls, and those that trusted callers trace."""
     name = method.removeprefix("/")
     service, _, rpc = name.partition("/")
     about = {"rpc.system": "grpc", "rpc.service": service, "rpc.method": rpc}
@@ -306,7 +311,7 @@ def traced(behavior: Behavior, method: str, tracer: Tracer) -> Behavior:
     def call(request: Any, context: grpc.ServicerContext) -> Any:
         metadata = context.invocation_metadata() or ()
         traceparent = next((value for key, value in metadata if key == "traceparent"), "")
-        span = tracer.begin_call(name, str(traceparent))
+        span = tracer.begin_call(name, str(traceparent) if traceparent and trusts(context) else "")
         if span is None:
             return behavior(request, context)
         span.set_attributes(about)

@@ -7,6 +7,7 @@ comes, or for a client that takes no answers, holds nothing that another one nee
 import asyncio
 import threading
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any, Final, TypeAlias
 
 import grpc
@@ -77,7 +78,9 @@ class _Servicer(health_pb2_grpc.HealthServicer):  # type: ignore[misc]  # the pa
         while True:
             answer = self._answer(service)
             if answer != told:
-                await context.write(answer)
+                # It fails where the call ends meanwhile: the cancellation is on its way then.
+                with suppress(grpc.aio.InternalError):
+                    await context.write(answer)
                 told = answer
             await asyncio.sleep(REFRESH_SECONDS)
 
