@@ -10,7 +10,7 @@ import msgspec
 
 from mooring.cluster.sharing import same_template
 from mooring.framework.objects import Pod
-from mooring.framework.pod_affinity import AffinityKey, affinity_key
+from mooring.framework.pod_affinity import NO_TERMS, AffinityKey, AffinityTerms, affinity_key, affinity_terms
 from mooring.framework.pod_classes import ClassKey, class_key
 from mooring.framework.pod_requests import PodUsage, ResourceRules, pod_usage
 from mooring.framework.pod_table import PodBase, PodKind, bare_template_of
@@ -67,7 +67,7 @@ class PodKinds:
         """
         key, base = self._find(template)
         if base is None:
-            base = self._keep(key, template, kind.usage, kind.affinity_key, kind.has_storage)
+            base = self._keep(key, template, kind.usage, kind.affinity_key, kind.terms, kind.has_storage)
         return self._kind(base, kind.class_key)
 
     def labelled(self, kind: PodKind, labels: Mapping[str, str]) -> PodKind:
@@ -105,11 +105,14 @@ class PodKinds:
         template: Pod,
         usage: PodUsage,
         affinity: AffinityKey | None,
+        terms: AffinityTerms,
         has_storage: bool,
     ) -> PodBase:
+        if key is not None:
+            usage, affinity = self._one(usage), self._one(affinity)
+        base = PodBase(template, usage, affinity, terms, has_storage, template.finished)
         if key is None:
-            return PodBase(template, usage, affinity, has_storage, template.finished)
-        base = PodBase(template, self._one(usage), self._one(affinity), has_storage, template.finished)
+            return base
         self._bases[key] = self._of_one[id(template)] = base
         if len(self._parts) > 2 * _PARTS * len(self._bases) + _SPARE_PARTS:
             self._forget_parts()
@@ -141,9 +144,11 @@ class PodKinds:
         return self._parts.setdefault(part, part)  # type: ignore[return-value] # equal parts are of one type
 
 
-def _counted(template: Pod, rules: ResourceRules) -> tuple[PodUsage, AffinityKey | None, bool]:
+def _counted(template: Pod, rules: ResourceRules) -> tuple[PodUsage, AffinityKey | None, AffinityTerms, bool]:
     """Return what a base has beside its template."""
-    return pod_usage(template, rules), affinity_key(template), template.has_storage
+    key = affinity_key(template)
+    terms = NO_TERMS if key is None else affinity_terms(template)
+    return pod_usage(template, rules), key, terms, template.has_storage
 
 
 def _class_key(pod: Pod, labels: Mapping[str, str]) -> ClassKey:

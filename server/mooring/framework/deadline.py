@@ -8,9 +8,14 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from typing import TypeVar
 
+from mooring.framework.objects import Pod
+
 T = TypeVar("T")
+Payer = Callable[[], Pod | None]
+"""Finds the pod that asks for most of what takes time; None = it is gone."""
 
 LOOK_EVERY = 8
 """After how many rounds ``timely`` looks: one over the columns of 5,000 nodes takes some 10 microseconds."""
@@ -22,10 +27,18 @@ def _in_no_hurry() -> None:
 
 class _Running(threading.local):
     check: Callable[[], None] = staticmethod(_in_no_hurry)
+    charge_others: Callable[[Payer], AbstractContextManager[object]] = staticmethod(lambda _: nullcontext())
 
 
 RUNNING = _Running()
-"""For the runtime: the ``check`` of the decision for which this thread runs a plugin."""
+"""The ``check`` of the decision for which this thread runs a plugin, and what ``at_others_expense`` does."""
+
+
+def at_others_expense(payer: Payer) -> AbstractContextManager[object]:
+    """Enter for work on what placed pods ask for: an attempt of the scheduler to place another one is not
+    charged for it, and tells who is to blame if it takes long. A caller's deadline holds all the same.
+    """
+    return RUNNING.charge_others(payer)
 
 
 def check_deadline() -> None:

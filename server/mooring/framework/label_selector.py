@@ -7,9 +7,12 @@ Mirrors ``LabelSelectorAsSelector`` of ``k8s.io/apimachinery/pkg/apis/meta/v1/he
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
+from mooring.framework.columns import Bools
 from mooring.framework.names import is_label_value, is_qualified_name
 from mooring.framework.objects import LabelSelector, LabelSelectorRequirement
 
@@ -73,6 +76,52 @@ class LabelMatcher:
     def narrowed(self, other: LabelMatcher) -> LabelMatcher:
         """Return a matcher of what both match; it matches nothing when one of them does."""
         return LabelMatcher(self.requirements + other.requirements, self.nothing or other.nothing)
+
+
+class LabelMatchers:
+    """Many selectors, which are matched with labels in one step. Immutable.
+
+    A label looks up the requirements about its key alone, and each of those takes one look at its values.
+
+    Args:
+        selectors: S selectors.
+    """
+
+    __slots__ = ("_by_key", "_unmet")
+
+    def __init__(self, selectors: Sequence[LabelMatcher]) -> None:
+        unmet = [int(selector.nothing) for selector in selectors]
+        by_key: dict[str, tuple[list[int], list[int], list[Requirement]]] = {}
+        for number, selector in enumerate(selectors):
+            for requirement in selector.requirements:
+                wanted = requirement.operator in ("In", "Exists")
+                unmet[number] += wanted
+                numbers, changes, requirements = by_key.setdefault(requirement.key, ([], [], []))
+                numbers.append(number)
+                changes.append(-1 if wanted else 1)
+                requirements.append(requirement)
+        # int32[S]: how many requirements of each selector no labels at all leave unmet.
+        self._unmet = np.array(unmet, np.int32)
+        # By key: int32[R], the selectors of its R requirements; int32[R], by how many a label with the key
+        # changes what they leave unmet; and with which values it does, None = with any.
+        self._by_key = {
+            key: (
+                np.array(numbers, np.int32),
+                np.array(changes, np.int32),
+                [requirement.values or None for requirement in requirements],
+            )
+            for key, (numbers, changes, requirements) in by_key.items()
+        }
+
+    def match(self, labels: Mapping[str, str]) -> Bools:
+        """bool[S]: whether each selector matches ``labels``."""
+        unmet = self._unmet.copy()
+        for key in labels.keys() & self._by_key.keys():
+            numbers, changes, values = self._by_key[key]
+            value = labels[key]
+            matter = [at for at, some in enumerate(values) if some is None or value in some]
+            np.add.at(unmet, numbers[matter], changes[matter])
+        return np.equal(unmet, 0)
 
 
 NOTHING = LabelMatcher(nothing=True)

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from mooring.framework.columns import Int64s
 from mooring.framework.objects import ObjectMeta, Pod
-from mooring.framework.pod_affinity import AffinityKey, AffinityTerms, KnownTerms
+from mooring.framework.pod_affinity import AffinityKey, AffinityTerms
 from mooring.framework.pod_classes import ClassKey, PodClasses, labels_of_class
 from mooring.framework.pod_requests import PodUsage
 from mooring.framework.remembering import ByIdentity
@@ -45,6 +45,7 @@ class PodBase(msgspec.Struct, frozen=True, weakref=True):
         template: ``template_of`` any of them, without labels.
         usage: What one takes from its node.
         affinity_key: Its class in ``PodTable.affinities``; None when it has no terms about other pods.
+        terms: These terms, made ready when the first such pod came.
         has_storage: Whether it has a claim or a disk.
         finished: Whether it has ended.
     """
@@ -52,6 +53,7 @@ class PodBase(msgspec.Struct, frozen=True, weakref=True):
     template: Pod
     usage: PodUsage
     affinity_key: AffinityKey | None
+    terms: AffinityTerms
     has_storage: bool
     finished: bool
 
@@ -102,7 +104,7 @@ class PodKind(msgspec.Struct, frozen=True, weakref=True):
     @property
     def terms(self) -> AffinityTerms:
         """Their terms about other pods."""
-        return _known_terms.of(self.base.template, self.base.affinity_key)
+        return self.base.terms
 
 
 def _labelled_template(kind: PodKind) -> Pod:
@@ -110,7 +112,6 @@ def _labelled_template(kind: PodKind) -> Pod:
     return Pod(replace(bare.metadata, labels=kind.labels), bare.spec, bare.status)
 
 
-_known_terms = KnownTerms()
 _templates = ByIdentity(_labelled_template, most=1 << 12)
 
 
@@ -270,7 +271,8 @@ def kind_like(pod: Pod, kind: PodKind) -> PodKind:
 
     It is stored nowhere: no other pod has the same claims.
     """
-    base = PodBase(bare_template_of(pod), kind.usage, kind.affinity_key, pod.has_storage, pod.finished)
+    template, terms = bare_template_of(pod), kind.terms
+    base = PodBase(template, kind.usage, kind.affinity_key, terms, pod.has_storage, pod.finished)
     return PodKind(base, kind.class_key)
 
 
@@ -348,6 +350,13 @@ class PodTable:
         for record in tuple(self.records.values()):
             if record.pending:
                 yield record.pod
+
+    def with_most_terms(self) -> Pod | None:
+        """Return a placed pod whose terms about other pods are the longest text; None when none has any."""
+        most = max(tuple(self.affinities.values()), key=lambda pods: len(pods.key[1]), default=None)
+        rows = () if most is None else tuple(most.counts)
+        having = (record for row in rows for record in self.records_on(row))
+        return next((record.pod for record in having if most and record.kind.affinity_key == most.key), None)
 
     def _records(self, uids: Iterable[str]) -> Iterator[PodRecord]:
         for uid in tuple(uids):

@@ -28,7 +28,7 @@ SELECTING = (ReplicaSet, ReplicationController, Service, StatefulSet)
 
 def keys_of_terms(terms: AffinityTerms) -> Iterator[str]:
     """Yield the keys that a pod's terms about other pods name."""
-    for sort in (terms.required, terms.required_anti, terms.preferred, terms.preferred_anti):
+    for sort in terms.sorts:
         for term in timely(sort):
             for requirement in term.selector.requirements:
                 yield requirement.key

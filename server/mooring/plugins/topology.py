@@ -79,20 +79,23 @@ class Topologies:
 
     Attributes:
         capacity: How many rows there are.
+        keys: The label keys that nodes have; over those that none has there is one topology without domains.
     """
 
-    __slots__ = ("_known", "_table", "capacity")
+    __slots__ = ("_known", "_table", "capacity", "keys")
 
     def __init__(self, table: NodeTable) -> None:
         self.capacity = table.capacity
+        self.keys = table.label_keys
         self._table = table
-        self._known: dict[str, Topology] = {}
+        self._known: dict[str | None, Topology] = {}
 
     def __getitem__(self, key: str) -> Topology:
         """Return the topology of ``key``."""
-        if key not in self._known:
-            self._known[key] = Topology.of_key(self._table, key)
-        return self._known[key]
+        known = key if key in self.keys else None
+        if known not in self._known:
+            self._known[known] = Topology.of_key(self._table, key)
+        return self._known[known]
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,9 +22,9 @@ from mooring.framework import (
     Verdicts,
 )
 from mooring.framework.columns import ABSENT
-from mooring.framework.deadline import timely
+from mooring.framework.deadline import at_others_expense, timely
 from mooring.framework.internal import REJECTED
-from mooring.framework.pod_affinity import AffinityTerms, affinity_terms
+from mooring.framework.pod_affinity import AffinityTerms, affinity_terms, labelled
 from mooring.framework.pod_table import PodKind
 from mooring.plugins.domain_totals import limit
 from mooring.plugins.inter_pod_affinity.terms import OwnTerm, pods_by_row
@@ -95,10 +95,9 @@ class AffinityCounts(FilterCounts):
 
     def _moves(self, other: Pod, terms: AffinityTerms) -> Iterator[tuple[Move, int]]:
         """Yield what a pod like ``other``, which has ``terms``, adds."""
-        meta, theirs = self.pod.metadata, other.metadata
-        for term in timely(terms.required_anti):
-            if term.matches(meta.namespace, meta.labels, self.labels):
-                yield self.opposed[term.topology_key].move, 1
+        theirs, pod = other.metadata, labelled(self.pod, self.labels)
+        for key, number in terms.required_anti.weights_about(pod, self.topologies.keys):
+            yield self.opposed[key].move, number
         if all(term.matches(theirs.namespace, theirs.labels) for term in self.near):
             for own in timely(self.near):
                 yield self.wanted[own.topology_key].move, 1
@@ -173,10 +172,10 @@ def affinity_counts(
 
 
 def _opposed(pod: Pod, snapshot: Snapshot, labels: Mapping[str, str], topologies: Topologies) -> DomainCounts:
-    meta = pod.metadata
+    subject = labelled(pod, labels)
     opposed = DomainCounts(topologies)
-    for affinity in timely(tuple(snapshot.pods.affinities.values())):
-        for term in timely(affinity.terms.required_anti):
-            if term.matches(meta.namespace, meta.labels, labels):
-                opposed.add_class(term.topology_key, affinity)
+    with at_others_expense(snapshot.pods.with_most_terms):
+        for affinity in timely(tuple(snapshot.pods.affinities.values())):
+            for key, number in affinity.terms.required_anti.weights_about(subject, topologies.keys):
+                opposed.add_class(key, affinity, number)
     return opposed

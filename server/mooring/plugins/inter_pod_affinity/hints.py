@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable
 
 from mooring.framework import (
     ActionType,
@@ -14,7 +14,7 @@ from mooring.framework import (
     QueueingHint,
 )
 from mooring.framework.cluster_events import POD_EVENTS_APART_SINCE, HintFunction, assigned_pod
-from mooring.framework.pod_affinity import AffinityTerm, AffinityTerms, affinity_terms
+from mooring.framework.pod_affinity import AffinityTerm, AffinityTerms, Terms, affinity_terms, labelled
 from mooring.framework.remembering import ByIdentity
 
 _BOTH_SIDES_SINCE = KubeVersion(1, 36)
@@ -25,8 +25,8 @@ _ANY_TERM_SINCE = KubeVersion(1, 37)
 """Since this release one of several anti-affinity terms is enough for a pod to be in the way; before, all."""
 
 
-_terms = ByIdentity(affinity_terms, most=20_000)
-"""The hints of a waiting pod are called time and again."""
+_terms_of_gone = ByIdentity(affinity_terms, most=1)
+"""All waiting pods are asked about one that is gone in turn. The terms of a waiting pod are there anyway."""
 
 
 def events(version: KubeVersion) -> tuple[HintedEvent, ...]:
@@ -39,20 +39,21 @@ def events(version: KubeVersion) -> tuple[HintedEvent, ...]:
             return QueueingHint.QUEUE
         if not all(_has_node(other, nominated=both_sides) for other in changed):
             return QueueingHint.SKIP
-        terms = _terms(pod)
+        terms = affinity_terms(pod)
         if terms.errors:
             return QueueingHint.QUEUE
         if new is not None:
             return QueueingHint.when(_comes_near(terms, old, new) or steps_aside(terms, old, new))
         freed = old is not None and against(terms, old)
-        vice_versa = both_sides and old is not None and against(_terms(old), pod)
+        vice_versa = both_sides and old is not None and against(_terms_of_gone(old), pod)
         return QueueingHint.when(freed or vice_versa)
 
     def steps_aside(terms: AffinityTerms, old: Pod | None, new: Pod) -> bool:
         return old is not None and against(terms, old) and not against(terms, new)
 
     def against(terms: AffinityTerms, pod: Pod) -> bool:
-        return _about(terms.required_anti, pod, any if version >= _ANY_TERM_SINCE else all)
+        apart = terms.required_anti
+        return _about(apart, pod, least=1 if version >= _ANY_TERM_SINCE else len(apart))
 
     return (
         *_pod_events(version, after_pod),
@@ -65,7 +66,8 @@ def _has_node(pod: Pod, *, nominated: bool) -> bool:
 
 
 def _comes_near(terms: AffinityTerms, old: Pod | None, new: Pod) -> bool:
-    return (old is None or not _about(terms.required, old)) and _about(terms.required, new)
+    near, most = terms.required, len(terms.required)
+    return (old is None or not _about(near, old, most)) and _about(near, new, most)
 
 
 def _pod_events(version: KubeVersion, after_pod: HintFunction) -> tuple[HintedEvent, ...]:
@@ -76,17 +78,16 @@ def _pod_events(version: KubeVersion, after_pod: HintFunction) -> tuple[HintedEv
     return (others, HintedEvent.of(EventResource.TARGET_POD, ActionType.UPDATE_POD_LABEL, after_pod))
 
 
-def _about(terms: Sequence[AffinityTerm], pod: Pod, which: Callable[[Iterable[bool]], bool] = all) -> bool:
-    """Return whether all (or any) of the terms, of which there are some, are about ``pod``.
+def _about(terms: Terms, pod: Pod, least: int) -> bool:
+    """Return whether there are terms, and at least so many are about ``pod``.
 
     As upstream, a namespace selector is asked about no labels here.
     """
-    meta = pod.metadata
-    return bool(terms) and which(term.matches(meta.namespace, meta.labels, {}) for term in terms)
+    return bool(terms) and terms.count_about(labelled(pod, {})) >= least
 
 
 def _after_node(pod: Pod, old: Node | None, new: Node) -> QueueingHint:
-    terms = _terms(pod)
+    terms = affinity_terms(pod)
     if terms.errors:
         return QueueingHint.QUEUE
     near, apart = _keys(terms.required), _keys(terms.required_anti)

@@ -25,10 +25,9 @@ from mooring.framework import (
     hashable,
 )
 from mooring.framework.alike_nodes import AlikeNodes, Rule
-from mooring.framework.deadline import timely
 from mooring.framework.internal import AffinityReader, GoneNodeReader, ObjectReader
 from mooring.framework.objects import Namespace, Object, PodAffinity
-from mooring.framework.pod_affinity import AffinityTerms, affinity_terms
+from mooring.framework.pod_affinity import AffinityTerms, affinity_terms, labelled
 from mooring.framework.pod_table import PodKind
 from mooring.framework.remembering import MAX_POD_BYTES, MAX_PODS, ByIdentity
 from mooring.framework.upstream import Upstream
@@ -83,11 +82,8 @@ class InterPodAffinity(
         return self.reads
 
     def concerned_by(self, pod: Pod, terms: AffinityTerms, snapshot: Snapshot) -> bool:
-        meta, labels = pod.metadata, namespace_labels(pod, snapshot)
-        sorts = terms.required, terms.required_anti, terms.preferred, terms.preferred_anti
-        return any(
-            term.matches(meta.namespace, meta.labels, labels) for sort in sorts for term in timely(sort)
-        )
+        subject, keys = labelled(pod, namespace_labels(pod, snapshot)), snapshot.nodes.label_keys
+        return any(any(True for _ in sort.weights_about(subject, keys)) for sort in terms.sorts)
 
     def misses(self, pod: Pod, nodes: NodeTable, row: int) -> bool:
         return any(_own(pod))

@@ -11,15 +11,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from mooring.framework import Int32s, Int64s, NodeView, Pod, Snapshot
-from mooring.framework.deadline import timely
-from mooring.framework.pod_affinity import AffinityTerm, AffinityTerms
+from mooring.framework.deadline import at_others_expense, timely
+from mooring.framework.pod_affinity import AffinityTerms, labelled
 from mooring.framework.pod_table import PodKind
 from mooring.plugins.domain_totals import add_between
 from mooring.plugins.inter_pod_affinity.terms import OwnTerm, pods_by_row
 from mooring.plugins.topology import DomainCounts, Move, ScoreCounts, Topologies
-
-Weighted = tuple[AffinityTerm, int]
-"""A term and what one pod that it brings together is worth; negative to keep them apart."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +24,7 @@ class Worth(ScoreCounts):
     """What it is worth for a pod to be in each domain.
 
     Attributes:
+        topologies: The domains.
         pod: The pod.
         labels: Those of its namespace.
         own: Its preferred terms; the weights of its anti-affinity are negative.
@@ -34,6 +32,7 @@ class Worth(ScoreCounts):
         domains: The sums of the weights.
     """
 
+    topologies: Topologies
     pod: Pod
     labels: Mapping[str, str]
     own: Sequence[OwnTerm]
@@ -64,21 +63,21 @@ class Worth(ScoreCounts):
             worth += count.counts.take(count.topology.ids[: len(totals)])
         add_between(rows, worth, weight, totals)
 
-    def wishes_of(self, terms: AffinityTerms) -> Iterator[Weighted]:
-        """Those of a placed pod's terms that are about the pod."""
-        meta = self.pod.metadata
-        for term, weight in _weighted(terms, self.hard_weight):
-            if term.matches(meta.namespace, meta.labels, self.labels):
-                yield term, weight
+    def wishes_of(self, terms: AffinityTerms) -> Iterator[tuple[str, int]]:
+        """Yield the topology keys of those of a placed pod's terms that are about the pod, and what one pod
+        that they bring together is worth; negative to keep them apart.
+        """
+        pod, keys = labelled(self.pod, self.labels), self.topologies.keys
+        sorts = (terms.required, self.hard_weight), (terms.preferred, 1), (terms.preferred_anti, -1)
+        for sort, factor in sorts:
+            for key, weight in sort.weights_about(pod, keys) if factor else ():
+                yield key, factor * weight
 
     def adds(self, kind: PodKind) -> Sequence[tuple[Move, int]]:
         namespace, labels = kind.namespace, kind.labels
         own = [each for each in self.own if each.matches(namespace, labels)]
-        wishes = [(term.topology_key, weight) for term, weight in self.wishes_of(kind.terms)]
-        return [
-            (self.domains[key].move, weight)
-            for key, weight in (*((each.topology_key, each.weight) for each in own), *wishes)
-        ]
+        wishes = ((each.topology_key, each.weight) for each in own)
+        return [(self.domains[key].move, weight) for key, weight in (*wishes, *self.wishes_of(kind.terms))]
 
 
 def worth_of_domains(
@@ -90,18 +89,12 @@ def worth_of_domains(
 ) -> Worth:
     """Return the score of each domain from the pods placed now; the arguments are as in ``Worth``."""
     topologies = Topologies(snapshot.nodes)
-    worth = Worth(pod, labels, own, hard_weight, DomainCounts(topologies, weighted=True))
+    worth = Worth(topologies, pod, labels, own, hard_weight, DomainCounts(topologies, weighted=True))
     for term in timely(own):
         pods = pods_by_row((term,), snapshot.pods.classes, topologies.capacity)
         worth.domains.add(term.topology_key, pods, term.weight)
-    for affinity in timely(tuple(snapshot.pods.affinities.values())):
-        for theirs, weight in worth.wishes_of(affinity.terms):
-            worth.domains.add_class(theirs.topology_key, affinity, weight)
+    with at_others_expense(snapshot.pods.with_most_terms):
+        for affinity in timely(tuple(snapshot.pods.affinities.values())):
+            for key, weight in worth.wishes_of(affinity.terms):
+                worth.domains.add_class(key, affinity, weight)
     return worth
-
-
-def _weighted(terms: AffinityTerms, hard_weight: int) -> Iterator[Weighted]:
-    if hard_weight > 0:
-        yield from ((term, hard_weight) for term in timely(terms.required))
-    yield from ((term, term.weight) for term in timely(terms.preferred))
-    yield from ((term, -term.weight) for term in timely(terms.preferred_anti))

@@ -29,7 +29,7 @@ class OwnTerm:
         selector: Of the other pods' labels.
         namespaces: Names of the namespaces in which they may be; None = all.
         topology_key: The node label whose value is a domain.
-        weight: Its weight; 0 for a required term.
+        weight: Its weight; 1 for a required term.
     """
 
     selector: LabelMatcher
