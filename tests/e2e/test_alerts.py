@@ -30,6 +30,7 @@ SCALED = "cluster_autoscaler_scaled_up_nodes_total"
 LEADERS = 'leader_election_master_status{job="m",name="mooring",instance="%s"}'
 OLDEST, EXPIRES = "mooring_oldest_active_pod_age_seconds", "mooring_certificate_expiration_timestamp_seconds"
 DAY = 24 * 3_600
+OVERRUNS = 'mooring_pod_scheduling_overruns_total{blame="%s"}'
 CHECKS = 'mooring_self_checks_total{result="%s"}'
 
 
@@ -70,6 +71,9 @@ CASES: list[tuple[str, dict[str, str], int]] = [
     ("MooringPluginErrors", {"mooring_plugin_errors_total": STEADY}, 0),
     ("MooringAttemptsSlow", slow(ATTEMPT, 2), 1),
     ("MooringAttemptsSlow", slow(ATTEMPT, 0.5), 0),
+    ("MooringAttemptsOverrun", {OVERRUNS % "others": RISING}, 1),
+    ("MooringAttemptsOverrun", {OVERRUNS % "unknown": NEW}, 1),
+    ("MooringAttemptsOverrun", {OVERRUNS % "pod": RISING}, 0),
     ("MooringCallsShed", {"mooring_shed_calls_total": RISING}, 1),
     ("MooringCallsShed", {"mooring_shed_calls_total": STEADY}, 0),
     ("MooringExtenderSlow", slow(REQUEST, 2, 'verb="filter",'), 1),

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
 
+from mooring.cluster.state import State
 from mooring.framework import (
     SUCCESS,
     CycleState,
@@ -21,14 +23,19 @@ from mooring.framework import (
     timely,
 )
 from mooring.framework.cluster_events import ActionType, ClusterEvent, EventResource
+from mooring.framework.deadline import at_others_expense, check_deadline
 from mooring.framework.errors import DeadlineExceededError
 from mooring.framework.objects import ObjectMeta, PodGroup
+from mooring.scheduler import budget
 from mooring.scheduler.budget import AttemptBudget, group_seconds
+from mooring.scheduler.overruns import Overruns
+from mooring.scheduler.recorder import EventRecorder
 from mooring.scheduler.scheduler import LONGEST_DECISION_SECONDS
 from mooring.telemetry.metrics import Metrics
 from mooring.telemetry.scheduler_metrics import SchedulerMetrics
 from mooring.testing import make_node, make_pod
-from tests.scheduler.world import World
+from tests.scheduler.fakes import FakeClock, Unobserved
+from tests.scheduler.world import FakeCluster, World
 
 ROUNDS = 3_000_000
 HUGE = "huge"
@@ -60,7 +67,7 @@ def test_other_pods_go_on_after_one_that_takes_too_long() -> None:
     assert reason == "FailedScheduling"
     assert "more than 0.05 s of processor time and was ended in plugin Thorough at PreFilter" in note
     assert world.cluster.named(HUGE).status.conditions[0].reason == "SchedulerError"
-    labels = {"plugin": "Thorough", "extension_point": "PreFilter"}
+    labels = {"plugin": "Thorough", "extension_point": "PreFilter", "blame": "pod"}
     assert metrics.registry.get_sample_value("mooring_pod_scheduling_overruns_total", labels) == 1
 
     once = Thorough.rounds
@@ -176,3 +183,77 @@ def test_a_budget_counts_from_when_it_was_made() -> None:
     boundless.check()
     with pytest.raises(DeadlineExceededError, match="was ended in mooring itself"):
         budget.check()
+
+
+class Crowded(PreFilterPlugin[None]):
+    """Works through what other pods ask for, and takes longer than an attempt may."""
+
+    name = "Crowded"
+
+    def pre_filter(self, state: CycleState, pod: Pod, nodes: NodeView) -> PreFilterResult | Status:
+        with at_others_expense(nodes.snapshot.pods.with_most_terms):
+            until = time.thread_time() + 2 * ATTEMPT_SECONDS
+            while time.thread_time() < until:
+                check_deadline()
+        return SUCCESS
+
+
+ATTEMPT_SECONDS = 0.2
+
+
+def crowded(metrics: Metrics) -> World:
+    terms = [{"labelSelector": {}, "topologyKey": "zone"}]
+    apart = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}}
+    observer = SchedulerMetrics(metrics)
+    world = World(Crowded, nodes=[make_node("a")], observer=observer, attempt_seconds=ATTEMPT_SECONDS)
+    world.cluster.put(make_pod("culprit", node="a", spec={"affinity": apart}))
+    return world
+
+
+def test_what_others_ask_for_ends_no_attempt_and_is_told_of_the_pod_that_asks_for_most() -> None:
+    metrics = Metrics()
+    world = crowded(metrics)
+    world.add(make_pod("p"))
+    assert world.cluster.node_of("p") == "a"
+    [(reason, note)] = [(event[0], event[2]) for event in world.cluster.events if event[1] == "culprit"]
+    assert reason == "SlowsScheduling"
+    assert "an attempt to schedule pod default/p spent" in note
+    labels = {"plugin": "Crowded", "extension_point": "PreFilter", "blame": "others"}
+    assert metrics.registry.get_sample_value("mooring_pod_scheduling_overruns_total", labels) == 1
+
+
+def test_an_attempt_that_others_end_parks_nobody_and_names_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(budget, "MAX_GROUP_SECONDS", 0.0)
+    world = crowded(Metrics())
+    world.add(make_pod("p"))
+    [condition] = world.cluster.named("p").status.conditions
+    assert "look at what other pods ask for, default/culprit most" in condition.message
+    counts = world.queue.count_pods()
+    assert (counts["backoff"], counts["unschedulable"]) == (1, 0)
+
+
+@pytest.mark.parametrize(
+    ("owners", "blames"),
+    [
+        pytest.param("aaa", ["pod"] * 3, id="one owner"),
+        pytest.param("ab", ["pod", "unknown"], id="two in a row"),
+        pytest.param("a.b", ["pod", "pod"], id="a pod in between"),
+        pytest.param("aba", ["pod", "unknown", "unknown"], id="in turn"),
+    ],
+)
+def test_overruns_of_pods_of_different_owners_in_a_row_are_of_something_that_they_share(
+    owners: str, blames: list[str]
+) -> None:
+    told: list[str] = []
+
+    class Counting(Unobserved):
+        def overran(self, plugin: str, extension_point: str, blame: str) -> None:
+            told.append(blame)
+
+    cluster = FakeCluster(State())
+    overruns = Overruns(Counting(), EventRecorder(cluster, FakeClock(), Unobserved()))
+    for owner in owners:
+        spent = AttemptBudget(1.0)
+        spent.blame = "" if owner == "." else "pod"
+        overruns.attempted(make_pod("pod", namespace=owner), spent)
+    assert told == blames

@@ -23,12 +23,15 @@ from tests.soak.rounds import AT_END, Round, Row
 
 log = logging.getLogger(__name__)
 
-NODES = 50
+NODES, MANY_NODES = 50, 5_000
 DEVICES = 8
 FOLLOWING = 20
 """Pods that come right behind the one that does harm,"""
 OTHERS = 100
 """and so many after them, while it is parked; as many came before."""
+
+REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 
 PAUSE = 0.02
 ATTEMPT_SECONDS = 1.0
@@ -119,6 +122,30 @@ def spread(count: int) -> Bomb:
     return made
 
 
+def placed(sort: str, count: int, topology_key: str, values: int) -> Bomb:
+    """A pod that has a node, with so many terms about other pods; ``{}`` in the topology key is each one's
+    number, and so many values are in each selector.
+    """
+
+    def made(name: str) -> list[dict[str, Any]]:
+        terms: list[dict[str, Any]] = [
+            {
+                "labelSelector": {
+                    "matchExpressions": [
+                        {"key": "app", "operator": "NotIn", "values": [f"v{at}-{i}" for i in range(values)]}
+                    ]
+                },
+                "topologyKey": topology_key.format(at),
+            }
+            for at in range(count)
+        ]
+        if sort == PREFERRED:
+            terms = [{"weight": 1, "podAffinityTerm": term} for term in terms]
+        return [pending(name, nodeName="n1", affinity={"podAntiAffinity": {sort: terms}})]
+
+    return made
+
+
 @dataclass
 class Cluster:
     """An API server of ours with nodes and devices, and the scheduler at work on it.
@@ -157,21 +184,21 @@ class Cluster:
 
 
 @cache
-def cluster() -> Cluster:
-    """One for all rows that are played in this process; it ends with it."""
+def cluster(size: int) -> Cluster:
+    """One for all rows with so many nodes that are played in this process; it ends with it."""
     folder = Path(AT_END.enter_context(tempfile.TemporaryDirectory()))
     fake = AT_END.enter_context(FakeApiServer())
-    nodes = [f"n{at}" for at in range(NODES)]
+    nodes = [f"n{at}" for at in range(size)]
     fake.add(*map(node_manifest, nodes), device_class())
-    fake.add(*(slice_of(node, *({} for _ in range(DEVICES))) for node in nodes))
+    fake.add(*(slice_of(node, *({} for _ in range(DEVICES))) for node in nodes[:NODES]))
     started = AT_END.enter_context(scheduler(fake, folder, "--leader-elect=false"))
     assert started.ready, started.log.read_text()
     return Cluster(fake, started)
 
 
-def beside(round_: Round, *bombs: Bomb) -> None:
+def beside(round_: Round, nodes: int, *bombs: Bomb) -> None:
     """Good pods before, right behind and long after each of the bombs."""
-    target = cluster()
+    target = cluster(nodes)
     fake = target.fake
     count = round_.some(OTHERS, OTHERS)
     target.bound(10)
@@ -206,12 +233,20 @@ def looked_at(fake: FakeApiServer, name: str) -> bool:
     return bool(found and (found["spec"].get("nodeName") or found.get("status", {}).get("conditions")))
 
 
-def played(*bombs: Bomb) -> Callable[[Round], None]:
-    return lambda round_: beside(round_, *bombs)
+def played(*bombs: Bomb, nodes: int = NODES) -> Callable[[Round], None]:
+    return lambda round_: beside(round_, nodes, *bombs)
+
+
+PLACED = (
+    placed(PREFERRED, 9_000, "zone-{}", 1),
+    placed(REQUIRED, 9_000, "zone-{}", 1),
+    placed(PREFERRED, 1_000, "kubernetes.io/hostname", 50),
+)
 
 
 ROWS = (
     Row("S1", "costly_selectors", played(claiming(nested_binds(12, 8)), claiming(nested_loops(60, 20)))),
     Row("S2", "long_patterns", played(claiming(f"'{'a' * 60}'.matches('{OPTIONAL_900}')"))),
     Row("S3", "huge_pods", played(resources(30_000), affinity(5_000), spread(5_000))),
+    Row("S4", "placed_terms", played(*PLACED, nodes=MANY_NODES)),
 )

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
+from mooring.framework.deadline import Payer
 from mooring.framework.errors import DeadlineExceededError
 
 ATTEMPT_SECONDS = 1.0
@@ -20,6 +22,10 @@ PAUSE_TIMES = 100.0
 """of so many times what it took beyond, so that others have nearly all of the time whatever may help it."""
 
 
+ITSELF, OTHERS = "pod", "others"
+"""Whom an attempt took too long for."""
+
+
 def group_seconds(seconds: float, pods: int) -> float:
     """Return what an attempt of so many pods together may take, given what that of one may; 0 = no limit."""
     return min(seconds * pods, max(seconds, MAX_GROUP_SECONDS))
@@ -30,21 +36,31 @@ class AttemptBudget:
     """Implements ``Progress`` for the cycle of one pod or group. Made and checked by the deciding thread.
 
     Processor time counts, not wall-clock time: a paused process, a slow extender and other threads are
-    not the pod's fault.
+    not the pod's fault. Neither is what plugins spend on what other pods ask for. Ending the attempt would
+    help nobody then, since the next pod needs as long; that has a limit of its own, that of large groups.
 
     Attributes:
         seconds: How much may be spent; 0 = without limit.
         plugin: Which plugin runs, "" for none.
         extension_point: Where it runs.
         answered_by: Afterwards ``cache``, or ``full`` with the reason in brackets.
+        others: How many seconds went into what other pods ask for.
+        payer: Finds the pod of these that asks for most; None = nothing went into it.
+        blame: Whose it is that more than ``seconds`` were spent: ``pod`` or ``others``; "" = they were not.
+        where: The plugin and the extension point in which they were.
     """
 
     seconds: float
     plugin: str = ""
     extension_point: str = ""
     answered_by: str = ""
+    others: float = 0.0
+    payer: Payer | None = None
+    blame: str = ""
+    where: tuple[str, str] = ("", "")
     now: Callable[[], float] = time.thread_time
     _ends: float = field(init=False)
+    _at_others_expense: bool = field(init=False, default=False)
 
     def __post_init__(self) -> None:
         self._ends = self.now() + self.seconds if self.seconds else float("inf")
@@ -54,18 +70,41 @@ class AttemptBudget:
         spent = self.now() - (self._ends - self.seconds)
         return PAUSE_TIMES * max(0.0, spent - FREE_SHARE * self.seconds) if self.seconds else 0.0
 
+    @contextmanager
+    def charge_others(self, payer: Payer) -> Iterator[None]:
+        """Charge what runs inside to others. It is not entered again inside."""
+        began, ends = self.now(), self._ends
+        if self.seconds:
+            self._ends = began + max(self.seconds, MAX_GROUP_SECONDS) - self.others
+        self.payer, self._at_others_expense = payer, True
+        try:
+            yield
+        finally:
+            spent = self.now() - began
+            self.others += spent
+            self._ends, self._at_others_expense = ends + spent, False
+            if 0 < self.seconds < self.others:
+                self.blame, self.where = OTHERS, (self.plugin, self.extension_point)
+
     def check(self) -> None:
         """Go on only while there is something left.
 
         Raises:
             DeadlineExceededError: All is spent; it names the plugin that runs.
         """
-        if self.now() >= self._ends:
-            where = f"plugin {self.plugin} at {self.extension_point}" if self.plugin else "mooring itself"
-            raise DeadlineExceededError(
-                f"the attempt took more than {self.seconds:g} s of processor time and was ended in {where}, "
-                "so that other pods go on; look at what the pod asks for, or see "
-                "--pod-max-scheduling-duration",
-                plugin=self.plugin,
-                extension_point=self.extension_point,
-            )
+        if self.now() < self._ends:
+            return
+        self.where = self.plugin, self.extension_point
+        if self._at_others_expense:
+            self.blame, seconds = OTHERS, max(self.seconds, MAX_GROUP_SECONDS)
+            most = self.payer() if self.payer is not None else None
+            asking = f"other pods ask for{f', {most.key} most' if most is not None else ''}"
+        else:
+            self.blame, seconds, asking = ITSELF, self.seconds, "the pod asks for"
+        where = f"plugin {self.plugin} at {self.extension_point}" if self.plugin else "mooring itself"
+        raise DeadlineExceededError(
+            f"the attempt took more than {seconds:g} s of processor time and was ended in {where}, "
+            f"so that other pods go on; look at what {asking}, or see --pod-max-scheduling-duration",
+            plugin=self.plugin,
+            extension_point=self.extension_point,
+        )

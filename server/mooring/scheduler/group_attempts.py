@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from mooring.framework import SUCCESS, Code, PodGroupInfo, Status
-from mooring.framework.errors import DeadlineExceededError, MooringError, NotFoundError
+from mooring.framework.errors import MooringError, NotFoundError
 from mooring.framework.objects import PodGroup
 from mooring.runtime.commit.reservations import Reservation
 from mooring.runtime.cycle.choice import Choice
@@ -90,9 +90,6 @@ class GroupAttempts:
         status = SUCCESS
         try:
             status = self._try(attempt)
-        except DeadlineExceededError as error:
-            parts.observer.overran(error.metadata["plugin"], error.metadata["extension_point"])
-            status = self._failed(attempt, error)
         except MooringError as error:
             status = self._failed(attempt, error)
         except Exception as error:

@@ -9,6 +9,7 @@ from contextlib import nullcontext
 from dataclasses import replace
 
 from mooring.framework import Pod
+from mooring.framework.deadline import RUNNING
 from mooring.framework.errors import DeadlineExceededError, InvalidArgumentError, MooringError
 from mooring.runtime.commit.reservations import Reservation
 from mooring.runtime.cycle.candidates import ALL_NODES
@@ -18,8 +19,9 @@ from mooring.runtime.cycle.tie_break import mix64
 from mooring.runtime.profiles.profiles import Profiles
 from mooring.scheduler.attempt import Attempt, Deciding
 from mooring.scheduler.binding import Binders
-from mooring.scheduler.budget import AttemptBudget, group_seconds
+from mooring.scheduler.budget import OTHERS, AttemptBudget, group_seconds
 from mooring.scheduler.group_attempts import GroupAttempts
+from mooring.scheduler.overruns import Overruns
 from mooring.scheduler.parts import Parts, deciding
 from mooring.scheduler.pods_in_turn import PodsInTurn
 from mooring.scheduler.preemption import Preemptor, carry_out
@@ -92,6 +94,7 @@ class Scheduler:
         self._binders = Binders(parts, binders, self._stopping)
         self._groups = GroupAttempts(parts, self._binders)
         self._in_turn = PodsInTurn(parts, self._binders)
+        self._overruns = Overruns(parts.observer, parts.recorder)
         # Behind a pod that got no node others like it often wait, which are better tried one by one.
         self._placed_last = True
         self._leads = False
@@ -186,6 +189,7 @@ class Scheduler:
         entity = self._with_its_group(entity)
         began, size = parts.clock.monotonic(), len(entity.members)
         budget = AttemptBudget(group_seconds(parts.attempt_seconds, size))
+        RUNNING.charge_others = budget.charge_others
         span = None if parts.tracer is None else parts.tracer.begin_attempt("schedulingCycle")
         try:
             with Entered(span):
@@ -199,6 +203,7 @@ class Scheduler:
                     self._try_pod(Attempt(item, profile, began, budget, parts.engine.start))
         finally:
             self._deciding = None
+            self._overruns.attempted(entity.members[0].pod, budget)
         return 0.0
 
     def _with_its_group(self, entity: QueuedEntity) -> QueuedEntity:
@@ -230,8 +235,7 @@ class Scheduler:
             if not parts.failures.left_alone(attempt.item):
                 self._schedule(attempt)
         except DeadlineExceededError as error:
-            parts.observer.overran(error.metadata["plugin"], error.metadata["extension_point"])
-            self._undecided(attempt, overran(error))
+            self._undecided(attempt, overran(error, blameless=attempt.budget.blame == OTHERS))
         except MooringError as error:
             self._undecided(attempt, failed(error))
         except Exception as error:

@@ -55,12 +55,14 @@ def failed(error: Exception) -> SchedulingFailure:
     return SchedulingFailure(f"{type(error).__name__}: {error}", rejected=False)
 
 
-def overran(error: DeadlineExceededError) -> SchedulingFailure:
+def overran(error: DeadlineExceededError, *, blameless: bool) -> SchedulingFailure:
     """Return the attempt took too long. An error, but trying again would keep others waiting again for
     nothing: the pod waits for an event that may help it, as one that the plugin rejected.
+
+    One that is ``blameless`` is tried again as after any error: others need as long.
     """
     plugin = error.metadata["plugin"]
-    rejection = Rejection(frozenset({plugin})) if plugin else BY_NOBODY
+    rejection = Rejection(frozenset({plugin})) if plugin and not blameless else BY_NOBODY
     return SchedulingFailure(error.message, rejection, rejected=False)
 
 

@@ -75,8 +75,8 @@ class SchedulerMetrics:
         )
         self._overran = counts(
             "mooring_pod_scheduling_overruns",
-            "Scheduling attempts ended at their time limit, by the plugin that was running.",
-            ("plugin", "extension_point"),
+            "Scheduling attempts over their time limit, by the plugin that ran and by what is to blame.",
+            ("plugin", "extension_point", "blame"),
             registry,
         )
         self._dropped = Counter(
@@ -116,8 +116,8 @@ class SchedulerMetrics:
         self._groups.attempts[result, profile].inc()
         self._groups.duration[result, profile].observe(seconds)
 
-    def overran(self, plugin: str, extension_point: str) -> None:
-        self._overran[plugin, extension_point].inc()
+    def overran(self, plugin: str, extension_point: str, blame: str) -> None:
+        self._overran[plugin, extension_point, blame].inc()
 
     def dropped(self) -> None:
         self._dropped.inc()

@@ -36,8 +36,11 @@ class SchedulerObserver(Protocol):
         """Record a group's attempt; ``result`` as ``attempted``, or ``waiting_on_preemption``."""
         ...
 
-    def overran(self, plugin: str, extension_point: str) -> None:
-        """Count an attempt that was ended because it took too long; both "" between plugins."""
+    def overran(self, plugin: str, extension_point: str, blame: str) -> None:
+        """Count an attempt that took too long; both names are "" between plugins.
+
+        ``blame`` is ``pod`` for what the pod itself asks for, ``others``, or ``unknown``.
+        """
         ...
 
     def dropped(self) -> None:
