@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import threading
 import time
@@ -15,13 +16,7 @@ LOOK_SECONDS: Final = 1.0
 
 
 class LockWatch:
-    """Takes the lock and gives it back, again and again, in a thread of its own, for which no probe waits.
-
-    A context manager, which looks while it lasts. Safe from any thread.
-
-    Args:
-        lock: The state's lock.
-    """
+    """Takes the lock again and again, in a thread of its own, while the context lasts. Any thread may ask."""
 
     def __init__(self, lock: threading.RLock) -> None:
         self._lock = lock
@@ -37,12 +32,9 @@ class LockWatch:
 
     def fault(self) -> str:
         """Return why only a restart helps: the lock has been held for a minute; "" otherwise."""
-        since = self._waiting_since
-        seconds = 0.0 if since is None else time.monotonic() - since
+        held = time.monotonic() - (self._waiting_since or math.inf)
         return (
-            f"the state's lock has been held for {seconds:.0f} s{self._by()}"
-            if seconds > LONGEST_SECONDS
-            else ""
+            f"the state's lock has been held for {held:.0f} s{self._by()}" if held > LONGEST_SECONDS else ""
         )
 
     def _run(self) -> None:
@@ -54,6 +46,5 @@ class LockWatch:
     def _by(self) -> str:
         """Return which thread holds the lock, which CPython tells nowhere else."""
         owner = re.search(r"owner=(\d+)", repr(self._lock))
-        ident = int(owner[1]) if owner else 0
-        name = next((thread.name for thread in threading.enumerate() if thread.ident == ident), "")
-        return f", by thread {name}" if name else ""
+        threads = (each for each in threading.enumerate() if owner and each.ident == int(owner[1]))
+        return next((f", by thread {each.name}" for each in threads), "")

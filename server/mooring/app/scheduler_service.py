@@ -93,14 +93,10 @@ def scheduler_service(options: SchedulerOptions, parts: DecidingParts, metrics: 
         queue=lambda: _queue(parts.scheduler),
     )
     servicers = Servicers.of(backend, measured=options.serving is not None)
+    ready, fault = parts.leadership.freshness.not_ready, parts.fault
+    offered = servicers.services()
     return build(
-        servicers.services(),
-        service,
-        metrics=metrics,
-        slots=slots,
-        fault=parts.fault,
-        ready=parts.leadership.freshness.not_ready,
-        tracer=parts.tracer,
+        offered, service, metrics=metrics, slots=slots, ready=ready, fault=fault, tracer=parts.tracer
     )
 
 

@@ -130,7 +130,9 @@ class Reflector:
     def doubt(self, version: int) -> str:
         """Note that the server is at ``version``, behind what it told before; return that as a sentence."""
         why = f"the server is at version {version}, behind {self.known.position}, which was observed before"
-        self._history.doubt_kind(self.resource.kind, why)
+        if not self._history.doubts:
+            log.warning("%s: %s", self.resource.plural, why)
+        self._history.doubts[self.resource.kind] = why
         self.interrupt()
         return why
 
@@ -251,7 +253,7 @@ class Reflector:
 
     def _trust(self) -> None:
         self._behind = 0
-        self._history.trust_kind(self.resource.kind)
+        self._history.doubts.pop(self.resource.kind, None)
 
     def _outlived(self) -> bool:
         """Return whether etcd went back since the last list."""
@@ -302,7 +304,8 @@ class Reflector:
                 raise
 
     def _interrupted(self) -> bool:
-        return self._stopping.is_set() or bool(self._list_needed) or self._history.doubts(self.resource.kind)
+        needed = self._list_needed or self.resource.kind in self._history.doubts
+        return self._stopping.is_set() or bool(needed)
 
     def _take(self, type_: str, identity: Identity, data: Undecoded) -> None:
         version = identity.version
