@@ -144,6 +144,12 @@ def test_no_storage_class(tmp_path: Path, capsys: Capture) -> None:
     note = "claims on volumes wait, and no node can help (2: default/data-db-0, default/data-db-1)"
     for words in (("schedule",), ("explain", "db-0"), ("what-if", "removal")):
         assert note in call(capsys, *words, "--manifests", files).err
+    group = write_manifests(tmp_path / "group.yaml", node_manifest("new"))
+    out = call(capsys, "what-if", "node-groups", "--manifests", files, "--group", group).out
+    assert out.splitlines()[-2:] == [
+        "pending pods that need more nodes: 0, that don't: 0",
+        "pending pods that no number of these nodes would help: 2",
+    ]
 
 
 def test_pdb_without_status(tmp_path: Path, capsys: Capture) -> None:

@@ -62,7 +62,8 @@ VICTIMS_SENTENCE = (
 
 def candidate(node: str, pod: str, priority: int, violations: int) -> dict[str, Any]:
     victims = [{"pod": f"default/{pod}", "priority": priority}]
-    return {"node": node, "victims": victims, "violations": violations}
+    budgets = [f"default/{pod}"] * violations
+    return {"node": node, "victims": victims, "violations": violations, "budgets": budgets}
 
 
 BOTH = [candidate("worker", "high", 1000, 0), candidate("worker2", "mid", 100, 1)]
@@ -144,7 +145,8 @@ def test_a_candidate_that_is_not_taken_is_told_of_too(
     clusters: dict[str, Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = call(capsys, "explain", "very-high", "--manifests", clusters["very-high"], "--node", "worker2").out
-    assert "room could be made on worker2: default/mid (priority 100) would go, 1 budget violation" in out
+    victims = "default/mid (priority 100) would go, budget violation: 1 (default/mid)"
+    assert f"room could be made on worker2: {victims}" in out
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,10 @@ from typing import Any, ClassVar
 
 import pytest
 
+from mooring.cli.decisions import document_of, victims_of
+from mooring.decisions.decisions import Decisions
+from mooring.decisions.journal import DecisionJournal
+from mooring.decisions.records import Record
 from mooring.framework import (
     SUCCESS,
     Code,
@@ -24,7 +28,10 @@ from mooring.framework.errors import (
     PermissionDeniedError,
     UnavailableError,
 )
+from mooring.framework.objects import LabelSelector, ObjectMeta, PodDisruptionBudget, PodDisruptionBudgetSpec
+from mooring.service.wire.decision_messages import write_decision
 from mooring.testing import make_node, make_pod
+from mooring.v1 import decision_service_pb2 as pb
 
 from .fakes import Poisoned
 from .world import World
@@ -293,6 +300,24 @@ class TestPreemption:
         assert ("Preempted", "low") in [event[:2] for event in world.cluster.events]
         world.wait(3)
         assert world.cluster.node_of("high") == "a"
+
+    def test_a_decision_has_its_victims_and_the_budgets_that_they_violate(self) -> None:
+        noted = Decisions(DecisionJournal())
+        world = World(nodes=[make_node("a", allocatable=SMALL)], decisions=noted)
+        selector = LabelSelector(match_labels={"app": "web"})
+        world.state.replace(
+            "budgets",
+            [PodDisruptionBudget(ObjectMeta("web", "default"), PodDisruptionBudgetSpec(selector))],
+        )
+        world.add(asking("low", labels={"app": "web"}, spec={"priority": 1}))
+        world.add(asking("high", spec={"priority": 1000}))
+        made = [entry for _, entry in noted.journal.newest_entries() if isinstance(entry, Record)]
+        (details,) = (each.details for each in made if each.details.nominated)
+        assert (details.victims, details.budgets) == (("default/low",), ("default/web",))
+        message = pb.Decision()
+        write_decision(message, 1, next(each for each in made if each.details is details))
+        assert document_of(message)["victims"] == ["default/low"]
+        assert victims_of(message) == "default/low, violating default/web"
 
     def test_the_room_is_kept_while_the_victim_leaves(self) -> None:
         world = self.full_node()

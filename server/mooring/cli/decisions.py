@@ -15,7 +15,7 @@ from mooring.cli.clusters import choose_server
 from mooring.cli.flags import SERVER, Commands, Flags, add_command, add_output, add_verbosity, pod_key
 from mooring.cli.output import EXIT_OK, complain, print_document
 from mooring.cli.selection import add_selection, selection_of
-from mooring.cli.tables.preemption import first_sentence
+from mooring.cli.tables.preemption import SHOWN_VICTIMS, first_sentence
 from mooring.cli.values import count, one_of, positive
 
 if TYPE_CHECKING:
@@ -123,6 +123,8 @@ def document_of(decision: pb.Decision) -> dict[str, Any]:
         "profile": decision.provenance.profile,
         "node": decision.node or None,
         "nominatedNode": decision.nominated_node or None,
+        "victims": list(decision.victims),
+        "violatedBudgets": list(decision.violated_budgets),
         "total": decision.total,
         "runnerUp": {"node": decision.runner_up_node, "total": decision.runner_up_total}
         if decision.runner_up_node
@@ -226,6 +228,8 @@ def _row(decision: pb.Decision, short: Callable[[str], str] = str) -> tuple[str,
         why = f"{decision.total}, {decision.tie_count} tied"
     elif decision.node and decision.total:
         why = str(decision.total)
+    elif decision.victims:
+        why = f"preempts {victims_of(decision)}; {why}"
     elif not why and not decision.node and decision.evaluated_count:
         why = f"{decision.feasible_count} of {decision.evaluated_count} nodes are feasible"
     return (
@@ -237,6 +241,14 @@ def _row(decision: pb.Decision, short: Callable[[str], str] = str) -> tuple[str,
         short(decision.node) or (f"({short(decision.nominated_node)})" if decision.nominated_node else ""),
         why,
     )
+
+
+def victims_of(decision: pb.Decision) -> str:
+    """Return the victims, and the disruption budgets that this violates."""
+    shown = ", ".join(decision.victims[:SHOWN_VICTIMS])
+    more = len(decision.victims) - SHOWN_VICTIMS
+    budgets = ", ".join(decision.violated_budgets)
+    return shown + (f" and {more} more" if more > 0 else "") + (f", violating {budgets}" if budgets else "")
 
 
 def _more(decision: pb.Decision) -> tuple[str, ...]:

@@ -55,7 +55,13 @@ def print_options(found: dict[str, Any]) -> None:
             print_line(f"DaemonSet pods that each node of {each['group']} gets first: {each['daemonPods']}")
     if found["lackingDomains"]:
         print_line(f"more nodes are needed in {', '.join(found['lackingDomains'])}, to spread the pods")
-    print_line(f"pending pods that need more nodes: {len(found['unplaced'])}, that don't: {found['placed']}")
+    stuck = {each["pod"] for each in found["unplaced"]}
+    for each in (*together, *found["options"]):
+        stuck &= {left["pod"] for left in each["left"]}
+    needing = len(found["unplaced"]) - len(stuck)
+    print_line(f"pending pods that need more nodes: {needing}, that don't: {found['placed']}")
+    if stuck:
+        print_line(f"pending pods that no number of these nodes would help: {len(stuck)}")
     print_preempted(found["preempted"])
 
 

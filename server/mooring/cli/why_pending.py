@@ -16,7 +16,7 @@ from mooring.app.embedding import Option
 from mooring.cli import remote
 from mooring.cli.clusters import add_cluster, choose_cluster
 from mooring.cli.console import read_and_shown
-from mooring.cli.decisions import document_of
+from mooring.cli.decisions import document_of, victims_of
 from mooring.cli.flags import (
     Commands,
     Flags,
@@ -302,6 +302,8 @@ def _print_attempts(args: argparse.Namespace, pod: str, found: list[pb.Decision]
     _print_now(args, pod)
     if last.nominated_node and last.explained:
         print_preemption(remote.explain_attempt(args, pod, -1).document()["preemption"])
+    elif last.victims:
+        print_line(f"it preempts {victims_of(last)} on {last.nominated_node}")
     if last.dominant.reason:
         plugin = f"{last.dominant.plugin}: " if last.dominant.plugin else ""
         print_line(f"above all {plugin}{last.dominant.reason} ({last.dominant.node_count} nodes)")

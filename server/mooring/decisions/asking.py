@@ -15,7 +15,7 @@ from mooring.framework import Code, Pod
 from mooring.framework.errors import NotFoundError, PluginFailureError
 from mooring.runtime.commit.asked_group import enqueued
 from mooring.runtime.cycle.candidates import ALL_NODES
-from mooring.runtime.cycle.explain import Document, keeping_room, preemption_document
+from mooring.runtime.cycle.explain import Document, candidates_of, keeping_room, preemption_document
 from mooring.runtime.cycle.plugin_calls import Progress
 from mooring.runtime.cycle.post_filter import seek_room
 from mooring.runtime.cycle.tie_break import mix64
@@ -121,8 +121,7 @@ def ask_about(engine: Engine, pod: Pod, *, profile: str = "", progress: Progress
     if choice.node_name is None:
         found = choice.evaluation
         seek_room(found, engine.calls(asked), mix64(0, pod.metadata.uid))
-        candidates = found.preemption.candidates if found.preemption is not None else ()
-        preemption = preemption_document(found.room_on, candidates)
+        preemption = preemption_document(found.room_on, candidates_of(found))
         kept_for = tuple(dict.fromkeys(record.pod.key for _, record in keeping_room(found)))
         return PendingPod(pod, why_of(found), preemption=preemption, kept_for=kept_for)
     return PendingPod(pod, None, choice.node_name, choice.feasible)

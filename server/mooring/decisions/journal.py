@@ -287,6 +287,7 @@ class DecisionJournal:
         size = RECORD_BYTES * len(records) + self._pods.size([record.pod for record in records])
         details = [record.written for record in records if record.written is not None]
         size += REASON_BYTES * sum([len(why.reasons) for each in details if (why := each.why) is not None])
+        size += REASON_BYTES * sum([len(each.victims) + len(each.budgets) for each in details])
         sort, run = self._sorts[_SORT_OF[records[0].kind]], self._newest
         if (
             not (sort.runs and sort.runs[-1] is run)

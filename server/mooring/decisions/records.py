@@ -81,6 +81,8 @@ class Details(msgspec.Struct, gc=False, eq=False):
         result: How it ended, if not with a node.
         why: Why there is no node; None when there is one.
         nominated: The node that is being made free for the pod, "" without one.
+        victims: The pods that it preempts there, as ``namespace/name``.
+        budgets: The disruption budgets that this violates, as ``namespace/name``.
         runner_up: The node with the next lower total, "" where it isn't known.
         runner_up_total: That total.
         repeatable: All nodes of the live state were in question, and nothing else but the state counted.
@@ -97,6 +99,8 @@ class Details(msgspec.Struct, gc=False, eq=False):
     result: DecisionResult = DecisionResult.SCHEDULED
     why: Why | None = None
     nominated: str = ""
+    victims: tuple[str, ...] = ()
+    budgets: tuple[str, ...] = ()
     runner_up: str = ""
     runner_up_total: int = 0
     repeatable: bool = True

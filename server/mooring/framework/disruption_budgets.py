@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 
 from mooring.framework.label_selector import NOTHING, LabelMatcher, SelectorError, compiled
@@ -25,6 +26,21 @@ class DisruptionBudgets:
         """Return the budgets that protect ``pod``."""
         found = self._by_namespace.get(pod.metadata.namespace, ())
         return [budget for budget, matcher in found if matcher.matches(pod.metadata.labels)]
+
+    def violated_by(self, pods: Iterable[Pod]) -> tuple[str, ...]:
+        """Return the budgets that don't allow all these pods to go, as ``namespace/name``, sorted."""
+        going = Counter(
+            f"{budget.metadata.namespace}/{budget.metadata.name}"
+            for pod in pods
+            for budget in self.guarding(pod)
+            if pod.metadata.name not in budget.status.disrupted_pods
+        )
+        allowed = {
+            f"{namespace}/{budget.metadata.name}": budget.status.disruptions_allowed
+            for namespace, budgets in self._by_namespace.items()
+            for budget, _ in budgets
+        }
+        return tuple(sorted(name for name, count in going.items() if count > allowed[name]))
 
 
 def matcher_of(budget: PodDisruptionBudget) -> LabelMatcher:

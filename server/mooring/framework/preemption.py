@@ -112,15 +112,21 @@ class Candidate:
     Attributes:
         node_name: The node.
         violations: How many victims violate a disruption budget.
+        budgets: The budgets that they violate, as ``namespace/name``; empty unless they were looked for.
     """
 
-    __slots__ = ("_victims", "node_name", "violations")
+    __slots__ = ("_victims", "budgets", "node_name", "violations")
 
     def __init__(
-        self, node_name: str, victims: tuple[Pod, ...] | Callable[[], tuple[Pod, ...]], violations: int = 0
+        self,
+        node_name: str,
+        victims: tuple[Pod, ...] | Callable[[], tuple[Pod, ...]],
+        violations: int = 0,
+        budgets: tuple[str, ...] = (),
     ) -> None:
         self.node_name = node_name
         self.violations = violations
+        self.budgets = budgets
         self._victims = victims
 
     @property

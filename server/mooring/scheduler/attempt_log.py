@@ -8,6 +8,7 @@ from mooring.decisions.decisions import Decisions, write_choice, write_why
 from mooring.decisions.records import DecisionKind, DecisionResult, Details, NodeRejections, Record, Why
 from mooring.framework import Clock, Code
 from mooring.runtime.cycle.choice import Choice
+from mooring.runtime.cycle.explain import candidates_of
 from mooring.runtime.engine import Engine
 from mooring.scheduler.attempt import Attempt
 from mooring.scheduler.queue import QueuedPod
@@ -50,6 +51,9 @@ class AttemptLog:
         if not failure.rejected:
             details.result = DecisionResult.FAILED if failure.plugin else DecisionResult.ERROR
         details.nominated = failure.nominated or ""
+        if details.nominated and failure.choice is not None:
+            for room in candidates_of(failure.choice.evaluation, details.nominated):
+                details.victims, details.budgets = tuple(pod.key for pod in room.victims), room.budgets
         record.node = failure.node or record.node
         self.decisions.add(record, failure.choice)
 

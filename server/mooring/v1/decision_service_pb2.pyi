@@ -194,6 +194,8 @@ class Decision(_message.Message):
     EXPLAINED_FIELD_NUMBER: _builtins.int
     CONTROLLER_KIND_FIELD_NUMBER: _builtins.int
     CONTROLLER_NAME_FIELD_NUMBER: _builtins.int
+    VICTIMS_FIELD_NUMBER: _builtins.int
+    VIOLATED_BUDGETS_FIELD_NUMBER: _builtins.int
     seq: _builtins.int
     """Its number, 1 or more: one more than that of the decision before."""
     kind: Global___DecisionKind.ValueType
@@ -260,6 +262,14 @@ class Decision(_message.Message):
     def duration(self) -> _duration_pb2.Duration:
         """How long deciding took."""
 
+    @_builtins.property
+    def victims(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """The pods that this one preempts on the nominated node, as NAMESPACE/NAME, the most important first."""
+
+    @_builtins.property
+    def violated_budgets(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """The disruption budgets that don't allow all victims to go, as NAMESPACE/NAME, sorted."""
+
     def __init__(
         self,
         *,
@@ -288,10 +298,12 @@ class Decision(_message.Message):
         explained: _builtins.bool = ...,
         controller_kind: _builtins.str = ...,
         controller_name: _builtins.str = ...,
+        victims: _abc.Iterable[_builtins.str] | None = ...,
+        violated_budgets: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["dominant", b"dominant", "duration", b"duration", "pod", b"pod", "provenance", b"provenance", "queue_wait", b"queue_wait", "status", b"status", "time", b"time"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["attempt", b"attempt", "controller_kind", b"controller_kind", "controller_name", b"controller_name", "dominant", b"dominant", "duration", b"duration", "evaluated_count", b"evaluated_count", "explained", b"explained", "feasible_count", b"feasible_count", "kind", b"kind", "node", b"node", "nominated_node", b"nominated_node", "pod", b"pod", "provenance", b"provenance", "queue_wait", b"queue_wait", "rejecting_plugins", b"rejecting_plugins", "result", b"result", "runner_up_node", b"runner_up_node", "runner_up_total", b"runner_up_total", "seed", b"seed", "seq", b"seq", "status", b"status", "tie_count", b"tie_count", "time", b"time", "total", b"total", "trace_id", b"trace_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["attempt", b"attempt", "controller_kind", b"controller_kind", "controller_name", b"controller_name", "dominant", b"dominant", "duration", b"duration", "evaluated_count", b"evaluated_count", "explained", b"explained", "feasible_count", b"feasible_count", "kind", b"kind", "node", b"node", "nominated_node", b"nominated_node", "pod", b"pod", "provenance", b"provenance", "queue_wait", b"queue_wait", "rejecting_plugins", b"rejecting_plugins", "result", b"result", "runner_up_node", b"runner_up_node", "runner_up_total", b"runner_up_total", "seed", b"seed", "seq", b"seq", "status", b"status", "tie_count", b"tie_count", "time", b"time", "total", b"total", "trace_id", b"trace_id", "victims", b"victims", "violated_budgets", b"violated_budgets"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -1108,6 +1108,7 @@ class PreemptionCandidate(_message.Message):
     VICTIMS_FIELD_NUMBER: _builtins.int
     PDB_VIOLATION_COUNT_FIELD_NUMBER: _builtins.int
     VICTIM_PRIORITIES_FIELD_NUMBER: _builtins.int
+    VIOLATED_BUDGETS_FIELD_NUMBER: _builtins.int
     node: _builtins.str
     """REQUIRED. The node's name."""
     pdb_violation_count: _builtins.int
@@ -1122,6 +1123,10 @@ class PreemptionCandidate(_message.Message):
     def victim_priorities(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
         """The victims' priorities, one for each. Only in answers."""
 
+    @_builtins.property
+    def violated_budgets(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """The disruption budgets that don't allow all victims to go, as NAMESPACE/NAME, sorted. Only in answers of Explain and Change."""
+
     def __init__(
         self,
         *,
@@ -1129,10 +1134,11 @@ class PreemptionCandidate(_message.Message):
         victims: _abc.Iterable[_objects_pb2.PodSource] | None = ...,
         pdb_violation_count: _builtins.int = ...,
         victim_priorities: _abc.Iterable[_builtins.int] | None = ...,
+        violated_budgets: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["node", b"node", "pdb_violation_count", b"pdb_violation_count", "victim_priorities", b"victim_priorities", "victims", b"victims"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["node", b"node", "pdb_violation_count", b"pdb_violation_count", "victim_priorities", b"victim_priorities", "victims", b"victims", "violated_budgets", b"violated_budgets"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -49,17 +49,21 @@ def print_preemption(
         taken = each["node"] == found["node"]
         node = f"{'→' if taken else ' '} {printable(names.short(each['node']))}"
         style = "bold yellow" if taken else ""
-        rows.append((Text(node, style), _victims(each["victims"]), str(each["violations"])))
-    print_table(("  ROOM COULD BE MADE ON", "BY PREEMPTING", "#BUDGET VIOLATIONS"), rows)
+        rows.append((Text(node, style), _victims(each["victims"]), _violations(each)))
+    print_table(("  ROOM COULD BE MADE ON", "BY PREEMPTING", "BUDGET VIOLATIONS"), rows)
     if len(candidates) > most:
         print_line(f"... and {len(candidates) - most} more candidates; --all shows them")
 
 
 def price_of(candidate: Document) -> str:
-    """Return the victims, and how many of them a disruption budget protects."""
-    count = candidate["violations"]
-    violations = "1 budget violation" if count == 1 else f"{count} budget violations"
-    return f"{_victims(candidate['victims'])} would go, {violations}"
+    """Return the victims, how many of them a disruption budget protects, and which budgets these are."""
+    what = "budget violation" if candidate["violations"] == 1 else "budget violations"
+    return f"{_victims(candidate['victims'])} would go, {what}: {_violations(candidate)}"
+
+
+def _violations(candidate: Document) -> str:
+    named = f" ({', '.join(candidate['budgets'])})" if candidate["budgets"] else ""
+    return f"{candidate['violations']}{named}"
 
 
 def _victims(victims: list[Document]) -> str:

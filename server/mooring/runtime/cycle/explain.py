@@ -14,7 +14,9 @@ import msgspec
 import numpy as np
 
 from mooring.framework import SUCCESS, Code, Int32s, Int64s, NodeView, Status
+from mooring.framework.disruption_budgets import DisruptionBudgets
 from mooring.framework.errors import PluginFailureError
+from mooring.framework.objects import PodDisruptionBudget
 from mooring.framework.pod_table import PodRecord
 from mooring.framework.preemption import Candidate
 from mooring.framework.resources import PODS
@@ -173,7 +175,7 @@ class Explanation(msgspec.Struct, frozen=True, eq=False, kw_only=True):
             feasible=evaluation.feasible_count,
             resources=_resources(evaluation, guests),
             nominated=[_nominated_pod(position, record) for position, record in guests],
-            candidates=evaluation.preemption.candidates if evaluation.preemption is not None else (),
+            candidates=candidates_of(evaluation),
             room_on=evaluation.room_on,
             assigned_node=assigned_node,
             start_time=evaluation.pod.status.start_time if assigned_node else None,
@@ -296,12 +298,25 @@ def _nominated(choice: Choice) -> tuple[str, ...]:
     return (f"node {choice.node_name} is nominated for the pod: while it fits, no other node is tried",)
 
 
+def candidates_of(evaluation: Evaluation, node_name: str = "") -> tuple[Candidate, ...]:
+    """Return where preemption could make room, or only on one node; with the budgets that this violates."""
+    found = evaluation.preemption.candidates if evaluation.preemption is not None else ()
+    wanted = [each for each in found if node_name in ("", each.node_name)]
+    if not any(each.violations for each in wanted):
+        return tuple(wanted)
+    budgets = DisruptionBudgets(evaluation.snapshot.objects.all(PodDisruptionBudget))
+    return tuple(
+        Candidate(each.node_name, each.victims, each.violations, budgets.violated_by(each.victims))
+        for each in wanted
+    )
+
+
 def preemption_document(node: str, candidates: Sequence[Candidate]) -> Document | None:
     """Return as JSON where preemption could make room for a pod; None = nowhere.
 
     Keys: ``node``, the one that the scheduler would nominate the pod for, or null; and ``candidates``, each
-    with its ``node``, its ``victims``, the most important first, and its number of ``violations`` of
-    disruption budgets.
+    with its ``node``, its ``victims``, the most important first, its number of ``violations`` of disruption
+    budgets, and these ``budgets``.
     """
     if not candidates:
         return None
@@ -312,6 +327,7 @@ def preemption_document(node: str, candidates: Sequence[Candidate]) -> Document 
                 "node": each.node_name,
                 "victims": [{"pod": one.key, "priority": one.priority} for one in each.victims],
                 "violations": each.violations,
+                "budgets": list(each.budgets),
             }
             for each in candidates
         ],

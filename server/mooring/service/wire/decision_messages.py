@@ -93,6 +93,8 @@ def write_decision(message: pb.Decision, seq: int, record: Record) -> None:
     _write_provenance(message.provenance, record)
     message.seed = record.seed
     message.node, message.nominated_node = record.node, details.nominated
+    message.victims.extend(details.victims)
+    message.violated_budgets.extend(details.budgets)
     message.total, message.tie_count = record.total, record.ties
     message.runner_up_node, message.runner_up_total = details.runner_up, details.runner_up_total
     message.evaluated_count, message.feasible_count = record.evaluated, record.feasible

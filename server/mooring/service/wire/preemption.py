@@ -18,6 +18,7 @@ def candidate_message(candidate: Candidate) -> pb.PreemptionCandidate:
         victims=[objects_pb2.PodSource(reference=pod_reference(victim)) for victim in candidate.victims],
         pdb_violation_count=candidate.violations,
         victim_priorities=[victim.priority for victim in candidate.victims],
+        violated_budgets=candidate.budgets,
     )
 
 
@@ -30,4 +31,5 @@ def candidate_of(message: pb.PreemptionCandidate) -> Candidate:
         )
         for victim, priority in zip(message.victims, message.victim_priorities, strict=True)
     ]
-    return Candidate(message.node, tuple(victims), message.pdb_violation_count)
+    budgets = tuple(message.violated_budgets)
+    return Candidate(message.node, tuple(victims), message.pdb_violation_count, budgets)

@@ -23,6 +23,7 @@ from mooring.runtime.commit.asked_group import enqueued
 from mooring.runtime.cycle.candidates import ALL_NODES, Candidates
 from mooring.runtime.cycle.cycle import CycleOptions, evaluate
 from mooring.runtime.cycle.evaluation import Evaluation
+from mooring.runtime.cycle.explain import candidates_of
 from mooring.runtime.cycle.plugin_calls import Progress
 from mooring.runtime.profiles.profile import Profile
 from mooring.runtime.profiles.profiles import left_alone
@@ -173,9 +174,8 @@ class ChangeSearch:
             tree.discard(uid)
         self._work.keep()
         found = self._evaluated(self._pod, ALL_NODES, preempt=True)
-        candidates = found.preemption.candidates if found.preemption is not None else ()
         warnings = tuple(left_alone(self._pod, self._profile))
-        changes = NeededChanges(found.status, found.message, candidates, found.room_on, warnings)
+        changes = NeededChanges(found.status, found.message, candidates_of(found), found.room_on, warnings)
         if not self._gate.ok:
             changes.status = self._gate
             changes.message = f"{self._gate.message}; otherwise: {found.message or 'it fits'}"
