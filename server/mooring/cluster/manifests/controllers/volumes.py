@@ -6,8 +6,9 @@ for a class that binds at once.
 
 from __future__ import annotations
 
+from bisect import bisect_left, insort
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec.structs import replace
 
@@ -34,20 +35,24 @@ from mooring.framework.volume_matching import (
     BIND_COMPLETED,
     WAIT_FOR_FIRST_CONSUMER,
     class_of_claim,
+    class_of_volume,
     fitting_volumes,
     is_kept_for,
+    size_of,
     suits,
     usable_volumes,
 )
+
+_ACCESS_MODES = ("ReadWriteOnce", "ReadOnlyMany", "ReadWriteMany", "ReadWriteOncePod")
 
 _NO_PROVISIONER = "kubernetes.io/no-provisioner"
 
 
 def bind_claims(objects: Sequence[ClusterObject]) -> tuple[list[ClusterObject], list[str]]:
     """Return the objects with their claims bound, and warnings about claims that can't be bound."""
-    volumes = {item.metadata.name: _ready(item) for item in objects if isinstance(item, PersistentVolume)}
+    volumes = _Volumes(_ready(item) for item in objects if isinstance(item, PersistentVolume))
     classes = {item.metadata.name: item for item in objects if isinstance(item, StorageClass)}
-    given, bound = set(volumes), {}
+    given, bound = set(volumes.by_name), {}
     pods = [item for item in objects if isinstance(item, Pod) and not item.spec.node_name]
     names = ((pod, name) for pod in pods for name in (*pod.claim_names, *pod.ephemeral_claim_names))
     wanted = {(pod.metadata.namespace, name) for pod, name in names}
@@ -61,14 +66,14 @@ def bind_claims(objects: Sequence[ClusterObject]) -> tuple[list[ClusterObject], 
         if volume is None and kind is not None and not waits and _can_provision(kind, claim):
             volume = _provisioned(kind, claim)
         if volume is not None:
-            volumes[volume.metadata.name], bound[at] = _bound(volume, claim)
+            volumes.by_name[volume.metadata.name], bound[at] = _bound(volume, claim)
         elif not waits and (key := (claim.metadata.namespace, claim.metadata.name)) in wanted:
             waiting[_why(claim, kind)].append("/".join(key))
     settled = [
-        volumes[item.metadata.name] if isinstance(item, PersistentVolume) else bound.get(at, item)
+        volumes.by_name[item.metadata.name] if isinstance(item, PersistentVolume) else bound.get(at, item)
         for at, item in enumerate(objects)
     ]
-    return [*settled, *(volume for name, volume in volumes.items() if name not in given)], list(
+    return [*settled, *(volume for name, volume in volumes.by_name.items() if name not in given)], list(
         _told(waiting)
     )
 
@@ -86,28 +91,74 @@ def _is_settled(claim: PersistentVolumeClaim) -> bool:
     return bool(complete) or claim.status.phase == "Lost" or claim.metadata.deletion_timestamp is not None
 
 
-def _volume_for(
-    claim: PersistentVolumeClaim, volumes: dict[str, PersistentVolume], *, waits: bool
-) -> PersistentVolume | None:
+class _Volumes:
+    """The volumes, found without a look at each of them.
+
+    Attributes:
+        by_name: All volumes as they are now.
+    """
+
+    def __init__(self, volumes: Iterable[PersistentVolume]) -> None:
+        self.by_name = {volume.metadata.name: volume for volume in volumes}
+        self._kept: dict[tuple[str, str], list[str]] = defaultdict(list)
+        self._free: dict[tuple[str, int], list[tuple[int, str]]] = defaultdict(list)
+        for name, volume in self.by_name.items():
+            if (kept := volume.spec.claim_ref) is not None:
+                self._kept[kept.namespace, kept.name].append(name)
+            else:
+                place = size_of(volume.spec.capacity), name
+                insort(self._free[class_of_volume(volume), _mode_count(volume)], place)
+
+    def kept_for(self, claim: PersistentVolumeClaim) -> list[PersistentVolume]:
+        """Return the volumes that are reserved for the claim."""
+        names = self._kept[claim.metadata.namespace, claim.metadata.name]
+        return [self.by_name[name] for name in names if is_kept_for(self.by_name[name], claim)]
+
+    def smallest(self, claim: PersistentVolumeClaim) -> list[PersistentVolume]:
+        """Return the smallest free volume that fits, for each number of access modes for which there is one.
+
+        Raises:
+            SelectorError: The claim's selector is malformed.
+        """
+        found = []
+        for count in range(1 + len(_ACCESS_MODES)):
+            sizes = self._free.get((class_of_claim(claim), count), [])
+            at = bisect_left(sizes, (size_of(claim.spec.resources.requests), ""))
+            while at < len(sizes):
+                volume = self.by_name[sizes[at][1]]
+                if volume.spec.claim_ref is not None:
+                    # It was bound since.
+                    del sizes[at]
+                elif fitting_volumes(claim, usable_volumes(claim, [volume])):
+                    found.append(volume)
+                    break
+                else:
+                    at += 1
+        return found
+
+
+def _mode_count(volume: PersistentVolume) -> int:
+    return len(set(volume.spec.access_modes))
+
+
+def _volume_for(claim: PersistentVolumeClaim, volumes: _Volumes, *, waits: bool) -> PersistentVolume | None:
     """Return the volume that the claim names. Without a name, only volumes with the fewest access modes
     count: one that is reserved for the claim, of any class, or else, unless it waits for a pod, the smallest.
     """
-    named, modes = claim.spec.volume_name, set(claim.spec.access_modes)
-    among = [volume for name, volume in volumes.items() if name == named or not named]
-    kept = [volume for volume in among if is_kept_for(volume, claim)]
-    if named and kept:
-        return kept[0]
-    free = [volume for volume in among if volume.spec.claim_ref is None and (named or not waits)]
-    usable = usable_volumes(claim, free)
-    try:
-        offers = usable if named else [one for one in kept if suits(one, claim)]
-        offers += [] if named else fitting_volumes(claim, usable)
-    except SelectorError:
-        return None
+    if claim.spec.volume_name:
+        named = volumes.by_name.get(claim.spec.volume_name)
+        if named is None or is_kept_for(named, claim):
+            return named
+        offers = usable_volumes(claim, [named])
+    else:
+        offers = [one for one in volumes.kept_for(claim) if suits(one, claim)]
+        try:
+            offers += [] if waits else volumes.smallest(claim)
+        except SelectorError:
+            return None
+    modes = set(claim.spec.access_modes)
     allowed = (volume for volume in offers if modes.issubset(volume.spec.access_modes))
-    return min(
-        allowed, key=lambda one: (len(set(one.spec.access_modes)), one.spec.claim_ref is None), default=None
-    )
+    return min(allowed, key=lambda one: (_mode_count(one), one.spec.claim_ref is None), default=None)
 
 
 def _can_provision(kind: StorageClass, claim: PersistentVolumeClaim) -> bool:
