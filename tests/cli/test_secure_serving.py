@@ -19,7 +19,7 @@ from mooring.app.secure_serving import Delegated
 from mooring.cluster.reviews import MAX_ANSWERS, MAX_REVIEWS, Lifetimes, Reviews
 from mooring.serving.listeners.pages import PageRequest
 from mooring.testing.builders import node_manifest
-from tests.certificates import Authority
+from tests.certificates import Authority, Pair
 from tests.cli.commands import Started, program, write_config
 from tests.cli.schedulers import MINE, pending, probe, scheduler
 from tests.fake_api_server import Answer, FakeApiServer, Hang
@@ -190,13 +190,80 @@ def test_metrics_are_for_those_who_may_read_them(fake: FakeApiServer, tmp_path: 
         assert probe(port, "nope", Authorization="Bearer good")[0] == 404
 
 
-def test_the_authority_of_certificates_is_looked_up(fake: FakeApiServer, tmp_path: Path) -> None:
-    authority = Authority(tmp_path / "ca")
-    body = {"kind": "ConfigMap", "data": {"client-ca-file": authority.certificate.read_text()}}
-    where = "/kube-system/configmaps/extension-apiserver-authentication$"
-    fake.faults.on("GET", where, Answer(200, body=json.dumps(body).encode()))
+def taken(port: int, pair: Pair) -> bool:
+    """Whether the endpoint takes a client's certificate."""
+    try:
+        return probe(port, "metrics", pair=pair)[0] == 200
+    except OSError:
+        return False
+
+
+def test_the_authority_of_certificates_is_looked_up_and_followed(fake: FakeApiServer, tmp_path: Path) -> None:
+    def name(authority: Authority) -> None:
+        body = {"kind": "ConfigMap", "data": {"client-ca-file": authority.certificate.read_text()}}
+        where = "/kube-system/configmaps/extension-apiserver-authentication$"
+        fake.faults.clear()
+        fake.faults.on("GET", where, Answer(200, body=json.dumps(body).encode()))
+
+    old, new = Authority(tmp_path / "old"), Authority(tmp_path / "new")
+    first, second = old.issue("admin"), new.issue("admin")
+    name(old)
     with endpoint(fake, tmp_path) as (port, _):
-        assert probe(port, "metrics", pair=authority.issue("admin"))[0] == 200
+        assert [taken(port, pair) for pair in (first, second)] == [True, False]
+        name(new)
+        until(lambda: taken(port, second), "the new authority counts")
+        assert not taken(port, first)
+
+
+def test_new_connections_follow_the_files_and_resume_nothing_earlier(
+    fake: FakeApiServer, tmp_path: Path
+) -> None:
+    old, new = Authority(tmp_path / "old"), Authority(tmp_path / "new")
+    authorities, certificate, key = (tmp_path / name for name in ("clients.crt", "tls.crt", "tls.key"))
+
+    def put(authority: Authority, name: str) -> None:
+        pair = authority.issue(name)
+        for file, source in (
+            (authorities, authority.certificate),
+            (certificate, pair.certificate),
+            (key, pair.key),
+        ):
+            file.write_bytes(source.read_bytes())
+
+    def shown(pair: Pair, session: Any = None) -> tuple[bytes, Any]:
+        """The certificate that is shown, and the session, which TLS 1.2 resumes by its number."""
+        context = client_context(pair)
+        with context.wrap_socket(socket.create_connection(("127.0.0.1", port)), session=session) as one:
+            one.sendall(b"GET /healthz HTTP/1.0\r\n\r\n")
+            assert one.recv(100)
+            return one.getpeercert(binary_form=True) or b"", one.session
+
+    contexts: dict[Path, ssl.SSLContext] = {}
+
+    def client_context(pair: Pair) -> ssl.SSLContext:
+        if pair.certificate not in contexts:
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+            context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+            context.maximum_version = ssl.TLSVersion.TLSv1_2
+            context.load_cert_chain(pair.certificate, pair.key)
+            contexts[pair.certificate] = context
+        return contexts[pair.certificate]
+
+    put(old, "first")
+    flags = (
+        f"--client-ca-file={authorities}",
+        f"--tls-cert-file={certificate}",
+        f"--tls-private-key-file={key}",
+    )
+    mine, other = old.issue("admin"), new.issue("other")
+    with endpoint(fake, tmp_path, *flags) as (port, _):
+        before, session = shown(mine)
+        put(new, "second")
+        for resumed in (None, session):
+            with pytest.raises(ssl.SSLError, match="UNKNOWN_CA"):
+                shown(mine, resumed)
+        after, _ = shown(other)
+    assert before != after
 
 
 def test_a_look_up_that_fails_is_tolerated_unless_asked_otherwise(

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ssl
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final
 
+from mooring.app.engine import read_text
 from mooring.app.options import HttpsOptions
 from mooring.framework.errors import InvalidArgumentError
+from mooring.serving.certificates import FollowedFiles, TlsFiles
 from mooring.serving.listeners.self_signed import self_signed_context, self_signed_pair
 
 TLS_VERSIONS: Final = {
@@ -78,11 +80,54 @@ def server_context(options: HttpsOptions, authorities: str = "") -> ssl.SSLConte
     return context
 
 
+def followed_context(
+    options: HttpsOptions, client_ca_file: str, looked_up: Callable[[], str]
+) -> Callable[[], ssl.SSLContext]:
+    """Return what returns the context for a new connection, which follows the files and what is looked up.
+
+    Broken new files are ignored. A certificate that mooring makes for itself is made again where the
+    authorities change.
+
+    Args:
+        options: As for ``server_context``.
+        client_ca_file: Whose client certificates are taken, PEM; "" = those that ``looked_up`` returns.
+        looked_up: Returns the authorities that were found in the cluster last.
+
+    Raises:
+        InvalidArgumentError: As ``server_context``.
+    """
+
+    def read(_files: TlsFiles) -> ssl.SSLContext:
+        authorities = read_text(client_ca_file) if client_ca_file else looked_up()
+        return server_context(options, authorities)
+
+    def again(files: TlsFiles) -> ssl.SSLContext:
+        try:
+            return read(files)
+        except InvalidArgumentError as error:
+            raise OSError(str(error)) from error
+
+    certificate, key = _pair_files(options)
+    files = TlsFiles(certificate, key, Path(client_ca_file) if client_ca_file else None)
+    read(files)
+    followed = FollowedFiles(files, again, looked_up)
+    return lambda: followed.changed() or followed.current
+
+
+def _pair_files(options: HttpsOptions) -> tuple[Path | None, Path | None]:
+    """Return the files of the certificate and its key; None where there is none."""
+    if options.certificate or options.key:
+        return Path(options.certificate), Path(options.key) if options.key else None
+    if options.directory:
+        return Path(options.directory) / f"{PAIR_NAME}.crt", Path(options.directory) / f"{PAIR_NAME}.key"
+    return None, None
+
+
 def _with_certificate(options: HttpsOptions) -> ssl.SSLContext:
     if options.certificate or options.key:
         return _from_files("--tls-cert-file", options.certificate, options.key)
-    if options.directory:
-        certificate, key = (Path(options.directory) / f"{PAIR_NAME}.{end}" for end in ("crt", "key"))
+    certificate, key = _pair_files(options)
+    if certificate is not None and key is not None:
         if not (certificate.exists() and key.exists()):
             _keep_new_pair(certificate, key)
         return _from_files("--cert-dir", str(certificate), str(key))

@@ -6,7 +6,10 @@ Mirrors ``newEndpointsHandler`` and ``buildHandlerChain`` of ``cmd/kube-schedule
 from __future__ import annotations
 
 import logging
+import threading
+import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from http import HTTPStatus
 from typing import Any, Final
 
@@ -16,7 +19,7 @@ from prometheus_client import CollectorRegistry
 from mooring import __version__
 from mooring.app.connection import ApiServerConnection
 from mooring.app.engine import read_text
-from mooring.app.https import server_context
+from mooring.app.https import followed_context
 from mooring.app.options import SecureServingOptions
 from mooring.cluster.api import ApiServer, ClientOptions
 from mooring.cluster.reviews import ANONYMOUS, REVIEW_SECONDS, Lifetimes, Reviews, User, client_authorities
@@ -33,6 +36,9 @@ COMPONENT: Final = "mooring-scheduler"
 
 REVIEWS_PER_SECOND: Final = 20.0
 """The most concurrent reviews at the API server, whatever strangers send."""
+
+LOOK_UP_SECONDS: Final = 5.0
+"""How long after a change in the cluster the authorities of client certificates may be the earlier ones."""
 
 
 def endpoint(
@@ -68,7 +74,7 @@ def endpoint(
         f"{host}:{options.port}",
         probes,
         _shown(options, metrics.registry),
-        server_context(options.https, _authorities(options, tokens)),
+        followed_context(options.https, options.client_ca_file, _authorities(options, tokens)),
         broken=metrics.broken_connections.inc,
         pages=_pages(options, document, kube_version),
         gatekeeper=Delegated(Reviews(tokens, access, lifetimes), options.always_allowed),
@@ -82,19 +88,42 @@ def _server(kubeconfig: str, connection: ApiServerConnection, pace: ClientOption
     return connection.server(timeout_seconds=pace.timeout_seconds, qps=pace.qps, burst=pace.burst)
 
 
-def _authorities(options: SecureServingOptions, server: ApiServer) -> str:
-    """Whose client certificates are taken, PEM; looked up in the cluster unless a file is given."""
-    if options.client_ca_file:
-        return read_text(options.client_ca_file)
-    if options.skip_lookup:
-        return ""
+def _authorities(options: SecureServingOptions, server: ApiServer) -> Callable[[], str]:
+    """Return what returns whose client certificates the cluster takes, PEM; "" where it is not asked."""
+    if options.client_ca_file or options.skip_lookup:
+        return lambda: ""
+    found = _LookedUp(server)
     try:
-        return client_authorities(server)
+        found.look_up()
     except MooringError as error:
         if not options.tolerate_lookup_failure:
             raise InvalidArgumentError.at("--authentication-tolerate-lookup-failure", str(error)) from None
-        log.warning("client certificates are not taken, only tokens: %s", error)
-        return ""
+        log.warning("client certificates are not taken, only tokens, until this is mended: %s", error)
+    threading.Thread(target=found.follow, name="client-authorities", daemon=True).start()
+    return lambda: found.authorities
+
+
+class _LookedUp:
+    """The authorities of client certificates in a ConfigMap of the cluster. Thread-safe.
+
+    Attributes:
+        authorities: Those that were found last, PEM; "" = none.
+    """
+
+    def __init__(self, server: ApiServer) -> None:
+        self._server = server
+        self.authorities = ""
+
+    def look_up(self) -> None:
+        """Find them. Raises MooringError when they can't be read."""
+        self.authorities = client_authorities(self._server)
+
+    def follow(self) -> None:
+        """Find them again and again; what was found last counts while they can't be read."""
+        while True:
+            time.sleep(LOOK_UP_SECONDS)
+            with suppress(MooringError):
+                self.look_up()
 
 
 def _pages(

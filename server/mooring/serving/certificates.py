@@ -45,6 +45,7 @@ class FollowedFiles(Generic[Read]):
     Args:
         files: The files.
         read: Makes something of them; raises OSError when it can't.
+        beside: Returns what it is made of, too; compared each time.
 
     Raises:
         OSError: A file can't be used now.
@@ -53,17 +54,20 @@ class FollowedFiles(Generic[Read]):
         current: What was made last.
     """
 
-    def __init__(self, files: TlsFiles, read: Callable[[TlsFiles], Read]) -> None:
+    def __init__(
+        self, files: TlsFiles, read: Callable[[TlsFiles], Read], beside: Callable[[], object] = lambda: None
+    ) -> None:
         self._files = files
         self._read = read
+        self._beside = beside
         self.current = read(files)
         # The first look reads again, since the files may have changed while they were read.
-        self._stamp: tuple[int, ...] = ()
+        self._stamp: tuple[object, ...] = ()
 
     def changed(self) -> Read | None:
         """Return what is made of changed files; None when they are as before, or can't be used now."""
         try:
-            stamp = self._files.stamp()
+            stamp = (*self._files.stamp(), self._beside())
             if stamp == self._stamp:
                 return None
             self.current = self._read(self._files)

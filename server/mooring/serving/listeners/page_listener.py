@@ -53,7 +53,7 @@ class PageListener:
         address: HOST:PORT; port 0 takes a free one.
         probes: What to answer.
         metrics: The metrics to show.
-        tls: Serve HTTPS with this; None = plain HTTP.
+        tls: Returns the context with which a new connection speaks HTTPS; None = plain HTTP.
         broken: Counts a connection that broke, such as one with plain HTTP where TLS is spoken.
         pages: Further pages, by path.
         gatekeeper: Authorizes requests for pages; None = all are allowed.
@@ -68,7 +68,7 @@ class PageListener:
         address: str,
         probes: Probes,
         metrics: Collected,
-        tls: ssl.SSLContext | None = None,
+        tls: Callable[[], ssl.SSLContext] | None = None,
         *,
         broken: Callable[[], None],
         pages: Mapping[str, Page] | None = None,
@@ -80,16 +80,11 @@ class PageListener:
             check_free(address)
         handler = _handler({**_probing(probes), "/metrics": _metrics(metrics), **(pages or {})}, gatekeeper)
         try:
-            self._server = _server(host, broken, share_port=share_port)((host, port), handler)
+            self._server = _server(host, tls, broken, share_port=share_port)((host, port), handler)
         except OSError as error:
             raise ListenError(
                 f"cannot listen on {address}: {error.strerror}; choose another address"
             ) from error
-        if tls is not None:
-            # The handshake is left to the thread that serves the client, so a slow one delays no other.
-            self._server.socket = tls.wrap_socket(
-                self._server.socket, server_side=True, do_handshake_on_connect=False
-            )
         self.address = f"{address.rpartition(':')[0]}:{self._server.server_address[1]}"
         self._thread = threading.Thread(
             target=self._server.serve_forever, args=(STOP_SECONDS,), name="telemetry", daemon=True
@@ -105,7 +100,9 @@ class PageListener:
         self._server.server_close()
 
 
-def _server(host: str, broken: Callable[[], None], *, share_port: bool) -> type[ThreadingHTTPServer]:
+def _server(
+    host: str, tls: Callable[[], ssl.SSLContext] | None, broken: Callable[[], None], *, share_port: bool
+) -> type[ThreadingHTTPServer]:
     class BoundedHttpServer(ThreadingHTTPServer):
         daemon_threads = True
         block_on_close = False
@@ -116,6 +113,14 @@ def _server(host: str, broken: Callable[[], None], *, share_port: bool) -> type[
         def __init__(self, *args: Any) -> None:
             self._open = _Connections(broken)
             super().__init__(*args)
+
+        def get_request(self) -> tuple[Any, Any]:
+            connection, address = super().get_request()
+            if tls is not None:
+                # A session belongs to its context: none outlives the authorities that let it in. The
+                # handshake is left to the thread that serves the client, so a slow one delays no other.
+                connection = tls().wrap_socket(connection, server_side=True, do_handshake_on_connect=False)
+            return connection, address
 
         def process_request(self, request: Any, client_address: Any) -> None:
             if self._open.add(request):
