@@ -11,6 +11,7 @@ import re
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Self
 
@@ -151,20 +152,24 @@ class DoorsCluster(GuardedControlPlane):
 
     def hold(self) -> None:
         """Empties the cluster, and holds kube-scheduler."""
-        arbiter = self.arbiter
-        arbiter.released.set()
+        self.arbiter.released.set()
         self.clear()
+        self.api.create(node("hold"))
+        self._hold()
+        self.api.call("DELETE", f"/api/v1/nodes/hold{_NOW}")
+        self._said = self.process("kube-scheduler").log.stat().st_size
+
+    def _hold(self) -> None:
+        """Holds kube-scheduler, which has a node for the pod that does that."""
+        arbiter = self.arbiter
         arbiter.held.clear()
         arbiter.released.clear()
         arbiter.preferred = {}
-        held = pod("hold", containers=[_HOLDING])
-        self.api.create(node("hold"))
+        held = pod("hold", containers=[_HOLDING], tolerations=[{"operator": "Exists"}])
         self.api.create(held)
         if not arbiter.held.wait(30):
             raise TimeoutError("kube-scheduler does not ask about the pod that holds it")
         self.api.call("DELETE", f"{path_to(self.api, held)}{_NOW}")
-        self.api.call("DELETE", f"/api/v1/nodes/hold{_NOW}")
-        self._said = self.process("kube-scheduler").log.stat().st_size
 
     def make(self, posted: Sequence[Posted]) -> None:
         """Creates the objects: first those by which others are judged, then pods and workloads, one by one.
@@ -208,15 +213,92 @@ class DoorsCluster(GuardedControlPlane):
         return [one for one in found if one.node or one.message]
 
     def fill(self, template: Manifest, count: int) -> int:
-        """Make a ReplicaSet with a number of pods; return how many of them got a node."""
+        """Have a ReplicaSet with a number of pods; return how many of them have a node."""
         labels = template["metadata"]["labels"]
         spec = {"replicas": count, "selector": {"matchLabels": labels}, "template": template}
         item = new_object("apps/v1", "ReplicaSet", "more", POOL[0], spec=spec)
-        self._wait_pods(self.api.call("POST", path_of(self.api, item), item))
+        there = any(key_of(one) == key_of(item) for one in self._items("apps/v1/replicasets"))
+        if there:
+            self._wait_pods(
+                self.api.call("PATCH", path_to(self.api, item), {"spec": {"replicas": count}}, _MERGE)
+            )
+        else:
+            self._wait_pods(self.api.call("POST", path_of(self.api, item), item))
         self._wait_rest()
         # Pods get their nodes' topology as labels besides.
         made = [item for item in self.pods() if labels.items() <= item["metadata"].get("labels", {}).items()]
         return sum("nodeName" in item["spec"] for item in made)
+
+    def place(self, item: Manifest) -> str:
+        """Creates a pod, and returns the node that it gets; "" = none."""
+        path = path_to(self.api, self.api.call("POST", path_of(self.api, item), item))
+        self._wait_rest()
+        return str(self.api.call("GET", path)["spec"].get("nodeName", ""))
+
+    def waiting(self) -> list[str]:
+        """The pods that have no node."""
+        return [key_of(item) for item in self.pods() if "nodeName" not in item["spec"]]
+
+    def remove_waiting(self) -> None:
+        """Removes all pods without a node, with the workloads that they are of."""
+        while objects := {_object_of(item) for item in self.pods() if "nodeName" not in item["spec"]} - {""}:
+            for item in [one for path in (*_WORKLOADS, "v1/pods") for one in self._items(path)]:
+                if _object_of(item.get("spec", {}).get("template", item)) in objects:
+                    self._remove(item)
+        self._wait_rest()
+
+    def nodes(self) -> list[Manifest]:
+        """All nodes."""
+        return self.api.items("/api/v1/nodes")
+
+    def add_node(self, item: Manifest) -> None:
+        """Creates a node, which has its DaemonSets' pods before others may come."""
+        item["spec"]["unschedulable"] = True
+        self.api.create(item)
+        self._wait_rest()
+        self.api.call("PATCH", path_to(self.api, item), {"spec": {"unschedulable": None}}, _MERGE)
+        self._wait_rest()
+
+    def label_node(self, name: str, labels: Mapping[str, str | None]) -> None:
+        """Sets labels of a node; one that is None is removed."""
+        self.api.call("PATCH", f"/api/v1/nodes/{name}", {"metadata": {"labels": labels}}, _MERGE)
+        time.sleep(_HEARD_SECONDS)
+
+    def delete_node(self, name: str) -> None:
+        """Deletes a node that has been drained."""
+        self.api.call("DELETE", f"/api/v1/nodes/{name}{_NOW}")
+        self._wait_rest()
+
+    def drain(self, name: str, pods: Mapping[str, str]) -> dict[str, str]:
+        """Cordons a node and evicts pods from it, in their order; returns by pod the one that replaces it.
+
+        The node has no room for pods that tolerate the cordon, either.
+
+        Args:
+            name: The node.
+            pods: For each pod the node that is to win among equals.
+        """
+        self._hold()
+        path = f"/api/v1/nodes/{name}"
+        self.api.call("PATCH", path, {"spec": {"unschedulable": True}}, _MERGE)
+        self.api.call("PATCH", f"{path}/status", {"status": {"allocatable": {"pods": "0"}}}, _MERGE)
+        time.sleep(_HEARD_SECONDS)
+        successors: dict[str, str] = {}
+        for key in pods:
+            known = {item["metadata"]["uid"] for item in self.pods()}
+            namespace, _, own = key.partition("/")
+            eviction = new_object(
+                "policy/v1", "Eviction", own, namespace, deleteOptions={"gracePeriodSeconds": 0}
+            )
+            self.api.call("POST", f"/api/v1/namespaces/{namespace}/pods/{own}/eviction", eviction)
+            successors[key] = wait_until(partial(self._newcomer, known), f"a pod in place of {key}")
+        self.run({successors[key]: node for key, node in pods.items()})
+        return successors
+
+    def _newcomer(self, known: set[str]) -> str | None:
+        """The pod that isn't known, once it has all that it names."""
+        new = [item for item in self.pods() if item["metadata"]["uid"] not in known]
+        return key_of(new[0]) if new and self._has_what_it_names(new[0]) else None
 
     def arrived(self) -> list[Manifest]:
         """All pods, those without a node in the order in which kube-scheduler heard of them."""
@@ -261,11 +343,15 @@ class DoorsCluster(GuardedControlPlane):
         """Removes what there is; whether there was nothing."""
         found = [item for path in (*_NAMESPACED, *_OF_THE_CLUSTER) for item in self._items(path)]
         for item in found:
-            path = path_to(self.api, item)
-            if item["metadata"].get("finalizers"):
-                self.api.call("PATCH", path, {"metadata": {"finalizers": None}}, _MERGE)
-            self._gone(f"{path}{_NOW}")
+            self._remove(item)
         return not found
+
+    def _remove(self, item: Manifest) -> None:
+        """Deletes an object, whatever its finalizers wait for."""
+        path = path_to(self.api, item)
+        if item["metadata"].get("finalizers"):
+            self.api.call("PATCH", path, {"metadata": {"finalizers": None}}, _MERGE)
+        self._gone(f"{path}{_NOW}")
 
     def _gone(self, path: str) -> None:
         try:
@@ -398,6 +484,11 @@ def condition_of(item: Manifest) -> Manifest:
     """The pod's condition PodScheduled; empty without one."""
     conditions = item["status"].get("conditions", [])
     return next((one for one in conditions if one["type"] == "PodScheduled"), {})
+
+
+def _object_of(item: Manifest) -> str:
+    """What a pod or a template came of."""
+    return str(item["metadata"].get("annotations", {}).get(OBJECT, ""))
 
 
 def key_of(item: Manifest) -> str:

@@ -165,7 +165,7 @@ def small_pods(random: Random) -> Manifest:
         spec["nodeSelector"] = {"disk": random.choice(("ssd", "hdd"))}
     if random.random() < 0.3:
         spec["tolerations"] = [{"operator": "Exists"}]
-    return {"metadata": {"labels": {"app": "more"}}, "spec": spec}
+    return {"metadata": {"labels": {"app": "more"}, "annotations": {OBJECT: "more"}}, "spec": spec}
 
 
 def _claim_spec(random: Random) -> Manifest:

@@ -11,17 +11,15 @@ from random import Random
 from typing import Any
 
 import msgspec
-import yaml
 
 from mooring.cluster.manifests import load_manifests
 from mooring.framework import Pod
 from tests.doors.asking import ask
-from tests.doors.cluster import OBJECT, POOL, Attempt, DoorsCluster, condition_of, key_of
+from tests.doors.cluster import OBJECT, Attempt, DoorsCluster, condition_of, key_of
 from tests.doors.files import in_files, must_gather
 from tests.doors.foreign import OWN_GROUPS
-from tests.doors.generator import small_pods
+from tests.doors.what_if import Future
 from tests.e2e.api import Manifest
-from tests.e2e.workloads import new_object
 
 
 @dataclass(frozen=True)
@@ -67,7 +65,7 @@ def play(cluster: DoorsCluster, objects: Sequence[Manifest], random: Random, fol
         dump = must_gather(cluster.dump()).write(folder / "dump")
         comparison.ask_of_dump(dump)
         # `what-if` evicts no pods for those that are pending in the files.
-        comparison.more_pods(random, dump if comparison.preempted else given, folder / "shape.yaml")
+        comparison.what_if(random, dump if comparison.preempted else given, folder)
     return comparison.played()
 
 
@@ -147,16 +145,11 @@ class _Comparison:
         """Whether a pod of the files had to go."""
         return any(key_of(item) not in self._after for item in self._there)
 
-    def more_pods(self, random: Random, manifests: Path, file: Path) -> None:
-        """Compare `mooring what-if capacity` with how many pods of a ReplicaSet find a node."""
-        template = small_pods(random)
-        file.write_text(yaml.safe_dump(new_object("v1", "Pod", "more", POOL[0], **template)))
-        rows = self._said("what-if", "capacity", "--manifests", manifests, "--shape", file)
-        for row in rows or ():
-            taken = self._cluster.fill(template, row["count"] + 1)
-            self._asked += 1
-            if taken != row["count"]:
-                self._differs(f"{taken} more pods find a node, what-if capacity says {row}")
+    def what_if(self, random: Random, manifests: Path, folder: Path) -> None:
+        """Compare answers of `mooring what-if` with what comes of them."""
+        future = Future(self._cluster, random, self._said, folder)
+        self._differences += future.differences(manifests)
+        self._asked += future.asked
 
     def _said(self, *argv: object) -> Any:
         """The document that a command prints; None, and a difference, when it can't decide."""
