@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
@@ -20,8 +20,8 @@ import grpc
 import msgspec
 
 from mooring.framework.errors import ResourceExhaustedError
+from mooring.serving.access import Access, Change
 from mooring.serving.calls.memory import MemoryBudget, Share, body_budget_bytes
-from mooring.serving.clients import shown_names, typed_names
 from mooring.serving.http.asgi import (
     BodyTooLargeError,
     ClientGoneError,
@@ -31,6 +31,7 @@ from mooring.serving.http.asgi import (
     client_of,
     read_body,
 )
+from mooring.serving.http.hosts import Hosts
 from mooring.tracing.spans import Entered, Span, Tracer
 from mooring_extender import translate, wire
 from mooring_extender.calls import NodeCalls
@@ -72,9 +73,10 @@ class Options:
     """The largest request body. 5,000 node objects take 31 to 59 MB, 5,000 node names 0.2 MB."""
     body_budget_bytes: int = field(default_factory=body_budget_bytes)
     """How much all bodies together may take, from their arrival to their answer; 256 KiB of each are free."""
-    binders: frozenset[str] | None = None
-    """The names in client certificates that may call the bind verb, as `typed_names` reads them; None lets
-    everybody."""
+    access: Access = field(default_factory=Access)
+    """Who may call the bind verb. Default: everybody."""
+    hosts: Hosts = field(default_factory=lambda: Hosts(()))
+    """By which names it may be called. Default: the address that a call comes to, and those of loopback."""
 
 
 class _Call(msgspec.Struct, frozen=True):
@@ -110,7 +112,6 @@ class ExtenderApp:
         self._options = options
         self._prefix = "/" + options.path_prefix.strip("/") if options.path_prefix.strip("/") else ""
         self._call_seconds = DEADLINE_SHARE * options.http_timeout
-        self._binders = typed_names(options.binders or ())
         self._metrics = Metrics()
         self._first_profile = ""
         self._withdrawn = False
@@ -160,14 +161,12 @@ class ExtenderApp:
         await send({"type": "lifespan.shutdown.complete"})
 
     async def _respond(self, scope: Scope, receive: Receive) -> Answer:
-        method, path = scope["method"], scope["path"]
+        path = scope["path"]
         route = self._route(path)
         if route is None:
-            return await self._operate(method, path)
+            return await self._operate(scope)
         verb, profile = route
-        rejection = self._rejection(method, dict(scope["headers"]))
-        if verb == "bind" and rejection is None:
-            rejection = self._unknown_binder(scope)
+        rejection = self._rejection(scope, verb)
         began = scope["state"]["began"]
         with Entered(self._span(verb, scope)) as span:
             answer = rejection or await self._decide(verb, profile, scope, receive, began)
@@ -181,7 +180,7 @@ class ExtenderApp:
         if self._tracer is None:
             return None
         traceparent = dict(scope["headers"]).get(b"traceparent", b"")
-        if not self._knows(scope):
+        if not self._options.access.knows(scope["state"]["client_names"]):
             traceparent = b""
         return self._tracer.begin_call(f"POST /{verb}", traceparent.decode("latin-1"))
 
@@ -195,8 +194,9 @@ class ExtenderApp:
                 return verb, profile
         return None
 
-    def _rejection(self, method: str, headers: dict[bytes, bytes]) -> Answer | None:
+    def _rejection(self, scope: Scope, verb: str) -> Answer | None:
         """Return the answer to what can be rejected before its body is read."""
+        method, headers = scope["method"], dict(scope["headers"])
         if method != "POST":
             text = f"method {method} is not allowed here: extender calls are POST"
             return reject(HTTPStatus.METHOD_NOT_ALLOWED, text, allow=b"POST")
@@ -206,19 +206,35 @@ class ExtenderApp:
             return reject(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, text)
         if int(headers.get(b"content-length", b"0")) > self._options.max_body_bytes:
             return self._too_large()
+        if wrong := self._of_a_page(scope, headers):
+            return wrong
+        change = Change.CLUSTER if verb == "bind" else Change.NOTHING
+        if text := self._options.access.rejection(verb, change, scope["state"]["client_names"]):
+            return reject(HTTPStatus.FORBIDDEN, text)
         return None
 
-    def _knows(self, scope: Scope) -> bool:
-        """Return whether a client may bind, and decide that its calls are traced."""
-        return self._options.binders is None or not self._binders.isdisjoint(scope["state"]["client_names"])
+    def _of_a_page(self, scope: Scope, headers: Mapping[bytes, bytes]) -> Answer | None:
+        """Return the answer to what a page of another site may have made a browser send.
 
-    def _unknown_binder(self, scope: Scope) -> Answer | None:
-        """Return the answer to a client that may not bind. A binding passes over every taint and limit."""
-        if self._knows(scope):
-            return None
-        shown = shown_names(scope["state"]["client_names"])
-        text = f"the client ({shown}) may not bind here: show a certificate with a name of --allow-client"
-        return reject(HTTPStatus.FORBIDDEN, text)
+        A browser says so, and unasked it sends bodies of a few types only, of which JSON is none.
+        """
+        if wrong := self._misdirected(scope, headers):
+            return wrong
+        if any(name == b"origin" or name.startswith(b"sec-fetch-") for name in headers):
+            text = "a call with Origin or Sec-Fetch-Site is a browser's, and only programs may call"
+            return reject(HTTPStatus.FORBIDDEN, text)
+        form = headers.get(b"content-type", b"").decode("latin-1")
+        if form.partition(";")[0].strip().lower() != "application/json":
+            text = f"Content-Type {form!r} is not supported: send application/json"
+            return reject(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, text)
+        return None
+
+    def _misdirected(self, scope: Scope, headers: Mapping[bytes, bytes]) -> Answer | None:
+        """Return the answer to a request for another host, or for none."""
+        host = headers.get(b"host", b"")
+        wrong = self._options.hosts.rejection(host, (scope["server"] or ("",))[0])
+        status = HTTPStatus.MISDIRECTED_REQUEST if host else HTTPStatus.BAD_REQUEST
+        return reject(status, wrong) if wrong else None
 
     def _too_large(self) -> Answer:
         text = f"the body is larger than {self._options.max_body_bytes} bytes (--max-body-bytes)"
@@ -314,8 +330,9 @@ class ExtenderApp:
         response = await self._client.preempt(request, call.seconds_left())
         return msgspec.json.encode(translate.preempt_result(response))
 
-    async def _operate(self, method: str, path: str) -> Answer:
+    async def _operate(self, scope: Scope) -> Answer:
         """Answer the paths for operators; there are no others."""
+        method, path = scope["method"], scope["path"]
         if path not in _OPERATIONS:
             verbs = f"/{{{','.join(VERBS)}}}"
             text = f"no such path: there are {verbs}, /profiles/NAME{verbs}, {', '.join(_OPERATIONS)}"
@@ -323,7 +340,9 @@ class ExtenderApp:
         if method not in {"GET", "HEAD"}:
             return reject(HTTPStatus.METHOD_NOT_ALLOWED, f"{path} is read with GET", allow=b"GET, HEAD")
         if path == "/metrics":
-            return Answer(HTTPStatus.OK, self._metrics.render(), CONTENT_TYPE)
+            return self._misdirected(scope, dict(scope["headers"])) or Answer(
+                HTTPStatus.OK, self._metrics.render(), CONTENT_TYPE
+            )
         if path == "/readyz":
             return await self._ready()
         return Answer(HTTPStatus.OK, b"ok", _PLAIN_TEXT)

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Final
 
+from mooring.serving.access import Access
 from mooring.serving.addresses import ListenError, is_loopback
 from mooring.serving.commands import (
     EXIT_FAILED,
@@ -19,8 +20,9 @@ from mooring.serving.commands import (
     shown_files,
     trusted_files,
 )
+from mooring.serving.grammar import SWITCH, boolean
 from mooring.serving.http.server import HttpServer
-from mooring.serving.http.tls import channel_credentials, server_context, warn_of_strangers
+from mooring.serving.http.tls import channel_credentials, own_hosts, server_context, warn_of_strangers
 from mooring.tracing.spans import Tracer
 from mooring.tracing.tracer import tracer_of
 from mooring_extender.allocator import keep_freed_memory
@@ -58,19 +60,20 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _server(args: argparse.Namespace, host: str, port: int, tracer: Tracer | None) -> HttpServer:
     """Return the adapter, its port taken. Raises ListenError, or OSError for a file that can't be used."""
+    shown, trusted = shown_files(args), trusted_files(args)
+    tls = server_context(shown) if shown else None
     options = Options(
         profile=args.profile,
         path_prefix=args.path_prefix,
         http_timeout=args.http_timeout,
         max_body_bytes=args.max_body_bytes,
-        binders=args.allow_client if args.allow_client or not is_loopback(host) else None,
+        access=Access.at(f"{host}:{port}", args.allow_client, insecure_binding=args.insecure_binding),
+        hosts=own_hosts(host, args.allow_host, shown, "--allow-host"),
     )
-    shown, trusted = shown_files(args), trusted_files(args)
     if trusted:
         # Faults are told now, not when the first call comes.
         channel_credentials(trusted)
     app = ExtenderApp(partial(GrpcClient, args.server, trusted), options, tracer)
-    tls = server_context(shown) if shown else None
     if not is_loopback(host):
         warn_of_strangers(f"{host}:{port}", shown, "--client-ca-file")
     return HttpServer(app, host, port, tls, args.drain_delay)
@@ -93,6 +96,8 @@ def _parser(environment: Mapping[str, str]) -> AdapterParser:
     )
     flag("max-body-bytes", "BYTES", str(64 * 2**20), "the largest request body", _positive)
     flag("allow-client", "NAMES", "", "who may call bind: certificates' names, as cn:x,dns:y", _names)
+    flag("insecure-binding", SWITCH, "false", "let all call bind that reach a loopback port", boolean)
+    flag("allow-host", "NAMES", "", "hosts of urlPrefix beside those in the certificate, as x,y", _names)
     flag("tracing-config-file", "FILE", "", "TracingConfiguration: what is traced, and the OTLP collector")
     parser.add_log()
     return parser

@@ -136,7 +136,7 @@ def serving(folder: Path, *flags: object, twins: Mapping[str, str] | None = None
 
 def fetch(url: str, body: bytes | None = None, *, context: ssl.SSLContext | None = None) -> tuple[int, bytes]:
     try:
-        request = urllib.request.Request(url, body)
+        request = urllib.request.Request(url, body, {"Content-Type": "application/json"})
         with urllib.request.urlopen(request, timeout=30, context=context) as response:
             return response.status, response.read()
     except urllib.error.HTTPError as error:

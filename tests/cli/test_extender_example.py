@@ -15,7 +15,7 @@ from tests.cli.commands import BIN, ROOT, call, fetch, program, serving
 
 EXAMPLE = ROOT / "deploy" / "examples" / "extender"
 README = (EXAMPLE / "README.md").read_text()
-ANSWERS = re.findall(r"^\$ curl -s (http://\S+?)(/\S+) -d @(\S+)\n(.*)$", README, re.MULTILINE)
+ANSWERS = re.findall(r"^\$ curl -s (http://\S+?)(/\S+) --json @(\S+)\n(.*)$", README, re.MULTILINE)
 PLUGIN = "maintenance:Maintenance"
 
 

@@ -52,7 +52,7 @@ def test_decisions_follow_the_cluster_and_stop_committing_without_it(
 ) -> None:
     source = f"kubernetes:{fake.kubeconfig(tmp_path / 'kubeconfig')}"
     with (
-        serving(tmp_path, "--source", source, "--max-staleness", "3s") as server,
+        serving(tmp_path, "--source", source, "--max-staleness", "3s", "--insecure-binding") as server,
         grpc.insecure_channel(server.address("grpc")) as channel,
     ):
         readyz = f"http://{server.address('metrics')}/readyz"

@@ -12,6 +12,9 @@ from tests.process import Process, Restartable, free_port, run
 
 HTTP_TIMEOUT = "5s"
 
+INSECURE_BINDING = "--insecure-binding"
+"""Most of these tests are about other things than who may bind; a later flag takes it back."""
+
 _HOST_PORT = r"\S+:\d+"
 _SCRIPTS = Path(sys.executable).parent
 
@@ -60,7 +63,7 @@ class MooringServer(_Mooring):
         command = [str(_SCRIPTS / "mooring"), "serve", "--source", source, "--drain-delay", "0"]
         self.metrics_address = f"127.0.0.1:{free_port()}"
         command += ["--health-listen", f"127.0.0.1:{free_port()}", "--metrics-listen", self.metrics_address]
-        command += ["--listen", self.address]
+        command += ["--listen", self.address, INSECURE_BINDING]
         if config is not None:
             file = directory / "mooring-config.json"
             file.write_text(json.dumps(config, indent=2))
@@ -99,7 +102,7 @@ class Adapter(_Mooring):
         listen = f"127.0.0.1:{free_port()}"
         self.url = f"http://{listen}"
         command = [str(_SCRIPTS / "mooring-extender"), "--listen", listen, "--server", server_address]
-        command += ["--http-timeout", HTTP_TIMEOUT, "--drain-delay", "0", *flags]
+        command += ["--http-timeout", HTTP_TIMEOUT, "--drain-delay", "0", INSECURE_BINDING, *flags]
         super().__init__(directory, command)
 
 

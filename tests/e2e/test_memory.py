@@ -237,8 +237,11 @@ def test_the_server_stays_in_its_container(attack: Callable[[str], None], tmp_pa
         assert peak(running) < CONTAINER_BYTES
 
 
+HEAD = b"POST /filter HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+
+
 def whole(body: bytes) -> bytes:
-    return b"POST /filter HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n" % len(body) + body
+    return HEAD + b"Content-Length: %d\r\n\r\n" % len(body) + body
 
 
 def sent_raw(count: int, data: bytes) -> Callable[[str], None]:
@@ -279,7 +282,8 @@ ADAPTER_ATTACKS = {
     "miscased": sent_raw(2, whole(b'{"NODES":{"items":[%s]}}' % b",".join([b'{"METADATA":{}}'] * 500_000))),
     "trailers": sent_raw(
         2,
-        b"POST /filter HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n"
+        HEAD
+        + b"Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n"
         + b"X-Trailer: %s\r\n" % (b"y" * 8_000) * 10_000,
     ),
 }

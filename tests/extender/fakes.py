@@ -282,11 +282,13 @@ async def _one(
     async def send(message: Any) -> None:
         sent.append(message)
 
+    sent_along = {"Host": "localhost", "Content-Type": "application/json", **headers}
     scope = {
         "type": "http",
         "method": method,
         "path": path,
-        "headers": [(name.lower().encode(), value.encode()) for name, value in headers.items()],
+        "server": ("127.0.0.7", 8888),
+        "headers": [(name.lower().encode(), value.encode()) for name, value in sent_along.items()],
         "state": {"client_names": (), "began": time.monotonic()},
     }
     await app(scope, receive, send)

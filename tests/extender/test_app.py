@@ -5,6 +5,7 @@ from typing import Any
 import grpc
 import pytest
 
+from mooring.serving.http.hosts import Hosts
 from mooring_extender.failures import VERBS, CallError
 from tests.extender.fakes import BIND, BODIES, FakeClient, Rules, ask, ask_often, question
 
@@ -176,12 +177,55 @@ def test_encoded_bodies_are_rejected_unread(encoding: str) -> None:
     assert (reply.status, reply.headers["connection"]) == (415, "close")
 
 
+@pytest.mark.parametrize("verb", BODIES)
 @pytest.mark.parametrize(
-    "content_type", ["application/json", "text/plain", "APPLICATION/JSON; charset=utf-8", ""]
+    ("headers", "status"),
+    [
+        pytest.param({}, 200, id="as kube-scheduler sends it"),
+        pytest.param({"Content-Type": "APPLICATION/JSON; charset=utf-8"}, 200, id="with a parameter"),
+        pytest.param({"Content-Encoding": "identity"}, 200, id="not encoded"),
+        pytest.param({"Content-Type": "text/plain"}, 415, id="text"),
+        pytest.param({"Content-Type": "text/plain; x=application/json"}, 415, id="text, with a parameter"),
+        pytest.param({"Content-Type": "application/x-www-form-urlencoded"}, 415, id="a form"),
+        pytest.param({"Content-Type": "multipart/form-data; boundary=x"}, 415, id="a form in parts"),
+        pytest.param({"Content-Type": "application/jsonp"}, 415, id="a type that begins alike"),
+        pytest.param({"Content-Type": ""}, 415, id="no type"),
+        pytest.param({"Origin": "https://evil.example"}, 403, id="of another site's page"),
+        pytest.param({"Origin": "null"}, 403, id="of a page without a site"),
+        pytest.param({"Origin": "http://localhost:8888"}, 403, id="of a page from here"),
+        pytest.param({"Sec-Fetch-Site": "cross-site"}, 403, id="a browser says where it comes from"),
+        pytest.param({"Sec-Fetch-Site": "none"}, 403, id="a browser says that a person asks"),
+        pytest.param({"Sec-Fetch-Mode": "no-cors"}, 403, id="a browser says how it asks"),
+        pytest.param({"Host": "evil.example"}, 421, id="another site's name"),
+        pytest.param({"Host": "localhost.evil.example:8888"}, 421, id="a name that begins alike"),
+        pytest.param({"Host": "10.0.0.1:8888"}, 421, id="another address"),
+        pytest.param({"Host": ""}, 400, id="no name"),
+        pytest.param({"Host": "LOCALHOST"}, 200, id="its name in capitals"),
+        pytest.param({"Host": "[::1]:8888"}, 200, id="loopback of IPv6"),
+        pytest.param({"Host": "127.0.0.7:8888"}, 200, id="the address that it came to"),
+        pytest.param({"Host": "mooring.example"}, 200, id="a name that was allowed"),
+    ],
 )
-def test_content_type_does_not_matter(content_type: str) -> None:
-    headers = {"Content-Type": content_type, "Content-Encoding": "identity"}
-    assert ask(FakeClient(), "/filter", question(), headers=headers).status == 200
+def test_calls_are_taken_from_programs_alone(verb: str, headers: dict[str, str], status: int) -> None:
+    client = FakeClient()
+    hosts = Hosts({"Mooring.example"})
+    reply = ask(client, f"/{verb}", BODIES[verb], headers=headers, profile="first", hosts=hosts)
+    assert (reply.status, len(client.seconds)) == (status, int(status == 200))
+    assert (reply.headers.get("connection"), "error" in str(reply.json)) == (
+        (None, False) if status == 200 else ("close", True)
+    )
+
+
+@pytest.mark.parametrize(
+    ("path", "status"),
+    [
+        pytest.param("/livez", 200, id="a probe, which says nothing"),
+        pytest.param("/readyz", 200, id="a probe that asks mooring"),
+        pytest.param("/metrics", 421, id="metrics"),
+    ],
+)
+def test_no_name_of_another_site_leads_to_the_metrics(path: str, status: int) -> None:
+    assert ask(FakeClient(), path, method="GET", headers={"Host": "evil.example"}).status == status
 
 
 def test_body_may_come_in_pieces() -> None:

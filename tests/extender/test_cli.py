@@ -55,7 +55,7 @@ def test_serves_until_a_signal_and_exits_with_0(number: signal.Signals) -> None:
         ),
     ):
         connection = http.client.HTTPConnection(url.removeprefix("http://"), timeout=30)
-        connection.request("POST", "/p/filter", question())
+        connection.request("POST", "/p/filter", question(), {"Content-Type": "application/json"})
         assert connection.getresponse().status == 200
         process.send_signal(number)
         assert process.wait(30) == 0
@@ -75,7 +75,7 @@ def test_drains_after_a_signal_until_the_next() -> None:
         while status_of("/readyz", http.client.HTTPConnection(host, timeout=30)) == 200:
             assert process.poll() is None
         connection = http.client.HTTPConnection(host, timeout=30)
-        connection.request("POST", "/filter", question())
+        connection.request("POST", "/filter", question(), {"Content-Type": "application/json"})
         reply = connection.getresponse()
         assert (reply.status, reply.getheader("connection")) == (200, "close")
         process.send_signal(signal.SIGTERM)
@@ -169,6 +169,8 @@ FLAGS = {
     "tls-private-key-file": ("k", "k"),
     "client-ca-file": ("a", "a"),
     "allow-client": ("a,b", frozenset({"a", "b"})),
+    "insecure-binding": ("true", True),
+    "allow-host": ("a,b", frozenset({"a", "b"})),
     "server-ca-file": ("x", "x"),
     "server-cert-file": ("y", "y"),
     "server-key-file": ("z", "z"),

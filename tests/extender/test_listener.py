@@ -28,7 +28,8 @@ KUBE_SCHEDULER_IDLE_SECONDS = 90
 
 def head(size: int | None = None, path: str = "/filter", *lines: str) -> bytes:
     length = [] if size is None else [f"Content-Length: {size}"]
-    return "\r\n".join([f"POST {path} HTTP/1.1", "Host: x", *length, *lines, "", ""]).encode()
+    named = ("Host: localhost", "Content-Type: application/json")
+    return "\r\n".join([f"POST {path} HTTP/1.1", *named, *length, *lines, "", ""]).encode()
 
 
 def whole(body: bytes | None = None) -> bytes:

@@ -138,7 +138,9 @@ def test_captured_requests_over_http_and_grpc() -> None:
         connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=30)
         socket_used = None
         for file in FILES:
-            connection.request("POST", f"/{verb_of(file)}", file.read_bytes())
+            connection.request(
+                "POST", f"/{verb_of(file)}", file.read_bytes(), {"Content-Type": "application/json"}
+            )
             socket_used = socket_used or connection.sock
             assert connection.sock is socket_used
             response = connection.getresponse()

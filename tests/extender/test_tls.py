@@ -36,7 +36,7 @@ def connected(url: str, authority: Authority, pair: Pair) -> Iterator[http.clien
 
 
 def post(connection: http.client.HTTPSConnection, path: str, body: str) -> tuple[int, bytes]:
-    connection.request("POST", path, body)
+    connection.request("POST", path, body, {"Content-Type": "application/json"})
     answer = connection.getresponse()
     return answer.status, answer.read()
 
@@ -60,7 +60,7 @@ def test_only_named_clients_bind(tmp_path: Path) -> None:
         with connected(url, authority, authority.issue("stranger")) as stranger:
             status, body = post(stranger, "/bind", BINDING)
             assert status == 403
-            assert "(cn:stranger) may not bind" in json.loads(body)["error"]
+            assert "(cn:stranger) may not call bind" in json.loads(body)["error"]
         with connected(url, authority, authority.issue("reader")) as reader:
             assert post(reader, "/filter", "{}")[0] == 200
 

@@ -33,6 +33,8 @@ LINES = (
     *(
         b"Content-Encoding: gzip\r\n",
         b"Host: x\r\n",
+        b"Origin: null\r\n",
+        b"Content-Type: text/plain\r\n",
         b" folded\r\n",
         b"X: \xff\r\n",
         b": x\r\n",
@@ -70,9 +72,13 @@ HTTP_TOKENS = (
 )
 
 
+NAMED = b"Host: localhost\r\nContent-Type: application/json\r\n"
+
+
 def _post(path: str, body: bytes, *lines: bytes) -> bytes:
-    return b"POST %s HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n%s\r\n%s" % (
+    return b"POST %s HTTP/1.1\r\n%sContent-Length: %d\r\n%s\r\n%s" % (
         path.encode(),
+        NAMED,
         len(body),
         b"".join(lines),
         body,
@@ -85,10 +91,12 @@ def seeds() -> tuple[bytes, ...]:
     posts = [_post(f"/{verb}", body) for verb, body in BODIES.items()]
     posts += [_post(f"/profiles/default-scheduler/{verb}", body) for verb, body in BODIES.items()]
     gets = [
-        b"GET /%s HTTP/1.1\r\nHost: x\r\n\r\n" % path
+        b"GET /%s HTTP/1.1\r\nHost: localhost\r\n\r\n" % path
         for path in (b"healthz", b"livez", b"readyz", b"metrics")
     ]
-    chunked = b"POST /bind HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n0\r\n%s\r\n"
+    chunked = (
+        b"POST /bind HTTP/1.1\r\n" + NAMED + b"Transfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n0\r\n%s\r\n"
+    )
     found = [
         *posts,
         *gets,
@@ -221,7 +229,7 @@ def judging() -> Iterator[Judge]:
         yield judge
 
 
-ALLOWED = (200, 400, 403, 404, 405, 413, 415, 500, 501, 503, 504)
+ALLOWED = (200, 400, 403, 404, 405, 413, 415, 421, 500, 501, 503, 504)
 """500 is for calls without an ``Error``; faults of the adapter itself are told from it by their log."""
 
 TARGET = Target("http", "raw HTTP to the adapter", seeds, change, judging)

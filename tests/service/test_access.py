@@ -1,5 +1,6 @@
 """Who may call what: names in client certificates, by listener and by call."""
 
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, cast
@@ -8,10 +9,10 @@ import grpc
 import pytest
 
 from mooring.framework.errors import PermissionDeniedError
-from mooring.service.calls.access import CHANGES, Access
+from mooring.service.calls.access import CHANGES, check_access
+from mooring.serving.access import Access, Change
 from mooring.serving.calls import listener
 from mooring.serving.certificates import TlsFiles
-from mooring.serving.clients import typed_names
 from mooring.v1 import (
     cluster_service_pb2,
     decision_service_pb2,
@@ -55,7 +56,8 @@ class Caller:
 
 def passes(access: Access, method: str, caller: Caller, request: Any = None) -> bool:
     try:
-        access.check(method, request or pb.ScheduleRequest(), cast("grpc.ServicerContext", caller))
+        context = cast("grpc.ServicerContext", caller)
+        check_access(access, method, request or pb.ScheduleRequest(), context)
     except PermissionDeniedError:
         return False
     return True
@@ -65,7 +67,38 @@ def test_every_call_has_a_rule() -> None:
     assert set(CHANGES) == set(METHODS)
 
 
-GUARDED = Access(guarded=True, clients=typed_names(["kube-scheduler", "spiffe://a/b"]))
+NAMES = ("kube-scheduler", "spiffe://a/b")
+GUARDED = Access.at("0.0.0.0:50051", NAMES)
+
+
+@pytest.mark.parametrize(
+    ("access", "most"),
+    [
+        pytest.param(Access.at("10.0.0.1:1"), Change.NOTHING, id="others can connect"),
+        pytest.param(Access.at("[::]:1", insecure_binding=True), Change.NOTHING, id="others, and the flag"),
+        pytest.param(Access.at("127.0.0.1:1"), Change.STATE, id="loopback"),
+        pytest.param(Access.at("[::1]:1"), Change.STATE, id="loopback of IPv6"),
+        pytest.param(Access.at("localhost:1", insecure_binding=True), Change.CLUSTER, id="the flag"),
+        pytest.param(replace(Access.at("localhost:1"), binds=False), Change.CLUSTER, id="no API server"),
+        pytest.param(Access.at("unix:/run/mooring.sock"), Change.CLUSTER, id="unix socket"),
+        pytest.param(Access.at("localhost:1", NAMES, insecure_binding=True), Change.NOTHING, id="names"),
+        pytest.param(Access.at("unix:/run/mooring.sock", NAMES), Change.NOTHING, id="names at a socket"),
+        pytest.param(Access(read_only=True), Change.NOTHING, id="questions alone"),
+    ],
+)
+def test_what_a_client_without_a_certificate_may_change(access: Access, most: Change) -> None:
+    assert [change for change in Change if not access.rejection("Call", change, ())] == [*range(most + 1)]
+
+
+def test_binding_without_a_certificate_is_warned_of_where_it_is_allowed(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    for address in ("127.0.0.1:1", "127.0.0.1:2", "10.0.0.1:1", "unix:socket"):
+        Access.at(address, insecure_binding=True)
+    told = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
+    assert [text.partition(" may bind")[0] for text in told] == [
+        f"--insecure-binding: any program that reaches 127.0.0.1:{port}" for port in (1, 2)
+    ]
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -1,9 +1,10 @@
 """Listening, TLS, options that gRPC would ignore in silence, reflection, drain."""
 
 import socket
+import stat
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,10 +16,9 @@ from grpc_reflection.v1alpha.proto_reflection_descriptor_database import (  # ty
     ProtoReflectionDescriptorDatabase,
 )
 
-from mooring.serving.addresses import ListenError
+from mooring.serving.addresses import ListenError, is_local
 from mooring.serving.certificates import TlsFiles
 from mooring.serving.listeners import listen
-from mooring.serving.listeners.listen import is_local
 from mooring.v1 import cluster_service_pb2 as pb
 from mooring.v1 import cluster_service_pb2_grpc as pb_grpc
 from tests.process import until
@@ -118,6 +118,32 @@ def test_a_unix_socket_serves_and_is_not_taken_from_its_owner(tmp_path: Path) ->
         assert mooring.ask().synced
         with pytest.raises(ListenError, match="the socket is in use"), running(listen=address):
             pass
+        assert mooring.ask().synced
+
+
+def test_a_unix_socket_is_its_owners_alone_and_gone_at_the_end(tmp_path: Path) -> None:
+    path = tmp_path / "made" / "mooring.sock"
+    with running(listen=f"unix:{path}") as mooring:
+        assert mooring.ask().synced
+        modes = [stat.S_IMODE(made.stat().st_mode) for made in (path, path.parent)]
+        assert modes == [0o600, 0o700]
+    until(lambda: not path.exists())
+
+
+@pytest.mark.parametrize(
+    ("mode", "taken"),
+    [
+        pytest.param(0o777, False, id="all may replace the socket"),
+        pytest.param(0o1777, True, id="all may add files, as in /tmp"),
+        pytest.param(0o755, True, id="one may write"),
+    ],
+)
+def test_a_socket_is_not_put_where_anyone_could_replace_it(tmp_path: Path, mode: int, taken: bool) -> None:
+    folder = tmp_path / "sockets"
+    folder.mkdir()
+    folder.chmod(mode)
+    allowed = nullcontext() if taken else pytest.raises(ListenError, match=f"all may write to {folder}")
+    with allowed, running(listen=f"unix:{folder}/mooring.sock") as mooring:
         assert mooring.ask().synced
 
 

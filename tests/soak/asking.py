@@ -221,7 +221,7 @@ def subset_rule(round_: Round) -> None:
 def body_too_big(round_: Round) -> None:
     """Over the limit: announced, in chunks, or falsely announced; rejected before it is kept."""
     limit = 64 * MIB
-    head = b"POST /filter HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+    head = b"POST /filter HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
     with unharmed(round_, growth=160 * MIB) as target:
         for _ in range(round_.some(2, 4)):
             announced = raw(target, head + b"Content-Length: %d\r\n\r\n" % (limit + 1))
@@ -263,12 +263,17 @@ def smuggled(dice: random.Random) -> bytes:
             b"X\x7f: a\nContent-Length: 0x4",
         )
     )
-    return b"POST /filter HTTP/1.1\r\nHost: x\r\n" + lines + b"\r\n\r\n" + body
+    return (
+        b"POST /filter HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+        + lines
+        + b"\r\n\r\n"
+        + body
+    )
 
 
 def smuggling(round_: Round) -> None:
     """Each is rejected and its connection closed: what follows is not a second request."""
-    second = b"GET /readyz HTTP/1.1\r\nHost: x\r\n\r\n"
+    second = b"GET /readyz HTTP/1.1\r\nHost: localhost\r\n\r\n"
     with unharmed(round_) as target:
         for _ in range(round_.some(100, 200)):
             sent = smuggled(round_.dice)

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from mooring.serving.http.hosts import Hosts
 from mooring.serving.http.server import HttpServer
 from mooring.web.app import WebApp
-from mooring.web.hosts import Hosts
 from mooring.web.processes import Address
 from tests.cli.commands import serving
 

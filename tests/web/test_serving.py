@@ -12,8 +12,8 @@ import grpc
 import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc  # type: ignore[import-untyped]
 
+from mooring.serving.http.hosts import Hosts
 from mooring.web.app import STALLED_SECONDS, WebApp
-from mooring.web.hosts import Hosts
 from tests.process import Process, free_port
 from tests.web.serving import Page, page
 

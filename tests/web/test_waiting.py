@@ -9,10 +9,10 @@ from collections.abc import Iterator
 
 import pytest
 
+from mooring.serving.http.hosts import Hosts
 from mooring.serving.http.server import HttpServer
 from mooring.web.app import WebApp
 from mooring.web.gateway import Gateway
-from mooring.web.hosts import Hosts
 from mooring.web.processes import Address
 from tests.process import START_SECONDS
 

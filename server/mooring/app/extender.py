@@ -5,11 +5,10 @@ from __future__ import annotations
 from mooring.app.local_client import LocalClient
 from mooring.app.options import ExtenderOptions
 from mooring.service.offer import Servicers
-from mooring.serving.addresses import ListenError
-from mooring.serving.certificates import TlsFiles
+from mooring.serving.access import Access
+from mooring.serving.addresses import ListenError, is_local, split
 from mooring.serving.http.server import HttpServer
-from mooring.serving.http.tls import server_context, warn_of_strangers
-from mooring.serving.listeners.listen import is_local, split
+from mooring.serving.http.tls import own_hosts, server_context, warn_of_strangers
 from mooring.tracing.spans import Tracer
 from mooring_extender.allocator import keep_freed_memory
 from mooring_extender.app import ExtenderApp, Options
@@ -31,21 +30,24 @@ def extender_server(options: ExtenderOptions, servicers: Servicers, tracer: Trac
         )
     if not is_local(address):
         warn_of_strangers(address, files, "--extender-client-ca-file")
-    answering = Options(
-        profile=options.profile,
-        path_prefix=options.path_prefix,
-        http_timeout=options.http_timeout,
-        binders=_binders(options, files),
-    )
     keep_freed_memory()
     try:
+        tls = server_context(files) if files else None
+        answering = Options(
+            profile=options.profile,
+            path_prefix=options.path_prefix,
+            http_timeout=options.http_timeout,
+            access=_access(options),
+            hosts=own_hosts(host, options.hosts, files, "--extender-allow-host"),
+        )
         app = ExtenderApp(lambda: LocalClient(servicers), answering, tracer)
-        return HttpServer(app, host, port, server_context(files) if files else None)
+        return HttpServer(app, host, port, tls)
     except OSError as error:
         raise ListenError(str(error)) from None
 
 
-def _binders(options: ExtenderOptions, files: TlsFiles | None) -> frozenset[str] | None:
-    """Return the clients that may call bind; None = all that can connect."""
-    named = options.allow_clients and files is not None and files.authority is not None
-    return None if is_local(options.listen) and not named else options.allow_clients
+def _access(options: ExtenderOptions) -> Access:
+    """Return who may call bind. Where no authority vouches for names there are none."""
+    files = options.certificate
+    names = options.allow_clients if files is not None and files.authority is not None else ()
+    return Access.at(options.listen, names, insecure_binding=options.insecure_binding)

@@ -113,7 +113,9 @@ class ExtenderOptions:
         http_timeout: The extender stanza's httpTimeout in seconds.
         certificate: The files of its certificate, key and clients' authority; None = plain HTTP.
         allow_clients: Names in client certificates that may call bind.
+        insecure_binding: Let all call bind who reach a loopback address.
         insecure_listen: Allow plain HTTP on an address that others can reach.
+        hosts: Names by which it is called, beside those of the address and the certificate.
     """
 
     listen: str
@@ -122,7 +124,9 @@ class ExtenderOptions:
     http_timeout: float = 2.0
     certificate: TlsFiles | None = None
     allow_clients: frozenset[str] = frozenset()
+    insecure_binding: bool = False
     insecure_listen: bool = False
+    hosts: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

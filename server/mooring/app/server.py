@@ -7,7 +7,7 @@ import secrets
 import threading
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -101,7 +101,7 @@ def serve(
     extender = _extender(options, servicers, decisions.tracer)
     server = build(
         servicers.services(),
-        options.service,
+        replace(options.service, binds=decisions.api is not None),
         metrics=metrics,
         slots=slots.plugins,
         session_slots=slots.sessions,

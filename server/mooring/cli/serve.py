@@ -72,6 +72,7 @@ def _add_serving(flags: Flags) -> None:
         "allow-client", "NAME", "who may bind, reserve and push: a client certificate's name, such as cn:x"
     )
     flags.switch("insecure-listen", "allow plain text on addresses that other machines can reach")
+    flags.switch("insecure-binding", "let all bind pods that reach a loopback port, without a certificate")
     flags.switch("reflection", "offer gRPC server reflection off loopback, too")
 
 
@@ -109,6 +110,7 @@ def _add_extender(flags: Flags) -> None:
         "",
         "the extender's listener accepts only clients of these CAs, PEM",
     )
+    flags.many("extender-allow-host", "NAME", "a host of a urlPrefix, beside those in the certificate")
 
 
 def run(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
@@ -157,6 +159,7 @@ def _service_options(args: argparse.Namespace) -> Options:
         tls=files,
         insecure_listen=args.insecure_listen,
         allow_clients=_allowed(args),
+        insecure_binding=args.insecure_binding,
         reflection=args.reflection,
         max_concurrent_calls=args.max_concurrent_calls,
         body_timeout=args.body_timeout,
@@ -175,7 +178,9 @@ def _extender_options(args: argparse.Namespace) -> ExtenderOptions:
             args, "extender-tls-cert-file", "extender-tls-private-key-file", "extender-client-ca-file"
         ),
         allow_clients=frozenset(args.allow_client),
+        insecure_binding=args.insecure_binding,
         insecure_listen=args.insecure_listen,
+        hosts=frozenset(args.extender_allow_host),
     )
 
 

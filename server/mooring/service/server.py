@@ -4,19 +4,20 @@ import logging
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from mooring.service.calls.access import Access, permitted
+import grpc
+
+from mooring.service.calls.access import client_names, permitted
 from mooring.service.calls.admission import Admission
 from mooring.service.calls.slots import Slots
-from mooring.serving.addresses import ListenError
+from mooring.serving.access import Access
+from mooring.serving.addresses import ListenError, is_local
 from mooring.serving.calls.listener import CallListener, OfferedService
 from mooring.serving.calls.memory import MemoryBudget, body_budget_bytes
 from mooring.serving.calls.pipeline import Behavior, Pipeline, admitted
 from mooring.serving.certificates import TlsFiles
-from mooring.serving.clients import typed_names
 from mooring.serving.listeners.health import HealthListener
-from mooring.serving.listeners.listen import is_local
 from mooring.serving.listeners.page_listener import PageListener
 from mooring.serving.listeners.probes import Probes
 from mooring.telemetry.metrics import Metrics
@@ -40,7 +41,9 @@ class Options:
         insecure_flag: What errors call the flag that allows it.
         authority_flag: What warnings call the flag of `tls.authority`.
         allow_clients: Names in client certificates that may bind, reserve and push, as ``typed_names`` reads
-            them; needed where others can connect, and everywhere once a name is given.
+            them; see ``Access.at`` for what others may.
+        insecure_binding: Lets all bind through an API server who reach a loopback address.
+        binds: Bindings go to an API server; otherwise they count as reservations.
         read_only: No call may bind, reserve or push.
         reflection: Offers server reflection; on loopback it is offered anyway.
         transport_threads: Threads that calls may have, most of them waiting; made on demand.
@@ -62,6 +65,8 @@ class Options:
     insecure_flag: str = "--insecure-listen"
     authority_flag: str = "--tls-client-ca-file"
     allow_clients: frozenset[str] = frozenset()
+    insecure_binding: bool = False
+    binds: bool = False
     read_only: bool = False
     reflection: bool = False
     transport_threads: int = 512
@@ -168,8 +173,11 @@ def build(
     admission = Admission(metrics, options.max_concurrent_calls)
     if session_slots is not None:
         session_slots.give_way_to(admission.is_live)
-    guarded = bool(options.allow_clients) or not is_local(options.listen)
-    access = Access(guarded, typed_names(options.allow_clients), options.read_only)
+    access = Access.at(options.listen, options.allow_clients, insecure_binding=options.insecure_binding)
+    access = replace(access, binds=options.binds, read_only=options.read_only)
+
+    def trusted(context: grpc.ServicerContext) -> bool:
+        return access.knows(client_names(context))
 
     def layer(behavior: Behavior, method: str) -> Behavior:
         return permitted(admitted(behavior, admission.pool_of(method)), method, access)
@@ -177,7 +185,7 @@ def build(
     calls = CallListener(
         options.listen,
         services,
-        Pipeline(metrics, MemoryBudget(options.body_budget_bytes), layer, tracer, access.knows),
+        Pipeline(metrics, MemoryBudget(options.body_budget_bytes), layer, tracer, trusted),
         metrics,
         tls=options.tls,
         threads=options.transport_threads,

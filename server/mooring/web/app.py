@@ -31,10 +31,10 @@ from mooring.serving.http.asgi import (
     client_of,
     read_body,
 )
+from mooring.serving.http.hosts import Hosts
 from mooring.web.answers import Answer, failed_call, misdirected, rejected
 from mooring.web.files import INDEX, File, read_files
 from mooring.web.gateway import Gateway
-from mooring.web.hosts import Hosts
 from mooring.web.processes import Address, Processes
 
 MAX_BODY_BYTES: Final = 16 * 2**20

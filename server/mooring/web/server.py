@@ -6,15 +6,14 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 
-from mooring.serving.addresses import ListenError
+from mooring.serving.addresses import ListenError, is_local, split
 from mooring.serving.certificates import TlsFiles
+from mooring.serving.http.hosts import Hosts
 from mooring.serving.http.server import HttpServer
 from mooring.serving.http.tls import channel_credentials, server_context, warn_of_strangers
 from mooring.serving.listeners.health import HealthListener
-from mooring.serving.listeners.listen import is_local, split
 from mooring.serving.listeners.probes import Probes
 from mooring.web.app import WebApp
-from mooring.web.hosts import Hosts
 from mooring.web.processes import Address
 
 

@@ -1,13 +1,8 @@
-"""Who may call what changes the cluster: clients with a certificate whose name is allowed.
-
-A binding bypasses every taint and limit, so unknown clients may not request one. On a listener that only this
-machine reaches all calls are allowed, unless names are given.
-"""
+"""What each call changes, and who makes it: what the rule of a listener is asked about."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final
 
@@ -15,8 +10,9 @@ import grpc
 from cryptography import x509
 
 from mooring.framework.errors import PermissionDeniedError
+from mooring.serving.access import Access, Change
 from mooring.serving.calls.pipeline import Behavior
-from mooring.serving.clients import certified_names, shown_names
+from mooring.serving.clients import certified_names
 from mooring.v1 import scheduling_service_pb2 as pb
 
 _SCHEDULING: Final = "/mooring.v1.SchedulingService/"
@@ -26,120 +22,89 @@ _SIMULATION: Final = "/mooring.v1.SimulationService/"
 _DECISIONS: Final = "/mooring.v1.DecisionService/"
 
 
-def asks_commit(request: pb.ScheduleRequest | pb.ScheduleGroupsRequest) -> bool:
-    """Return whether ``request`` wants more than to know the nodes: pods reserved or bound.
-
-    What is placed in a session counts nowhere else.
-    """
-    return not request.session and asks_place(request)
-
-
 def asks_place(request: pb.ScheduleRequest | pb.ScheduleGroupsRequest) -> bool:
     """Return whether ``request`` wants its pods placed, in the live state or in a session."""
     return request.commit_mode not in (pb.COMMIT_MODE_UNSPECIFIED, pb.COMMIT_MODE_DRY_RUN)
 
 
-def _always(_request: Any) -> bool:
-    return True
+def _commits(request: pb.ScheduleRequest | pb.ScheduleGroupsRequest) -> Change:
+    # What is placed in a session counts nowhere else.
+    if request.session or not asks_place(request):
+        return Change.NOTHING
+    return Change.STATE if request.commit_mode == pb.COMMIT_MODE_RESERVE else Change.CLUSTER
 
 
-def _never(_request: Any) -> bool:
-    return False
+def _reads(_request: Any) -> Change:
+    return Change.NOTHING
 
 
-CHANGES: Final[Mapping[str, Callable[[Any], bool]]] = {
-    _SCHEDULING + "Filter": _never,
-    _SCHEDULING + "Score": _never,
-    _SCHEDULING + "NormalizeScore": _never,
-    _SCHEDULING + "Preempt": _never,
-    _SCHEDULING + "Explain": _never,
-    _SCHEDULING + "Schedule": asks_commit,
-    _SCHEDULING + "ScheduleGroups": asks_commit,
-    _SCHEDULING + "Reserve": _always,
-    _SCHEDULING + "Unreserve": _always,
-    _SCHEDULING + "Bind": _always,
-    _CLUSTER + "GetClusterInfo": _never,
-    _CLUSTER + "ListNodes": _never,
-    _CLUSTER + "ListPendingPods": _never,
-    _CLUSTER + "GetObject": _never,
-    _CLUSTER + "PushObjects": _always,
-    _CLUSTER + "RemoveSource": _always,
-    _PLUGINS + "ListPlugins": _never,
-    _PLUGINS + "ListProfiles": _never,
-    _PLUGINS + "GetCapabilities": _never,
-    _SIMULATION + "OpenSession": _never,
-    _SIMULATION + "CloseSession": _never,
-    _SIMULATION + "GetSession": _never,
-    _SIMULATION + "ChangeSession": _never,
-    _SIMULATION + "MarkSession": _never,
-    _SIMULATION + "RevertSession": _never,
-    _SIMULATION + "CommitSession": _never,
-    _SIMULATION + "Capacity": _never,
-    _SIMULATION + "Removal": _never,
-    _SIMULATION + "NodeGroups": _never,
-    _SIMULATION + "Change": _never,
-    _DECISIONS + "ListDecisions": _never,
-    _DECISIONS + "GetDecision": _never,
-    _DECISIONS + "ExplainAt": _never,
-    _DECISIONS + "SummarizeReasons": _never,
-    _DECISIONS + "CompareDecisions": _never,
-    _DECISIONS + "ListQueue": _never,
+def _reserves(_request: Any) -> Change:
+    return Change.STATE
+
+
+def _binds(_request: Any) -> Change:
+    return Change.CLUSTER
+
+
+CHANGES: Final[Mapping[str, Callable[[Any], Change]]] = {
+    _SCHEDULING + "Filter": _reads,
+    _SCHEDULING + "Score": _reads,
+    _SCHEDULING + "NormalizeScore": _reads,
+    _SCHEDULING + "Preempt": _reads,
+    _SCHEDULING + "Explain": _reads,
+    _SCHEDULING + "Schedule": _commits,
+    _SCHEDULING + "ScheduleGroups": _commits,
+    _SCHEDULING + "Reserve": _reserves,
+    _SCHEDULING + "Unreserve": _reserves,
+    _SCHEDULING + "Bind": _binds,
+    _CLUSTER + "GetClusterInfo": _reads,
+    _CLUSTER + "ListNodes": _reads,
+    _CLUSTER + "ListPendingPods": _reads,
+    _CLUSTER + "GetObject": _reads,
+    _CLUSTER + "PushObjects": _reserves,
+    _CLUSTER + "RemoveSource": _reserves,
+    _PLUGINS + "ListPlugins": _reads,
+    _PLUGINS + "ListProfiles": _reads,
+    _PLUGINS + "GetCapabilities": _reads,
+    _SIMULATION + "OpenSession": _reads,
+    _SIMULATION + "CloseSession": _reads,
+    _SIMULATION + "GetSession": _reads,
+    _SIMULATION + "ChangeSession": _reads,
+    _SIMULATION + "MarkSession": _reads,
+    _SIMULATION + "RevertSession": _reads,
+    _SIMULATION + "CommitSession": _reads,
+    _SIMULATION + "Capacity": _reads,
+    _SIMULATION + "Removal": _reads,
+    _SIMULATION + "NodeGroups": _reads,
+    _SIMULATION + "Change": _reads,
+    _DECISIONS + "ListDecisions": _reads,
+    _DECISIONS + "GetDecision": _reads,
+    _DECISIONS + "ExplainAt": _reads,
+    _DECISIONS + "SummarizeReasons": _reads,
+    _DECISIONS + "CompareDecisions": _reads,
+    _DECISIONS + "ListQueue": _reads,
 }
-"""By method, whether a request changes something. A method that is missing here counts as one that does."""
+"""By method, what a request changes. A method that is missing here counts as one that binds."""
 
 
-@dataclass(frozen=True, slots=True)
-class Access:
-    """The rule of one listener. Safe from any thread.
+def check_access(access: Access, method: str, request: Any, context: grpc.ServicerContext) -> None:
+    """Let a call pass, or not.
 
-    Attributes:
-        guarded: Whether a name is needed at all.
-        clients: The names that may change something, with their types; see ``typed_names``.
-        read_only: No call may change anything.
+    Raises:
+        PermissionDeniedError: It changes more than its client may.
     """
-
-    guarded: bool = False
-    clients: frozenset[str] = frozenset()
-    read_only: bool = False
-
-    @property
-    def unrestricted(self) -> bool:
-        """Whether any call may change anything, whoever makes it."""
-        return not (self.guarded or self.read_only)
-
-    def knows(self, context: grpc.ServicerContext) -> bool:
-        """Return whether a name is allowed, or none is needed: such a client decides what is traced, too."""
-        return not self.guarded or not self.clients.isdisjoint(client_names(context))
-
-    def check(self, method: str, request: Any, context: grpc.ServicerContext) -> None:
-        """Let the call pass, or not.
-
-        Raises:
-            PermissionDeniedError: It changes something, and the client has no name that is allowed.
-        """
-        if self.unrestricted or not CHANGES.get(method, _always)(request):
-            return
-        if self.read_only:
-            raise PermissionDeniedError(
-                f"{method.rpartition('/')[2]} changes something, and this process only answers questions; "
-                "call a server of mooring serve"
-            )
-        names = client_names(context)
-        if self.clients.isdisjoint(names):
-            shown = shown_names(names)
-            raise PermissionDeniedError(
-                f"the client ({shown}) may not call {method.rpartition('/')[2]} here; show a certificate "
-                "with a name that the server was given by --allow-client"
-            )
+    change = CHANGES.get(method, _binds)(request)
+    if change is not Change.NOTHING:
+        call = method.rpartition("/")[2]
+        if wrong := access.rejection(call, change, client_names(context)):
+            raise PermissionDeniedError(wrong)
 
 
 def permitted(behavior: Behavior, method: str, access: Access) -> Behavior:
-    """Rejects calls that change something, from clients that may not."""
-    if access.unrestricted:
-        return behavior
+    """Rejects calls that change more than their clients may."""
 
     def call(request: Any, context: grpc.ServicerContext) -> Any:
-        access.check(method, request, context)
+        check_access(access, method, request, context)
         return behavior(request, context)
 
     return call

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import logging
 import ssl
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import grpc
+from cryptography import x509
 
 from mooring.serving.certificates import FollowedFiles, TlsFiles
 from mooring.serving.clients import certified_names
+from mooring.serving.http.hosts import Hosts
 
 log = logging.getLogger(__name__)
 
@@ -31,6 +33,31 @@ def server_context(files: TlsFiles) -> ssl.SSLContext:
     # Called in every handshake, so that nothing has to watch the files.
     shown.sni_callback = renew
     return shown
+
+
+def own_hosts(address: str, names: Iterable[str], files: TlsFiles | None, flag: str) -> Hosts:
+    """Return by which names a listener at ``address`` may be asked.
+
+    They are the address, ``names``, and the DNS names and addresses in the certificate, as its file is now.
+
+    Raises:
+        OSError: The certificate can't be read.
+    """
+    return Hosts({address, *names}, FollowedFiles(files, _certified_hosts) if files else None, flag)
+
+
+def _certified_hosts(files: TlsFiles) -> frozenset[str]:
+    if files.certificate is None:
+        return frozenset()
+    try:
+        shown = x509.load_pem_x509_certificate(files.certificate.read_bytes())
+        names = shown.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    except x509.ExtensionNotFound:
+        return frozenset()
+    except ValueError as error:
+        raise OSError(f"{files.certificate}: {error}") from error
+    addresses = map(str, names.get_values_for_type(x509.IPAddress))
+    return frozenset(map(str.lower, names.get_values_for_type(x509.DNSName))).union(addresses)
 
 
 def warn_of_strangers(address: str, files: TlsFiles | None, flag: str) -> None:

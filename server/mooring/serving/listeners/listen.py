@@ -3,31 +3,14 @@
 import os
 import resource
 import socket
+import stat
 from pathlib import Path
 
 import grpc
 import grpc.aio
 
-from mooring.serving.addresses import ListenError, is_loopback
+from mooring.serving.addresses import UNIX, ListenError, split
 from mooring.serving.certificates import FollowedFiles, TlsFiles
-
-UNIX = "unix:"
-
-
-def split(address: str) -> tuple[str, int]:
-    """Host and port of HOST:PORT, with [ ] around an IPv6 host; raises ListenError for anything else."""
-    host, colon, port = address.rpartition(":")
-    if not colon or not host or not port.isascii() or not port.isdigit() or int(port) > 65535:
-        raise ListenError(f"{address!r} is not an address; write HOST:PORT or unix:PATH, port 0 to 65535")
-    return host.removeprefix("[").removesuffix("]"), int(port)
-
-
-def is_local(address: str) -> bool:
-    """Return whether only this machine can connect: a unix socket or a loopback address."""
-    if address.startswith(UNIX):
-        return True
-    host, _ = split(address)
-    return is_loopback(host)
 
 
 def file_limit() -> int:
@@ -55,6 +38,8 @@ def add_port(
         ListenError: The address is in use, or it cannot be listened on.
     """
     check_free(address)
+    # A unix socket is its owner's from the moment that it is there: whoever can connect to it may bind.
+    mask = os.umask(0o177)
     try:
         if credentials is None:
             port = server.add_insecure_port(address)
@@ -62,6 +47,8 @@ def add_port(
             port = server.add_secure_port(address, credentials)
     except RuntimeError as error:
         raise _taken(address, "it is in use, or no address of this machine") from error
+    finally:
+        os.umask(mask)
     return address if address.startswith(UNIX) else f"{address.rpartition(':')[0]}:{port}"
 
 
@@ -83,8 +70,16 @@ def check_free(address: str) -> None:
 
 def _check_unix(address: str) -> None:
     path = Path(address.removeprefix(UNIX).removeprefix("//"))
-    if not path.parent.is_dir():
+    if not path.parent.parent.is_dir():
         raise _taken(address, f"there is no directory {path.parent}")
+    try:
+        path.parent.mkdir(mode=0o700, exist_ok=True)
+    except OSError as error:
+        raise _taken(address, f"{path.parent}: {error.strerror}") from error
+    mode = path.parent.stat().st_mode
+    # Where others may only add files, as in /tmp, they can't put a socket of theirs in this one's place.
+    if mode & stat.S_IWOTH and not mode & stat.S_ISVTX:
+        raise _taken(address, f"anyone may put another socket there, as all may write to {path.parent}")
     if not path.exists():
         return
     if not path.is_socket():

@@ -15,8 +15,8 @@ from typing import Any, Protocol
 from prometheus_client.core import Metric
 from prometheus_client.exposition import choose_encoder
 
-from mooring.serving.addresses import ListenError
-from mooring.serving.listeners.listen import check_free, split
+from mooring.serving.addresses import ListenError, split
+from mooring.serving.listeners.listen import check_free
 from mooring.serving.listeners.pages import PLAIN, Gatekeeper, Page, PageAnswer, PageRequest
 from mooring.serving.listeners.probes import Probes
 
