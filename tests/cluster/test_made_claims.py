@@ -8,9 +8,10 @@ import pytest
 
 from mooring.cluster.manifests import Manifests
 from mooring.cluster.manifests import objects_from as read
+from mooring.cluster.manifests.controllers import volumes
 from mooring.framework.objects import PersistentVolume, PersistentVolumeClaim, PodGroup, ResourceClaim
 from mooring.framework.releases import DEFAULT_KUBE_VERSION, NEWEST_GATES, Gates, KubeVersion
-from mooring.framework.volume_matching import BIND_COMPLETED
+from mooring.framework.volume_matching import BIND_COMPLETED, usable_volumes
 from mooring.testing.builders import pod_manifest
 
 Manifest = dict[str, Any]
@@ -314,3 +315,19 @@ def test_what_a_dump_says_of_volumes_stays() -> None:
     assert [item.spec.volume_name for item in of_kind(loaded, PersistentVolumeClaim)] == ["gone", ""]
     assert [item.status.phase for item in of_kind(loaded, PersistentVolume)] == ["Released"]
     assert loaded.notes == ()
+
+
+def test_each_claim_looks_at_few_volumes(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked_at: list[str] = []
+
+    def counted(claim: PersistentVolumeClaim, some: list[PersistentVolume]) -> list[PersistentVolume]:
+        looked_at.extend(volume.metadata.name for volume in some)
+        return usable_volumes(claim, some)
+
+    monkeypatch.setattr(volumes, "usable_volumes", counted)
+    sizes = [{"storage": f"{1 + at % 7}Gi"} for at in range(140)]
+    offers = [volume(f"v{at}", size["storage"]) for at, size in enumerate(sizes)]
+    asked = [claim_of(f"c{at}", resources={"requests": size}) for at, size in enumerate(sizes)]
+    bound = of_kind(objects_from([*offers, *asked]), PersistentVolumeClaim)
+    assert all(each.spec.volume_name for each in bound)
+    assert len(looked_at) <= 2 * len(asked)
