@@ -159,11 +159,13 @@ def test_namespaces_of_a_term(fields: Mapping[str, Any], there: str, meant: bool
         pytest.param("1.33", False, id="1.33"),
         pytest.param("1.34", True, id="1.34"),
         pytest.param("1.36", True, id="1.36"),
+        pytest.param("1.37", False, id="1.37"),
     ],
 )
-def test_a_negative_namespace_selector_lets_in_every_namespace_since_1_34(
+def test_a_negative_namespace_selector_lets_in_every_namespace_from_1_34_to_1_36(
     version: str, everywhere: bool
 ) -> None:
+    """The case notin-namespace."""
     nodes = cluster(A, namespace("lab", env="dev"), pod("other", on="a", namespace="lab"))
     asked = pod(affinity=apart(term(namespaceSelector=NOT_DEV)))
     assert verdicts(make(InterPodAffinity, kube=version), asked, nodes)["a"].ok is not everywhere

@@ -18,7 +18,7 @@ from mooring.cli.flags import (
     add_verbosity,
     engine_options,
 )
-from mooring.cli.output import EXIT_INVALID, EXIT_OK, complain, print_json
+from mooring.cli.output import Exit, complain, print_json
 from mooring.framework import FieldError
 from mooring.framework.errors import InvalidArgumentError
 
@@ -78,11 +78,11 @@ def run(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
 
     if args.verb == "convert":
         print(config.convert(_text(args.file), new_in_tree_registry().catalog()), end="")
-        return EXIT_OK
+        return Exit.OK
     catalog = registry_of(engine_options(args, options)).catalog()
     if args.verb == "schema":
         print_json(config.schema(catalog))
-        return EXIT_OK
+        return Exit.OK
     if args.verb == "check":
         if args.probe and not args.extenders:
             raise InvalidArgumentError.at("--probe", "needs --extenders, which names whom to ask")
@@ -93,14 +93,14 @@ def run(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
         return _diff(args, file, loaded, _load(args, args.other, catalog))
     _warn(args, loaded)
     print(config.resolved(loaded) if args.resolved else config.show(loaded), end="")
-    return EXIT_OK
+    return Exit.OK
 
 
 def _check(args: argparse.Namespace, catalog: config.Catalog) -> int:
     """Check each file, and go on after one that has faults."""
     from mooring import config
 
-    code = EXIT_OK
+    code = Exit.OK
     for file in args.files:
         try:
             loaded = _load(args, file, catalog)
@@ -108,10 +108,10 @@ def _check(args: argparse.Namespace, catalog: config.Catalog) -> int:
                 _check_calls(args, loaded, catalog)
         except config.ConfigError as error:
             complain(error.text(args.file))
-            code = EXIT_INVALID
+            code = Exit.INVALID
         except InvalidArgumentError as error:
             complain("\n".join(map(str, error.violations)))
-            code = EXIT_INVALID
+            code = Exit.INVALID
         else:
             _warn(args, loaded)
             print(f"{file}: ok" if len(args.files) > 1 else "ok")
@@ -168,7 +168,7 @@ def _diff(
     )
     lines = list(difflib.unified_diff(before, after, first_name, args.other))
     sys.stdout.writelines(lines)
-    return EXIT_INVALID if lines else EXIT_OK
+    return Exit.INVALID if lines else Exit.OK
 
 
 def _check_calls(args: argparse.Namespace, loaded: config.Configuration, catalog: config.Catalog) -> None:

@@ -13,7 +13,7 @@ from mooring.app.embedding import Option
 from mooring.cli import remote
 from mooring.cli.clusters import choose_server
 from mooring.cli.flags import SERVER, Commands, Flags, add_command, add_output, add_verbosity, pod_key
-from mooring.cli.output import EXIT_OK, complain, print_document
+from mooring.cli.output import Exit, complain, print_document
 from mooring.cli.selection import add_selection, selection_of
 from mooring.cli.tables.preemption import SHOWN_VICTIMS, first_sentence
 from mooring.cli.values import count, one_of, positive
@@ -78,7 +78,7 @@ def run(args: argparse.Namespace, _options: tuple[Option, ...]) -> int:
     newest = [*_before(args, where, found.decisions), *found.decisions]
     if not args.watch:
         _print_all(args.output, newest)
-        return EXIT_OK
+        return Exit.OK
     _print_each(args.output, newest)
     journal, after = found.journal_id, found.next_after_seq
     while True:

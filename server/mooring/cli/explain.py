@@ -22,16 +22,7 @@ from mooring.cli.flags import (
     engine_options,
     pod_key,
 )
-from mooring.cli.output import (
-    EXIT_FAILED,
-    EXIT_OK,
-    EXIT_PREEMPTS,
-    EXIT_UNSCHEDULED,
-    EXIT_USAGE,
-    complain,
-    print_document,
-    worst,
-)
+from mooring.cli.output import Exit, complain, print_document, worst
 from mooring.cli.selection import add_selection, selection_of
 from mooring.cli.tables import SHOWN_NODES, View, but_for_that, print_explanation, print_verdict
 from mooring.cli.tables.one_node import is_rejected, print_comparison, print_node, print_what_it_takes
@@ -108,7 +99,7 @@ def run(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
         said = "--attempt needs --server ADDRESS: a process remembers its own decisions"
     if said:
         complain(said)
-        return EXIT_USAGE
+        return Exit.USAGE
     last = None
     while True:
         with status_line("reading the cluster"):
@@ -267,11 +258,11 @@ def _show_what_it_takes(args: argparse.Namespace, document: Document, options: t
 
 def _exit_code(document: Document) -> int:
     if document["status"]["code"] == Code.ERROR.label:
-        return EXIT_FAILED
+        return Exit.FAILED
     if document["selected"] is not None:
-        return EXIT_OK
+        return Exit.OK
     preempts = document["otherwise"] is None and node_of(document["preemption"])
-    return EXIT_PREEMPTS if preempts else EXIT_UNSCHEDULED
+    return Exit.PREEMPTS if preempts else Exit.UNSCHEDULED
 
 
 def _asked_nodes(args: argparse.Namespace) -> list[str]:

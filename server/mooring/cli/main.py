@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from mooring import __version__
 from mooring.cli import logs
 from mooring.cli.flags import Commands, Parser
-from mooring.cli.output import EXIT_INVALID, EXIT_OK, complain
+from mooring.cli.output import Exit, complain
 from mooring.framework.errors import InvalidArgumentError, MooringError
 
 if TYPE_CHECKING:
@@ -63,13 +63,13 @@ def main(*options: Option, argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         # Whoever reads has seen enough. What is still buffered must not fail again at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return EXIT_OK
+        return Exit.OK
     except _rejections() as error:
         complain(_text_of(error, args))
-        return EXIT_INVALID
+        return Exit.INVALID
     except OSError as error:
         complain(f"{error.filename}: {error.strerror}" if error.filename else error)
-        return EXIT_INVALID
+        return Exit.INVALID
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED
     return code
@@ -125,7 +125,7 @@ def _parser(first: Sequence[str] = ()) -> argparse.ArgumentParser:
 
 def _print_version(*_: object) -> int:
     print(_version())
-    return EXIT_OK
+    return Exit.OK
 
 
 def _version() -> str:
@@ -136,4 +136,4 @@ def _print_completion(args: argparse.Namespace, _options: tuple[Option, ...]) ->
     import shtab
 
     print(shtab.complete(_parser(), args.shell))
-    return EXIT_OK
+    return Exit.OK

@@ -7,7 +7,7 @@ import argparse
 from mooring.app.embedding import Option
 from mooring.cli import remote
 from mooring.cli.flags import Commands, Flags, add_command
-from mooring.cli.output import EXIT_OK
+from mooring.cli.output import Exit
 
 DEFAULT_SERVER = "127.0.0.1:50051"
 """Where ``mooring serve`` listens unless it is told otherwise."""
@@ -28,4 +28,4 @@ def _run(args: argparse.Namespace, _options: tuple[Option, ...]) -> int:
     args.server = args.server or DEFAULT_SERVER
     with remote.channel_to(args) as channel:
         new_server(Tools(channel)).run("stdio")
-    return EXIT_OK
+    return Exit.OK

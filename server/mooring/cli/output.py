@@ -5,24 +5,29 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterable
+from enum import IntEnum
 from typing import Any
 
 from mooring.serving.logs import printable
 
-EXIT_OK = 0
-EXIT_INVALID = 1
-EXIT_FAILED = 1
-"""Another replica leads, or something broke: as kube-scheduler, which is started again then."""
 
-EXIT_USAGE = 2
-EXIT_UNSCHEDULED = 3
-EXIT_PREEMPTS = 4
-"""What was asked about runs once others were preempted."""
+class Exit(IntEnum):
+    """How commands end."""
+
+    OK = 0
+    INVALID = 1
+    FAILED = 1
+    """Another replica leads, or something broke: as kube-scheduler, which is started again then."""
+
+    USAGE = 2
+    UNSCHEDULED = 3
+    PREEMPTS = 4
+    """What was asked about runs once others were preempted."""
 
 
 def worst(codes: Iterable[int]) -> int:
     """Return how a command about several pods ends, given how it would end about each."""
-    return max(codes, key=(EXIT_OK, EXIT_PREEMPTS, EXIT_FAILED, EXIT_UNSCHEDULED).index, default=EXIT_OK)
+    return max(codes, key=(Exit.OK, Exit.PREEMPTS, Exit.FAILED, Exit.UNSCHEDULED).index, default=Exit.OK)
 
 
 def print_json(document: Any) -> None:

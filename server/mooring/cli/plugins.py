@@ -17,7 +17,7 @@ from mooring.cli.flags import (
     add_verbosity,
     engine_options,
 )
-from mooring.cli.output import EXIT_OK, print_document
+from mooring.cli.output import Exit, print_document
 
 if TYPE_CHECKING:
     from mooring.service.backend import PluginEntry
@@ -54,11 +54,11 @@ def run(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
 
         folder = write_package(args.name, Path(args.directory), registry)
         print(f"wrote {folder}; next: pip install --editable {folder} pytest && pytest {folder}")
-        return EXIT_OK
+        return Exit.OK
     entries = sorted(plugin_entries(registry), key=lambda entry: entry.name.lower())
     if args.output != "table":
         print_document(args.output, [_document(entry) for entry in entries])
-        return EXIT_OK
+        return Exit.OK
     print_table(
         ("NAME", "POINTS", "SOURCE", "STATE"),
         [(entry.name, " ".join(entry.points), entry.source, _state(entry)) for entry in entries],
@@ -66,7 +66,7 @@ def run(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
     for entry in entries:
         if entry.load_error:
             print_line(entry.load_error, "red")
-    return EXIT_OK
+    return Exit.OK
 
 
 def _state(entry: PluginEntry) -> str:

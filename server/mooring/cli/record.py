@@ -17,7 +17,7 @@ from mooring.cli.flags import (
     engine_options,
     recording_options,
 )
-from mooring.cli.output import EXIT_OK
+from mooring.cli.output import Exit
 
 
 def add(commands: Commands) -> None:
@@ -45,4 +45,4 @@ def run(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
         lambda: print(f"mooring ready: recording={args.directory}", flush=True),
     )
     print_line(f"{recorder.entries:,} entries, {recorder.size:,} bytes, {recorder.dropped:,} changes missing")
-    return EXIT_OK
+    return Exit.OK

@@ -12,7 +12,7 @@ import msgspec
 from mooring.app.embedding import Option
 from mooring.cli.console import bar_of, print_line, print_table
 from mooring.cli.flags import Commands, Flags, add_command, add_deciding, add_output, engine_options
-from mooring.cli.output import EXIT_INVALID, EXIT_OK, complain, print_document
+from mooring.cli.output import Exit, complain, print_document
 from mooring.cli.values import seed
 
 if TYPE_CHECKING:
@@ -76,8 +76,8 @@ def _decide(args: argparse.Namespace, options: tuple[Option, ...], file: IO[byte
         _print(replay.tally, listed)
     if replay.tally.damage is not None:
         complain(replay.tally.damage)
-        return EXIT_INVALID
-    return EXIT_OK
+        return Exit.INVALID
+    return Exit.OK
 
 
 def _live(args: argparse.Namespace, options: tuple[Option, ...], file: IO[bytes] | None) -> int:
@@ -109,7 +109,7 @@ def _live(args: argparse.Namespace, options: tuple[Option, ...], file: IO[bytes]
         )
     if damage is not None:
         complain(damage)
-    return EXIT_OK if damage is None else EXIT_INVALID
+    return Exit.OK if damage is None else Exit.INVALID
 
 
 def _progress(args: argparse.Namespace) -> AbstractContextManager[Advance]:

@@ -19,7 +19,7 @@ from mooring.cli import remote
 from mooring.cli.children import WATCH_SECONDS, Child, InterruptedStartError, StartError, field, start
 from mooring.cli.console import print_table
 from mooring.cli.flags import Commands, Flags, add_command, add_verbosity
-from mooring.cli.output import EXIT_INVALID, EXIT_OK, complain
+from mooring.cli.output import Exit, complain
 from mooring.cli.tables import View, print_explanation
 from mooring.framework import Pod
 
@@ -65,10 +65,10 @@ def run(args: argparse.Namespace, _options: tuple[Option, ...]) -> int:
             _await_ready(url, stop)
             _show_first_decision(address, url)
         except InterruptedStartError:
-            return EXIT_OK
+            return Exit.OK
         except (StartError, remote.CallError) as error:
             complain(error)
-            return EXIT_INVALID
+            return Exit.INVALID
         shown = page.ready_line.split()[-1]
         print(f"Decisions and why, in a browser: {shown}")
         print("This is a sample cluster; on yours: mooring web --cluster kubernetes:KUBECONFIG, read-only\n")
@@ -171,6 +171,6 @@ def _serve(children: list[Child], stop: threading.Event) -> int:
         for child in children:
             if child.process.poll() is not None:
                 complain(f"{child.name} ended with exit code {child.process.returncode}")
-                return EXIT_INVALID
+                return Exit.INVALID
     codes = [child.stop() for child in reversed(children)]
-    return EXIT_OK if not any(codes) else EXIT_INVALID
+    return Exit.OK if not any(codes) else Exit.INVALID

@@ -17,15 +17,7 @@ from mooring.cli.flags import (
     add_unknown_plugins,
     engine_options,
 )
-from mooring.cli.output import (
-    EXIT_FAILED,
-    EXIT_OK,
-    EXIT_PREEMPTS,
-    EXIT_UNSCHEDULED,
-    EXIT_USAGE,
-    complain,
-    print_document,
-)
+from mooring.cli.output import Exit, complain, print_document
 from mooring.cli.selection import add_selection, selection_of
 from mooring.cli.tables.pods import PodRow, print_pods
 from mooring.cli.values import seed
@@ -59,7 +51,7 @@ def run(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
     """Carry it out."""
     if said := choose_cluster(args):
         complain(said)
-        return EXIT_USAGE
+        return Exit.USAGE
     from mooring.app.offline import place_pending
 
     selection = selection_of(args)
@@ -83,10 +75,10 @@ def run(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
 def _exit_code(outcomes: list[Outcome]) -> int:
     waiting = [outcome for outcome in outcomes if not (outcome.node or outcome.bound)]
     if any(outcome.failed for outcome in outcomes):
-        return EXIT_FAILED
+        return Exit.FAILED
     if not all(outcome.room_on for outcome in waiting):
-        return EXIT_UNSCHEDULED
-    return EXIT_PREEMPTS if waiting or any(outcome.preempts for outcome in outcomes) else EXIT_OK
+        return Exit.UNSCHEDULED
+    return Exit.PREEMPTS if waiting or any(outcome.preempts for outcome in outcomes) else Exit.OK
 
 
 def _document(outcome: Outcome) -> dict[str, Any]:

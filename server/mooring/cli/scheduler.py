@@ -36,7 +36,7 @@ from mooring.cli.kube_scheduler_flags import (
     serving_options,
     warn_of_ignored_flags,
 )
-from mooring.cli.output import EXIT_FAILED, EXIT_OK
+from mooring.cli.output import Exit
 from mooring.cli.values import above_zero, seconds
 from mooring.scheduler.budget import ATTEMPT_SECONDS
 
@@ -107,7 +107,7 @@ def run(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
     args.kube_version = args.emulated_version or args.kube_version
     if args.version not in (None, "false"):
         print(version_of(args.kube_version))
-        return EXIT_OK
+        return Exit.OK
     values = flag_values(args)
     log_flags(values, args.kube_version)
     warn_of_ignored_flags(args)
@@ -127,11 +127,11 @@ def run(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
     )
     if args.write_config_to:
         write_configuration(scheduler, args.write_config_to)
-        return EXIT_OK
+        return Exit.OK
     if args.secure_port:
         scheduler = replace(scheduler, serving=serving_options(args, values))
     ended_well = run_scheduler(scheduler, stop_signal(), _print_ready)
-    return EXIT_OK if ended_well else EXIT_FAILED
+    return Exit.OK if ended_well else Exit.FAILED
 
 
 def _print_ready(listeners: Mapping[str, str]) -> None:

@@ -26,7 +26,7 @@ from mooring.cli.flags import (
     engine_options,
     recording_options,
 )
-from mooring.cli.output import EXIT_FAILED, EXIT_OK, EXIT_USAGE, complain
+from mooring.cli.output import Exit, complain
 from mooring.cli.values import above_zero, in_flight, positive, seconds
 from mooring.framework.errors import InvalidArgumentError
 
@@ -122,10 +122,10 @@ def run(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
     args.source = args.source or default_source()
     if not args.source:
         complain(NO_SOURCE)
-        return EXIT_USAGE
+        return Exit.USAGE
     log_flags(args.parser.values(args), args.kube_version)
     ended_well = serve(_server_options(args, options), stop_signal(), _print_ready)
-    return EXIT_OK if ended_well else EXIT_FAILED
+    return Exit.OK if ended_well else Exit.FAILED
 
 
 def _server_options(args: argparse.Namespace, options: tuple[Option, ...]) -> ServerOptions:

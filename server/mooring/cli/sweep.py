@@ -21,7 +21,7 @@ from mooring.cli.flags import (
     add_verbosity,
     engine_options,
 )
-from mooring.cli.output import EXIT_FAILED, EXIT_OK, EXIT_USAGE, complain, print_document
+from mooring.cli.output import Exit, complain, print_document
 from mooring.cli.values import positive, seed
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def run(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
     workloads = [*args.workload, *([":".join(args.manifests)] if args.manifests else [])]
     if not workloads:
         complain("--workload: name the manifests to place pods of")
-        return EXIT_USAGE
+        return Exit.USAGE
     resource, percent = args.fill
     sweep = SweepPlan(
         {name: tuple(paths.split(":")) for name, paths in map(_named, workloads)},
@@ -81,7 +81,7 @@ def run(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
     _show(results, args.output)
     for each, why in results.failures.items():
         complain(f"{each.workload}, {each.config}, seed {each.seed}: {why}")
-    return EXIT_FAILED if results.failures else EXIT_OK
+    return Exit.FAILED if results.failures else Exit.OK
 
 
 def _workers(args: argparse.Namespace) -> Workers:

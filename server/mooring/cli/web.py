@@ -26,7 +26,7 @@ from mooring.cli.flags import (
     add_manifests,
     certificate_files,
 )
-from mooring.cli.output import EXIT_INVALID, EXIT_OK, complain
+from mooring.cli.output import Exit, complain
 from mooring.framework.errors import InvalidArgumentError
 from mooring.serving.certificates import TlsFiles
 
@@ -76,7 +76,7 @@ def run(args: argparse.Namespace, _options: tuple[Option, ...]) -> int:
             addresses = _addresses(args, running)
         except StartError as error:
             complain(error)
-            return EXIT_INVALID
+            return Exit.INVALID
         options = WebOptions(
             listen=args.listen,
             addresses=addresses,
@@ -90,7 +90,7 @@ def run(args: argparse.Namespace, _options: tuple[Option, ...]) -> int:
             health_listen=args.health_listen,
         )
         serve(options, lambda url: print(f"mooring-web ready: {url}/", flush=True))
-    return EXIT_OK
+    return Exit.OK
 
 
 def _addresses(args: argparse.Namespace, running: ExitStack) -> list[Address]:

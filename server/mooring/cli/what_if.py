@@ -23,14 +23,7 @@ from mooring.cli.flags import (
     add_unknown_plugins,
     pod_key,
 )
-from mooring.cli.output import (
-    EXIT_OK,
-    EXIT_PREEMPTS,
-    EXIT_UNSCHEDULED,
-    EXIT_USAGE,
-    complain,
-    print_document,
-)
+from mooring.cli.output import Exit, complain, print_document
 from mooring.cli.tables.preemption import node_of, print_preemption
 from mooring.cli.values import one_of, positive, seed
 from mooring.cli.what_if_answers import answer, sent
@@ -123,11 +116,11 @@ def _question(questions: Commands, name: str, text: str) -> tuple[Parser, Flags]
 
 
 def _run_capacity(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
-    if (code := _one_cluster(args)) != EXIT_OK:
+    if (code := _one_cluster(args)) != Exit.OK:
         return code
     if not args.shape:
         complain("give the pods with --shape PATH")
-        return EXIT_USAGE
+        return Exit.USAGE
     from mooring.app.what_if import shapes_of
     from mooring.v1 import objects_pb2
     from mooring.v1 import simulation_service_pb2 as pb
@@ -156,17 +149,17 @@ def _run_capacity(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
     ]
     if args.output != "table":
         print_document(args.output, found)
-        return EXIT_OK
+        return Exit.OK
     rows = [(each["shape"], Text(_amount(each), _style(each["count"] > 0)), each["end"]) for each in found]
     print_table(("SHAPE", "#MORE", "THEN"), rows)
     for each in found if args.nodes else ():
         print_table((f"NODE FOR {each['shape']}", "#PODS"), [(n, str(c)) for n, c in each["nodes"].items()])
     _print_queue(response)
-    return EXIT_OK
+    return Exit.OK
 
 
 def _run_removal(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
-    if (code := _one_cluster(args)) != EXIT_OK:
+    if (code := _one_cluster(args)) != Exit.OK:
         return code
     from mooring.v1 import simulation_service_pb2 as pb
 
@@ -184,14 +177,14 @@ def _run_removal(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
         found.sort(key=removal.disruption)
     if args.output != "table":
         print_document(args.output, found)
-        return EXIT_OK
+        return Exit.OK
     removal.print_nodes(found)
     how = "together" if args.cumulative else "each alone"
     going = sum(each["removable"] for each in found)
     said = f"{going} of {len(found)} nodes could go by {args.by}, {how}"
     print_line(said if found else "there are no nodes")
     _print_queue(response)
-    return EXIT_OK
+    return Exit.OK
 
 
 def _queue(response: pb.CapacityResponse | pb.RemovalResponse) -> dict[str, Any]:
@@ -215,11 +208,11 @@ def _print_queue(response: pb.CapacityResponse | pb.RemovalResponse) -> None:
 
 
 def _run_node_groups(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
-    if (code := _one_cluster(args)) != EXIT_OK:
+    if (code := _one_cluster(args)) != Exit.OK:
         return code
     if not args.group:
         complain("give the groups with --group PATH")
-        return EXIT_USAGE
+        return Exit.USAGE
     from mooring.app.what_if import groups_of
     from mooring.v1 import simulation_service_pb2 as pb
 
@@ -232,9 +225,9 @@ def _run_node_groups(args: argparse.Namespace, options: tuple[Option, ...]) -> i
     found = node_groups.document(response)
     if args.output != "table":
         print_document(args.output, found)
-        return EXIT_OK
+        return Exit.OK
     node_groups.print_options(found)
-    return EXIT_OK
+    return Exit.OK
 
 
 def _answer(
@@ -248,12 +241,12 @@ def _answer(
 
 
 def _run_change(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
-    if (code := _one_cluster(args)) != EXIT_OK:
+    if (code := _one_cluster(args)) != Exit.OK:
         return code
     unknown = [kind for kind in args.kind if kind not in change.KINDS]
     if unknown:
         complain(f"--kind: {unknown[0]!r} is none of {', '.join(change.KINDS)}")
-        return EXIT_USAGE
+        return Exit.USAGE
     kind, _, name = args.pod.rpartition("/")
     grouped = kind == change.GROUP
     key = pod_key(name if grouped else args.pod, args.namespace)
@@ -273,8 +266,8 @@ def _run_change(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
     for warning in found["warnings"] if args.output == "table" else ():
         print_line(f"warning: {warning}", "yellow")
     if found["options"] or fits:
-        return EXIT_OK
-    return EXIT_PREEMPTS if node_of(found["preemption"]) else EXIT_UNSCHEDULED
+        return Exit.OK
+    return Exit.PREEMPTS if node_of(found["preemption"]) else Exit.UNSCHEDULED
 
 
 def _prices(words: list[str]) -> dict[str, float]:
@@ -301,10 +294,10 @@ def _one_cluster(args: argparse.Namespace) -> int:
         said = "--plugin and --unknown-plugins are for manifests: a server decides with its own plugins"
     if said:
         complain(said)
-        return EXIT_USAGE
+        return Exit.USAGE
     if not args.server:
         args.kube_version = args.kube_version or DEFAULT_KUBE_VERSION
-    return EXIT_OK
+    return Exit.OK
 
 
 def _amount(found: dict[str, Any]) -> str:

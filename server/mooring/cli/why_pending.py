@@ -27,15 +27,7 @@ from mooring.cli.flags import (
     engine_options,
     pod_key,
 )
-from mooring.cli.output import (
-    EXIT_OK,
-    EXIT_PREEMPTS,
-    EXIT_UNSCHEDULED,
-    EXIT_USAGE,
-    complain,
-    print_document,
-    worst,
-)
+from mooring.cli.output import Exit, complain, print_document, worst
 from mooring.cli.selection import PodSelection, add_selection, selection_of
 from mooring.cli.tables.preemption import node_of, print_preemption
 from mooring.cli.values import seconds
@@ -80,7 +72,7 @@ def run(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
     """Carry it out."""
     if said := choose_cluster(args):
         complain(said)
-        return EXIT_USAGE
+        return Exit.USAGE
     selection = selection_of(args)
     if not args.server:
         return _run_offline(args, options, selection)
@@ -110,7 +102,7 @@ def _run_groups(args: argparse.Namespace, selection: PodSelection) -> int:
 
 
 def _exit_code(groups: Iterable[dict[str, Any]]) -> int:
-    return worst(EXIT_PREEMPTS if each["nominated"] == each["pods"] else EXIT_UNSCHEDULED for each in groups)
+    return worst(Exit.PREEMPTS if each["nominated"] == each["pods"] else Exit.UNSCHEDULED for each in groups)
 
 
 def _print_asked(asked: int, left: int) -> None:
@@ -157,40 +149,17 @@ def _print_one(pod: PendingPod) -> None:
 
 def _grouped(pods: list[PendingPod]) -> list[dict[str, Any]]:
     """Return the pods by who made them and the dominant reason, as ``_group`` does."""
-    groups: dict[tuple[str, str, str], dict[str, Any]] = {}
-    for each in pods:
-        metadata, dominant = each.pod.metadata, each.dominant
-        owner = next((owner for owner in metadata.owner_references if owner.controller), None)
-        name = f"{owner.kind}/{owner.name}" if owner else ""
-        reason = f"{dominant.plugin}: {dominant.reason}"
-        group = groups.setdefault(
-            (metadata.namespace, name, reason),
-            {
-                "namespace": metadata.namespace,
-                "controller": name or None,
-                "plugin": dominant.plugin,
-                "reason": dominant.reason,
-                "nodes": dominant.count,
-                "pods": 0,
-                "examples": [],
-                "oldest": None,
-                "newest": None,
-                "lastSeq": None,
-                "trend": [],
-                "message": each.why.message if each.why else "",
-                "nominated": 0,
-                "preemption": each.preemption,
-                "keptFor": [],
-            },
-        )
-        group["keptFor"] = list(dict.fromkeys((*group["keptFor"], *each.kept_for)))[:EXAMPLES]
-        group["pods"] += 1
-        group["nominated"] += bool(node_of(each.preemption))
-        group["examples"] = [*group["examples"], each.pod.key][:EXAMPLES]
-        created = metadata.creation_timestamp
-        group["oldest"] = min(filter(None, (group["oldest"], created)), default=None)
-        group["newest"] = max(filter(None, (group["newest"], created)), default=None)
-    return sorted(groups.values(), key=lambda group: -group["pods"])
+    from mooring.decisions.summary import grouped
+    from mooring.service.decisions import group_message
+
+    asked, now = {each.pod.metadata.uid: each for each in pods}, time.time()
+    groups = []
+    for group in grouped(each.unplaced() for each in pods):
+        members = [asked[pod.newest.uid] for pod in group.pods]
+        kept_for = dict.fromkeys(name for each in members for name in each.kept_for)
+        more = {"preemption": members[0].preemption, "keptFor": list(kept_for)[:EXAMPLES]}
+        groups.append({**_group(group_message(group, now, now)), **more})
+    return groups
 
 
 def _print_groups(groups: list[dict[str, Any]], count: int) -> None:
@@ -271,8 +240,8 @@ def _run_pod(args: argparse.Namespace) -> int:
     else:
         _print_attempts(args, f"{namespace}/{name}", found)
     if not found or found[-1].result != pb.DECISION_RESULT_SCHEDULED:
-        return EXIT_PREEMPTS if found and found[-1].nominated_node else EXIT_UNSCHEDULED
-    return EXIT_OK
+        return Exit.PREEMPTS if found and found[-1].nominated_node else Exit.UNSCHEDULED
+    return Exit.OK
 
 
 def _ask_now(args: argparse.Namespace, pod: str) -> int:
@@ -288,7 +257,7 @@ def _ask_now(args: argparse.Namespace, pod: str) -> int:
     print_line(f"pod {pod}: {said}")
     print_preemption(found["preemption"])
     print_line(f"asked now, as the server remembers no decision; mooring explain {pod} shows all nodes")
-    return EXIT_PREEMPTS if node_of(found["preemption"]) else EXIT_UNSCHEDULED
+    return Exit.PREEMPTS if node_of(found["preemption"]) else Exit.UNSCHEDULED
 
 
 def _print_attempts(args: argparse.Namespace, pod: str, found: list[pb.Decision]) -> None:

@@ -47,19 +47,15 @@ class PendingPod:
     preemption: Document | None = None
     kept_for: tuple[str, ...] = ()
 
-    @property
-    def dominant(self) -> NodeRejections:
-        """The reason that rejects the most nodes, or the pod as a whole; for a pod that fits, how many do."""
-        if self.why is None:
-            return NodeRejections("", FITS, self.feasible)
-        return self.why.dominant or NodeRejections(self.why.plugin, self.why.message, 0)
-
     def unplaced(self) -> UnplacedPod:
         """Return the pod as one that has had no node since it was created."""
         metadata, why = self.pod.metadata, self.why
         result = DecisionResult.UNSCHEDULABLE
         if why is None:
-            result, why = DecisionResult.SCHEDULED, Why(Code.SUCCESS, message=FITS, dominant=self.dominant)
+            result, why = (
+                DecisionResult.SCHEDULED,
+                Why(Code.SUCCESS, message=FITS, dominant=NodeRejections("", FITS, self.feasible)),
+            )
         elif why.code is Code.ERROR:
             result = DecisionResult.ERROR
         nominated = self.preemption["node"] if self.preemption else ""

@@ -162,7 +162,7 @@ class DecisionServicer(DecisionServiceServicer):
             asked = self._run(context, partial(self._asking.ask, unexplained))
         groups = grouped([*remembered, *asked])
         return pb.SummarizeReasonsResponse(
-            groups=[_group(group, first, now) for group in groups[:limit]],
+            groups=[group_message(group, first, now) for group in groups[:limit]],
             group_count=len(groups),
             pod_count=len(remembered) + len(asked),
             decision_count=found.decisions,
@@ -320,7 +320,8 @@ def _check_wait(request: pb.ListDecisionsRequest, seconds: float) -> None:
     InvalidArgumentError.raise_if_any(faults)
 
 
-def _group(group: ReasonGroup, begin: float, end: float) -> pb.ReasonGroup:
+def group_message(group: ReasonGroup, begin: float, end: float) -> pb.ReasonGroup:
+    """Encode a group of pods, with its trend from ``begin`` to ``end``."""
     newest = group.pods[0]
     why = newest.newest.why
     dominant = why.dominant if why is not None else None
