@@ -10,6 +10,7 @@ from typing import Final, Protocol, TypeVar
 
 import grpc
 
+from mooring.files import read_file
 from mooring.serving.calls.threads import waiting
 from mooring.serving.certificates import FollowedFiles, TlsFiles
 from mooring.v1.cluster_service_pb2_grpc import ClusterServiceStub
@@ -136,6 +137,5 @@ class Asking:
 
 
 def _credentials(files: TlsFiles) -> grpc.ChannelCredentials:
-    chain, authority = (path.read_bytes() if path else None for path in (files.certificate, files.authority))
-    key_file = files.key or files.certificate
-    return grpc.ssl_channel_credentials(authority, key_file.read_bytes() if key_file else None, chain)
+    named = (files.authority, files.key or files.certificate, files.certificate)
+    return grpc.ssl_channel_credentials(*[read_file(path) if path else None for path in named])

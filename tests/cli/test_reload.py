@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -77,6 +78,11 @@ def world(tmp_path: Path) -> World:
     return World(tmp_path / "c.yaml")
 
 
+def piped(file: Path) -> None:
+    file.unlink()
+    os.mkfifo(file)
+
+
 class TestFile:
     def test_an_unchanged_file_changes_nothing(self, world: World) -> None:
         assert not world.look()
@@ -105,6 +111,8 @@ class TestFile:
             pytest.param(lambda file: file.write_text(""), id="empty"),
             pytest.param(lambda file: file.write_bytes(b"\xff\xfe"), id="no text"),
             pytest.param(lambda file: file.unlink(), id="removed"),
+            pytest.param(piped, id="a pipe"),
+            pytest.param(lambda file: os.truncate(file, 1 << 30), id="a gigabyte"),
             pytest.param(lambda file: write_config(file, scoring(("Fti", 1))), id="unknown plugin"),
         ],
     )
@@ -116,6 +124,7 @@ class TestFile:
         assert (world.applied, world.told, world.success) == ([], [REJECTED], 0)
         assert [record.levelname for record in caplog.records] == ["ERROR"]
         assert world.first.hash in caplog.text
+        world.file.unlink(missing_ok=True)
         weights(world.file)
         assert not world.look()
         assert (world.applied, world.success) == ([], 1)

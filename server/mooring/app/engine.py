@@ -7,12 +7,12 @@ import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from mooring import config
 from mooring.app.options import EngineOptions
 from mooring.cluster.binding import LocalBinder
 from mooring.cluster.state import State
+from mooring.files import read_file
 from mooring.framework import Binder, ClusterApi
 from mooring.framework.errors import InvalidArgumentError
 from mooring.framework.pod_requests import ResourceRules
@@ -44,16 +44,20 @@ def registry_of(options: EngineOptions) -> Registry:
     return registry
 
 
-def read_text(file: str) -> str:
+def read_text(file: str, *, pipe: bool = False) -> str:
     """Return the text of a file; of ``FILE#KEY`` that under a key of an object in it, such as a ConfigMap.
 
+    Args:
+        file: The file.
+        pipe: As of ``read_file``.
+
     Raises:
-        InvalidArgumentError: It can't be read, or is not text.
+        InvalidArgumentError: It can't be read, is too large, or is not text.
         ConfigError: There is not one text under the key.
     """
     name, _, key = file.partition("#")
     try:
-        text = Path(name).read_text(encoding="utf-8")
+        text = read_file(name, pipe=pipe).decode()
         return config.text_under(text, key) if key else text
     except OSError as error:
         raise InvalidArgumentError.at(file, f"can't be read: {error.strerror}") from None
@@ -62,17 +66,20 @@ def read_text(file: str) -> str:
 
 
 def configuration_of(
-    options: EngineOptions, registry: Registry, *, scheduling: bool = False
+    options: EngineOptions, registry: Registry, *, scheduling: bool = False, pipe: bool = False
 ) -> config.Configuration:
     """Load the options' file, or the defaults; warnings go to the log.
 
-    ``mooring scheduler`` acts on fields that nothing else acts on (``scheduling``).
+    ``mooring scheduler`` acts on fields that nothing else acts on (``scheduling``). ``pipe`` as of
+    ``read_file``.
 
     Raises:
         ConfigError: It has faults; all of them are named.
     """
     if options.config:
-        loaded = parse_configuration(read_text(options.config), options, registry, scheduling=scheduling)
+        loaded = parse_configuration(
+            read_text(options.config, pipe=pipe), options, registry, scheduling=scheduling
+        )
     else:
         version, gates = options.kube_version, options.feature_gates
         loaded = config.default(registry.catalog(), kube_version=version, feature_gates=gates)

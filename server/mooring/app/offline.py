@@ -60,7 +60,7 @@ def core_over(options: EngineOptions, paths: Objects) -> tuple[Core, Manifests]:
         MooringError: The API server doesn't say what there is.
     """
     registry = registry_of(options)
-    configuration = configuration_of(options, registry)
+    configuration = configuration_of(options, registry, pipe=True)
     core = build_core(options, registry, configuration)
     with _collector_paused():
         manifests = manifests_of(paths, options.gates)

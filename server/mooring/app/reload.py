@@ -24,6 +24,9 @@ log = logging.getLogger(__name__)
 POLL_SECONDS = 1.0
 """Between two looks at the file: a mounted ConfigMap changes by a symlink that no watcher reports."""
 
+STOP_SECONDS = 2.0
+"""How long the end of the process waits for a look that has begun."""
+
 RELOADED = ("profiles", "percentage_of_nodes_to_score")
 """The fields that take effect while the process runs."""
 
@@ -83,9 +86,9 @@ class ConfigurationReload:
         self._thread.start()
 
     def stop(self) -> None:
-        """Follow it no longer."""
+        """Follow it no longer; doesn't wait long for a look at a file system that hangs."""
         self._stopping.set()
-        self._thread.join()
+        self._thread.join(STOP_SECONDS)
 
     def look(self) -> bool:
         """Look at the file once; True when another configuration is in force now. One thread at a time."""

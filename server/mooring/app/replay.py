@@ -178,5 +178,5 @@ def _configuration(
 ) -> config.Configuration:
     """Return the configuration of the options, else the recorded one, else the release's default."""
     if options.config or not header.configuration:
-        return configuration_of(options, registry, scheduling=True)
+        return configuration_of(options, registry, scheduling=True, pipe=True)
     return parse_configuration(header.configuration, options, registry, scheduling=True)

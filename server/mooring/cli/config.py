@@ -121,7 +121,7 @@ def _check(args: argparse.Namespace, catalog: config.Catalog) -> int:
 def _text(file: str) -> str:
     from mooring.app.engine import read_text
 
-    return sys.stdin.read() if file == "-" else read_text(file)
+    return sys.stdin.read() if file == "-" else read_text(file, pipe=True)
 
 
 def _load(args: argparse.Namespace, file: str, catalog: config.Catalog) -> config.Configuration:

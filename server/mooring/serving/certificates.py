@@ -8,6 +8,8 @@ from itertools import chain
 from pathlib import Path
 from typing import Generic, TypeVar
 
+from mooring.files import seen
+
 Read = TypeVar("Read")
 
 
@@ -30,11 +32,10 @@ class TlsFiles:
         """Return what is another once a file has been replaced, or what it links to.
 
         Raises:
-            OSError: One can't be seen.
+            OSError: One can't be seen, is not a regular file, or is too large.
         """
-        paths = (self.certificate, self.key, self.authority)
-        seen = [path.stat() for path in paths if path is not None]
-        return tuple(chain.from_iterable((it.st_dev, it.st_ino, it.st_size, it.st_mtime_ns) for it in seen))
+        found = [seen(path) for path in (self.certificate, self.key, self.authority) if path is not None]
+        return tuple(chain.from_iterable((it.st_dev, it.st_ino, it.st_size, it.st_mtime_ns) for it in found))
 
 
 class FollowedFiles(Generic[Read]):
@@ -60,6 +61,7 @@ class FollowedFiles(Generic[Read]):
         self._files = files
         self._read = read
         self._beside = beside
+        files.stamp()
         self.current = read(files)
         # The first look reads again, since the files may have changed while they were read.
         self._stamp: tuple[object, ...] = ()

@@ -9,6 +9,8 @@ from cryptography import x509
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
+from mooring.files import read_file
+
 
 class CertificateCollector(Collector):
     """``mooring_certificate_expiration_timestamp_seconds``, of files that are read at each scrape.
@@ -30,7 +32,7 @@ class CertificateCollector(Collector):
         )
         for file in self._files:
             try:
-                shown = x509.load_pem_x509_certificate(file.read_bytes())
+                shown = x509.load_pem_x509_certificate(read_file(file))
             except (OSError, ValueError):
                 continue
             ends.add_metric((str(file),), shown.not_valid_after_utc.timestamp())

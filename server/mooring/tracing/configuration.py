@@ -5,10 +5,11 @@ Mirrors ``component-base/tracing/api/v1``; the file is the one of kube-apiserver
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated, Literal
 
 import msgspec
+
+from mooring.files import read_file
 
 PER_MILLION = 1_000_000
 """The sampling rate with which everything is traced."""
@@ -52,7 +53,7 @@ def read_configuration(file: str) -> TracingConfiguration:
         ValueError: It can't be read, or isn't one.
     """
     try:
-        return msgspec.yaml.decode(Path(file).read_bytes(), type=TracingConfiguration)
+        return msgspec.yaml.decode(read_file(file), type=TracingConfiguration)
     except OSError as error:
         raise ValueError(f"{file}: {error.strerror}") from error
     except msgspec.MsgspecError as error:

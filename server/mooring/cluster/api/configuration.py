@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from mooring.files import seen
 from mooring.framework.args import FieldError
 from mooring.framework.errors import InvalidArgumentError
 
@@ -36,9 +37,12 @@ def from_kubeconfig(path: str | Path, server: str = "") -> Load:
 
         configuration = Configuration()
         # The package says of a missing file that it has no users.
-        if not any(Path(one).expanduser().exists() for one in str(path).split(os.pathsep)):
+        files = [file for one in str(path).split(os.pathsep) if (file := Path(one).expanduser()).exists()]
+        if not files:
             raise InvalidArgumentError([FieldError("kubeconfig", f"{path}: no such file")])
         try:
+            for file in files:
+                seen(file)
             load_kube_config(  # type: ignore[no-untyped-call] # the package types its models only
                 config_file=str(path), client_configuration=configuration, persist_config=False
             )

@@ -56,15 +56,17 @@ class Manifests:
         return [item for item in self.objects if isinstance(item, Pod)]
 
 
-def load_manifests(paths: Iterable[str | Path], gates: Gates = NEWEST_GATES) -> Manifests:
-    """Read files and directories of YAML or JSON.
+def load_manifests(
+    paths: Iterable[str | Path], gates: Gates = NEWEST_GATES, *, pipes: bool = True
+) -> Manifests:
+    """Read files and directories of YAML or JSON; ``pipes`` as of ``read_paths``.
 
     Workloads become pods, and what the API server with ``gates`` would have filled in is filled in.
 
     Raises:
         InvalidArgumentError: Every unusable document, each with file, line, object and field.
     """
-    return _objects(read_paths(paths), gates, settled=True)
+    return _objects(read_paths(paths, pipes=pipes), gates, settled=True)
 
 
 def objects_from(

@@ -9,11 +9,15 @@ from pathlib import Path
 from typing import Any
 
 from mooring.documents import DocumentError, Fault, read_documents
+from mooring.files import read_file
 from mooring.framework.args import FieldError
 from mooring.framework.errors import InvalidArgumentError
 
 STANDARD_INPUT = "-"
 """Stands for standard input among the paths."""
+
+MANIFEST_BYTES = 512 << 20
+"""What a file of manifests may have: a pod of a cluster takes 3 kB, about."""
 
 SUFFIXES = (".yaml", ".yml", ".json")
 """What is read of a directory."""
@@ -32,9 +36,13 @@ class Document:
     manifest: dict[str, Any]
 
 
-def read_paths(paths: Iterable[str | Path]) -> list[Document]:
+def read_paths(paths: Iterable[str | Path], *, pipes: bool = True) -> list[Document]:
     """Return all documents of the files, and of the directories' files in name order; ``-`` is
     standard input.
+
+    Args:
+        paths: The files and directories.
+        pipes: Take pipes as well, and wait for what comes; for files that are read once.
 
     Raises:
         InvalidArgumentError: A file can't be read; every such file is named, with the line where known.
@@ -47,7 +55,7 @@ def read_paths(paths: Iterable[str | Path]) -> list[Document]:
                 documents += read_text(sys.stdin.read(), "standard input")
                 continue
             for file in files_of(Path(path)):
-                documents += read_text(file.read_text(encoding="utf-8"), str(file))
+                documents += read_text(read_file(file, MANIFEST_BYTES, pipe=pipes).decode(), str(file))
         except InvalidArgumentError as error:
             violations += error.violations
         except OSError as error:

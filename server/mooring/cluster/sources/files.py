@@ -17,6 +17,9 @@ from mooring.framework.releases import NEWEST_GATES, Gates
 DEFAULT_POLL_SECONDS = 2.0
 """How often the files are looked at; a mounted ConfigMap changes by a symlink that no watcher reports."""
 
+STOP_SECONDS = 2.0
+"""How long ``stop`` waits for a look that has begun: a file system may hang."""
+
 _Fingerprint = tuple[tuple[str, str, int, int], ...]
 
 
@@ -57,7 +60,7 @@ class FilesSource(LoadedSource):
     def stop(self) -> None:
         self._stopping.set()
         if self._thread is not None:
-            self._thread.join()
+            self._thread.join(STOP_SECONDS)
 
     def poll_files(self) -> bool:
         """Look at the files once, and load them if they changed; True when a new load is in force."""
@@ -82,7 +85,7 @@ class FilesSource(LoadedSource):
                 self._logger.exception("can't look at %s", self._name)
 
     def _load(self) -> None:
-        manifests = load_manifests(self._paths, self._gates)
+        manifests = load_manifests(self._paths, self._gates, pipes=False)
         self._state.replace(self._name, manifests.objects)
         self._error = ""
         self._synced = True

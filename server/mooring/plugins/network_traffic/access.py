@@ -6,8 +6,8 @@ import base64
 import ssl
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 
+from mooring.files import read_file
 from mooring.framework.certificates import verify_as_go
 
 
@@ -37,9 +37,9 @@ class PrometheusAccess:
         """
         headers = dict(self.headers)
         if self.bearer_token_file:
-            headers["Authorization"] = f"Bearer {Path(self.bearer_token_file).read_text('utf-8').strip()}"
+            headers["Authorization"] = f"Bearer {read_file(self.bearer_token_file).decode().strip()}"
         elif self.username:
-            password = Path(self.password_file).read_text("utf-8").rstrip("\r\n")
+            password = read_file(self.password_file).decode().rstrip("\r\n")
             pair = base64.b64encode(f"{self.username}:{password}".encode()).decode()
             headers["Authorization"] = f"Basic {pair}"
         return headers

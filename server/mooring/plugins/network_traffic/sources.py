@@ -14,6 +14,7 @@ from urllib.parse import quote, urlsplit
 
 import msgspec
 
+from mooring.files import read_file
 from mooring.plugins.network_traffic.access import PrometheusAccess
 
 MAX_BYTES = 2**63 - 1
@@ -41,7 +42,7 @@ class BandwidthFile:
     path: Path
 
     def measure(self) -> Mapping[str, int]:
-        return msgspec.yaml.decode(self.path.read_bytes(), type=dict[str, Bytes])
+        return msgspec.yaml.decode(read_file(self.path), type=dict[str, Bytes])
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,13 +14,13 @@ import ssl
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 from mooring import __version__
 from mooring.config.show import without_secrets
 from mooring.config.types import ExtenderStanza, ExtenderTLS
+from mooring.files import read_file, seen
 from mooring.framework.args import FieldError
 from mooring.framework.certificates import load_pair, verify_as_go
 from mooring.framework.errors import InvalidArgumentError
@@ -154,6 +154,9 @@ def _context(extender: ExtenderStanza, path: str) -> ssl.SSLContext:
             f"{path}.insecure", "is true although a CA is given; leave out one of the two"
         )
     try:
+        for file in (tls.ca_file, tls.cert_file, tls.key_file):
+            if file:
+                seen(file)
         context = ssl.create_default_context(
             cafile=tls.ca_file or None if not tls.ca_data else None,
             cadata=_inline(tls.ca_data).decode() if tls.ca_data else None,
@@ -179,7 +182,7 @@ def _prove(context: ssl.SSLContext, tls: ExtenderTLS) -> None:
 
 
 def _pem(data: str, file: str) -> bytes:
-    return _inline(data) if data else Path(file).read_bytes()
+    return _inline(data) if data else read_file(file)
 
 
 def _inline(data: str) -> bytes:

@@ -10,6 +10,7 @@ from typing import Any
 import grpc
 from cryptography import x509
 
+from mooring.files import read_file
 from mooring.serving.certificates import FollowedFiles, TlsFiles
 from mooring.serving.clients import certified_names
 from mooring.serving.http.hosts import Hosts
@@ -114,10 +115,5 @@ def channel_credentials(files: TlsFiles) -> grpc.ChannelCredentials:
     Raises:
         OSError: A file can't be read.
     """
-    chain = files.certificate.read_bytes() if files.certificate else None
-    key_file = files.key or files.certificate
-    return grpc.ssl_channel_credentials(
-        files.authority.read_bytes() if files.authority else None,
-        key_file.read_bytes() if key_file else None,
-        chain,
-    )
+    named = (files.authority, files.key or files.certificate, files.certificate)
+    return grpc.ssl_channel_credentials(*[read_file(path) if path else None for path in named])

@@ -9,6 +9,7 @@ from pathlib import Path
 import grpc
 import grpc.aio
 
+from mooring.files import read_file
 from mooring.serving.addresses import UNIX, ListenError, split
 from mooring.serving.certificates import FollowedFiles, TlsFiles
 
@@ -111,6 +112,6 @@ def server_credentials(files: TlsFiles) -> grpc.ServerCredentials:
 
 def _certificate_of(files: TlsFiles) -> grpc.ServerCertificateConfiguration:
     chain, key, authority = (
-        path.read_bytes() if path else b"" for path in (files.certificate, files.key, files.authority)
+        read_file(path) if path else b"" for path in (files.certificate, files.key, files.authority)
     )
     return grpc.ssl_server_certificate_configuration([(key, chain)], root_certificates=authority or None)
