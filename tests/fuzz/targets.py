@@ -2,7 +2,22 @@
 
 from __future__ import annotations
 
-from tests.fuzz import configurations, extender, manifests, raw_http, recordings, rpcs, selectors, watches
+from tests.fuzz import (
+    adapters,
+    configurations,
+    extender,
+    manifests,
+    page,
+    pages,
+    raw_http,
+    recordings,
+    rpcs,
+    selectors,
+    watches,
+)
 
-MODULES = (extender, rpcs, raw_http, watches, selectors, manifests, configurations, recordings)
+MODULES = (
+    *(extender, rpcs, raw_http, page, pages, adapters),
+    *(watches, selectors, manifests, configurations, recordings),
+)
 TARGETS = {module.TARGET.id: module.TARGET for module in MODULES}

@@ -19,6 +19,9 @@ from mooring.plugins.dynamic_resources.cel.patterns import Pattern
 from mooring.recordings import playback
 from mooring.service.scheduling.servicer import SchedulingServicer
 from mooring.serving.http.protocol import GuardedProtocol
+from mooring.serving.listeners import pages
+from mooring.web import gateway
+from mooring_estimator.estimator import Estimator
 from mooring_extender import wire
 from tests import long_runs
 from tests.fuzz import __main__ as command
@@ -28,7 +31,7 @@ from tests.fuzz.rounds import Played, corpus, drawn, inputs_of, play, read_note,
 from tests.fuzz.targets import TARGETS
 
 Patch = pytest.MonkeyPatch
-COUNTS = {"manifests": 150, "configurations": 40, "recordings": 100}
+COUNTS = {"adapters": 100, "manifests": 150, "configurations": 40, "recordings": 100}
 """Fresh inputs; of the others 600."""
 
 CASES = [pytest.param(target, name, id=f"{target}-{name}") for target in TARGETS for name in corpus(target)]
@@ -89,6 +92,29 @@ def a_rejection_overtakes_answers(patch: Patch) -> None:
     patch.setattr(GuardedProtocol, "send_400_response", reject)
 
 
+def numbers_of_enums_are_believed(patch: Patch) -> None:
+    """As protobuf does it; ``Name`` raised for them."""
+    patch.setattr(gateway, "_unknown_numbers", lambda *_: iter(()))
+
+
+def what_is_accepted_is_complete(patch: Patch) -> None:
+    negotiated = pages._negotiated
+
+    def answers(accept: str, *args: Any) -> Any:
+        return negotiated(accept, *args) if accept.partition(";as=")[2] != "Statusz" else args[5]
+
+    patch.setattr(pages, "_negotiated", answers)
+
+
+def each_cluster_has_a_name(patch: Patch) -> None:
+    check = Estimator._check
+
+    def checks(self: Estimator, cluster: str) -> None:
+        check(self, cluster[0])
+
+    patch.setattr(Estimator, "_check", checks)
+
+
 def an_object_without_a_spec_is_a_defect(patch: Patch) -> None:
     decode = Lister.decode_told
 
@@ -142,6 +168,9 @@ def changes_fit(patch: Patch) -> None:
         pytest.param(a_body_ends_where_it_should, "extender", "ValueError", id="extender"),
         pytest.param(asking_changes_something, "rpcs", "Explain only asks", id="rpcs"),
         pytest.param(a_rejection_overtakes_answers, "http", "requests were taken", id="http"),
+        pytest.param(numbers_of_enums_are_believed, "page", "ValueError", id="page"),
+        pytest.param(what_is_accepted_is_complete, "pages", "IndexError", id="pages"),
+        pytest.param(each_cluster_has_a_name, "adapters", "INTERNAL", id="adapters"),
         pytest.param(an_object_without_a_spec_is_a_defect, "watches", "KeyError", id="watches"),
         pytest.param(brackets_are_looked_behind, "selectors", "IndexError", id="selectors"),
         pytest.param(tags_are_believed, "manifests", "ValueError", id="manifests"),
