@@ -91,11 +91,14 @@ function options({ group, response }: Found): TemplateResult {
   return html`${about}${sets(response, group ? "each pod" : "the pod")}`;
 }
 
-function sets({ status, options: found = [], complete = false }: ChangeResponseJson, pod: string): TemplateResult {
+function sets(response: ChangeResponseJson, pod: string): TemplateResult {
+  const { status, options: found = [], complete = false } = response;
   if (status?.code === "CODE_SUCCESS") return html`<p class="good">✓ It fits as it is.</p>`;
-  if (!found.length) return html`<p>No set of changes was found with which it fits.</p>`;
+  const room = preemption(response);
+  if (!found.length) return html`${room}<p>No set of changes was found with which it fits.</p>`;
   const rest = complete ? nothing : html`<p class="quiet">The cluster is large: not everything was tried that might be less.</p>`;
-  return html`<ol>
+  return html`${room}
+    <ol>
       ${found.map(
         (option) =>
           html`<li>
@@ -107,6 +110,18 @@ function sets({ status, options: found = [], complete = false }: ChangeResponseJ
       )}
     </ol>
     ${rest}`;
+}
+
+/** Says which pods would be preempted, if the scheduler would make room so. */
+function preemption({ preemptionNode = "", candidates = [] }: ChangeResponseJson): TemplateResult {
+  const room = candidates.find(({ node }) => node === preemptionNode);
+  if (!room) return html``;
+  const victims = (room.victims ?? []).map(({ reference }) => podName(reference));
+  const budgets = room.violatedBudgets ?? [];
+  return html`<p>
+    It runs on ${preemptionNode} once ${victims.slice(0, 3).join(", ")}${victims.length > 3 ? ` and ${victims.length - 3} more` : ""}
+    ${victims.length === 1 ? "is" : "are"} preempted.${budgets.length ? ` This violates ${budgets.join(", ")}.` : nothing}
+  </p>`;
 }
 
 /** Returns which node takes the pod then, or how many pods of the group each node does. */

@@ -2,7 +2,7 @@ import { css, html, LitElement, nothing, type PropertyValues, type TemplateResul
 import { customElement, property, state } from "lit/decorators.js";
 
 import type { PodSourceJson } from "../contract/mooring/v1/objects_pb";
-import type { CapacityResponseJson, NodeRemovalJson } from "../contract/mooring/v1/simulation_service_pb";
+import type { CapacityResponseJson, NodeRemovalJson, RemovalResponseJson } from "../contract/mooring/v1/simulation_service_pb";
 import "../elements/decision";
 import { amount, counted } from "../matrix/amounts";
 import { call, explainColumns } from "../page/gateway";
@@ -18,7 +18,7 @@ import { podLink } from "./pods";
 type Answer =
   | { kind: "explanation"; columns: ArrayBuffer }
   | { kind: "capacity"; found: CapacityResponseJson }
-  | { kind: "removal"; nodes: NodeRemovalJson[] }
+  | { kind: "removal"; found: RemovalResponseJson }
   | { kind: "changes"; pod: PodSourceJson; group: GroupName | undefined };
 
 const SUGGESTED = 200;
@@ -194,7 +194,7 @@ export class WhatIf extends LitElement {
     if (answer.kind === "changes")
       return html`<mooring-changes .pod=${answer.pod} .group=${answer.group} .session=${this.sandbox.session} asked></mooring-changes>`;
     if (answer.kind === "capacity") return capacity(answer.found);
-    return html`<div class="stack">${answer.nodes.map(removal)}</div>`;
+    return html`<div class="stack">${(answer.found.nodes ?? []).map(removal)} ${pending(answer.found)}</div>`;
   }
 
   private async takePod(name: string): Promise<void> {
@@ -231,8 +231,8 @@ export class WhatIf extends LitElement {
 
   private askRemoval(): Promise<void> {
     return this.attempt("Placing its pods", async () => {
-      const { nodes = [] } = await call("SimulationService/Removal", { session: this.sandbox.session, nodes: [this.node] });
-      this.answer = { kind: "removal", nodes };
+      const found = await call("SimulationService/Removal", { session: this.sandbox.session, nodes: [this.node] });
+      this.answer = { kind: "removal", found };
     });
   }
 
@@ -253,34 +253,46 @@ export class WhatIf extends LitElement {
   }
 }
 
-function capacity({ shapes = [] }: CapacityResponseJson): TemplateResult {
-  const [shape] = shapes;
+function capacity(found: CapacityResponseJson): TemplateResult {
+  const [shape] = found.shapes ?? [];
   if (!shape) return html``;
   const { count = 0, limited = false, end, nodes = [] } = shape;
   const best = [...nodes].sort((a, b) => (b.count ?? 0) - (a.count ?? 0)).slice(0, 20);
   return html`<section class="card stack tight" aria-labelledby="room">
     <h2 id="room">${limited ? "At least " : ""}${counted(count, "more pod")} would fit</h2>
     ${end?.message ? html`<p>Then: ${end.message}</p>` : nothing}
-    ${best.length ? html`<p class="quiet">Most on ${best.map((one) => `${one.node} (${amount(one.count ?? 0)})`).join(", ")}</p>` : nothing}
+    ${best.length ? html`<p class="quiet">Most on ${best.map((one) => `${one.node} (${amount(one.count ?? 0)})`).join(", ")}</p>` : nothing} ${pending(found)}
   </section>`;
 }
 
-function removal({ node, removable, landings = [], endingPodCount = 0 }: NodeRemovalJson): TemplateResult {
+/** Says what became of the pods that have no node: they come first. */
+function pending({ placedCount = 0, unplaced = [], preempted = [] }: CapacityResponseJson | RemovalResponseJson): TemplateResult {
+  if (!placedCount && !unplaced.length) return html``;
+  const gone = preempted.length ? ` They preempt ${preempted.slice(0, 3).map(podName).join(", ")}${preempted.length > 3 ? ", …" : ""}.` : "";
+  return html`<p class="quiet">Pending pods come first: ${placedCount} placed, ${unplaced.length} still pending.${gone}</p>`;
+}
+
+function removal({ node, removable, landings = [], endingPodCount = 0, alone = [], exhaustedBudgets = [] }: NodeRemovalJson): TemplateResult {
+  const waiting = landings.filter(({ waits }) => waits).length;
   return html`<section class="card stack tight" aria-label="If ${node!} goes">
     <h2>If ${node} goes</h2>
     <p>
       ${removable
         ? html`<span class="good">✓ It can go:</span> ${landings.length ? "each of its pods finds another node." : "no pod has to move."}`
-        : html`<span class="bad">✕ It can't go:</span> not every pod finds another node.`}
+        : waiting
+          ? html`<span class="bad">✕ ${counted(waiting, "pod")} would wait</span> until the Node object is deleted.`
+          : html`<span class="bad">✕ It can't go:</span> not every pod finds another node.`}
       ${endingPodCount ? html`<span class="quiet">${counted(endingPodCount, "pod")} of DaemonSets would end with it.</span>` : nothing}
     </p>
+    ${exhaustedBudgets.map((budget) => html`<p class="bad">PodDisruptionBudget ${budget} allows no disruption now.</p>`)}
+    ${alone.length ? html`<p class="quiet">Single replicas: ${alone.map(podName).join(", ")}</p>` : nothing}
     <ul class="landings">
       ${landings.map(
-        ({ pod, node: target, status }) =>
+        ({ pod, node: target, status, waits }) =>
           html`<li>
             <a href=${podLink(pod)}>${podName(pod)}</a>
             ${target
-              ? html`→ <a href=${link(["nodes", target])}>${target}</a>`
+              ? html`→ <a href=${link(["nodes", target])}>${target}</a>${waits ? ", once the Node object is deleted" : nothing}`
               : html`<span class="bad">✕ ${status?.message || (status?.reasons ?? []).join(", ")}</span>`}
           </li>`,
       )}
