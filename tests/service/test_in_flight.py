@@ -52,6 +52,8 @@ from tests.service.harness import LONG
 
 NODES = ("a", "b", "c")
 EVERYWHERE, NOWHERE = set(NODES), set[str]()
+BRIEFLY = 0.005
+"""The share of its time that a call waits which waits in vain."""
 
 
 class OnePerNode(FilterPlugin[None]):
@@ -120,14 +122,16 @@ class Flying:
         *,
         cycle: bool = True,
         timeout: float = LONG,
+        share: float | None = None,
         profile: str = "",
         nodes: NodeSelection | None = None,
         **fields: Any,
     ) -> set[str]:
-        """The nodes that the pod is let through to."""
+        """The nodes that the pod is let through to; the call waits for a share of its time."""
         pod = sent(make_pod(name, **fields))
         request = pb.FilterRequest(pod=pod, profile=profile, in_scheduling_cycle=cycle, nodes=nodes)
-        response = self.stubs.scheduling.Filter(request, timeout=timeout)
+        with patch.object(in_flight, "WAIT_SHARE", in_flight.WAIT_SHARE if share is None else share):
+            response = self.stubs.scheduling.Filter(request, timeout=timeout)
         said = zip(NODES, codes(response.verdicts, len(NODES)), strict=True)
         return {node for node, code in said if code == "SUCCESS"}
 
@@ -287,7 +291,7 @@ def nominated(node: str) -> Put:
 
 def test_a_pod_that_is_being_bound_for_long_counts_on_its_node_until_that_fails() -> None:
     with flying(wait=True, way=served) as at:
-        at.filter("p", timeout=0.2)
+        at.filter("p", share=BRIEFLY)
         at.tell(nominated("b"))
         waits = at.metric("flight_wait_duration_seconds_count")
         assert at.filter("q") == {"a", "c"}
@@ -376,7 +380,7 @@ def test_of_calls_at_the_same_time_each_sees_those_before() -> None:
 
 def test_a_call_waits_until_it_is_known_what_became_of_the_pod_before() -> None:
     with flying(wait=True, way=served) as at, ThreadPoolExecutor(1) as pool:
-        at.filter("p", timeout=0.2)
+        at.filter("p", share=BRIEFLY)
         asked = pool.submit(at.filter, "q")
         until(lambda: at.metric("pods_in_flight") == 2, "the second call")
         at.tell(Put(make_pod("p", node="b")))
@@ -388,7 +392,7 @@ def test_nodes_that_come_with_a_call_have_the_pods_that_it_waited_for() -> None:
     """They are beside a copy of the state."""
     changed = [as_json(make_node(name, labels={"changed": "yes"})) for name in NODES]
     with flying(wait=True, way=served) as at, ThreadPoolExecutor(1) as pool:
-        at.filter("p", timeout=0.2)
+        at.filter("p", share=BRIEFLY)
         asked = pool.submit(at.filter, "q", nodes=NodeSelection(inline=InlineNodes(nodes=changed)))
         until(lambda: at.metric("pods_in_flight") == 2, "the second call")
         at.tell(Put(make_pod("p", node="b")))
@@ -400,9 +404,9 @@ def test_after_a_wait_in_vain_the_pod_counts_and_is_not_waited_for_again(
 ) -> None:
     monkeypatch.setattr(in_flight, "LAG_SECONDS", 0.0)
     with flying(wait=True, way=served) as at:
-        at.filter("p", timeout=0.2)
+        at.filter("p", share=BRIEFLY)
         waits = at.metric("flight_wait_duration_seconds_count")
-        assert at.filter("q", timeout=0.4) == NOWHERE
+        assert at.filter("q", share=BRIEFLY) == NOWHERE
         assert at.metric("flight_wait_duration_seconds_count") == waits + 1
         assert at.filter("r") == NOWHERE
         assert at.metric("flight_wait_duration_seconds_count") == waits + 1
@@ -426,10 +430,10 @@ def test_a_call_waits_for_the_counted_pod_that_decides_whether_any_node_passes(
     monkeypatch.setattr(in_flight, "LAG_SECONDS", LONG)
     with flying(plugin, wait=wait, patient=True, way=served) as at, ThreadPoolExecutor(1) as pool:
         at.tell(*(Put(make_pod(name, node="b")) for name in others))
-        at.filter("p", timeout=0.2)
+        at.filter("p", share=BRIEFLY)
         at.tell(*(Remove("Pod", "default", name) for name in others))
         if wait:
-            assert at.filter("q", timeout=0.2) == NOWHERE
+            assert at.filter("q", share=BRIEFLY) == NOWHERE
         asked = pool.submit(at.filter, "r")
         until(lambda: at.metric("pods_in_flight") == 2, "the call")
         at.tell(Put(make_pod("p", node="b")))
@@ -453,7 +457,7 @@ def test_a_rule_that_hangs_holds_up_other_pods_until_its_caller_gives_up() -> No
 def test_the_first_call_waits_for_what_was_asked_of_the_process_before() -> None:
     with flying(wait=True, way=served) as at:
         assert at.metric("pods_in_flight") == 0
-        assert at.filter("p", timeout=0.2) == EVERYWHERE
+        assert at.filter("p", share=BRIEFLY) == EVERYWHERE
         at.tell(Put(make_pod("p", node="b")))
         assert at.filter("q") == {"a", "c"}
         assert at.metric("flight_wait_duration_seconds_count") == 1
@@ -463,8 +467,8 @@ def test_the_first_call_waits_for_what_was_asked_of_the_process_before() -> None
 def test_a_caller_that_can_not_wait_gets_what_waits() -> None:
     """As the adapter in the server: its event loop has other calls."""
     request = pb.FilterRequest(pod=sent(make_pod("p")), in_scheduling_cycle=True)
-    with flying(declaring(Part.PODS), wait=True) as at:
-        caller = cast("grpc.ServicerContext", LocalContext(0.2))
+    with flying(declaring(Part.PODS), wait=True) as at, patch.object(in_flight, "WAIT_SHARE", BRIEFLY):
+        caller = cast("grpc.ServicerContext", LocalContext(LONG))
         begun = Servicers.of(at.world.backend).scheduling.begin_filter(request, caller)
         assert callable(begun)
         assert at.metric("pods_in_flight") == 0
