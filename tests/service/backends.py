@@ -10,7 +10,7 @@ import grpc
 import grpc_testing
 
 from mooring import config
-from mooring.app.bridge import Decoder, PushBridge, read_changes, source_state
+from mooring.app.bridge import Decoder, PushBridge, read_changes
 from mooring.app.decisions import DecisionMemory
 from mooring.app.engine import Core
 from mooring.app.options import DecisionOptions, EngineOptions
@@ -25,6 +25,7 @@ from mooring.framework import (
     Pod,
 )
 from mooring.framework.releases import DEFAULT_KUBE_VERSION
+from mooring.framework.sources import SourceStatus
 from mooring.runtime.assembly import ProfileBuilder
 from mooring.runtime.commit.binding_cycle import BindingCycle
 from mooring.runtime.commit.committer import Committer
@@ -38,7 +39,6 @@ from mooring.serving.calls.errors import DETAILS_KEY, failure_of
 from mooring.sessions.sessions import Quota, Sessions
 from mooring.telemetry.decision_metrics import MetricsObserver
 from mooring.telemetry.metrics import Metrics
-from mooring.telemetry.source_metrics import SourceState
 from mooring.testing.builders import to_json
 from mooring.v1 import (
     cluster_service_pb2,
@@ -56,7 +56,7 @@ from mooring.v1.simulation_service_pb2_grpc import SimulationServiceStub
 from tests.service.fakes import Kind
 from tests.service.harness import LONG, QUIET, Failed, decode
 
-SYNCED = SourceState("test", synced=True)
+SYNCED = SourceStatus("test", synced=True)
 
 
 def profile(
@@ -106,7 +106,7 @@ def world(
     push: bool = False,
     limits: Limits | None = None,
     max_abandoned: int = 32,
-    sources: Callable[[], Sequence[SourceState]] = lambda: [SYNCED],
+    sources: Callable[[], Sequence[SourceStatus]] = lambda: [SYNCED],
     gates: dict[str, bool] | None = None,
     version: str = DEFAULT_KUBE_VERSION,
     remembering: DecisionOptions | None = None,
@@ -131,7 +131,7 @@ def world(
     source = PushSource(state)
     slots, commit_slots, session_slots = Slots(2, max_abandoned), Slots(8, 256), Slots(2)
     options = EngineOptions(kube_version=version, feature_gates=gates or {})
-    given = (lambda: [source_state(s) for s in source.describe()]) if push else sources
+    given = source.describe if push else sources
     cycle = BindingCycle(engine, api=api, settling_seconds=settling_seconds)
     core = Core(registry, loaded, state, engine, builder)
     remembered = DecisionMemory.of(remembering or DecisionOptions(), core, options, metrics)

@@ -15,9 +15,9 @@ from mooring.app.bridge import Decoder
 from mooring.cluster.sources import PushSource
 from mooring.cluster.state import State
 from mooring.framework.releases import DEFAULT_KUBE_VERSION
+from mooring.framework.sources import SourceStatus
 from mooring.service.cluster import ClusterServicer
 from mooring.serving.certificates import TlsFiles
-from mooring.telemetry.source_metrics import SourceState
 from mooring.testing.builders import make_node, make_pod, to_json
 from mooring.v1 import cluster_service_pb2 as pb
 from mooring.v1 import nodes_pb2
@@ -36,7 +36,7 @@ NODES = tuple(make_node(name) for name in ("a", "b", "c"))
 @pytest.mark.parametrize("way", WAYS)
 def test_what_the_server_knows(way: Callable[..., Any]) -> None:
     pods = (make_pod("pending"), make_pod("placed", node="a"))
-    source = SourceState("files:x.yaml", True, 3, 2, error="gone")
+    source = SourceStatus("files:x.yaml", True, 3, 2, error="gone")
     with world(*NODES, *pods, sources=lambda: [source]) as w, way(w.backend) as stubs:
         info = stubs.cluster.GetClusterInfo(pb.GetClusterInfoRequest())
         assert info.provenance.state_version == w.state.version
@@ -154,12 +154,12 @@ def test_probes_wait_for_no_push() -> None:
     "sources",
     [
         pytest.param([], id="no source"),
-        pytest.param([SourceState("one", True), SourceState("two", False)], id="one is not synced"),
+        pytest.param([SourceStatus("one", True), SourceStatus("two", False)], id="one is not synced"),
     ],
 )
 @pytest.mark.parametrize("way", WAYS)
 def test_nothing_is_decided_before_the_state_is_complete(
-    way: Callable[..., Any], sources: list[SourceState]
+    way: Callable[..., Any], sources: list[SourceStatus]
 ) -> None:
     with world(*NODES, sources=lambda: sources) as w, way(w.backend) as stubs:
         failures = [

@@ -14,7 +14,7 @@ from mooring.framework.node_table import CPU_ROW
 from tests.cluster.breaking import after, gone_as_a_status, gone_at_the_start, gone_midway, gone_while_paging
 from tests.cluster.chaos import TIMERS, Chaos
 from tests.cluster.following import QUICK, Following, following, held, node, pod
-from tests.fake_api_server import Cut, FakeApiServer, event_line
+from tests.fake_api_server import Answer, Cut, FakeApiServer, event_line
 from tests.fake_api_server.faults import Edit
 from tests.process import until
 from tests.soak.rounds import Round, Row
@@ -153,6 +153,7 @@ def behind(round_: Round, live: Following, lagging: FakeApiServer) -> None:
     lagging.start()
     lagging.faults.clear()
     lagging.faults.on("GET", "", Cut(), when=after(round_.dice.randrange(ANSWERS_BEHIND)))
+    lagging.faults.on("WATCH", "/pods$", Answer(410), times=1)
     until(lambda: live.source.staleness > 0.3 or held(live.state) != before, "staleness")
     assert held(live.state) == before, "it went back"
     lagging.stop()

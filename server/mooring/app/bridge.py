@@ -15,13 +15,12 @@ from mooring.cluster.decoding import (
     decode_protobuf,
 )
 from mooring.cluster.kinds import Change, ClusterObject, Put, Remove
-from mooring.cluster.sources import PushSource, SnapshotBegin, SnapshotEnd, SourceStatus
+from mooring.cluster.sources import PushSource, SnapshotBegin, SnapshotEnd
 from mooring.cluster.sources.push import PushEvent
 from mooring.framework import Node, Pod
 from mooring.framework.args import FieldError
 from mooring.framework.errors import InvalidArgumentError
 from mooring.service.backend import PushResult
-from mooring.telemetry.source_metrics import KindState, SourceState
 from mooring.v1 import cluster_service_pb2 as cluster_pb
 from mooring.v1 import objects_pb2
 from mooring.v1 import simulation_service_pb2 as simulation_pb
@@ -97,23 +96,6 @@ class PushBridge:
     def remove_source(self, request: cluster_pb.RemoveSourceRequest, client: str) -> None:
         _check(_source_fault(request.source))
         self._source.remove_source(request.source, client)
-
-
-def source_state(status: SourceStatus) -> SourceState:
-    """Return a source as the service describes it."""
-    return SourceState(
-        status.name,
-        status.synced,
-        status.node_count,
-        status.pod_count,
-        status.session,
-        status.next_sequence,
-        status.error,
-        status.staleness,
-        status.lag,
-        status.rollbacks,
-        tuple(KindState(kind.kind, kind.last_event_age, kind.lists) for kind in status.kinds),
-    )
 
 
 def _source_fault(source: str) -> FieldError | None:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from mooring import config
+from mooring.app.lock_watch import LockWatch
 from mooring.app.options import EngineOptions
 from mooring.cluster.binding import LocalBinder
 from mooring.cluster.state import State
@@ -117,6 +118,7 @@ class Core:
         engine: Decides over the state by the configuration's profiles.
         builder: Makes the profiles of another configuration.
         configurations: The last ones that came into force, with the time in seconds since the epoch.
+        lock_watch: Whether the state's lock can be had; a program that serves enters it.
     """
 
     registry: Registry
@@ -128,7 +130,10 @@ class Core:
         init=False, default_factory=lambda: deque(maxlen=MOST_CONFIGURATIONS)
     )
 
+    lock_watch: LockWatch = field(init=False)
+
     def __post_init__(self) -> None:
+        self.lock_watch = LockWatch(self.state.lock)
         self.configurations.append((time.time(), self.configuration))
 
     def reconfigure(self, configuration: config.Configuration, profiles: Profiles) -> None:

@@ -13,14 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from mooring import config
-from mooring.app.bridge import source_state
 from mooring.app.connection import ApiServerConnection, with_pace
 from mooring.app.decisions import DecisionMemory
 from mooring.app.election import election_of, lease_times, with_election
 from mooring.app.engine import Core, build_core, configuration_of, parse_configuration, registry_of
 from mooring.app.extenders import extenders_of
 from mooring.app.freshness import FreshLeadership, Freshness
-from mooring.app.lock_watch import LockWatch
 from mooring.app.options import SchedulerOptions
 from mooring.app.recording import start_recording
 from mooring.app.reload import TOOK, followed, own_pod
@@ -112,10 +110,7 @@ def run_scheduler(
             service.start()
             running.callback(service.stop)
             listeners |= {"grpc": service.address, "health": service.health_address}
-        running.enter_context(parts.decides.lock_watch)
-        parts.source.history.went_back = partial(parts.tell, "ClusterWentBack", action="List")
-        parts.source.start()
-        running.callback(parts.source.stop)
+        parts.follow_cluster(running)
         parts.start_recording(options, metrics, running)
         log_configuration(parts.core.configuration, configured=bool(options.engine.config), scheduling=True)
         if not warm_up(parts.source, parts.core.state, stop):
@@ -188,6 +183,13 @@ class _SchedulerParts:
         """Send the last traces when ``running`` ends."""
         if self.decides.tracer is not None:
             running.callback(self.decides.tracer.close)
+
+    def follow_cluster(self, running: ExitStack) -> None:
+        """Keep the state up to date, and watch its lock, until ``running`` ends."""
+        running.enter_context(self.core.lock_watch)
+        self.source.history.went_back = partial(self.tell, "ClusterWentBack", action="List")
+        self.source.start()
+        running.callback(self.source.stop)
 
     def follow_configuration(self, options: SchedulerOptions, metrics: Metrics, running: ExitStack) -> None:
         """Reload the configuration file when it changes, until ``running`` ends."""
@@ -267,10 +269,7 @@ def _assemble(options: SchedulerOptions, metrics: Metrics, give_up: Callable[[],
     )
     scheduler = _scheduler(dependencies, options, configuration)
     observer.measure_queue(scheduler.queue)
-    lock_watch = LockWatch(core.state.lock)
-    decides = DecidingParts(
-        core, memory, source, leadership, dependencies.committer, scheduler, tracer, lock_watch
-    )
+    decides = DecidingParts(core, memory, source, leadership, dependencies.committer, scheduler, tracer)
     return _SchedulerParts(core, connection, source, freshness, cycle, scheduler, election, decides)
 
 
@@ -335,7 +334,7 @@ def _pages(options: SchedulerOptions, parts: _SchedulerParts, metrics: Metrics) 
     measure_state(metrics, parts.cycle.engine.state)
     measure_cache(metrics, parts.cycle.engine.cache_counts)
     measure_reservations(metrics, parts.cycle.reservations)
-    metrics.registry.register(SourceCollector(lambda: [*map(source_state, parts.source.describe())]))
+    metrics.registry.register(SourceCollector(parts.source.describe))
     if (certificate := options.serving.https.certificate) != "":
         metrics.registry.register(CertificateCollector([Path(certificate)]))
     probes = Probes(fault=parts.decides.fault, ready=parts.freshness.not_ready)

@@ -11,12 +11,11 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from mooring import __version__
-from mooring.app.bridge import Decoder, read_changes, source_state
+from mooring.app.bridge import Decoder, read_changes
 from mooring.app.configurations import configuration_periods
 from mooring.app.decisions import DecisionMemory
 from mooring.app.engine import Core
 from mooring.app.freshness import FreshLeadership
-from mooring.app.lock_watch import LockWatch
 from mooring.app.options import SchedulerOptions
 from mooring.app.plugin_entries import plugin_entries
 from mooring.cluster.sources import KubernetesSource
@@ -48,11 +47,10 @@ class DecidingParts:
     committer: Committer
     scheduler: Scheduler
     tracer: Tracer | None
-    lock_watch: LockWatch
 
     def fault(self) -> str:
         """Return why only a restart helps; "" = it need not."""
-        return self.scheduler.fault() or self.lock_watch.fault()
+        return self.scheduler.fault() or self.core.lock_watch.fault()
 
 
 def scheduler_service(options: SchedulerOptions, parts: DecidingParts, metrics: Metrics) -> Server | None:
@@ -78,7 +76,7 @@ def scheduler_service(options: SchedulerOptions, parts: DecidingParts, metrics: 
         kube_version=options.engine.kube_version,
         server_version=__version__,
         start_time=datetime.now(UTC),
-        sources=lambda: [*map(source_state, parts.source.describe())],
+        sources=parts.source.describe,
         synced=lambda: parts.source.synced,
         stale=parts.leadership.freshness.stale,
         plugins=tuple(plugin_entries(core.registry)),

@@ -13,13 +13,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mooring import __version__, config
-from mooring.app.bridge import Decoder, PushBridge, read_changes, source_state
+from mooring.app.bridge import Decoder, PushBridge, read_changes
 from mooring.app.configurations import configuration_periods
 from mooring.app.decisions import DecisionMemory
 from mooring.app.election import election_of, with_election
 from mooring.app.engine import Core, build_core, configuration_of, parse_configuration, registry_of
 from mooring.app.freshness import Freshness
-from mooring.app.lock_watch import LockWatch
 from mooring.app.options import ServerOptions
 from mooring.app.plugin_entries import plugin_entries
 from mooring.app.recording import start_recording
@@ -49,7 +48,7 @@ from mooring.telemetry.certificate_metrics import CertificateCollector
 from mooring.telemetry.decision_metrics import MetricsObserver
 from mooring.telemetry.metrics import Metrics
 from mooring.telemetry.process_metrics import RequestMetrics
-from mooring.telemetry.source_metrics import SourceCollector, SourceState
+from mooring.telemetry.source_metrics import SourceCollector
 from mooring.tracing.spans import Tracer
 
 if TYPE_CHECKING:
@@ -95,7 +94,6 @@ def serve(
     metrics.registry.register(CertificateCollector(_certificates(options)))
     slots = _AllSlots.of(options, metrics)
     decisions = _decisions(options, metrics, give_up)
-    lock_watch = LockWatch(decisions.core.state.lock)
     servicers = Servicers.of(decisions.backend(slots, metrics))
     # All ports are taken before anything starts, so a taken one ends the command at once.
     extender = _extender(options, servicers, decisions.tracer)
@@ -105,16 +103,14 @@ def serve(
         metrics=metrics,
         slots=slots.plugins,
         session_slots=slots.sessions,
-        fault=lock_watch.fault,
+        fault=decisions.core.lock_watch.fault,
         ready=decisions.freshness.not_ready,
         tracer=decisions.tracer,
     )
     with ExitStack() as running:
-        running.enter_context(lock_watch)
         running.callback(slots.commits.stop)
         running.callback(slots.sessions.stop)
         decisions.start(metrics, running)
-        decisions.follow_configuration(metrics, running)
         server.start()
         running.callback(server.drain)
         if extender:
@@ -181,7 +177,7 @@ class _Decisions:
 
     def backend(self, slots: _AllSlots, metrics: Metrics) -> Backend:
         """Return what the servicers answer from."""
-        metrics.registry.register(SourceCollector(self.sources))
+        metrics.registry.register(SourceCollector(self.source.describe))
         core, options = self.core, self.options
         return Backend(
             engine=core.engine,
@@ -195,7 +191,7 @@ class _Decisions:
             kube_version=options.engine.kube_version,
             server_version=__version__,
             start_time=datetime.now(UTC),
-            sources=self.sources,
+            sources=self.source.describe,
             synced=lambda: self.source.synced,
             stale=self.freshness.stale,
             plugins=tuple(plugin_entries(core.registry)),
@@ -224,15 +220,12 @@ class _Decisions:
         live = isinstance(self.source, KubernetesSource)
         return None if live or self.api is None else self.api.read_pod
 
-    def sources(self) -> list[SourceState]:
-        """Return the current state of the sources."""
-        return [source_state(status) for status in self.source.describe()]
-
     def start(self, metrics: Metrics, running: ExitStack) -> None:
-        """Load and follow the source, and record what happens, until ``running`` ends."""
+        """Follow the source and the configuration, and record what happens, until ``running`` ends."""
         options = self.options
         if self.tracer is not None:
             running.callback(self.tracer.close)
+        running.enter_context(self.core.lock_watch)
         self.source.start()
         running.callback(self.source.stop)
         start_recording(
@@ -248,8 +241,9 @@ class _Decisions:
             self.election.start()
             running.callback(self.election.stop)
         running.callback(self.cycle.stop)
+        self._follow_configuration(metrics, running)
 
-    def follow_configuration(self, metrics: Metrics, running: ExitStack) -> None:
+    def _follow_configuration(self, metrics: Metrics, running: ExitStack) -> None:
         """Reload the configuration file when it changes, until ``running`` ends."""
 
         def read(text: str) -> config.Configuration:

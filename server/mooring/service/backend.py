@@ -12,6 +12,7 @@ from mooring.decisions.repeating import Repeater
 from mooring.framework import Node, Pod
 from mooring.framework.errors import UnavailableError
 from mooring.framework.handle import Leadership, Unchallenged
+from mooring.framework.sources import SourceStatus
 from mooring.runtime.commit.committer import Committer
 from mooring.runtime.engine import Engine
 from mooring.runtime.profiles.profile import Profile
@@ -20,7 +21,6 @@ from mooring.service.in_flight import PodsInFlight
 from mooring.sessions.sessions import Sessions
 from mooring.sessions.work_trees import Work
 from mooring.telemetry.metrics import Metrics
-from mooring.telemetry.source_metrics import SourceState
 from mooring.v1 import cluster_service_pb2 as cluster_pb
 from mooring.v1 import objects_pb2
 from mooring.v1 import simulation_service_pb2 as simulation_pb
@@ -178,7 +178,7 @@ class Backend:
     kube_version: str
     server_version: str
     start_time: datetime
-    sources: Callable[[], Sequence[SourceState]]
+    sources: Callable[[], Sequence[SourceStatus]]
     synced: Callable[[], bool]
     plugins: Sequence[PluginEntry]
     configurations: Callable[[], Sequence[ConfigurationPeriod]]

@@ -12,6 +12,7 @@ from mooring.framework import Int32s, Node, NodeTable
 from mooring.framework.errors import FailedPreconditionError, InvalidArgumentError
 from mooring.framework.label_selector import LabelMatcher
 from mooring.framework.objects import Pod
+from mooring.framework.sources import SourceStatus
 from mooring.service.backend import Backend, PushReceiver
 from mooring.service.calls import audit
 from mooring.service.calls.access import client_name
@@ -19,7 +20,6 @@ from mooring.service.wire.columns import put
 from mooring.service.wire.decision_messages import timestamp
 from mooring.service.wire.node_names import fill_names, names_of
 from mooring.service.wire.objects import known_node, known_pod, label_matcher, manifest_of, pod_reference
-from mooring.telemetry.source_metrics import SourceState
 from mooring.v1 import cluster_service_pb2 as pb
 from mooring.v1 import nodes_pb2, objects_pb2
 from mooring.v1.cluster_service_pb2_grpc import ClusterServiceServicer
@@ -152,7 +152,7 @@ def _has_labels(table: NodeTable, row: int, matcher: LabelMatcher) -> bool:
     return node is not None and matcher.matches(node.metadata.labels)
 
 
-def _source(source: SourceState) -> pb.SourceInfo:
+def _source(source: SourceStatus) -> pb.SourceInfo:
     return pb.SourceInfo(
         name=source.name,
         synced=source.synced,

@@ -3,37 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
-
-@dataclass(frozen=True, slots=True)
-class KindState:
-    """One kind that a source follows: seconds since its last event or list, and full lists so far."""
-
-    kind: str
-    last_event_age: float
-    lists: int
-
-
-@dataclass(frozen=True, slots=True)
-class SourceState:
-    """One source of objects; see ``SourceInfo``."""
-
-    name: str
-    synced: bool
-    node_count: int = 0
-    pod_count: int = 0
-    session: str = ""
-    next_sequence: int = 0
-    error: str = ""
-    staleness: float = 0.0
-    lag: float = 0.0
-    rollbacks: int = 0
-    kinds: tuple[KindState, ...] = ()
+from mooring.framework.sources import SourceStatus
 
 
 class SourceCollector(Collector):
@@ -43,7 +18,7 @@ class SourceCollector(Collector):
         sources: The sources as they are now.
     """
 
-    def __init__(self, sources: Callable[[], Sequence[SourceState]]) -> None:
+    def __init__(self, sources: Callable[[], Sequence[SourceStatus]]) -> None:
         self._sources = sources
 
     def describe(self) -> list[Metric]:

@@ -4,11 +4,10 @@ from mooring.cluster.sources.files import FilesSource
 from mooring.cluster.sources.kubernetes import KubernetesSource, Timers
 from mooring.cluster.sources.push import Pushed, PushSource, SnapshotBegin, SnapshotEnd
 from mooring.cluster.sources.sample import SampleSource, sample_objects
-from mooring.cluster.sources.source import KindStatus, Source, SourceStatus
+from mooring.cluster.sources.source import Source
 
 __all__ = [
     "FilesSource",
-    "KindStatus",
     "KubernetesSource",
     "PushSource",
     "Pushed",
@@ -16,7 +15,6 @@ __all__ = [
     "SnapshotBegin",
     "SnapshotEnd",
     "Source",
-    "SourceStatus",
     "Timers",
     "sample_objects",
 ]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from mooring.cluster.sources.source import SourceStatus
 from mooring.cluster.state import State
+from mooring.framework.sources import SourceStatus
 
 
 class LoadedSource:

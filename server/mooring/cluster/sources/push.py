@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from mooring.cluster.kinds import Change, ClusterObject, Put, Remove
-from mooring.cluster.sources.source import SourceStatus
 from mooring.cluster.state import State
 from mooring.framework.args import FieldError
 from mooring.framework.errors import (
@@ -22,6 +21,7 @@ from mooring.framework.errors import (
     OutOfRangeError,
     PermissionDeniedError,
 )
+from mooring.framework.sources import SourceStatus
 
 MAX_SOURCES: Final = 64
 """How many callers' sources there may be: each holds objects, and is described on request."""

@@ -14,8 +14,8 @@ from mooring.cluster.sources.kubernetes.auditor import Auditor
 from mooring.cluster.sources.kubernetes.history import History
 from mooring.cluster.sources.kubernetes.reflector import Reflector
 from mooring.cluster.sources.kubernetes.timers import Timers
-from mooring.cluster.sources.source import KindStatus, SourceStatus
 from mooring.cluster.state import State
+from mooring.framework.sources import KindStatus, SourceStatus
 
 NAME = "kubernetes"
 
