@@ -172,12 +172,25 @@ def test_off_loopback_nothing_is_answered_without_authentication(container: Mani
         assert not [one for one in container["args"] if one.startswith("--authorization-always-allow-paths")]
 
 
-def test_kube_scheduler_shows_a_certificate_where_a_network_is_between() -> None:
-    for file in DEPLOY.glob("overlays/*/kube-scheduler.yaml"):
-        for stanza in yaml.safe_load(file.read_text())["extenders"]:
-            if not local(stanza["urlPrefix"].partition("://")[2]):
-                assert stanza["enableHTTPS"]
-                assert {"caFile", "certFile", "keyFile", "serverName"} == stanza["tlsConfig"].keys()
+def test_kube_scheduler_shows_a_certificate_where_a_network_is_between_and_wherever_mooring_binds() -> None:
+    files = [*DEPLOY.glob("overlays/*/kube-scheduler.yaml"), *DEPLOY.glob("examples/**/scheduler.yaml")]
+    stanzas = [stanza for file in files for stanza in yaml.safe_load(file.read_text())["extenders"]]
+    secured = [
+        stanza
+        for stanza in stanzas
+        if "bindVerb" in stanza or not local(stanza["urlPrefix"].partition("://")[2])
+    ]
+    assert len(secured) >= 4
+    for stanza in secured:
+        assert stanza["urlPrefix"].startswith("https://")
+        assert stanza["enableHTTPS"]
+        assert {"caFile", "certFile", "keyFile", "serverName"} == stanza["tlsConfig"].keys()
+
+
+def test_where_mooring_binds_on_loopback_it_does_so_for_a_name() -> None:
+    (container,) = PODS["extender-loopback"]["containers"]
+    assert flag(container, "allow-client") == "cn:kube-scheduler"
+    assert all(flag(container, f"extender-{name}") for name in ("tls-cert-file", "client-ca-file"))
 
 
 def test_the_token_is_mounted_where_the_api_server_is_asked() -> None:
@@ -292,14 +305,44 @@ def test_an_extender_that_does_not_bind_has_no_right_to() -> None:
     assert "bindVerb" not in stanza["extenders"][0]
 
 
-def test_every_role_is_bound_to_the_one_identity() -> None:
-    roles = {role["metadata"]["name"] for role in objects("ClusterRole", "Role")}
-    bindings = list(objects("ClusterRoleBinding", "RoleBinding"))
-    assert {binding["roleRef"]["name"] for binding in bindings} == roles
-    for binding in bindings:
-        subject = {"kind": "ServiceAccount", "name": "mooring", "namespace": "mooring-system"}
-        assert binding["subjects"] == [subject]
-    assert {spec.get("serviceAccountName", "mooring") for spec in PODS.values()} == {"mooring"}
+ROLES = {
+    "mooring-extender": {"mooring-reader"},
+    "mooring-extender-loopback": {"mooring-reader", "mooring-binder"},
+    "mooring-scheduler": {"mooring-reader", "mooring-binder", "mooring-lease", "mooring-scheduler"},
+}
+"""By ServiceAccount, its roles."""
+
+
+def test_each_part_has_an_account_with_no_more_roles_than_it_needs() -> None:
+    """Whoever applies two overlays gives neither the rights of the other."""
+    accounts = {account["metadata"]["name"] for account in objects("ServiceAccount")}
+    used = [spec["serviceAccountName"] for spec in PODS.values() if "serviceAccountName" in spec]
+    assert (accounts, sorted(used)) == (set(ROLES), sorted(ROLES))
+    bound: dict[str, set[str]] = {account: set() for account in accounts}
+    names = []
+    for binding in objects("ClusterRoleBinding", "RoleBinding"):
+        (subject,) = binding["subjects"]
+        assert (subject["kind"], subject["namespace"]) == ("ServiceAccount", "mooring-system")
+        bound[subject["name"]].add(binding["roleRef"]["name"])
+        names.append((binding["kind"], binding["metadata"]["name"]))
+    assert bound == ROLES
+    assert len(set(names)) == len(names), (
+        "of two bindings with one name the later one would replace the other"
+    )
+
+
+def test_no_token_goes_to_whom_nobody_has_checked() -> None:
+    (monitor,) = objects("PodMonitor")
+    (endpoint,) = monitor["spec"]["podMetricsEndpoints"]
+    assert endpoint["authorization"]
+    assert endpoint["tlsConfig"].keys() == {"ca", "serverName"}
+    for file in DEPLOY.rglob("*.yaml"):
+        assert "insecureSkipVerify" not in file.read_text(), file
+
+
+def test_network_policies_of_the_chart_are_on_until_somebody_switches_them_off() -> None:
+    values = yaml.safe_load((DEPLOY / "chart" / "values.yaml").read_text())
+    assert values["networkPolicy"]["enabled"] is True
 
 
 def selected(labels: Manifest) -> bool:
@@ -339,5 +382,5 @@ def test_stanzas_name_the_address_that_answers() -> None:
     # All calls of a kube-scheduler are one replica's, which knows the pods in flight.
     assert service["spec"]["sessionAffinity"] == "ClientIP"
     loopback = yaml.safe_load((DEPLOY / "overlays" / "extender-loopback" / "kube-scheduler.yaml").read_text())
-    address = loopback["extenders"][0]["urlPrefix"].removeprefix("http://")
+    address = loopback["extenders"][0]["urlPrefix"].removeprefix("https://")
     assert f"--extender-listen={address}" in PODS["extender-loopback"]["containers"][0]["args"]

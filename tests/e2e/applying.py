@@ -2,6 +2,7 @@
 
 import json
 import re
+import subprocess
 import sys
 from collections.abc import Mapping
 from functools import cache
@@ -77,6 +78,31 @@ def identity(control_plane: ControlPlane, namespace: str, account: str) -> Path:
         "POST", path, {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest"}
     )
     return control_plane.write_kubeconfig(f"{namespace}-{account}", answer["status"]["token"])
+
+
+def certificates(directory: Path) -> Path:
+    """The files of the Secret mooring-extender-tls and those of kube-scheduler, as the README makes them."""
+    directory.mkdir()
+    new = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1"]
+    leaf = ["-CA", "ca.crt", "-CAkey", "ca.key", "-addext", "basicConstraints=critical,CA:FALSE"]
+    name = "subjectAltName=DNS:mooring-extender.mooring-system.svc,IP:127.0.0.1"
+    for file, subject, more in (
+        ("ca", "mooring", []),
+        ("tls", "mooring-extender", [*leaf, "-addext", name]),
+        ("mooring-client", "kube-scheduler", leaf),
+    ):
+        files = ["-subj", f"/CN={subject}", "-keyout", f"{file}.key", "-out", f"{file}.crt"]
+        subprocess.run([*new, *files, *more], cwd=directory, check=True, capture_output=True)
+    return directory
+
+
+def with_certificates(stanza: Manifest, tls: Path) -> Manifest:
+    """An extender's stanza, or a configuration with some, whose files are those of `certificates`."""
+    text = json.dumps(stanza).replace("/etc/kubernetes/pki/mooring-ca.crt", f"{tls}/ca.crt")
+    moved: Manifest = json.loads(
+        text.replace("/etc/kubernetes/pki/mooring-client.", f"{tls}/mooring-client.")
+    )
+    return moved
 
 
 def start(

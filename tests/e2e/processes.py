@@ -42,6 +42,16 @@ class _Mooring(Restartable):
         self._process = None
 
 
+def certified(tls: Path, prefix: str = "") -> tuple[str, ...]:
+    """The flags for HTTPS with the files of `applying.certificates`, by which kube-scheduler alone binds."""
+    return (
+        f"--{prefix}tls-cert-file={tls}/tls.crt",
+        f"--{prefix}tls-private-key-file={tls}/tls.key",
+        f"--{prefix}client-ca-file={tls}/ca.crt",
+        "--allow-client=cn:kube-scheduler",
+    )
+
+
 class MooringServer(_Mooring):
     """`mooring serve` on a free port of 127.0.0.1."""
 
@@ -93,14 +103,20 @@ class MooringServer(_Mooring):
 
 
 class Adapter(_Mooring):
-    """`mooring-extender` on a free port of 127.0.0.1, in front of a server."""
+    """`mooring-extender` on a free port of 127.0.0.1, in front of a server.
+
+    With the folder `tls` of `applying.certificates` it speaks HTTPS, and binds for kube-scheduler alone.
+    """
 
     name = "mooring-extender"
-    ready_line = rf"^mooring-extender ready: http://{_HOST_PORT}"
+    ready_line = rf"^mooring-extender ready: https?://{_HOST_PORT}"
 
-    def __init__(self, directory: Path, server_address: str, *flags: str) -> None:
+    def __init__(self, directory: Path, server_address: str, *flags: str, tls: Path | None = None) -> None:
         listen = f"127.0.0.1:{free_port()}"
-        self.url = f"http://{listen}"
+        self.tls = tls
+        self.url = f"{'https' if tls else 'http'}://{listen}"
+        if tls is not None:
+            flags += (*certified(tls), "--insecure-binding=false")
         command = [str(_SCRIPTS / "mooring-extender"), "--listen", listen, "--server", server_address]
         command += ["--http-timeout", HTTP_TIMEOUT, "--drain-delay", "0", INSECURE_BINDING, *flags]
         super().__init__(directory, command)

@@ -22,6 +22,9 @@ pytestmark = pytest.mark.e2e
 
 CHART = DEPLOY / "chart"
 VALUES = sorted(CHART.glob("ci/*-values.yaml"))
+NETWORKS = "--values=" + str(CHART / "ci" / "second-scheduler-values.yaml")
+"""Names of networks, without which nothing is rendered."""
+
 ADDRESS = "--set=extender.clusterIP=10.0.0.53"
 """In our control plane's range, as `built` moves that of the overlays."""
 
@@ -96,7 +99,6 @@ def test_the_api_server_takes_every_object(control_plane: ControlPlane, values: 
         (["--set=mode=serve"], "mode"),
         (["--set=replica=3"], "replica"),
         (["--set=mode=extender"], "profiles"),
-        (["--set=networkPolicy.enabled=true"], "apiServers"),
         (["--set=extraArgs={verbose}"], "extraArgs"),
         (["--set=image.digest=latest"], "digest"),
         (["--set=config.kind=KubeSchedulerConfiguration"], "config"),
@@ -112,8 +114,25 @@ def test_values_that_are_wrong_are_rejected_by_name(arguments: list[str], said: 
         rendered(*arguments)
 
 
+@pytest.mark.parametrize(
+    ("arguments", "missing"),
+    [
+        pytest.param([], {"apiServers", "clients"}, id="second-scheduler"),
+        pytest.param(["--set=web.enabled=true"], {"apiServers", "clients", "nodes"}, id="with the page"),
+        pytest.param(["--set=mode=extender"], {"apiServers", "clients", "nodes"}, id="extender"),
+        pytest.param(["--set=mode=extender-loopback"], {"apiServers"}, id="extender-loopback"),
+    ],
+)
+def test_networks_that_nobody_named_are_asked_for(arguments: list[str], missing: set[str]) -> None:
+    profiles = "--set=config.profiles[0].schedulerName=default-scheduler"
+    with pytest.raises(RuntimeError) as rejection:
+        rendered(profiles, *arguments)
+    assert set(re.findall(r"networkPolicy[./](\w+)", str(rejection.value))) == missing
+    rendered(profiles, *arguments, "--set=networkPolicy.enabled=false")
+
+
 def test_the_prometheus_operator_is_told_what_the_component_tells_it() -> None:
-    values = ["--set=podMonitor.enabled=true", "--set=podMonitor.labels.release=prometheus"]
+    values = [NETWORKS, "--set=podMonitor.enabled=true", "--set=podMonitor.labels.release=prometheus"]
     (made,) = [item for item in rendered(*values) if item["kind"] == "PodMonitor"]
     there = yaml.safe_load((DEPLOY / "components/pod-monitor/pod-monitor.yaml").read_text())
     selected = made["spec"]["selector"]["matchLabels"]
@@ -124,6 +143,11 @@ def test_the_prometheus_operator_is_told_what_the_component_tells_it() -> None:
     assert pods["metadata"]["labels"].items() >= selected.items()
     (container,) = pods["spec"]["containers"]
     assert [port["name"] for port in container["ports"]] == ["telemetry"]
+    # What Prometheus checks is what the pods show.
+    assert [mount["name"] for mount in container["volumeMounts"]] == ["config", "tls"]
+    shown = [one["secret"]["secretName"] for one in pods["spec"]["volumes"] if "secret" in one]
+    (endpoint,) = made["spec"]["podMetricsEndpoints"]
+    assert [endpoint["tlsConfig"]["ca"]["secret"]["name"]] == shown
 
 
 def test_own_plugins_and_images_arrive_in_the_pod() -> None:
@@ -155,17 +179,17 @@ def test_install_upgrade_rollback(guarded: GuardedControlPlane, tmp_path: Path) 
         profiles = yaml.safe_load(config["data"]["config.yaml"])["profiles"]
         return profiles, deployment["spec"]["template"]
 
-    made = rendered()
-    helm("install", *release[:1], CHART, *release[1:], "--create-namespace")
+    made = rendered(NETWORKS)
+    helm("install", *release[:1], CHART, *release[1:], NETWORKS, "--create-namespace")
     first = deployed()
     assert first[0] == [{"schedulerName": "mooring"}]
-    account = identity(guarded, "mooring-system", "mooring")
+    account = identity(guarded, "mooring-system", "mooring-scheduler")
     with start("scheduler", made, tmp_path, scheduling(account)):
         api.create(objects.pod("p", schedulerName="mooring"))
         api.wait_bound("p")
 
     profile = "--set=config.profiles[0].schedulerName=other"
-    helm("upgrade", *release[:1], CHART, *release[1:], profile)
+    helm("upgrade", *release[:1], CHART, *release[1:], NETWORKS, profile)
     second = deployed()
     assert second[0] == [{"schedulerName": "other"}]
     assert second[1] != first[1]

@@ -11,9 +11,10 @@ import pytest
 
 from . import configurations, objects
 from .api import Manifest
+from .applying import certificates
 from .control_plane import ControlPlane
 from .mooring_client import MooringClient
-from .processes import Adapter, MooringServer
+from .processes import Adapter, MooringServer, certified
 
 pytestmark = pytest.mark.e2e
 
@@ -118,6 +119,38 @@ def test_other_extender_holds_pods_until_it_is_back(
         stopped.start()
         mooring.push()
         assert control_plane.api.wait_bound("patient") == "b2"
+
+
+@pytest.mark.parametrize("known", [True, False], ids=["kube-scheduler", "a stranger"])
+def test_the_bind_verb_is_for_kube_schedulers_certificate(
+    control_plane: ControlPlane, tmp_path: Path, known: bool
+) -> None:
+    """Over HTTPS, with an unmodified kube-scheduler; the stranger's certificate has the same authority."""
+    control_plane.api.create(objects.node("a1", {objects.RACK: "a"}))
+    tls = certificates(tmp_path / "tls")
+    flags = (*certified(tls, "extender-"), "--insecure-binding=false")
+    source = f"kubernetes:{control_plane.kubeconfig('mooring')}"
+    server = MooringServer.answering_extender_calls(
+        tmp_path, configurations.mooring_node_affinity(), *flags, source=source
+    )
+    pair = "mooring-client" if known else "tls"
+    stanza = configurations.extender(server.extender_url.replace("http:", "https:"), bind=True) | {
+        "enableHTTPS": True,
+        "tlsConfig": {
+            "caFile": f"{tls}/ca.crt",
+            "certFile": f"{tls}/{pair}.crt",
+            "keyFile": f"{tls}/{pair}.key",
+            "serverName": "mooring-extender.mooring-system.svc",
+        },
+    }
+    with server, control_plane.scheduler(configurations.kube_scheduler_without_node_affinity(stanza)):
+        control_plane.api.create(pod_in("delegated", "a"))
+        if known:
+            assert control_plane.api.wait_bound("delegated") == "a1"
+            assert control_plane.bindings()[-1] == ("mooring", "delegated")
+        else:
+            control_plane.api.wait_failed_scheduling("delegated", "code 403")
+            assert control_plane.api.node_of("delegated") is None
 
 
 def test_bind_verb_posts_the_binding(control_plane: ControlPlane, mooring: Mooring) -> None:

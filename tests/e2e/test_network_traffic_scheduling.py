@@ -98,7 +98,7 @@ def placing(tmp_path: Path) -> Iterator[Placing]:
         manifests = pointed_at(prometheus.address)
         apply(guarded.api, manifests)
         # Lines about single nodes come at level 4.
-        flags = scheduling(identity(guarded, "mooring-system", "mooring")) | {"--v": "4"}
+        flags = scheduling(identity(guarded, "mooring-system", "mooring-scheduler")) | {"--v": "4"}
         scheduler = running.enter_context(start("scheduler", manifests, tmp_path, flags))
         page = f"https://127.0.0.1:{flags['--secure-port']}/metrics"
         metrics = partial(fetch, page, metrics_token(guarded))

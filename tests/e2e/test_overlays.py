@@ -1,8 +1,6 @@
 """The overlays, applied, and their processes started as their manifests say; S5's cluster is theirs, too."""
 
 import json
-import subprocess
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from urllib.error import HTTPError
@@ -16,19 +14,21 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc  # type: ignore[import-un
 from tests.process import free_port
 
 from . import objects
-from .api import Api, ApiError
+from .api import Api
 from .applying import (
     DEPLOY,
     apply,
     built,
+    certificates,
     identity,
     metrics_token,
     scheduling,
     start,
+    with_certificates,
     written,
 )
 from .guarded import GuardedControlPlane
-from .rights import FORBIDDEN, RBAC, client_of, rejected
+from .rights import FORBIDDEN, client_of, rejected
 from .telemetry import fetch
 
 pytestmark = [pytest.mark.e2e, pytest.mark.usefixtures("four_nodes")]
@@ -46,22 +46,6 @@ def stanza(overlay: str) -> dict[str, Any]:
     return found
 
 
-def certificates(directory: Path) -> Path:
-    """The files of the Secret mooring-extender-tls and those of kube-scheduler, as the README makes them."""
-    directory.mkdir()
-    new = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1"]
-    leaf = ["-CA", "ca.crt", "-CAkey", "ca.key", "-addext", "basicConstraints=critical,CA:FALSE"]
-    name = "subjectAltName=DNS:mooring-extender.mooring-system.svc"
-    for file, subject, more in (
-        ("ca", "mooring", []),
-        ("tls", "mooring-extender", [*leaf, "-addext", name]),
-        ("mooring-client", "kube-scheduler", leaf),
-    ):
-        files = ["-subj", f"/CN={subject}", "-keyout", f"{file}.key", "-out", f"{file}.crt"]
-        subprocess.run([*new, *files, *more], cwd=directory, check=True, capture_output=True)
-    return directory
-
-
 def maintain(api: Api, *names: str) -> None:
     """Give nodes the label that the overlay's configuration keeps pods off."""
     for name in names:
@@ -73,11 +57,9 @@ def maintain(api: Api, *names: str) -> None:
 def test_the_extender_reads_and_cannot_bind(guarded: GuardedControlPlane, tmp_path: Path) -> None:
     """The overlay extender: kube-scheduler asks over TLS, a server that may read and nothing else answers."""
     api, extender = guarded.api, built("overlays/extender")
-    with suppress(ApiError):
-        api.call("DELETE", f"{RBAC}/clusterrolebindings/mooring-binder")
     apply(api, extender)
     account, tls, run = (
-        identity(guarded, "mooring-system", "mooring"),
+        identity(guarded, "mooring-system", "mooring-extender"),
         certificates(tmp_path / "tls"),
         tmp_path / "r",
     )
@@ -88,8 +70,7 @@ def test_the_extender_reads_and_cannot_bind(guarded: GuardedControlPlane, tmp_pa
     reading = {"--source": f"kubernetes:{account}"}
     reading |= {f"--{name}": f"127.0.0.1:{free_port()}" for name in ("health-listen", "metrics-listen")}
     asking = {**stanza("overlays/extender"), "urlPrefix": f"https://{address}", "ignorable": False}
-    own = {"caFile": "ca.crt", "certFile": "mooring-client.crt", "keyFile": "mooring-client.key"}
-    asking["tlsConfig"] |= {field: str(tls / file) for field, file in own.items()}
+    asking = with_certificates(asking, tls)
     with (
         start("mooring", extender, tmp_path, reading, files=places, ready=SERVER),
         start(
@@ -115,16 +96,18 @@ def test_the_extender_on_loopback_binds(guarded: GuardedControlPlane, tmp_path: 
     """The overlay extender-loopback: pods that need an IP are bound by mooring, and wait when it is away."""
     api, overlay, before = guarded.api, "overlays/extender-loopback", len(guarded.bindings())
     apply(api, built(overlay))
-    account = identity(guarded, "mooring-system", "mooring")
+    account = identity(guarded, "mooring-system", "mooring-extender-loopback")
+    tls = certificates(tmp_path / "tls")
     asked = f"127.0.0.1:{free_port()}"
     flags = {"--source": f"kubernetes:{account}", "--extender-listen": asked}
     flags |= {
         f"--{name}": f"127.0.0.1:{free_port()}" for name in ("listen", "health-listen", "metrics-listen")
     }
-    asking = {**stanza(overlay), "urlPrefix": f"http://{asked}"}
+    asking = with_certificates({**stanza(overlay), "urlPrefix": f"https://{asked}"}, tls)
     waits = {"podInitialBackoffSeconds": 1, "podMaxBackoffSeconds": 1}
     with guarded.scheduler({"extenders": [asking], **waits}):
-        with start("mooring", built(overlay), tmp_path, flags, ready=SERVER):
+        files = {"/etc/mooring-tls": tls}
+        with start("mooring", built(overlay), tmp_path, flags, files=files, ready=SERVER):
             api.create_all(taker(f"taker-{number:02}") for number in range(31))
             api.wait_pods_bound(30)
             (left,) = {f"taker-{number:02}" for number in range(31)} - api.bound().keys()
@@ -139,7 +122,7 @@ def test_the_extender_on_loopback_binds(guarded: GuardedControlPlane, tmp_path: 
     bound = guarded.bindings()[before:]
     by = {pod: user for user, pod in bound if not pod.startswith("mooring-extender-")}
     assert by.pop("plain") == by.pop("another") == "kube-scheduler"
-    assert set(by.values()) == {"system:serviceaccount:mooring-system:mooring"}
+    assert set(by.values()) == {"system:serviceaccount:mooring-system:mooring-extender-loopback"}
     assert sorted(api.bound().values()).count("k8s-node-1") >= 10
 
 
@@ -171,7 +154,7 @@ def test_metrics_are_for_those_whom_the_api_server_lets_read_them(
     """The overlay second-scheduler: probes are open, metrics ask TokenReview and SubjectAccessReview."""
     overlay = built("overlays/second-scheduler")
     apply(guarded.api, overlay)
-    account = identity(guarded, "mooring-system", "mooring")
+    account = identity(guarded, "mooring-system", "mooring-scheduler")
     stranger = json.loads(account.read_text())["users"][0]["user"]["token"]
     flags = scheduling(account)
     endpoint = f"https://127.0.0.1:{flags['--secure-port']}"
@@ -192,7 +175,7 @@ def test_the_page_shows_what_the_scheduler_beside_it_decides(
     """The overlay second-scheduler-web: the page has no identity, and asks the other container."""
     overlay, api = built("overlays/second-scheduler-web"), guarded.api
     apply(api, overlay)
-    flags = scheduling(identity(guarded, "mooring-system", "mooring"))
+    flags = scheduling(identity(guarded, "mooring-system", "mooring-scheduler"))
     page, health = (f"127.0.0.1:{free_port()}" for _ in range(2))
     asked = {
         "--server": f"scheduler={flags['--grpc-listen']}",

@@ -2,9 +2,9 @@
 
 import json
 import os
+import ssl
 import urllib.request
 from collections.abc import Iterator
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from tests.process import wait_until
 
 from . import objects
 from .api import Manifest
+from .applying import certificates, with_certificates
 from .build import ROOT
 from .control_plane import ControlPlane
 from .processes import Adapter, MooringScheduler, MooringServer, mooring
@@ -29,16 +30,22 @@ ROUNDS = int(os.environ.get("MOORING_E2E_ROUNDS", "5"))
 
 
 @pytest.fixture
-def adapter(control_plane: ControlPlane, tmp_path: Path) -> Iterator[Adapter]:
+def server(control_plane: ControlPlane, tmp_path: Path) -> Iterator[MooringServer]:
     """The example's cluster on the API server, and its mooring, which follows it and may bind."""
     for item in yaml.safe_load_all((EXAMPLE / "cluster.yaml").read_text()):
         control_plane.api.create(ready(item))
-    kubeconfig = control_plane.kubeconfig("mooring")
     config = yaml.safe_load((EXAMPLE / "mooring.yaml").read_text())
-    with ExitStack() as running:
-        server = MooringServer(tmp_path, config, source=f"kubernetes:{kubeconfig}")
-        running.enter_context(server)
-        yield running.enter_context(Adapter(tmp_path, server.address, "--path-prefix", PREFIX))
+    source = f"kubernetes:{control_plane.kubeconfig('mooring')}"
+    with MooringServer(tmp_path, config, source=source) as running:
+        yield running
+
+
+@pytest.fixture
+def adapter(server: MooringServer, tmp_path: Path) -> Iterator[Adapter]:
+    """The adapter of the example's scheduler.yaml, which binds for kube-scheduler's certificate alone."""
+    tls = certificates(tmp_path / "tls")
+    with Adapter(tmp_path, server.address, "--path-prefix", PREFIX, tls=tls) as running:
+        yield running
 
 
 def ready(item: Manifest) -> Manifest:
@@ -50,13 +57,20 @@ def ready(item: Manifest) -> Manifest:
 
 def scheduler_config(document: dict[str, Any], adapter: Adapter) -> dict[str, Any]:
     """kube-scheduler's configuration with the adapter's port in place of the published one."""
-    moved: dict[str, Any] = json.loads(json.dumps(document).replace(PUBLISHED, adapter.url))
+    published = PUBLISHED.replace("http", adapter.url.partition(":")[0])
+    moved = json.loads(json.dumps(document).replace(published, adapter.url))
+    if adapter.tls is not None:
+        moved = with_certificates(moved, adapter.tls)
     return {"podInitialBackoffSeconds": 1, "podMaxBackoffSeconds": 1, **moved}
 
 
 def calls(adapter: Adapter) -> float:
     """How many verbs the adapter has answered."""
-    with urllib.request.urlopen(f"{adapter.url}/metrics", timeout=10) as response:
+    context = None
+    if adapter.tls is not None:
+        context = ssl.create_default_context(cafile=adapter.tls / "ca.crt")
+        context.load_cert_chain(adapter.tls / "mooring-client.crt", adapter.tls / "mooring-client.key")
+    with urllib.request.urlopen(f"{adapter.url}/metrics", timeout=10, context=context) as response:
         lines = response.read().decode().splitlines()
     return sum(float(line.split()[-1]) for line in lines if line.startswith(ANSWERED))
 
@@ -158,14 +172,16 @@ def two_bound(control_plane: ControlPlane) -> dict[str, str] | None:
 
 
 def test_the_converted_policy_asks_at_the_published_address(
-    control_plane: ControlPlane, adapter: Adapter
+    control_plane: ControlPlane, server: MooringServer, tmp_path: Path
 ) -> None:
     """kube-scheduler takes what the command wrote, and filters by the first of mooring's profiles."""
     api = control_plane.api
     converted = yaml.safe_load(mooring("config", "convert", EXAMPLE / "policy.json"))
     assert converted["extenders"][0]["urlPrefix"] == f"{PUBLISHED}{PREFIX}"
     api.create(next(yaml.safe_load_all((EXAMPLE / "pods.yaml").read_text())))
-    asked = calls(adapter)
-    with control_plane.scheduler(scheduler_config(converted, adapter)):
+    with (
+        Adapter(tmp_path, server.address, "--path-prefix", PREFIX) as plain,
+        control_plane.scheduler(scheduler_config(converted, plain)),
+    ):
         assert api.wait_bound("streams") in ("taken", "free")
-    assert calls(adapter) > asked
+        assert calls(plain)

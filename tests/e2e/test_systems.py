@@ -68,7 +68,7 @@ def underlay(guarded: GuardedControlPlane) -> Path:
         guarded.api.create(objects.node(f"node-{number:02}"))
     master = objects.node("master", {"node-role.kubernetes.io/master": ""})
     guarded.api.create(master)
-    return identity(guarded, "mooring-system", "mooring")
+    return identity(guarded, "mooring-system", "mooring-scheduler")
 
 
 def test_underlay_ips_are_given_once_and_given_back(
@@ -110,7 +110,7 @@ def give_all_ips_with_a_restart_and_a_kill(
         assert again == full[gone]
         metrics = f"https://127.0.0.1:{flags['--secure-port']}/metrics"
         nothing_is_left(guarded, third, partial(gauges, metrics, token=metrics_token(guarded)))
-    user = "system:serviceaccount:mooring-system:mooring"
+    user = "system:serviceaccount:mooring-system:mooring-scheduler"
     assert {who for who, _ in guarded.bindings()[before:]} == {user}
 
 
@@ -148,7 +148,7 @@ def held(process: Process, what: str) -> int:
 
 def another_token(guarded: GuardedControlPlane) -> Path:
     """The ServiceAccount's kubeconfig with a new token: by that the audit log tells instances apart."""
-    return identity(guarded, "mooring-system", "mooring")
+    return identity(guarded, "mooring-system", "mooring-scheduler")
 
 
 def test_a_stalled_leader_binds_no_more(guarded: GuardedControlPlane, underlay: Path, tmp_path: Path) -> None:

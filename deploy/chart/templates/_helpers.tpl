@@ -2,8 +2,13 @@
 {{- if contains "mooring" .Release.Name }}{{ .Release.Name | trunc 50 | trimSuffix "-" }}{{ else }}{{ printf "%s-mooring" .Release.Name | trunc 50 | trimSuffix "-" }}{{ end }}
 {{- end }}
 
+{{/* What this release is of mooring; with the mode in it, so that no two parts share an account. */}}
+{{- define "mooring.part" -}}
+{{ include "mooring.fullname" . }}-{{ eq .Values.mode "second-scheduler" | ternary "scheduler" .Values.mode }}
+{{- end }}
+
 {{- define "mooring.account" -}}
-{{ .Values.serviceAccount.name | default (include "mooring.fullname" .) }}
+{{ .Values.serviceAccount.name | default (include "mooring.part" .) }}
 {{- end }}
 
 {{/* Whether it binds pods. */}}
