@@ -30,12 +30,16 @@ class Recorded:
         answers: What it says.
         requests: What it was asked: verb and body.
         connections: How many connections it was asked over.
+        authorizations: What each request showed of who asks; None = nothing.
+        encoding: How answers are compressed.
     """
 
     url: str = ""
     answers: Answers = field(default_factory=dict)
     requests: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
     connections: int = 0
+    authorizations: list[str | None] = field(default_factory=list)
+    encoding: str = "identity"
 
     def asked(self, verb: str) -> list[dict[str, Any]]:
         return [body for asked, body in self.requests if asked == verb]
@@ -60,10 +64,12 @@ def http_extender(answers: Answers, tls: ssl.SSLContext | None = None) -> Iterat
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             verb = self.path.removeprefix("/v1/")
             recorded.requests.append((verb, body))
+            recorded.authorizations.append(self.headers["Authorization"])
             answer = recorded.answers[verb]
             answer = answer(body) if callable(answer) else answer
             data = answer if isinstance(answer, bytes) else json.dumps(answer).encode()
             self.send_response(answer if isinstance(answer, int) else 200)
+            self.send_header("Content-Encoding", recorded.encoding)
             self.send_header("Content-Length", str(len(data)))
             self.end_headers()
             self.wfile.write(data)

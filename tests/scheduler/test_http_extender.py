@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import gzip
 import json
 import ssl
 import threading
@@ -416,3 +417,43 @@ def test_the_password_in_an_address_is_in_no_error() -> None:
         one.filter(POD, ["a"])
     assert "HUSH" not in f"{one.name} {raised.value} {raised.value.metadata}"
     assert "http://REDACTED@127.0.0.1:1/x/filter" in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("user", "sent"),
+    [
+        pytest.param("", None, id="nobody"),
+        pytest.param("me:secret@", "me:secret", id="both"),
+        pytest.param("me@", "me:", id="without a password"),
+        pytest.param("m%40e:s%3Ac%2Fr%C3%A9t@", "m@e:s:c/rét", id="escaped"),
+    ],
+)
+def test_a_user_in_the_address_is_sent_as_go_sends_it(user: str, sent: str | None) -> None:
+    with http_extender({"filter": {}}) as running:
+        client(stanza(running.url.replace("://", f"://{user}"), "filter")).filter(POD, ["a"])
+    assert running.authorizations == [sent and f"Basic {base64.b64encode(sent.encode()).decode()}"]
+
+
+def test_what_a_small_answer_is_decompressed_to_has_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mooring.scheduler.extender.transport.ANSWER_BYTES", 100_000)
+    bomb = gzip.compress(b" " * 10_000_000)
+    with http_extender({"filter": bomb}) as running:
+        running.encoding = "gzip"
+        with pytest.raises(PluginFailureError, match="the answer has more than 100000 bytes"):
+            client(stanza(running.url, "filter")).filter(POD, ["a"])
+
+
+def test_an_answer_has_so_many_values_at_most(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mooring.scheduler.extender.wire.MOST_VALUES", 1_000)
+    with (
+        http_extender({"filter": {"x": [[]] * 1_000}}) as running,
+        pytest.raises(PluginFailureError, match="the answer has more than 1000 values"),
+    ):
+        client(stanza(running.url, "filter")).filter(POD, ["a"])
+
+
+def test_a_long_reason_is_cut() -> None:
+    answer = {"NodeNames": [], "FailedNodes": {"a": "x" * 5_000}}
+    with http_extender({"filter": answer}) as running:
+        found = client(stanza(running.url, "filter")).filter(POD, ["a"])
+    assert found.failed == {"a": "x" * 1_020 + " ..."}

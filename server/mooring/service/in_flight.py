@@ -32,6 +32,9 @@ from mooring.telemetry.metrics import Metrics
 WAIT_SHARE = 0.5
 """The share of a call's time that it may wait for pods in flight; the rest is for its answer."""
 
+MOST_FLIGHTS = 4_096
+"""Flights that are remembered, the newest: whoever may ask can name pods that don't exist."""
+
 MOST_SECONDS = 60.0
 """How long a pod counts that nobody hears about."""
 
@@ -103,9 +106,8 @@ class PodsInFlight:
         uid, now = pod.metadata.uid, time.monotonic()
         own = Flight(pod, progress.deadline, now + WAIT_SHARE * (progress.deadline - now))
         with self._changed:
-            self._flights = {
-                key: flight for key, flight in self._flights.items() if key != uid and flight.until > now
-            }
+            others = [one for one in self._flights.items() if one[0] != uid and one[1].until > now]
+            self._flights = dict(others[1 - MOST_FLIGHTS :])
             self._flights[uid] = own
             self._changed.notify_all()
         try:

@@ -24,6 +24,9 @@ from mooring.cluster.api.tls import TLS_OPTIONS, TlsContexts, keep_session
 LONGEST_HEAD = 64 * 1024
 """Bytes of status line and headers, those of interim answers included, without the last read."""
 
+LONGEST_BODY = 1 << 30
+"""Bytes of an answer that is wanted as a whole; a page of a list has 500 objects of at most 1.5 MiB."""
+
 DIAL_SECONDS = 5.0
 """How long a connection that nobody's request waits for may take."""
 
@@ -151,6 +154,7 @@ class WholeAnswer:
         self._parser = HttpResponseParser(self)
         self._came: list[bytes] = []
         self._body: list[bytes] = []
+        self._length = 0
         self.begin_again()
 
     def begin_again(self) -> None:
@@ -170,6 +174,7 @@ class WholeAnswer:
     def taken(self) -> bytes:
         """Return what came of the body since the last time, for who doesn't want it as a whole."""
         parts, self._body = self._body, []
+        self._length = 0
         return parts[0] if len(parts) == 1 else b"".join(parts)
 
     @property
@@ -195,6 +200,8 @@ class WholeAnswer:
             self._parser.feed_data(data)
         except (HttpParserError, HttpParserUpgrade) as error:
             raise ProtocolError(f"the answer is not HTTP that was asked for: {error}") from error
+        if self._length > LONGEST_BODY:
+            raise ProtocolError(f"the answer has more than {LONGEST_BODY} bytes")
         if self._head is not None:
             self._head += len(data)
             if self._head > LONGEST_HEAD:
@@ -202,7 +209,7 @@ class WholeAnswer:
 
     def on_message_begin(self) -> None:
         # After an interim answer the real one follows; what follows that answers no request.
-        self._body = []
+        self._body, self._length = [], 0
         self.keep_alive = False
 
     def on_headers_complete(self) -> None:
@@ -213,6 +220,7 @@ class WholeAnswer:
 
     def on_body(self, body: bytes) -> None:
         self._body.append(body)
+        self._length += len(body)
 
     def on_message_complete(self) -> None:
         if not self.complete and self._parser.get_status_code() >= 200:

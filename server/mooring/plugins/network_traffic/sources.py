@@ -20,6 +20,11 @@ from mooring.plugins.network_traffic.access import PrometheusAccess
 MAX_BYTES = 2**63 - 1
 """The largest measurement; a larger one counts as this."""
 
+ANSWER_BYTES = 16 << 20
+"""Bytes of the longest answer: a node takes some 200,"""
+ERROR_BYTES = 64 << 10
+"""and what is read of one that says what is wrong."""
+
 Bytes = Annotated[int, msgspec.Meta(ge=0, le=MAX_BYTES)]
 
 
@@ -134,10 +139,12 @@ class Prometheus:
                 request.add_unredirected_header(name, value)
             tls = self.access.tls() if url.startswith("https:") else None
             with urllib.request.urlopen(request, timeout=self.seconds, context=tls) as response:  # noqa: S310
-                body = response.read()
+                body = response.read(ANSWER_BYTES + 1)
         except urllib.error.HTTPError as error:
             with error:
-                raise QueryError(f"{self.address}: HTTP {error.code}: {_error_text(error.read())}") from None
+                raise QueryError(
+                    f"{self.address}: HTTP {error.code}: {_error_text(error.read(ERROR_BYTES))}"
+                ) from None
         except OSError as error:
             raise QueryError(f"{self.address}: {getattr(error, 'reason', error)}") from None
         except ValueError:
@@ -145,6 +152,8 @@ class Prometheus:
             raise QueryError(
                 f"{self.address}: a file with credentials isn't one line of plain text"
             ) from None
+        if len(body) > ANSWER_BYTES:
+            raise QueryError(f"{self.address}: the answer has more than {ANSWER_BYTES} bytes")
         try:
             return msgspec.json.decode(body, type=_PrometheusAnswer)
         except msgspec.DecodeError as error:

@@ -15,7 +15,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from mooring import __version__
 from mooring.config.show import without_secrets
@@ -37,6 +37,9 @@ HEADERS = {
     "User-Agent": f"mooring/{__version__}",
 }
 
+ANSWER_BYTES = 64 << 20
+"""Bytes of the longest answer, after decompression: whole nodes are 5 kB each, about."""
+
 _CHUNK = 1 << 16
 
 
@@ -55,8 +58,9 @@ class ExtenderAnswer:
 class Transport:
     """Calls an extender: connections are reused, and nothing is sent twice. Safe from any thread."""
 
-    def __init__(self, manager: Any) -> None:
+    def __init__(self, manager: Any, authorization: Mapping[str, str]) -> None:
         self._manager = manager
+        self._headers = {**HEADERS, **authorization}
 
     def post(self, url: str, body: bytes, seconds: float) -> ExtenderAnswer:
         """POST JSON and read the whole answer within ``seconds``.
@@ -74,7 +78,7 @@ class Transport:
                 "POST",
                 url,
                 body=body,
-                headers={**HEADERS, **outgoing_headers()},
+                headers={**self._headers, **outgoing_headers()},
                 timeout=Timeout(total=seconds),
                 retries=False,
                 redirect=False,
@@ -88,7 +92,7 @@ class Transport:
             finally:
                 response.release_conn()
         except (HTTPError, OSError) as error:
-            raise TransportError(f'Post "{without_secrets(url)}": {error}') from error
+            raise TransportError(without_secrets(f'Post "{url}": {error}')) from error
         finally:
             span = current_span()
             if span is not None:
@@ -100,10 +104,15 @@ def _read(response: Any, end: float) -> bytes:
 
     Raises:
         TimeoutError: It isn't there at ``end``, by ``time.monotonic``.
+        OSError: It is too long.
     """
     chunks: list[bytes] = []
+    size = 0
     while chunk := response.read1(_CHUNK):
         chunks.append(chunk)
+        size += len(chunk)
+        if size > ANSWER_BYTES:
+            raise OSError(f"the answer has more than {ANSWER_BYTES} bytes")
         left = end - time.monotonic()
         if left <= 0:
             raise TimeoutError("the answer was not complete in time")
@@ -138,7 +147,20 @@ def build_transport(extender: ExtenderStanza, path: str) -> Transport:
         # Once is enough; urllib3 would say it at each call.
         disable_warnings(InsecureRequestWarning)
     proxy = _proxy(extender.url_prefix, os.environ)
-    return Transport(ProxyManager(proxy, **options) if proxy else PoolManager(**options))
+    authorization = _basic(extender.url_prefix, "Authorization")
+    if not proxy:
+        return Transport(PoolManager(**options), authorization)
+    headers = _basic(proxy, "Proxy-Authorization")
+    return Transport(ProxyManager(proxy, proxy_headers=headers, **options), authorization)
+
+
+def _basic(url: str, header: str) -> dict[str, str]:
+    """Return the header that shows the user and the password in ``url``, as Go sends it; none without."""
+    parts = urlsplit(url)
+    if parts.username is None:
+        return {}
+    pair = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
+    return {header: f"Basic {base64.b64encode(pair.encode()).decode()}"}
 
 
 def _context(extender: ExtenderStanza, path: str) -> ssl.SSLContext:
@@ -154,9 +176,9 @@ def _context(extender: ExtenderStanza, path: str) -> ssl.SSLContext:
             f"{path}.insecure", "is true although a CA is given; leave out one of the two"
         )
     try:
-        for file in (tls.ca_file, tls.cert_file, tls.key_file):
-            if file:
-                seen(file)
+        named = ((tls.ca_file, tls.ca_data), (tls.cert_file, tls.cert_data), (tls.key_file, tls.key_data))
+        for file in (file for file, data in named if file and not data):
+            seen(file)
         context = ssl.create_default_context(
             cafile=tls.ca_file or None if not tls.ca_data else None,
             cadata=_inline(tls.ca_data).decode() if tls.ca_data else None,

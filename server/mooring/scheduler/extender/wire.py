@@ -15,6 +15,12 @@ from msgspec import Raw, field
 from mooring.framework import Pod
 from mooring.runtime.profiles.extender import FilterAnswer, MetaVictims
 
+REASON_CHARACTERS = 1_024
+"""What is kept of a reason or an error: they go into conditions, Events and the log."""
+
+MOST_VALUES = 1 << 22
+"""JSON values in an answer: two bytes of it become an object of fifty."""
+
 _INT64 = range(-(2**63), 2**63)
 
 
@@ -109,7 +115,7 @@ def read_filter(body: bytes, *, by_name: bool) -> tuple[FilterAnswer, str]:
         said = [_name(node) for node in nodes or ()]
     failed = _texts(answer.get("failednodes"), "FailedNodes")
     unresolvable = _texts(answer.get("failedandunresolvablenodes"), "FailedAndUnresolvableNodes")
-    return FilterAnswer(said, failed, unresolvable), _text(answer.get("error"), "Error")
+    return FilterAnswer(said, failed, unresolvable), _reason(answer.get("error"), "Error")
 
 
 def read_scores(body: bytes) -> list[tuple[str, int]]:
@@ -128,7 +134,7 @@ def read_binding(body: bytes) -> str:
     Raises:
         AnswerError: It is of another type.
     """
-    return _text(_members(_document(body), "").get("error"), "Error")
+    return _reason(_members(_document(body), "").get("error"), "Error")
 
 
 def read_victims(body: bytes) -> dict[str, MetaVictims]:
@@ -154,6 +160,8 @@ def _name(node: Any) -> str:
 
 
 def _document(body: bytes) -> Any:
+    if sum(map(body.count, (b",", b"[", b"{"))) > MOST_VALUES:
+        raise AnswerError(f"the answer has more than {MOST_VALUES} values")
     try:
         return msgspec.json.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
@@ -180,7 +188,12 @@ def _list(value: Any, path: str) -> list[Any] | None:
 
 
 def _texts(value: Any, path: str) -> dict[str, str]:
-    return {name: _text(text, path) for name, text in _map(value, path).items()}
+    return {name: _reason(text, path) for name, text in _map(value, path).items()}
+
+
+def _reason(value: Any, path: str) -> str:
+    text = _text(value, path)
+    return text if len(text) <= REASON_CHARACTERS else f"{text[: REASON_CHARACTERS - 4]} ..."
 
 
 def _text(value: Any, path: str) -> str:
