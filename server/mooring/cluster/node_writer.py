@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+import logging
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -11,8 +12,9 @@ from msgspec.structs import replace
 
 from mooring.cluster.image_writer import ImageWriter
 from mooring.cluster.shared_values import SharedValues
-from mooring.framework.columns import LabelColumns, grown, wrapped
-from mooring.framework.node_table import PODS_ROW, NodeTable
+from mooring.framework.columns import Bools, LabelColumns, grown, wrapped
+from mooring.framework.memory import share_of_memory
+from mooring.framework.node_table import FIXED_RESOURCES, PODS_ROW, NodeTable
 from mooring.framework.objects import Node, Taint
 from mooring.framework.pod_requests import PodUsage
 from mooring.framework.pod_table import UNPLACED
@@ -20,6 +22,14 @@ from mooring.framework.recent_changes import next_version
 from mooring.framework.state import IMAGES_ALONE, UNREAD, RowChange
 
 _SMALLEST_CAPACITY = 16
+
+MAX_NODE_RESOURCES = 256
+"""At most this many resources of one node count: each has a column over all nodes."""
+
+MAX_RESOURCE_BYTES = share_of_memory(8, 256 << 20)
+"""What the columns of resources may take: more only for the first ``MAX_NODE_RESOURCES``."""
+
+log = logging.getLogger(__name__)
 
 
 class NodeWriter:
@@ -33,6 +43,10 @@ class NodeWriter:
         self._ports = SharedValues(table.ports, dict)
         self._images = ImageWriter(table)
         self._label_keys: Counter[str] = Counter()
+        # Of each column of a resource, how many nodes offer it.
+        self._offering = np.zeros(len(table.allocatable), np.int32)
+        # By row, what its pods take of resources that have no column: no node offers them.
+        self._unoffered: SharedValues[int, dict[str, int]] = SharedValues({}, dict)
         self._view()
 
     def fork(self) -> NodeWriter:
@@ -72,6 +86,8 @@ class NodeWriter:
         twin._ports = self._ports.fork(twin.table.ports)
         twin._images = self._images.fork(twin.table)
         twin._label_keys = self._label_keys.copy()
+        twin._offering = self._offering.copy()
+        twin._unoffered = self._unoffered.fork(self._unoffered.values.copy())
         return twin
 
     def publish(self, changes: Iterable[RowChange]) -> None:
@@ -112,7 +128,7 @@ class NodeWriter:
         known = row is not None
         if row is None:
             row = self._free_row() if new_row is None else self._take_row(new_row)
-        self._put_amounts(row, amounts)
+        left_out = self._put_amounts(row, amounts)
         table.unschedulable[row] = node.spec.unschedulable
         table.taint_set[row] = self._taint_number(node.spec.taints)
         for key, column in table.label_columns.items():
@@ -128,6 +144,8 @@ class NodeWriter:
             self._count_label_keys(old.metadata.labels if old else {}, node.metadata.labels)
             table.version_but_images = next_version()
             change = 0
+        if left_out and (old is None or old.status.allocatable != node.status.allocatable):
+            log.warning("%d resources that node %s offers are left out: they are too many", left_out, name)
         table.nodes[row] = node
         if not known:
             self._own_names()[row] = name
@@ -145,7 +163,7 @@ class NodeWriter:
         self._next_epoch(row)
         self._own_names()[row] = ""
         table.nodes[row] = None
-        table.allocatable[:, row] = 0
+        self._put_amounts(row, {})
         table.requested[:, row] = 0
         table.non_zero_requested[:, row] = 0
         table.unschedulable[row] = False
@@ -172,7 +190,8 @@ class NodeWriter:
             non_zero_cpu[row], non_zero_memory[row] = wrapped(cpu), wrapped(memory)
         for name, amount in usage.requests:
             if name not in at:
-                self._resource_row(name)
+                self._add_unoffered(row, name, sign * amount)
+                continue
             column = self._requested[at[name]]
             total = column[row] + sign * amount
             try:
@@ -185,12 +204,15 @@ class NodeWriter:
     def add_usage_to_rows(self, rows: Sequence[int], usage: PodUsage) -> None:
         """``add_usage`` for each of ``rows``, which may hold a row more than once; without host ports."""
         table, counted = self.table, np.array(rows, np.int32)
-        table_rows = {name: self._resource_row(name) for name, _ in usage.requests}
         np.add.at(table.requested[PODS_ROW], counted, 1)
         np.add.at(table.non_zero_requested[0], counted, wrapped(usage.non_zero_cpu))
         np.add.at(table.non_zero_requested[1], counted, wrapped(usage.non_zero_memory))
         for name, amount in usage.requests:
-            np.add.at(table.requested[table_rows[name]], counted, wrapped(amount))
+            if name in table.resource_index:
+                np.add.at(table.requested[table.resource_index[name]], counted, wrapped(amount))
+            else:
+                for row in rows:
+                    self._add_unoffered(row, name, amount)
 
     def subtract_usage(self, row: int, usage: PodUsage) -> None:
         """Take back ``add_usage``."""
@@ -250,24 +272,69 @@ class NodeWriter:
         table.alive = grown(table.alive, capacity)
         self._free.extend(range(old, capacity))
 
-    def _resource_row(self, name: str) -> int:
-        table = self.table
-        row = table.resource_index.get(name)
-        if row is None:
-            row = len(table.allocatable)
-            nothing = np.zeros((1, table.capacity), np.int64)
-            table.allocatable = np.concatenate((table.allocatable, nothing))
-            table.requested = np.concatenate((table.requested, nothing))
-            table.resource_index[name] = row
-            self._view()
-        return row
+    def _put_amounts(self, row: int, amounts: dict[str, int]) -> int:
+        """Let ``row`` offer ``amounts``; return how many are left out for want of columns.
 
-    def _put_amounts(self, row: int, amounts: dict[str, int]) -> None:
-        by_resource = {self._resource_row(name): amount for name, amount in amounts.items()}
-        column = np.zeros(len(self.table.allocatable), np.int64)
-        for at, amount in by_resource.items():
-            column[at] = amount
-        self.table.allocatable[:, row] = column
+        A resource has a column for as long as a node offers it.
+        """
+        table = self.table
+        offered = [name for name, amount in amounts.items() if amount]
+        self._add_columns([name for name in offered[:MAX_NODE_RESOURCES] if name not in table.resource_index])
+        column = np.zeros(len(table.allocatable), np.int64)
+        for position, amount in table.by_position(amounts.items()):
+            column[position] = amount
+        before, after = table.allocatable[:, row] > 0, column > 0
+        self._offering += after.astype(np.int32) - before
+        table.allocatable[:, row] = column
+        gone = before & (self._offering == 0)
+        gone[:FIXED_RESOURCES] = False
+        if gone.any():
+            self._drop_columns(gone)
+        return len(offered) - int(np.count_nonzero(after))
+
+    def _add_columns(self, names: Sequence[str]) -> None:
+        """Give the first of ``names`` columns, as many as there is room for."""
+        table, index = self.table, self.table.resource_index.copy()
+        most = max(
+            MAX_NODE_RESOURCES, MAX_RESOURCE_BYTES // (2 * table.allocatable.itemsize * table.capacity)
+        )
+        new = names[: max(most - len(index), 0)]
+        if not new:
+            return
+        needed, width = len(index) + len(new), len(table.allocatable)
+        if needed > width:
+            more = np.zeros((max(needed, min(2 * width, most)) - width, table.capacity), np.int64)
+            table.allocatable = np.concatenate((table.allocatable, more))
+            table.requested = np.concatenate((table.requested, more))
+            self._offering = grown(self._offering, len(table.allocatable))
+            self._view()
+        index.update(zip(new, sorted({*range(len(table.allocatable))} - {*index.values()}), strict=False))
+        for row, amounts in tuple(self._unoffered.values.items()):
+            for name in amounts.keys() & new:
+                table.requested[index[name], row] = amount = amounts[name]
+                self._add_unoffered(row, name, -amount)
+        table.resource_index = index
+
+    def _drop_columns(self, gone: Bools) -> None:
+        """Take their columns from the resources at the positions that are ``gone`` (bool[R])."""
+        table, index = self.table, self.table.resource_index
+        table.resource_index = {name: at for name, at in index.items() if not gone[at]}
+        for name in index.keys() - table.resource_index.keys():
+            column = table.requested[index[name]]
+            for row in np.flatnonzero(column).tolist():
+                self._add_unoffered(row, name, int(column[row]))
+            column[:] = 0
+
+    def _add_unoffered(self, row: int, name: str, amount: int) -> None:
+        """Count what pods on ``row`` take of a resource that has no column."""
+        amounts = self._unoffered.writable(row)
+        if amounts is None:
+            self._unoffered.put(row, amounts := {})
+        total = wrapped(amounts.pop(name, 0) + amount)
+        if total:
+            amounts[name] = total
+        elif not amounts:
+            self._unoffered.drop(row)
 
     def _taint_number(self, taints: tuple[Taint, ...]) -> int:
         number = self._taint_numbers.get(taints)
@@ -291,15 +358,18 @@ class NodeWriter:
             self.table.label_keys = frozenset(counts)
 
     def _count_ports(self, row: int, usage: PodUsage, change: int) -> None:
+        by_port: dict[tuple[str, int], list[str]] = {}
         for port in usage.host_ports:
-            key = (port.protocol, port.port)
+            by_port.setdefault((port.protocol, port.port), []).append(port.host_ip)
+        for key, addresses in by_port.items():
             by_row = self._ports.writable(key)
             if by_row is None:
                 by_row = {}
                 self._ports.put(key, by_row)
-            by_address = dict(by_row.get(row, {}))
-            by_address[port.host_ip] = by_address.get(port.host_ip, 0) + change
-            by_row[row] = {address: count for address, count in by_address.items() if count}
+            counts = by_row.get(row, {}).copy()
+            for address in addresses:
+                counts[address] = counts.get(address, 0) + change
+            by_row[row] = {address: count for address, count in counts.items() if count}
             if not by_row[row]:
                 del by_row[row]
             if not by_row:

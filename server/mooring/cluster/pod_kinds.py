@@ -23,6 +23,9 @@ _PARTS = 2
 _SPARE_PARTS = 1 << 8
 """How many unused parts may be kept on top of twice those in use."""
 
+_MOST_REQUESTS, _MOST_BYTES = 1 << 6, 1 << 14
+"""How many requests and bytes of terms a part may have that is kept while it is unused."""
+
 _LATELY = 1 << 12
 """At this many kinds that are found again all are forgotten: those of pods with labels of their own have no
 equal, and fill it once in so many."""
@@ -108,8 +111,10 @@ class PodKinds:
         terms: AffinityTerms,
         has_storage: bool,
     ) -> PodBase:
-        if key is not None:
-            usage, affinity = self._one(usage), self._one(affinity)
+        if key is not None and len(usage.requests) <= _MOST_REQUESTS:
+            usage = self._one(usage)
+        if key is not None and affinity is not None and len(affinity[1]) <= _MOST_BYTES:
+            affinity = self._one(affinity)
         base = PodBase(template, usage, affinity, terms, has_storage, template.finished)
         if key is None:
             return base

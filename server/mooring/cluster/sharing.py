@@ -31,8 +31,11 @@ T = TypeVar("T")
 KeyT = TypeVar("KeyT")
 ObjectT = TypeVar("ObjectT", bound=ClusterObject)
 
-_MAX_BYTES = share_of_memory(64, 64 << 20)
-"""The most bytes of encoded parts, which are found by the hash of their encoding."""
+_MAX_BYTES = share_of_memory(16, 256 << 20)
+"""The most bytes of parts, which are found by the hash of their encoding."""
+
+_OBJECT_BYTES = 8
+"""What a byte of an encoding takes as objects, if these are maps of short names to short amounts."""
 
 _PART_BYTES = 256
 """What a part takes beside its encoding."""
@@ -56,8 +59,7 @@ class KnownParts(Generic[KeyT, T]):
     """Parts by what they are found by. Safe from any thread: losing one only costs time and memory.
 
     Args:
-        most: At this many bytes of encoded parts all are forgotten, with them those that no object has any
-            more.
+        most: At this many bytes all are forgotten, with them those that no object has any more.
 
     Attributes:
         parts: The parts.
@@ -70,10 +72,11 @@ class KnownParts(Generic[KeyT, T]):
 
     def keep(self, key: KeyT, part: T, size: int) -> None:
         """Keep a part whose encoding has ``size`` bytes."""
-        self._bytes += size + _PART_BYTES
+        size = size * _OBJECT_BYTES + _PART_BYTES
+        self._bytes += size
         if self._bytes > self._most:
             self.parts.clear()
-            self._bytes = size + _PART_BYTES
+            self._bytes = size
         self.parts[key] = part
 
 

@@ -117,9 +117,8 @@ class WorkTree(State):
         requested, table.requested = table.requested, table.requested.copy()
         try:
             table.requested[PODS_ROW, rows] += counts
-            for name, amount in usage.requests:
-                if name in table.resource_index:
-                    table.requested[table.resource_index[name], rows] += counts * amount
+            for position, amount in table.by_position(usage.requests):
+                table.requested[position, rows] += counts * amount
             yield
         finally:
             table.requested = requested

@@ -18,7 +18,8 @@ class NodeInfo:
         name: The node's name.
         node: The object.
         allocatable: What pods may take; CPU in thousandths, ``pods`` as a number, the rest in units.
-        requested: What the pods on it take, same units; ``pods`` counts them.
+        requested: What the pods on it take, same units; ``pods`` counts them. What no node of the cluster
+            offers is not there.
         records: The pods on it, assumed ones included, as the state keeps them.
     """
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import threading
 from array import array
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -20,6 +21,9 @@ from mooring.framework.resources import CPU, EPHEMERAL_STORAGE, MEMORY, PODS
 
 CPU_ROW, MEMORY_ROW, EPHEMERAL_STORAGE_ROW, PODS_ROW = range(4)
 """Where the fixed resources stand on the first axis of ``allocatable`` and ``requested``."""
+
+FIXED_RESOURCES = 4
+"""How many of these there are."""
 
 
 NO_IMAGES = 0
@@ -56,9 +60,10 @@ class NodeTable:
         index: Row of each name.
         nodes: The node of each row, None for a free one.
         alive: bool[capacity], the row has a node.
-        resource_index: First-axis position of each resource name; the first four are fixed.
+        resource_index: First-axis position of each resource that a node offers; the first four are fixed.
+            Another dict once a position has another meaning.
         allocatable: int64[R, capacity]; CPU in thousandths, pods as the allowed number, the rest in
-            units.
+            units. A position that no resource has is 0 everywhere.
         requested: int64[R, capacity], what placed pods take, same units; ``requested[PODS_ROW]``
             counts the pods.
         non_zero_requested: int64[2, capacity], CPU and memory, containers without a request counted
@@ -117,6 +122,13 @@ class NodeTable:
     _rows: tuple[int, Int32s] = field(
         default_factory=lambda: (-1, np.zeros(0, np.int32)), init=False, repr=False, compare=False
     )
+
+    def by_position(self, requests: Iterable[tuple[str, int]]) -> list[tuple[int, int]]:
+        """Return amounts by name as amounts by position in the columns, without resources that no node
+        offers.
+        """
+        index = self.resource_index
+        return [(index[name], amount) for name, amount in requests if name in index]
 
     @property
     def capacity(self) -> int:

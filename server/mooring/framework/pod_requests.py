@@ -195,9 +195,9 @@ def _usage_by_spec(spec: PodSpec) -> PodUsage:
     return _counted(requests, _with_defaults(spec, requests), host_ports(spec))
 
 
-_plain_amounts = ByIdentity(_summed, most=MAX_AT_ONCE)
+_plain_amounts = ByIdentity(_summed, MAX_AT_ONCE, MAX_POD_BYTES)
 _plain_amounts_with_defaults: ByIdentity[PodSpec, Amounts] = ByIdentity(
-    lambda spec: _with_defaults(spec, _plain_amounts(spec)), most=MAX_AT_ONCE
+    lambda spec: _with_defaults(spec, _plain_amounts(spec)), MAX_AT_ONCE, MAX_POD_BYTES
 )
 _plain_usage = ByIdentity(_usage_by_spec, MAX_PODS, MAX_POD_BYTES)
 

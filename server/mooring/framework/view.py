@@ -75,15 +75,17 @@ class NodeView:
         return column[at] if live else column[at].copy()
 
     def allocatable(self, resource: str, *, live: bool = False) -> Int64s:
-        """int64[K]: what each node offers of ``resource``, see ``take``; 0 when no node ever had it."""
+        """int64[K]: what each node offers of ``resource``, see ``take``."""
         return self._column(self.snapshot.nodes.allocatable, resource, live=live)
 
     def requested(self, resource: str, *, live: bool = False) -> Int64s:
-        """int64[K]: what the pods on each node take of ``resource``, see ``take``."""
+        """int64[K]: what the pods on each node take of ``resource``, see ``take``; 0 where no node of the
+        cluster offers it.
+        """
         return self._column(self.snapshot.nodes.requested, resource, live=live)
 
     def has_column(self, resource: str) -> bool:
-        """Return whether a node ever offered ``resource``, or a pod on one took it."""
+        """Return whether a node of the cluster offers ``resource``."""
         return 0 <= self.table.resource_index.get(resource, -1) < len(self.table.allocatable)
 
     def label(self, key: str) -> LabelColumn:

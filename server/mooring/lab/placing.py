@@ -42,22 +42,23 @@ class Placed(Tabular):
     @classmethod
     def of(cls, outcomes: Sequence[Outcome], table: NodeTable) -> Placed:
         """Return what became of the pods, whose nodes are in the table."""
-        rows = table.rows()
+        rows, index = table.rows(), table.resource_index
+        amounts = np.ix_(np.array([*index.values()]), rows)
         return cls(
             [outcome.pod for outcome in outcomes],
             [outcome.node for outcome in outcomes],
             ["" if outcome.node else outcome.message for outcome in outcomes],
             [table.names[row] for row in rows.tolist()],
-            list(table.resource_index),
-            table.allocatable[: len(table.resource_index), rows].copy(),
-            table.requested[: len(table.resource_index), rows].copy(),
+            list(index),
+            table.allocatable[amounts],
+            table.requested[amounts],
         )
 
     def used(self, resource: str) -> Float64s:
         """Return float64[N], what percentage of a resource the nodes' pods request; 0 where there is none.
 
         Raises:
-            InvalidArgumentError: No node and no pod names the resource.
+            InvalidArgumentError: No node offers the resource.
         """
         if resource not in self.resources:
             known = ", ".join(self.resources)

@@ -1394,7 +1394,7 @@ class RequestedResource(_message.Message):
     """How much of it the pod requests."""
     @_builtins.property
     def free(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
-        """What each node of ExplainResponse.nodes has left for the pod; below 0 where too much is taken, 0 where the node is not known."""
+        """What each node of ExplainResponse.nodes has left for the pod; below 0 where too much is taken, 0 where the node is not known. Absent if no node offers the resource."""
 
     @_builtins.property
     def kept(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:

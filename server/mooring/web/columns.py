@@ -12,7 +12,7 @@ a multiple of 8. Whole numbers beyond 2**53 are rounded. With N nodes, S of them
 - ``ties``: positions of the nodes with the highest total, the selected one included.
 - ``rejections.nodes`` and ``rejections.statuses``: each rejection, by position of the node, ascending, and
   index into ``statuses``; both are empty where only the first rejection of each node is known.
-- ``free.R`` [N] per resource number R: what each node has left, CPU in thousandths.
+- ``free.R`` [N] per resource number R: what each node has left, CPU in thousandths; [0] if no node offers it.
 
 The rest of the header: ``made`` ("kept", "again" or "now"), ``decision`` (absent for "now"), ``agrees`` and
 ``differences`` (for "again"), ``pod``, ``provenance``, ``status``, ``prefilter``, ``statuses`` (the first one

@@ -33,6 +33,8 @@ const NONE: Numbers = new Uint32Array();
 export function decodeMatrix(buffer: ArrayBuffer): Matrix {
   const { header, arrays } = decodeColumns<Header>(buffer);
   const values = (name: string) => arrays.get(name) ?? NONE;
+  const nothing = new Uint8Array(header.nodes.length);
+  const free = (name: string) => (values(name).length ? values(name) : nothing);
   return {
     made: header.made,
     decision: header.decision,
@@ -56,7 +58,7 @@ export function decodeMatrix(buffer: ArrayBuffer): Matrix {
     selected: header.selected,
     ties: values("ties"),
     rejections: { nodes: values("rejections.nodes"), statuses: values("rejections.statuses") },
-    resources: header.resources.map(({ name, requested }, index) => ({ name, requested, free: values(`free.${index}`) })),
+    resources: header.resources.map(({ name, requested }, index) => ({ name, requested, free: free(`free.${index}`) })),
     warnings: header.warnings,
     evaluated: header.evaluated,
     feasible: header.feasible,

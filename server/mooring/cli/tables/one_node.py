@@ -123,7 +123,10 @@ def _said(document: Document, name: str) -> Iterator[tuple[str, str]]:
 def _amounts(document: Document, resource: str, name: str) -> str:
     found = document["resources"][resource]
     kept = found["kept"].get(name, 0)
-    needs, free = amount(resource, found["requested"]), amount(resource, max(found["free"][name] + kept, 0))
+    needs, free = (
+        amount(resource, found["requested"]),
+        amount(resource, max(found["free"].get(name, 0) + kept, 0)),
+    )
     if not kept:
         return f"needs {needs}, {free} free"
     by = named(document["nominated"][name])

@@ -76,9 +76,9 @@ def _closest(reason: str, nodes: Sequence[str], resources: Mapping[str, Any], na
     if name not in resources:
         return ""
     free = resources[name]["free"]
-    best = max(nodes, key=lambda node: free[node])
+    best = max(nodes, key=lambda node: free.get(node, 0))
     needed, kept = amount(name, resources[name]["requested"]), resources[name]["kept"].get(best, 0)
-    there = amount(name, max(free[best] + kept, 0))
+    there = amount(name, max(free.get(best, 0) + kept, 0))
     if kept:
         return f"needs {needed} {name}; {there} free, {amount(name, kept)} kept ({names.short(best)})"
     return f"needs {needed} {name}, largest free {there} ({names.short(best)})"

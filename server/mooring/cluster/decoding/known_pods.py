@@ -16,8 +16,8 @@ from mooring.framework.objects import ObjectMeta, Pod
 from mooring.framework.pod_table import bare_template_of
 from mooring.kubernetes.v1 import pod_pb2
 
-_MAX_BYTES = share_of_memory(256, 16 << 20)
-"""The most bytes of encoded templates."""
+_MAX_BYTES = share_of_memory(64, 128 << 20)
+"""The most bytes of templates."""
 
 
 class KnownPods:

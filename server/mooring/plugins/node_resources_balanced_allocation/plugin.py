@@ -27,7 +27,7 @@ from mooring.framework.internal import NodeRating, ObjectReader, SignedByRequest
 from mooring.framework.normalize import MAX_EXACT
 from mooring.framework.objects import DeviceClass, Object
 from mooring.framework.pod_requests import PodUsage, ResourceRules
-from mooring.framework.remembering import MAX_AT_ONCE, ByIdentity
+from mooring.framework.remembering import MAX_AT_ONCE, MAX_POD_BYTES, ByIdentity
 from mooring.framework.upstream import Upstream
 from mooring.plugins.dynamic_resources.extended_resources import DEVICE_KINDS, DevicesInstead
 from mooring.plugins.loops import loop
@@ -72,7 +72,7 @@ class NodeResourcesBalancedAllocation(
         super().__init__(args, handle)
         self._rules = ResourceRules.of(handle.gates)
         self._names = tuple(resource.name for resource in args.resources)
-        self._requests = ByIdentity(self._listed, most=MAX_AT_ONCE)
+        self._requests = ByIdentity(self._listed, MAX_AT_ONCE, MAX_POD_BYTES)
         self._devices = DevicesInstead(handle)
         self._improves = handle.kube_version >= _IMPROVEMENT_SINCE
 

@@ -67,6 +67,8 @@ def lacking(requests: Requests, nodes: NodeView, by_devices: Container[str]) -> 
     """bool[K]: whether the node lacks something, as ``room`` says."""
     found: Bools = np.zeros(len(nodes), np.bool_)
     for name, request in timely(requests):
+        if name not in by_devices and not nodes.has_column(name):
+            return np.ones(len(nodes), np.bool_)
         offered = nodes.allocatable(name)
         short = offered - nodes.requested(name) < request
         found |= short & (offered != 0) if name in by_devices else short

@@ -38,7 +38,7 @@ from mooring.framework.internal import (
 )
 from mooring.framework.objects import DeviceClass, Object
 from mooring.framework.pod_requests import PodUsage, ResourceRules
-from mooring.framework.remembering import MAX_AT_ONCE, ByIdentity
+from mooring.framework.remembering import MAX_AT_ONCE, MAX_POD_BYTES, ByIdentity
 from mooring.framework.resources import PODS
 from mooring.framework.upstream import Upstream
 from mooring.plugins.dynamic_resources.extended_resources import DEVICE_KINDS, DevicesInstead
@@ -101,8 +101,8 @@ class NodeResourcesFit(
         self._weights = [resource.weight for resource in args.scoring_strategy.resources]
         self._scored_names = tuple(resource.name for resource in args.scoring_strategy.resources)
         self._devices = DevicesInstead(handle)
-        self._checked_requests = ByIdentity(self._requests_to_check, most=MAX_AT_ONCE)
-        self._scored_requests = ByIdentity(self._requests_to_score, most=MAX_AT_ONCE)
+        self._checked_requests = ByIdentity(self._requests_to_check, MAX_AT_ONCE, MAX_POD_BYTES)
+        self._scored_requests = ByIdentity(self._requests_to_score, MAX_AT_ONCE, MAX_POD_BYTES)
 
     def signature(self, pod: Pod) -> Hashable:
         return self._checked_requests(pod), self._scored_requests(pod)

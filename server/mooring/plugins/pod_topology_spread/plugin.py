@@ -128,7 +128,9 @@ class PodTopologySpread(
         return [among_alike(constraint, pod, nodes, kinds) for constraint in counts.constraints]
 
     def events_to_register(self) -> Sequence[HintedEvent]:
-        own = ByIdentity(partial(own_constraints, action=HARD, reads_keys=self._reads_keys), most=20_000)
+        own = ByIdentity(
+            partial(own_constraints, action=HARD, reads_keys=self._reads_keys), 20_000, 16 * MAX_POD_BYTES
+        )
 
         def constraints_of(pod: Pod) -> tuple[SpreadConstraint, ...]:
             """Return the pod's hard constraints, again each time since the defaults may change."""

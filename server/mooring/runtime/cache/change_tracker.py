@@ -65,6 +65,7 @@ class ChangeTracker:
     def __init__(self, state: ClusterState) -> None:
         self._state = state
         self._log = RowLog(state)
+        self._resource_index = state.snapshot.nodes.resource_index
         self._known: dict[bytes, int] = {}
         self._keys: list[bytes] = []
         self._next_ids: dict[PodUsage, dict[int, int]] = {}
@@ -143,7 +144,8 @@ class ChangeTracker:
             behind = self.version != self._state.version
             changes = self._state.changes_since(self.version) if behind else ()
             most = _RESOURCE_IDS_PER_ROW * len(self._resource_ids)
-            if changes is None or len(self._known) > max(_MIN_RESOURCE_IDS, most):
+            moved = self._state.snapshot.nodes.resource_index is not self._resource_index
+            if changes is None or moved or len(self._known) > max(_MIN_RESOURCE_IDS, most):
                 self._begin()
             elif changes:
                 if version >= 0:
@@ -227,16 +229,16 @@ class ChangeTracker:
         The caller holds the state's lock.
 
         Raises:
-            NotCachedError: A resource that it takes has no column yet.
+            NotCachedError: Columns have other meanings by now.
         """
-        amounts, columns = self._resources(resource_id), self._state.snapshot.nodes.resource_index
-        width = len(columns)
-        if len(amounts) != 2 * width + 2 or any(name not in columns for name, _ in usage.requests):
+        amounts, table = self._resources(resource_id), self._state.snapshot.nodes
+        width = len(table.requested)
+        if table.resource_index is not self._resource_index:
             raise NotCachedError(Bypass.RESOURCES)
         requested, non_zero = amounts[width : 2 * width], amounts[2 * width :]
         requested[PODS_ROW] += 1
-        for name, amount in usage.requests:
-            requested[columns[name]] += amount
+        for position, amount in table.by_position(usage.requests):
+            requested[position] += amount
         non_zero += (usage.non_zero_cpu, usage.non_zero_memory)
         after = self._id_of(amounts.tobytes())
         self._note(resource_id, after, self.next_ids(usage))
@@ -312,6 +314,7 @@ class ChangeTracker:
         """Give every row an id, as if everything had changed."""
         version = self._state.version
         table = self._state.snapshot.nodes
+        self._resource_index = table.resource_index
         resources = np.concatenate((table.allocatable, table.requested, table.non_zero_requested))
         self._affinities_since = version
         self._affinities = {}

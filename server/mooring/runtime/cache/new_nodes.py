@@ -97,8 +97,8 @@ class NewNodes:
         """Count a pod on ``nodes``, one of each of ``groups`` (bool[G])."""
         table = self._table
         table.requested[PODS_ROW, nodes] += 1
-        for name, amount in usage.requests:
-            table.requested[table.resource_index[name], nodes] += amount
+        for position, amount in table.by_position(usage.requests):
+            table.requested[position, nodes] += amount
         table.non_zero_requested[0, nodes] += usage.non_zero_cpu
         table.non_zero_requested[1, nodes] += usage.non_zero_memory
         for counted in self._counted.values():

@@ -173,8 +173,8 @@ class SideBySide:
         requested = np.zeros((len(counts), len(table.allocatable)), np.int64)
         requested[:, PODS_ROW] = 1
         for at, kind in enumerate(self._kinds):
-            for name, amount in kind.usage.requests:
-                requested[at, table.resource_index[name]] += amount
+            for position, amount in table.by_position(kind.usage.requests):
+                requested[at, position] += amount
         needed = requested.T @ counted
         offered = table.allocatable[:, self._rows] - table.requested[:, self._rows]
         fewest: Int64s = np.where(offered > 0, -(-needed // np.maximum(offered, 1)), 0).max(axis=0)

@@ -29,6 +29,7 @@ Document = dict[str, Any]
 """A JSON object."""
 
 _NONE: Int32s = np.zeros(0, np.int32)
+_NO_AMOUNTS: Int64s = np.zeros(0, np.int64)
 
 
 class RequestedResource(msgspec.Struct, frozen=True, eq=False):
@@ -37,8 +38,10 @@ class RequestedResource(msgspec.Struct, frozen=True, eq=False):
     Attributes:
         name: Its name; ``pods`` is the place of the pod itself.
         requested: How much the pod requests.
-        free: int64[N], what each node has left for the pod; below 0 where too much is taken.
-        kept: int64[N], how much of it pods that are nominated for the node keep; that is not free.
+        free: int64[N], what each node has left for the pod; below 0 where too much is taken. Empty if no node
+            offers the resource.
+        kept: int64[N], how much of it pods that are nominated for the node keep; that is not free. Empty if
+            ``free`` is.
     """
 
     name: str
@@ -203,7 +206,8 @@ class Explanation(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         by name, each with its ``status``, ``scores`` by plugin and ``total`` (null when not scored), and
         ``rejections`` when they were asked for; ``selected``; ``profile``; ``seed``; ``ties``; ``evaluated``;
         ``feasible``; ``resources`` by name, each with the ``requested`` amount, the ``free`` amounts by node,
-        and the amounts above 0 that nominated pods have ``kept``, by node; ``nominated``, these pods by node;
+        none of a resource that no node offers, and the amounts above 0 that nominated pods have ``kept``, by
+        node; ``nominated``, these pods by node;
         ``preemption`` as in ``preemption_document``; ``otherwise``, the ``status`` and ``selected`` that a
         pod would have if its gates or its group didn't hold it back, else null; ``otherPending``, the number
         of other pending pods; ``warnings``; ``assignedNode`` and ``startTime`` of a pod that is on a node
@@ -235,7 +239,7 @@ class Explanation(msgspec.Struct, frozen=True, eq=False, kw_only=True):
             "resources": {
                 one.name: {
                     "requested": one.requested,
-                    "free": dict(zip(self.nodes, one.free.tolist(), strict=True)),
+                    "free": dict(zip(self.nodes, one.free.tolist(), strict=False)),
                     "kept": {self.nodes[at]: int(one.kept[at]) for at in np.flatnonzero(one.kept).tolist()},
                 }
                 for one in self.resources
@@ -352,13 +356,16 @@ def _nominated_pod(position: int, record: PodRecord) -> NominatedPod:
 def _resources(evaluation: Evaluation, guests: Sequence[tuple[int, PodRecord]]) -> list[RequestedResource]:
     nodes = NodeView(evaluation.snapshot, evaluation.rows)
     usage = evaluation.cluster.kind_of(evaluation.pod, remember=False).usage
+    taken = [(position, {PODS: 1, **dict(record.kind.usage.requests)}) for position, record in guests]
     resources = []
     for name, amount in ((PODS, 1), *sorted(usage.requests)):
-        kept = np.zeros(len(evaluation.rows), np.int64)
-        for position, record in guests:
-            kept[position] += dict(((PODS, 1), *record.kind.usage.requests)).get(name, 0)
-        if amount:
+        free, kept = _NO_AMOUNTS, _NO_AMOUNTS
+        if nodes.has_column(name):
+            kept = np.zeros(len(nodes), np.int64)
+            for position, amounts in taken:
+                kept[position] += amounts.get(name, 0)
             free = nodes.allocatable(name) - nodes.requested(name) - kept
+        if amount:
             resources.append(RequestedResource(name, amount, free, kept))
     return resources
 

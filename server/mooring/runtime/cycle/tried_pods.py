@@ -130,12 +130,10 @@ class PodsAsSums:
         return self._amounts(kind.usage)
 
     def _amounts_of(self, usage: PodUsage) -> Int64s:
-        """As ``_of``. What no node ever offered has no column, and is not counted."""
+        """As ``_of``. What no node offers has no column, and is not counted."""
         amounts = np.zeros(len(self._sums), np.int64)
         amounts[PODS_ROW] = 1
         amounts[-2:] = wrapped(usage.non_zero_cpu), wrapped(usage.non_zero_memory)
-        for name, amount in usage.requests:
-            row = self.snapshot.nodes.resource_index.get(name, len(amounts))
-            if row < len(amounts) - 2:
-                amounts[row] = wrapped(amount)
+        for position, amount in self.snapshot.nodes.by_position(usage.requests):
+            amounts[position] = wrapped(amount)
         return amounts

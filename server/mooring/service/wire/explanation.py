@@ -159,9 +159,11 @@ def _prefilter(explanation: Explanation) -> list[pb.PreFilterVerdict]:
 def _add_amounts(response: pb.ExplainResponse, explanation: Explanation, count: int, places: Int32s) -> None:
     """Add the free amounts of the ``count`` listed nodes, and the nominated pods that keep room there."""
     for resource in explanation.resources:
+        message = response.resources.add(name=resource.name, requested=resource.requested)
+        if not len(resource.free):
+            continue
         free = np.zeros(count, np.int64)
         free[places] = resource.free
-        message = response.resources.add(name=resource.name, requested=resource.requested)
         put(message, "free", free)
         if resource.kept.any():
             kept = np.zeros(count, np.int64)

@@ -22,7 +22,7 @@ from mooring.framework.objects import (
 from mooring.framework.objects.claims import DeviceClaim, DeviceRequest, ResourceClaimSpec
 from mooring.framework.pod_requests import ResourceRules, pod_amounts
 from mooring.framework.quantity import parse_quantity
-from mooring.framework.remembering import MAX_AT_ONCE, ByIdentity
+from mooring.framework.remembering import MAX_AT_ONCE, MAX_POD_BYTES, ByIdentity
 from mooring.framework.resources import is_extended_resource
 from mooring.framework.view import NodesChangedError
 from mooring.plugins.dynamic_resources.claims.extended_claim import ANNOTATION
@@ -36,6 +36,9 @@ _RULES = ResourceRules(resizing=False, pod_level_resizing=False)
 
 _MOST_KNOWN = 1 << 8
 """The kinds of asking pods of which it is known what they ask for; beyond that all are forgotten."""
+
+_MOST_BYTES = 1 << 14
+"""A kind with a larger encoding is worked out each time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,9 +121,12 @@ class ExtendedAsks:
         key = objects.version(DeviceClass), pod.metadata.namespace, asks
         known = self._known
         if key not in known:
+            found = _extended_resources(pod, asks, objects)
+            if len(asks) > _MOST_BYTES:
+                return found
             if len(known) >= _MOST_KNOWN:
                 known = self._known = {}
-            known[key] = _extended_resources(pod, asks, objects)
+            known[key] = found
         return known[key]
 
 
@@ -133,7 +139,7 @@ def _encoded_asks(spec: PodSpec) -> bytes:
     return hashable(len(spec.init_containers), containers, spec.overhead, spec.resources)
 
 
-_asked_by = ByIdentity(_encoded_asks, most=MAX_AT_ONCE)
+_asked_by = ByIdentity(_encoded_asks, MAX_AT_ONCE, MAX_POD_BYTES)
 
 
 def _extended_resources(pod: Pod, asks: Hashable, objects: ObjectTable) -> ExtendedResources | None:
