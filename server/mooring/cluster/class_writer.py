@@ -7,7 +7,7 @@ from struct import calcsize
 from sys import byteorder
 
 from mooring.cluster.shared_values import SharedValues
-from mooring.framework.columns import LabelColumn, LabelColumns, grown
+from mooring.framework.columns import STALE_VALUES, LabelColumn, LabelColumns, grown
 from mooring.framework.pod_classes import NO_CLASS, PLACE, TERMINATING, ClassKey, PodClasses, labels_of_class
 
 _FIRST_ROOM = 16
@@ -15,10 +15,6 @@ _MORE_PLACES = 1 << 8
 """How many places are added at once, at least."""
 
 _PLACE_BYTES = calcsize(PLACE)
-
-_STALE = 2
-"""A column is rebuilt once it has this many times more distinct values than rows: most of its values are of
-pods that are gone."""
 
 
 class ClassWriter:
@@ -157,7 +153,7 @@ class ClassWriter:
     def _describe(self, number: int, key: ClassKey) -> None:
         classes = self.classes
         namespace, terminating, *_ = key
-        if len(classes.namespaces.values) > _STALE * len(classes.terminating):
+        if len(classes.namespaces.values) > STALE_VALUES * len(classes.terminating):
             self._renew_namespaces()
         classes.namespaces.put(number, namespace)
         classes.terminating[number] = terminating == TERMINATING
@@ -165,7 +161,7 @@ class ClassWriter:
         for label in tuple(classes.label_columns):
             column = self._column(label)
             column.put(number, labels.get(label))
-            if len(column.values) > _STALE * len(classes.terminating):
+            if len(column.values) > STALE_VALUES * len(classes.terminating):
                 self._columns.drop(label)
 
     def _renew_namespaces(self) -> None:

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from mooring.cluster.image_writer import ImageWriter
 from mooring.cluster.shared_values import SharedValues
-from mooring.framework.columns import Bools, LabelColumns, grown, wrapped
+from mooring.framework.columns import STALE_VALUES, Bools, LabelColumns, grown, wrapped
 from mooring.framework.memory import share_of_memory
 from mooring.framework.node_table import FIXED_RESOURCES, PODS_ROW, NodeTable
 from mooring.framework.objects import Node, Taint
@@ -40,6 +40,7 @@ class NodeWriter:
         self._free: list[int] = []
         self._names_are_read = False
         self._taint_numbers: dict[tuple[Taint, ...], int] = {(): 0}
+        self._free_taints: list[int] = []
         self._ports = SharedValues(table.ports, dict)
         self._images = ImageWriter(table)
         self._label_keys: Counter[str] = Counter()
@@ -82,7 +83,7 @@ class NodeWriter:
             )
         )
         twin._free = self._free.copy()
-        twin._taint_numbers = self._taint_numbers.copy()
+        twin._taint_numbers, twin._free_taints = self._taint_numbers.copy(), self._free_taints.copy()
         twin._ports = self._ports.fork(twin.table.ports)
         twin._images = self._images.fork(twin.table)
         twin._label_keys = self._label_keys.copy()
@@ -130,9 +131,8 @@ class NodeWriter:
             row = self._free_row() if new_row is None else self._take_row(new_row)
         left_out = self._put_amounts(row, amounts)
         table.unschedulable[row] = node.spec.unschedulable
-        table.taint_set[row] = self._taint_number(node.spec.taints)
-        for key, column in table.label_columns.items():
-            column.put(row, node.metadata.labels.get(key))
+        self._put_taints(row, node.spec.taints)
+        self._put_labels(row, node.metadata.labels)
         old = table.nodes[row]
         images = old.status.images if old else ()
         self._images.put_images(row, images, node.status.images)
@@ -167,9 +167,8 @@ class NodeWriter:
         table.requested[:, row] = 0
         table.non_zero_requested[:, row] = 0
         table.unschedulable[row] = False
-        table.taint_set[row] = 0
-        for column in table.label_columns.values():
-            column.put(row, None)
+        self._put_taints(row, ())
+        self._put_labels(row, {})
         self._count_label_keys(node.metadata.labels if node else {}, {})
         self._images.put_images(row, node.status.images if node else (), ())
         table.version_but_images = next_version()
@@ -336,13 +335,31 @@ class NodeWriter:
         elif not amounts:
             self._unoffered.drop(row)
 
-    def _taint_number(self, taints: tuple[Taint, ...]) -> int:
-        number = self._taint_numbers.get(taints)
+    def _put_taints(self, row: int, taints: tuple[Taint, ...]) -> None:
+        """Let ``row`` have ``taints``; a list of taints that no node has any more gives its number back."""
+        table, numbers = self.table, self._taint_numbers
+        before = int(table.taint_set[row])
+        number = numbers.get(taints)
         if number is None:
-            number = len(self.table.taint_sets)
-            self.table.taint_sets.append(taints)
-            self._taint_numbers[taints] = number
-        return number
+            if not self._free_taints:
+                self._free_taints.append(len(table.taint_sets))
+                table.taint_sets.append(())
+            number = numbers[taints] = self._free_taints.pop()
+            table.taint_sets[number] = taints
+        table.taint_set[row] = number
+        if before and not np.equal(table.taint_set, before).any():
+            del numbers[table.taint_sets[before]]
+            self._free_taints.append(before)
+
+    def _put_labels(self, row: int, labels: Mapping[str, str]) -> None:
+        """Let ``row`` have ``labels``. A column most of whose values no node has any more is built again by
+        its next reader.
+        """
+        columns = self.table.label_columns
+        for key, column in tuple(columns.items()):
+            column.put(row, labels.get(key))
+            if len(column.values) > STALE_VALUES * self.table.capacity:
+                del columns[key]
 
     def _count_label_keys(self, old: Mapping[str, str], new: Mapping[str, str]) -> None:
         """Take in that a node has the labels ``new`` in place of ``old``."""

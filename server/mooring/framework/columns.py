@@ -22,6 +22,10 @@ MAX_LABEL_COLUMNS = 64
 """At most this many label keys of a table have a column: those who create pods select the keys, and each
 write of a row goes through all columns."""
 
+STALE_VALUES = 2
+"""A column is built again once it has this many times more distinct values than rows: most of its values are
+of rows that are gone."""
+
 
 def grown(array: npt.NDArray[Scalar], length: int) -> npt.NDArray[Scalar]:
     """Return a copy of ``array`` with its last axis ``length`` long, the new part zero.

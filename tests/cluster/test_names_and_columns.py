@@ -1,4 +1,4 @@
-"""Which resources have a column over all nodes, and what pods take of those that have none."""
+"""What has a column over all nodes, and what names cost that have none."""
 
 from __future__ import annotations
 
@@ -193,3 +193,18 @@ def test_parts_are_forgotten_at_what_they_take_as_objects() -> None:
     for at in range(1_000):
         parts.keep(at, at, 1_000)
         assert len(parts.parts) <= 12
+
+
+def test_taints_and_label_values_that_no_node_has_any_more_are_forgotten() -> None:
+    state = state_of(node("n"), make_node("m", taints=[{"key": "gpu", "effect": "NoSchedule"}]))
+    table = state.snapshot.nodes
+    for at in range(200):
+        seen = table.label("seen")
+        taint = {"key": f"key-{at}", "effect": "NoSchedule"}
+        state.apply("test", [Put(make_node("n", labels={"seen": f"at-{at}"}, taints=[taint]))])
+        assert len(seen.values) <= 2 * table.capacity + 1
+        column = table.label("seen")
+        assert column.values[column.ids[table.index["n"]]] == f"at-{at}"
+        assert [each.key for each in table.taint_sets[table.taint_set[table.index["n"]]]] == [f"key-{at}"]
+    assert [each.key for each in table.taint_sets[table.taint_set[table.index["m"]]]] == ["gpu"]
+    assert len(table.taint_sets) <= 4
