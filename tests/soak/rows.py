@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
-from tests.soak import asking, binding, doors, flooding, leading, overload, reserving, tenants, watching
+from tests.soak import (
+    asking,
+    binding,
+    doors,
+    flooding,
+    leading,
+    naming,
+    overload,
+    reserving,
+    tenants,
+    watching,
+)
 
-GROUPS = (binding, watching, leading, reserving, asking, flooding, doors, overload, tenants)
+GROUPS = (binding, watching, leading, reserving, asking, flooding, doors, overload, tenants, naming)
 ROWS = {row.id: row for group in GROUPS for row in group.ROWS}
