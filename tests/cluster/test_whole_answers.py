@@ -167,6 +167,15 @@ def test_no_answer(pieces: Sequence[bytes]) -> None:
         assert len(server.requests) == 1
 
 
+def test_an_answer_has_so_many_bytes_at_most(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mooring.cluster.api.whole_answers.LONGEST_BODY", 1)
+    with (
+        scripted(CLOSING) as (_, address),
+        pytest.raises(UnavailableError, match="the answer has more than 1 bytes"),
+    ):
+        client(f"http://{address}").request("POST", "/pods", body={})
+
+
 def test_what_is_sent() -> None:
     """The address may have a path of its own; a line break in a token makes no header."""
     with scripted(LENGTH) as (server, address):

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mooring.config import ConfigError, convert, from_document
+from mooring.config import ConfigError, convert, fields, from_document
 from mooring.config.documents import read_configuration
 from mooring.runtime.profiles.registry import new_in_tree_registry
 from tests.config.catalogs import IN_TREE_POINTS, in_tree
@@ -109,3 +109,34 @@ def test_the_registry_knows_every_in_tree_plugin(name: str) -> None:
     assert described.in_tree
     assert described.points <= set(IN_TREE_POINTS[name])
     assert described.args == in_tree()[name].args
+
+
+def test_of_many_faults_the_first_hundred_are_described() -> None:
+    document = {
+        "apiVersion": "kubescheduler.config.k8s.io/v1",
+        "kind": "KubeSchedulerConfiguration",
+        **{f"unknown{at}": 1 for at in range(250)},
+    }
+    with pytest.raises(ConfigError) as raised:
+        from_document(document, new_in_tree_registry().catalog())
+    assert len(raised.value.errors) == 101
+    assert raised.value.errors[-1].message == "150 more faults are not shown"
+
+
+def test_the_names_of_fields_are_looked_up_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    fields._field_names.cache_clear()
+    asked, schema = [], fields.json_schema
+
+    def counted(record: type[Any]) -> dict[str, Any]:
+        asked.append(record)
+        return schema(record)
+
+    monkeypatch.setattr(fields, "json_schema", counted)
+    document = {"kind": "KubeSchedulerConfiguration", "unknown": 1, "other": 2}
+    for _ in range(2):
+        with pytest.raises(ConfigError):
+            from_document(
+                {"apiVersion": "kubescheduler.config.k8s.io/v1", **document},
+                new_in_tree_registry().catalog(),
+            )
+    assert len(asked) == 1

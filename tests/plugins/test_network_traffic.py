@@ -293,6 +293,15 @@ def test_basic_authentication(prometheus: StubPrometheus, tmp_path: Path) -> Non
     assert prometheus.headers[0]["authorization"] == f"Basic {b64encode(b'ali:open sesame').decode()}"
 
 
+def test_an_answer_has_so_many_bytes_at_most(
+    prometheus: StubPrometheus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mooring.plugins.network_traffic.sources.ANSWER_BYTES", 1_000)
+    prometheus.body = b" " * 1_001
+    with pytest.raises(QueryError, match="the answer has more than 1000 bytes"):
+        asking(prometheus.address).measure()
+
+
 def test_credentials_are_not_sent_on(prometheus: StubPrometheus, tmp_path: Path) -> None:
     (tmp_path / "token").write_text("secret")
     with stub_prometheus(StubPrometheus()) as elsewhere:

@@ -320,6 +320,14 @@ def test_what_is_asked_about_again_has_ended_its_flight(full: str, nodes: set[st
         assert at.filter("q") == nodes
 
 
+def test_the_newest_pods_are_remembered_whatever_names_are_made_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(in_flight, "MOST_FLIGHTS", 3)
+    with flying() as at:
+        for number in range(20):
+            at.filter(f"made-up-{number}")
+        assert at.metric("pods_in_flight") <= 3
+
+
 def test_a_pod_of_which_nothing_is_heard_counts_for_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(in_flight, "MOST_SECONDS", 0.0)
     with flying() as at:
