@@ -1,10 +1,12 @@
 """Answers of `mooring what-if` about clusters from public reports, as a cluster would give them.
 
-Each test is called like its case. The answers are the same of manifests and of a server that has them.
+Each test is called like its case. The answers are the same of manifests and of a server that has them, and
+of a live cluster that has the pods.
 """
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,6 +15,7 @@ import pytest
 
 from mooring.testing.builders import node_manifest, pod_manifest
 from tests.cli.commands import call, serving, write_manifests
+from tests.fake_api_server import FakeApiServer
 
 Asked = Any
 """Asks a question of a cluster's objects in every way, and returns the one answer, as `-o json` has it."""
@@ -29,6 +32,13 @@ def asked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Asked:
                 capsys, "what-if", question, *words, "--server", server.address("grpc"), "-o", "json"
             )
         assert remote.document == offline.document
+        # Where pods land depends on their UIDs, and nothing makes a live cluster's pods of workloads.
+        if question != "removal" and {each["kind"] for each in objects} <= {"Node", "Pod"}:
+            with FakeApiServer() as fake:
+                fake.add(*copy.deepcopy(objects))
+                kubeconfig = fake.kubeconfig(tmp_path / "kubeconfig")
+                live = call(capsys, "what-if", question, *words, "--kubeconfig", kubeconfig, "-o", "json")
+            assert live.document == offline.document
         return offline.document
 
     return ask

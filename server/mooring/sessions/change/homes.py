@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 
 import numpy as np
 
-from mooring.framework import Int32s, Int64s, Pod
+from mooring.framework import Int32s, Int64s
 from mooring.framework.errors import NotFoundError
 from mooring.framework.node_table import NodeTable
 from mooring.framework.pod_table import PodBase, PodKind, PodRecord
 from mooring.framework.resources import CPU, EPHEMERAL_STORAGE, MEMORY, PODS
-from mooring.runtime.profiles.profile import Profile
-
-ProfileOf = Callable[[Pod], Profile]
-"""Gives the profile of a pod that is moved; raises NotFoundError for one of another scheduler."""
+from mooring.sessions.pending import ProfileOf
 
 _RESOURCES = (CPU, MEMORY, EPHEMERAL_STORAGE, PODS)
 _ROOM = "NodeResourcesFit"

@@ -20,7 +20,7 @@ from mooring.runtime.cycle.plugin_calls import Progress
 from mooring.runtime.profiles.profile import Profile
 from mooring.sessions.change.elsewhere import PodsElsewhere
 from mooring.sessions.change.freed import frees
-from mooring.sessions.change.homes import Homes, ProfileOf
+from mooring.sessions.change.homes import Homes
 from mooring.sessions.change.labels import Labels
 from mooring.sessions.change.needs import Needs
 from mooring.sessions.change.steps import (
@@ -37,6 +37,7 @@ from mooring.sessions.change.steps import (
 )
 from mooring.sessions.daemons import Daemons
 from mooring.sessions.evictions import Evictions, Used, ends_with_node
+from mooring.sessions.pending import ProfileOf
 from mooring.sessions.placing import place_on, place_pod
 from mooring.sessions.work_trees import Work
 
