@@ -22,6 +22,9 @@ NAME = "kubernetes"
 STOP_SECONDS = 2.0
 """How long ``stop`` waits for requests that hang; their threads do not keep the process alive."""
 
+TOGETHER_SECONDS = 2.0
+"""A kind that is late for not much longer than the server has been silent is late because of that."""
+
 _SYNCED, _ANSWERED = attrgetter("synced"), attrgetter("answered")
 
 log = logging.getLogger(__name__)
@@ -118,7 +121,8 @@ class KubernetesSource:
                 found.append((lost, f"{plural} have not been watched"))
             if came is not None:
                 found.append((came, f"an event of {plural} has been waiting to be written"))
-        return min(found)
+        oldest, late = min(found)
+        return oldest, found[0][1] if answered - oldest < TOGETHER_SECONDS else late
 
     def describe(self) -> list[SourceStatus]:
         now = time.monotonic()
