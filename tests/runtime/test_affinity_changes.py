@@ -17,21 +17,24 @@ ABOUT_A: Manifest = {"matchLabels": {"app": "a"}}
 
 @pytest.mark.parametrize("spec", [apart(ABOUT_A), rather("podAffinity", ABOUT_A)], ids=["apart", "near"])
 @pytest.mark.parametrize(
-    ("labels", "remembered", "evaluations"),
+    ("labels", "remembered", "most_bytes", "evaluations"),
     [
-        pytest.param({"app": "b"}, 1024, 0, id="not about it"),
-        pytest.param({"app": "a"}, 1024, 3, id="about it"),
-        pytest.param({"app": "b"}, 1, 1, id="more than is remembered"),
+        pytest.param({"app": "b"}, 1024, 1 << 20, 0, id="not about it"),
+        pytest.param({"app": "a"}, 1024, 1 << 20, 3, id="about it"),
+        pytest.param({"app": "b"}, 1, 1 << 20, 1, id="more than is remembered"),
+        pytest.param({"app": "b"}, 1024, 1, 3, id="longer than is remembered"),
     ],
 )
 def test_only_terms_about_a_pod_matter_to_it(
     spec: Manifest,
     labels: dict[str, str],
     remembered: int,
+    most_bytes: int,
     evaluations: int,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(change_tracker, "_MAX_AFFINITIES", remembered)
+    monkeypatch.setattr(change_tracker, "_MAX_AFFINITY_BYTES", most_bytes)
     history = Labelled().run(NODE_STEPS)
     history.select(0, {}, spec)
     for _ in range(2):

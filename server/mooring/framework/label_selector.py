@@ -34,12 +34,11 @@ class Requirement:
 
     def holds(self, labels: Mapping[str, str]) -> bool:
         """Return whether ``labels`` meet the condition."""
-        if self.operator == "Exists":
-            return self.key in labels
-        if self.operator == "DoesNotExist":
-            return self.key not in labels
-        found = self.key in labels and labels[self.key] in self.values
-        return found if self.operator == "In" else not found
+        if self.operator == "In":
+            return labels.get(self.key) in self.values
+        if self.operator == "NotIn":
+            return labels.get(self.key) not in self.values
+        return (self.key in labels) == (self.operator == "Exists")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +60,11 @@ class LabelMatcher:
 
     def matches(self, labels: Mapping[str, str]) -> bool:
         """Return whether ``labels`` match."""
-        return not self.nothing and all(requirement.holds(labels) for requirement in self.requirements)
+        # A loop takes a third of ``all``, and some decisions match thousands.
+        for requirement in self.requirements:
+            if not requirement.holds(labels):
+                return False
+        return not self.nothing
 
     def lacks(self, texts: Collection[str]) -> bool:
         """Return True where no labels of which these are all keys and values can match; False says nothing.

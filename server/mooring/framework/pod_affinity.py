@@ -85,8 +85,11 @@ class Terms(tuple[AffinityTerm, ...]):  # noqa: SLOT001 - a tuple can't have any
         """
         if self._index is not None:
             return self._index.weights(pod, keys)
-        found = [term for term in self if term.topology_key in keys and term.matches(*pod)]
-        return [(term.topology_key, term.weight) for term in found]
+        return [
+            (term.topology_key, term.weight)
+            for term in self
+            if term.topology_key in keys and term.matches(*pod)
+        ]
 
 
 class _TermIndex:
@@ -213,8 +216,10 @@ def _preferred(side: PodAffinity, namespace: str, errors: list[str]) -> Terms:
 
 def _compiled(terms: Collection[WeightedPodAffinityTerm], namespace: str, errors: list[str]) -> Terms:
     try:
-        return Terms(
-            _term(weighted.pod_affinity_term, weighted.weight, namespace) for weighted in timely(terms)
+        return (
+            Terms(_term(weighted.pod_affinity_term, weighted.weight, namespace) for weighted in timely(terms))
+            if terms
+            else _NONE
         )
     except SelectorError as error:
         errors.append(str(error))

@@ -172,10 +172,11 @@ def affinity_counts(
 
 
 def _opposed(pod: Pod, snapshot: Snapshot, labels: Mapping[str, str], topologies: Topologies) -> DomainCounts:
-    subject = labelled(pod, labels)
+    subject, keys = labelled(pod, labels), topologies.keys
     opposed = DomainCounts(topologies)
     with at_others_expense(snapshot.pods.with_most_terms):
         for affinity in timely(tuple(snapshot.pods.affinities.values())):
-            for key, number in affinity.terms.required_anti.weights_about(subject, topologies.keys):
-                opposed.add_class(key, affinity, number)
+            if terms := affinity.terms.required_anti:
+                for key, number in terms.weights_about(subject, keys):
+                    opposed.add_class(key, affinity, number)
     return opposed

@@ -83,7 +83,7 @@ class InterPodAffinity(
 
     def concerned_by(self, pod: Pod, terms: AffinityTerms, snapshot: Snapshot) -> bool:
         subject, keys = labelled(pod, namespace_labels(pod, snapshot)), snapshot.nodes.label_keys
-        return any(any(True for _ in sort.weights_about(subject, keys)) for sort in terms.sorts)
+        return any(sort and any(sort.weights_about(subject, keys)) for sort in terms.sorts)
 
     def misses(self, pod: Pod, nodes: NodeTable, row: int) -> bool:
         return any(_own(pod))

@@ -5,14 +5,14 @@ Mirrors ``plugins/interpodaffinity/scoring.go``.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from mooring.framework import Int32s, Int64s, NodeView, Pod, Snapshot
 from mooring.framework.deadline import at_others_expense, timely
-from mooring.framework.pod_affinity import AffinityTerms, labelled
+from mooring.framework.pod_affinity import AffinityTerms, Labelled, labelled
 from mooring.framework.pod_table import PodKind
 from mooring.plugins.domain_totals import add_between
 from mooring.plugins.inter_pod_affinity.terms import OwnTerm, pods_by_row
@@ -25,16 +25,14 @@ class Worth(ScoreCounts):
 
     Attributes:
         topologies: The domains.
-        pod: The pod.
-        labels: Those of its namespace.
+        pod: The pod as terms see it.
         own: Its preferred terms; the weights of its anti-affinity are negative.
         hard_weight: What a placed pod's required affinity to it is worth.
         domains: The sums of the weights.
     """
 
     topologies: Topologies
-    pod: Pod
-    labels: Mapping[str, str]
+    pod: Labelled
     own: Sequence[OwnTerm]
     hard_weight: int
     domains: DomainCounts
@@ -63,15 +61,19 @@ class Worth(ScoreCounts):
             worth += count.counts.take(count.topology.ids[: len(totals)])
         add_between(rows, worth, weight, totals)
 
-    def wishes_of(self, terms: AffinityTerms) -> Iterator[tuple[str, int]]:
-        """Yield the topology keys of those of a placed pod's terms that are about the pod, and what one pod
+    def wishes_of(self, terms: AffinityTerms) -> list[tuple[str, int]]:
+        """Return the topology keys of those of a placed pod's terms that are about the pod, and what one pod
         that they bring together is worth; negative to keep them apart.
         """
-        pod, keys = labelled(self.pod, self.labels), self.topologies.keys
-        sorts = (terms.required, self.hard_weight), (terms.preferred, 1), (terms.preferred_anti, -1)
-        for sort, factor in sorts:
-            for key, weight in sort.weights_about(pod, keys) if factor else ():
-                yield key, factor * weight
+        pod, keys, wishes = self.pod, self.topologies.keys, list[tuple[str, int]]()
+        if terms.preferred:
+            wishes += terms.preferred.weights_about(pod, keys)
+        if terms.preferred_anti:
+            wishes += [(key, -weight) for key, weight in terms.preferred_anti.weights_about(pod, keys)]
+        if terms.required and self.hard_weight:
+            found = terms.required.weights_about(pod, keys)
+            wishes += [(key, self.hard_weight * weight) for key, weight in found]
+        return wishes
 
     def adds(self, kind: PodKind) -> Sequence[tuple[Move, int]]:
         namespace, labels = kind.namespace, kind.labels
@@ -89,7 +91,8 @@ def worth_of_domains(
 ) -> Worth:
     """Return the score of each domain from the pods placed now; the arguments are as in ``Worth``."""
     topologies = Topologies(snapshot.nodes)
-    worth = Worth(topologies, pod, labels, own, hard_weight, DomainCounts(topologies, weighted=True))
+    domains = DomainCounts(topologies, weighted=True)
+    worth = Worth(topologies, labelled(pod, labels), own, hard_weight, domains)
     for term in timely(own):
         pods = pods_by_row((term,), snapshot.pods.classes, topologies.capacity)
         worth.domains.add(term.topology_key, pods, term.weight)

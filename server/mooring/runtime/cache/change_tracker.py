@@ -21,8 +21,9 @@ from mooring.runtime.cache.row_log import MovedPods, RowLog
 _RESOURCE_IDS_PER_ROW, _MIN_RESOURCE_IDS = 4, 1 << 12
 """At this many distinct resource states the ids start over, and with them the resource scores."""
 
-_MAX_AFFINITIES = 1 << 10
-"""Terms about other pods of which it is remembered when a pod that has them came or left last."""
+_MAX_AFFINITIES, _MAX_AFFINITY_BYTES = 1 << 10, 1 << 22
+"""Terms about other pods of which it is remembered when a pod that has them came or left last, and how long
+they may be together: made ready, they take ten times as much, also of pods that are gone."""
 
 MOVING = (Part.NODES_BUT_IMAGES, Part.IMAGES, Part.OBJECTS, Part.AFFINITIES)
 """The parts of which it is known when they changed last."""
@@ -76,6 +77,7 @@ class ChangeTracker:
         self._moved = dict.fromkeys(MOVING, 0)
         # In the order of the versions.
         self._affinities: dict[AffinityKey | None, tuple[int, PodKind]] = {}
+        self._affinity_bytes = 0
         self._affinities_since = 0
         self.version = -1
         self.generation = 0
@@ -300,10 +302,13 @@ class ChangeTracker:
 
     def _note_affinity(self, version: int, kind: PodKind) -> None:
         noted, key = self._affinities, kind.affinity_key
-        noted.pop(key, None)
+        if noted.pop(key, None) is None:
+            self._affinity_bytes += _length(key)
         noted[key] = version, kind
-        if len(noted) > _MAX_AFFINITIES:
-            self._affinities_since, _ = noted.pop(next(iter(noted)))
+        while len(noted) > _MAX_AFFINITIES or self._affinity_bytes > _MAX_AFFINITY_BYTES:
+            oldest = next(iter(noted))
+            self._affinities_since, _ = noted.pop(oldest)
+            self._affinity_bytes -= _length(oldest)
         self._move(Part.AFFINITIES, version)
 
     def _move(self, part: Part, version: int) -> None:
@@ -318,6 +323,7 @@ class ChangeTracker:
         resources = np.concatenate((table.allocatable, table.requested, table.non_zero_requested))
         self._affinities_since = version
         self._affinities = {}
+        self._affinity_bytes = 0
         for part in self._moved:
             self._move(part, version)
         self.generation += 1
@@ -370,6 +376,10 @@ class ChangeTracker:
             + table.non_zero_requested[:, row].tobytes()
         )
         self._resource_ids.data[row] = self._id_of(key)
+
+
+def _length(key: AffinityKey | None) -> int:
+    return len(key[1]) if key is not None else 0
 
 
 _NO_IDS: Int32s = np.zeros(0, np.int32)
