@@ -9,9 +9,12 @@ from contextlib import ExitStack
 from typing import Any
 
 import grpc
+from google.protobuf.duration_pb2 import Duration
 
 from mooring.v1 import cluster_service_pb2 as pb
 from mooring.v1 import cluster_service_pb2_grpc as pb_grpc
+from mooring.v1 import simulation_service_pb2 as simulation_pb
+from mooring.v1 import simulation_service_pb2_grpc as simulation_grpc
 from tests.service import frames
 from tests.service.wire import field
 from tests.soak.attacked import MIB, unharmed
@@ -119,6 +122,49 @@ def deadline_and_cancel(round_: Round) -> None:
         assert stub.GetClusterInfo(pb.GetClusterInfoRequest(), timeout=60).synced
 
 
+def sessions_taken(round_: Round) -> None:
+    """Clients open as many sessions as they may, some with configurations; others still get theirs."""
+    dice = round_.dice
+    with unharmed(round_) as target:
+
+        def take(_: int) -> None:
+            options = [("grpc.use_local_subchannel_pool", 1)]
+            with grpc.insecure_channel(target.address, options) as channel:
+                stub = simulation_grpc.SimulationServiceStub(channel)
+                for _ in range(round_.some(20, 60)):
+                    text = configuration(dice.choice((1, 17, 500, 2_000))) if dice.random() < 0.2 else ""
+                    request = simulation_pb.OpenSessionRequest(lease=LEASE, configuration=text)
+                    calls = [stub.OpenSession.future(request, timeout=30) for _ in range(3 if text else 90)]
+                    codes = {call.code() for call in calls}
+                    assert codes <= TOLD, codes
+                    round_.inputs += len(calls)
+
+        at_once(3, take, range(3))
+        with grpc.insecure_channel(target.address) as channel:
+            stub = simulation_grpc.SimulationServiceStub(channel)
+            stub.Removal(simulation_pb.RemovalRequest(nodes=["worker-a1"]), timeout=60)
+            opened = stub.OpenSession(simulation_pb.OpenSessionRequest(), timeout=60).session.id
+            stub.CloseSession(simulation_pb.CloseSessionRequest(session=opened), timeout=60)
+
+
+LEASE = Duration(seconds=5)
+
+TOLD = {
+    grpc.StatusCode.OK,
+    grpc.StatusCode.RESOURCE_EXHAUSTED,
+    grpc.StatusCode.INVALID_ARGUMENT,
+    grpc.StatusCode.DEADLINE_EXCEEDED,
+}
+"""How a call to open a session may end beside so many others."""
+
+
+def configuration(profiles: int) -> str:
+    """A configuration with so many profiles."""
+    named = "".join(f"- schedulerName: s{at}\n" for at in range(profiles))
+    kind = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
+    return f"{kind}profiles:\n{named}"
+
+
 ROWS = (
     Row("F1", "thread_starvation", thread_starvation),
     Row("F2", "grpc_gzip_bomb", grpc_gzip_bomb),
@@ -138,4 +184,5 @@ ROWS = (
     Row("F", "long_heads", flooded("heads of 14 kB")),
     Row("F6", "connection_flood", connection_flood),
     Row("F9", "deadline_and_cancel", deadline_and_cancel),
+    Row("F10", "sessions_taken", sessions_taken),
 )

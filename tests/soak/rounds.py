@@ -93,7 +93,7 @@ class Row:
     """One of the rows of faults.
 
     Attributes:
-        id: A1 to F9.
+        id: A1 to F10.
         title: Its name.
         play: Plays one round; raises when an invariant is violated.
     """
