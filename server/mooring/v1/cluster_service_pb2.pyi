@@ -421,7 +421,8 @@ class GetObjectResponse(_message.Message):
     @_builtins.property
     def object(self) -> _objects_pb2.KubernetesObject:
         """The object as JSON, in a form that SimulationService and ExplainRequest take. Fields that scheduling does not read are
-        absent, and so is the annotation with which kubectl apply keeps the whole manifest.
+        absent, and so is the annotation with which kubectl apply keeps the whole manifest. Values of annotations that scheduling
+        has no use for are "(hidden)".
         """
 
     def __init__(

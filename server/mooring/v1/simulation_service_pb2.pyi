@@ -184,7 +184,7 @@ class OpenSessionRequest(_message.Message):
     """
     configuration: _builtins.str
     """OPTIONAL. A KubeSchedulerConfiguration as YAML or JSON: profiles, plugins and weights in force in it. It names plugins that
-    the server has. Default that of from_session, else the server's.
+    the server has. At most 64 KiB, and 16 profiles more than the server has. Default that of from_session, else the server's.
     """
     seed: _builtins.int
     """OPTIONAL. Decides between nodes of equal totals in calls about it whose own seed is 0; default 0."""

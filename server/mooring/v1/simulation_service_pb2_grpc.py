@@ -31,7 +31,8 @@ class SimulationServiceStub:
     of SchedulingService are answered about a session that their field session names, and Schedule and ScheduleGroups with
     COMMIT_MODE_RESERVE place pods in it. Calls about one session take turns; others run beside them.
 
-    A session costs what its changes cost, however large the cluster is. It lives for its lease after each call. It also ends
+    A session costs what its changes cost, however large the cluster is. Clients share sessions and what they cost: one has at most
+    three quarters, and when all are taken, a client with fewer takes the place of the one with most. A session lives for its lease after each call. It also ends
     when the live state has changed so much since it began that its beginning is no longer known (SESSION_EXPIRED), some hundred
     thousand changes, or when the server stops.
 
@@ -118,7 +119,8 @@ class SimulationServiceServicer:
     of SchedulingService are answered about a session that their field session names, and Schedule and ScheduleGroups with
     COMMIT_MODE_RESERVE place pods in it. Calls about one session take turns; others run beside them.
 
-    A session costs what its changes cost, however large the cluster is. It lives for its lease after each call. It also ends
+    A session costs what its changes cost, however large the cluster is. Clients share sessions and what they cost: one has at most
+    three quarters, and when all are taken, a client with fewer takes the place of the one with most. A session lives for its lease after each call. It also ends
     when the live state has changed so much since it began that its beginning is no longer known (SESSION_EXPIRED), some hundred
     thousand changes, or when the server stops.
 
@@ -316,7 +318,8 @@ class SimulationService:
     of SchedulingService are answered about a session that their field session names, and Schedule and ScheduleGroups with
     COMMIT_MODE_RESERVE place pods in it. Calls about one session take turns; others run beside them.
 
-    A session costs what its changes cost, however large the cluster is. It lives for its lease after each call. It also ends
+    A session costs what its changes cost, however large the cluster is. Clients share sessions and what they cost: one has at most
+    three quarters, and when all are taken, a client with fewer takes the place of the one with most. A session lives for its lease after each call. It also ends
     when the live state has changed so much since it began that its beginning is no longer known (SESSION_EXPIRED), some hundred
     thousand changes, or when the server stops.
 
