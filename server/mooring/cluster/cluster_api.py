@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 from mooring.cluster.api import PROTOBUF, RESOURCES, ApiServer, Resource, Response, failure, served_version
+from mooring.cluster.api.answers import DOCUMENT
 from mooring.cluster.api.client import MERGE_PATCH, STRATEGIC_MERGE_PATCH
 from mooring.cluster.decoding import decode_pod
 from mooring.cluster.decoding.protobuf_objects import ENVELOPE
@@ -160,7 +161,7 @@ def _body(response: Response, subject: str) -> bytes:
 
 def _document(response: Response, subject: str) -> dict[str, Any]:
     _body(response, subject)
-    return response.decode(dict[str, Any])
+    return response.decode(DOCUMENT)
 
 
 def _name(target: ObjectReference) -> str:

@@ -23,6 +23,9 @@ class _Page(msgspec.Struct):
     metadata: dict[str, Any] = {}
 
 
+_page = msgspec.json.Decoder(_Page)
+
+
 def read_live(api: ApiServer) -> list[ClusterObject]:
     """Return all objects of the kinds that the state keeps.
 
@@ -54,7 +57,7 @@ def _read_kind(api: ApiServer, kind: str) -> list[ClusterObject]:
         response = api.request("GET", path, query=query)
         if not response.ok:
             raise failure(response, f"list {path}")
-        page = response.decode(_Page)
+        page = response.decode(_page)
         found += [from_manifest({**item, "kind": kind, "apiVersion": version}) for item in page.items]
         rest = page.metadata.get("continue")
         if not rest:

@@ -76,6 +76,10 @@ class _ConfigMap(msgspec.Struct, frozen=True):
     data: dict[str, str] = {}
 
 
+_review = msgspec.json.Decoder(_Review)
+_config_map = msgspec.json.Decoder(_ConfigMap)
+
+
 @dataclass
 class Remembered(Generic[T]):
     """A cache of answers with a lifetime, the latest ``MAX_ANSWERS`` of them. Safe from any thread."""
@@ -171,7 +175,7 @@ class Reviews:
             response = server.request("POST", path, body=body, timeout=REVIEW_SECONDS)
         if not response.ok:
             raise failure(response, f"create a {kind}")
-        return response.decode(_Review).status
+        return response.decode(_review).status
 
     @contextmanager
     def _turn(self) -> Iterator[None]:
@@ -195,4 +199,4 @@ def client_authorities(server: ApiServer) -> str:
     response = server.request("GET", CLIENT_CA, timeout=REVIEW_SECONDS)
     if not response.ok:
         raise failure(response, "read the ConfigMap kube-system/extension-apiserver-authentication")
-    return response.decode(_ConfigMap).data.get("client-ca-file", "")
+    return response.decode(_config_map).data.get("client-ca-file", "")

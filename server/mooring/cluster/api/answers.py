@@ -34,6 +34,10 @@ _LENGTH_BYTES = 4
 """Before each frame, the most significant one first."""
 
 
+DOCUMENT = msgspec.json.Decoder(dict[str, Any])
+"""Decodes any object."""
+
+
 class Response(msgspec.Struct, frozen=True):
     """A whole answer.
 
@@ -65,14 +69,17 @@ class Response(msgspec.Struct, frozen=True):
         first = causes[0] if isinstance(causes, list) and causes else None
         return str(first.get("reason", "")) if isinstance(first, dict) else ""
 
-    def decode(self, kind: type[T]) -> T:
-        """Return the body, which is JSON of that type.
+    def decode(self, decoder: msgspec.json.Decoder[T]) -> T:
+        """Return the body, which is JSON of the decoder's type.
+
+        Decoders are made when modules are imported: if two threads are the first to give msgspec 0.22 the
+        same type, the process may crash.
 
         Raises:
             UnavailableError: It isn't: something between the API server and us may have answered.
         """
         try:
-            return msgspec.json.decode(self.body, type=kind)
+            return decoder.decode(self.body)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
             raise unanswered(f"what came can't be read: {error}") from error
 

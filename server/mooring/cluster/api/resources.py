@@ -88,6 +88,9 @@ class _ServedList(msgspec.Struct):
     resources: list[_Served] = []
 
 
+_served_list = msgspec.json.Decoder(_ServedList)
+
+
 def served_version(api: ApiServer, resource: Resource) -> str:
     """Return the newest version of ``resource`` that the server has; "" = none.
 
@@ -103,7 +106,7 @@ def served_version(api: ApiServer, resource: Resource) -> str:
             continue
         if not response.ok:
             raise failure(response, f"read {path}")
-        served = response.decode(_ServedList)
+        served = response.decode(_served_list)
         if any(entry.name == resource.plural for entry in served.resources):
             return version
     return ""
