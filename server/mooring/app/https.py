@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final
 
-from mooring.app.engine import read_text
 from mooring.app.options import HttpsOptions
 from mooring.framework.errors import InvalidArgumentError
 from mooring.serving.certificates import FollowedFiles, TlsFiles
@@ -98,6 +97,9 @@ def followed_context(
     """
 
     def read(_files: TlsFiles) -> ssl.SSLContext:
+        # The command line imports this module for its flags, and an engine is more than that needs.
+        from mooring.app.engine import read_text
+
         authorities = read_text(client_ca_file) if client_ca_file else looked_up()
         return server_context(options, authorities)
 
