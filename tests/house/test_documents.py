@@ -83,9 +83,10 @@ def test_the_tutorial_configuration_is_valid(tutorial: Path) -> None:
     assert (done.returncode, done.stdout) == (0, "ok\n"), done.stderr
 
 
-def test_the_extender_stanza_is_valid(tmp_path: Path) -> None:
-    (tmp_path / "scheduler.yaml").write_text(FILES["scheduler.yaml"])
-    done = run(MOORING, "config", "check", "--strict", "scheduler.yaml", cwd=tmp_path)
+@pytest.mark.parametrize("file", ["scheduler.yaml", "binding.yaml"])
+def test_the_extender_stanza_is_valid(file: str, tmp_path: Path) -> None:
+    (tmp_path / file).write_text(FILES[file])
+    done = run(MOORING, "config", "check", "--strict", file, cwd=tmp_path)
     assert (done.returncode, done.stdout) == (0, "ok\n"), done.stderr
 
 
@@ -301,6 +302,7 @@ def test_every_marked_file_is_used() -> None:
             *TUTORIAL,
             CACHED,
             "batch.py",
+            "binding.yaml",
             "client.py",
             "gang.yaml",
             "groups.py",

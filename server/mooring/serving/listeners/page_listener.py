@@ -80,7 +80,7 @@ class PageListener:
             check_free(address)
         handler = _handler({**_probing(probes), "/metrics": _metrics(metrics), **(pages or {})}, gatekeeper)
         try:
-            self._server = _server(host, tls, broken, share_port=share_port)((host, port), handler)
+            self._server = _BoundedHttpServer((host, port), handler, tls, broken, share_port=share_port)
         except OSError as error:
             raise ListenError(
                 f"cannot listen on {address}: {error.strerror}; choose another address"
@@ -100,50 +100,54 @@ class PageListener:
         self._server.server_close()
 
 
-def _server(
-    host: str, tls: Callable[[], ssl.SSLContext] | None, broken: Callable[[], None], *, share_port: bool
-) -> type[ThreadingHTTPServer]:
-    class BoundedHttpServer(ThreadingHTTPServer):
-        daemon_threads = True
-        block_on_close = False
-        allow_reuse_port = share_port
-        request_queue_size = BACKLOG
-        address_family = socket.AF_INET6 if ":" in host else socket.AF_INET
+class _BoundedHttpServer(ThreadingHTTPServer):
+    daemon_threads = True
+    block_on_close = False
+    request_queue_size = BACKLOG
 
-        def __init__(self, *args: Any) -> None:
-            self._open = _Connections(broken)
-            super().__init__(*args)
+    def __init__(
+        self,
+        address: tuple[str, int],
+        handler: type[BaseHTTPRequestHandler],
+        tls: Callable[[], ssl.SSLContext] | None,
+        broken: Callable[[], None],
+        *,
+        share_port: bool,
+    ) -> None:
+        self.address_family = socket.AF_INET6 if ":" in address[0] else socket.AF_INET
+        self.allow_reuse_port = share_port
+        self._tls = tls
+        self._open = _Connections(broken)
+        super().__init__(address, handler)
 
-        def get_request(self) -> tuple[Any, Any]:
-            connection, address = super().get_request()
-            if tls is not None:
-                # A session belongs to its context: none outlives the authorities that let it in. The
-                # handshake is left to the thread that serves the client, so a slow one delays no other.
-                connection = tls().wrap_socket(connection, server_side=True, do_handshake_on_connect=False)
-            return connection, address
+    def get_request(self) -> tuple[Any, Any]:
+        connection, address = super().get_request()
+        if self._tls is not None:
+            # A session belongs to its context: none outlives the authorities that let it in. The
+            # handshake is left to the thread that serves the client, so a slow one delays no other.
+            connection = self._tls().wrap_socket(connection, server_side=True, do_handshake_on_connect=False)
+        return connection, address
 
-        def process_request(self, request: Any, client_address: Any) -> None:
-            if self._open.add(request):
-                super().process_request(request, client_address)
-            else:
-                super().shutdown_request(request)
+    def process_request(self, request: Any, client_address: Any) -> None:
+        if self._open.add(request):
+            super().process_request(request, client_address)
+        else:
+            super().shutdown_request(request)
 
-        def service_actions(self) -> None:
-            self._open.drop_late()
+    def service_actions(self) -> None:
+        self._open.drop_late()
 
-        def shutdown_request(self, request: Any) -> None:
-            self._open.remove(request, super().shutdown_request)
+    def shutdown_request(self, request: Any) -> None:
+        self._open.remove(request, super().shutdown_request)
 
-        def handle_error(self, request: Any, client_address: Any) -> None:
-            """Count a broken connection: a client that doesn't speak TLS or HTTP, or went away."""
-            error = sys.exception()
-            if isinstance(error, OSError):
-                self._open.note_broken(request)
-                log.debug("a request of %s was dropped: %s", client_address[0], error)
-            else:
-                log.error("a request of %s failed", client_address[0], exc_info=error)
-
-    return BoundedHttpServer
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Count a broken connection: a client that doesn't speak TLS or HTTP, or went away."""
+        error = sys.exception()
+        if isinstance(error, OSError):
+            self._open.note_broken(request)
+            log.debug("a request of %s was dropped: %s", client_address[0], error)
+        else:
+            log.error("a request of %s failed", client_address[0], exc_info=error)
 
 
 class _Connections:
