@@ -13,6 +13,7 @@ from mooring.plugins.pod_topology_spread.args import Defaulting, PodTopologySpre
 from mooring.plugins.pod_topology_spread.constraints import SYSTEM_DEFAULTS
 from mooring.plugins.pod_topology_spread.filtering import REASON, REASON_NO_LABEL
 from mooring.plugins.pod_topology_spread.plugin import MATCH_LABEL_KEYS_GATE, PodTopologySpread
+from mooring.plugins.pod_topology_spread.scoring import SoftCounts
 from mooring.testing.builders import make_node, make_pod
 from tests.plugins.harness import final_scores, make, pre_filter, raw_scores, reasons, verdicts
 
@@ -352,3 +353,12 @@ def test_verdicts_are_those_of_counting_pod_by_pod(
     said = plugin.filter_nodes(later, pod, nodes)
     expected = {n: plain_verdict(z, counts, skew, least) for n, z in zip(names, zones, strict=True)}
     assert {name: said.status(at) for at, name in enumerate(nodes.names)} == expected
+
+
+def test_constraints_over_keys_that_no_node_has_share_their_arrays() -> None:
+    nodes, plugin, state = cluster(*TWO_IN_A), make(PodTopologySpread), CycleState()
+    soft = [constraint(topologyKey=f"key-{at}", whenUnsatisfiable="ScheduleAnyway") for at in range(20)]
+    assert plugin.pre_score(state, spreading(*soft), nodes).ok
+    constraints = state.read(SoftCounts, SoftCounts).constraints
+    arrays = {(id(one.ids), id(one.pods.topology.ids), id(one.pods.counting)) for one in constraints}
+    assert (len(constraints), len(arrays)) == (20, 1)

@@ -26,30 +26,43 @@ class SpreadView:
     Args:
         nodes: Gives the tables; its rows don't limit what is counted.
         pod: The pod to place.
+        needed: The constraints whose topology keys a node must have to count for any.
         comparing: Whether tolerations may compare numbers.
     """
 
-    def __init__(self, nodes: NodeView, pod: Pod, *, comparing: bool) -> None:
+    def __init__(
+        self, nodes: NodeView, pod: Pod, needed: Sequence[SpreadConstraint], *, comparing: bool
+    ) -> None:
         self.topologies = Topologies(nodes.table)
         self._nodes = nodes.subset(nodes.table.rows())
         self._pod = pod
+        self._needed = needed
         self._comparing = comparing
         self._classes = nodes.snapshot.pods.classes
+        self._eligible: dict[tuple[bool, bool], Bools] = {}
 
-    def with_keys(self, constraints: Sequence[SpreadConstraint]) -> Bools:
-        """bool[capacity]: the row has a node with the topology keys of all ``constraints``."""
+    @cached_property
+    def complete(self) -> Bools:
+        """bool[capacity]: the row has a node with all topology keys that it needs."""
         found = self.nodes_there
-        for constraint in timely(constraints):
+        for constraint in timely(self._needed):
             found = found & (self.topologies[constraint.topology_key].ids != ABSENT)
         return found
 
-    def eligible(self, constraint: SpreadConstraint, complete: Bools) -> Bools:
-        """bool[capacity]: those of the ``complete`` rows that the constraint's policies let count."""
-        found = complete
-        if constraint.honors_affinity:
-            found = found & self._matching
-        if constraint.honors_taints:
-            found = found & self._bearable
+    def eligible(self, constraint: SpreadConstraint) -> Bools:
+        """bool[capacity]: the ``complete`` rows that the constraint's policies let count.
+
+        Constraints with the same policies share the array: a pod may have thousands of constraints.
+        """
+        policies = constraint.honors_affinity, constraint.honors_taints
+        found = self._eligible.get(policies)
+        if found is None:
+            found = self.complete
+            if constraint.honors_affinity:
+                found = found & self._matching
+            if constraint.honors_taints:
+                found = found & self._bearable
+            self._eligible[policies] = found
         return found
 
     def count(

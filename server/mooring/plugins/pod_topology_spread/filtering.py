@@ -12,7 +12,6 @@ import numpy as np
 
 from mooring.framework import (
     SUCCESS,
-    Bools,
     Int32s,
     Int64s,
     NodeInfo,
@@ -122,14 +121,13 @@ class HardCounts(ConstraintCounts, FilterCounts):
 def hard_counts(
     constraints: tuple[SpreadConstraint, ...], view: SpreadView, pod: Pod, index: Mapping[str, int]
 ) -> HardCounts:
-    """Return the counts for a pod with these hard constraints, at least one."""
-    complete = view.with_keys(constraints)
-    hard = tuple(_hard(rule, view, pod, view.eligible(rule, complete)) for rule in timely(constraints))
+    """Return the counts for a pod with these hard constraints, at least one; ``view`` needs their keys."""
+    hard = tuple(_hard(rule, view, pod) for rule in timely(constraints))
     return HardCounts(hard, pod.metadata.namespace, index)
 
 
-def _hard(rule: SpreadConstraint, view: SpreadView, pod: Pod, eligible: Bools) -> HardConstraint:
-    topology = view.topologies[rule.topology_key]
+def _hard(rule: SpreadConstraint, view: SpreadView, pod: Pod) -> HardConstraint:
+    topology, eligible = view.topologies[rule.topology_key], view.eligible(rule)
     there = np.bincount(topology.ids[eligible], minlength=topology.size) > 0
     there[ABSENT] = False
     domains = slice(ABSENT + 1, None) if there[ABSENT + 1 :].all() else np.flatnonzero(there)

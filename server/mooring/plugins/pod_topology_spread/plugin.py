@@ -123,7 +123,7 @@ class PodTopologySpread(
             return None
         if soft or not hard:
             return None if soft else ()
-        view = SpreadView(nodes, pod, comparing=self._comparing)
+        view = SpreadView(nodes, pod, hard, comparing=self._comparing)
         counts = hard_counts(hard, view, pod, nodes.table.index)
         return [among_alike(constraint, pod, nodes, kinds) for constraint in counts.constraints]
 
@@ -149,7 +149,7 @@ class PodTopologySpread(
             return Status.error(str(error))
         if not constraints:
             return Status.skip()
-        view = SpreadView(nodes, pod, comparing=self._comparing)
+        view = SpreadView(nodes, pod, constraints, comparing=self._comparing)
         state.write(HardCounts, hard_counts(constraints, view, pod, nodes.table.index))
         return SUCCESS
 
@@ -166,8 +166,9 @@ class PodTopologySpread(
             if not constraints:
                 return Status.skip()
             needs_all_keys = bool(pod.spec.topology_spread_constraints) or not self._system
-            view = SpreadView(nodes, pod, comparing=self._comparing)
-            counts = soft_counts(constraints, view, pod, needs_all_keys=needs_all_keys)
+            needed = constraints if needs_all_keys else ()
+            view = SpreadView(nodes, pod, needed, comparing=self._comparing)
+            counts = soft_counts(constraints, view, pod)
             state.write(SoftCounts, counts)
         state.write(ScoreNotes, counts.score(nodes))
         return SUCCESS

@@ -120,30 +120,51 @@ class ScoreNotes:
         return share
 
 
-def soft_counts(
-    constraints: tuple[SpreadConstraint, ...], view: SpreadView, pod: Pod, *, needs_all_keys: bool
-) -> SoftCounts:
+def soft_counts(constraints: tuple[SpreadConstraint, ...], view: SpreadView, pod: Pod) -> SoftCounts:
     """Return the counts over all nodes for a pod with these soft constraints.
 
-    With ``needs_all_keys`` nodes without all topology keys are left out.
+    Nodes without the topology keys that ``view`` needs are left out.
     """
-    complete = view.with_keys(constraints if needs_all_keys else ())
-    soft = tuple(_soft(rule, view, complete) for rule in timely(constraints))
-    return SoftCounts(soft, pod.metadata.namespace, view.nodes_there & ~complete)
+    domains = _Domains(view)
+    soft = tuple(_soft(rule, view, domains) for rule in timely(constraints))
+    return SoftCounts(soft, pod.metadata.namespace, view.nodes_there & ~view.complete)
 
 
-def _soft(rule: SpreadConstraint, view: SpreadView, complete: Bools) -> SoftConstraint:
-    labelled = view.topologies[rule.topology_key]
-    unlabelled = view.nodes_there & (labelled.ids == ABSENT)
-    if rule.topology_key == HOSTNAME:
-        pods = view.count(rule, Topology.of_rows(view.topologies.capacity))
-    else:
-        # As there, a node without the label is in the domain whose name is empty.
-        ids = np.where(unlabelled, labelled.nameless, labelled.ids)
-        pods = view.count(rule, Topology(ids, labelled.size), view.eligible(rule, complete))
-    sizes = int(np.count_nonzero(complete)), _distinct(pods.topology.ids[complete])
-    counted: Int32s = np.where(unlabelled, np.int32(ABSENT), pods.topology.ids)
-    return SoftConstraint(rule, pods, counted, sizes)
+class _Domains:
+    """The domains of each topology key as PreScore counts them, made once for a pod.
+
+    Keys that no node has share theirs: a pod may name thousands.
+    """
+
+    def __init__(self, view: SpreadView) -> None:
+        self._view = view
+        self._complete = int(np.count_nonzero(view.complete))
+        self._known: dict[tuple[int, bool], tuple[Topology, Int32s, tuple[int, int]]] = {}
+
+    def of_key(self, key: str) -> tuple[Topology, Int32s, tuple[int, int]]:
+        """Return the topology in which pods are counted, and ``SoftConstraint``'s ids and sizes."""
+        labelled = self._view.topologies[key]
+        known = id(labelled), key == HOSTNAME
+        if known not in self._known:
+            self._known[known] = self._made(key, labelled)
+        return self._known[known]
+
+    def _made(self, key: str, labelled: Topology) -> tuple[Topology, Int32s, tuple[int, int]]:
+        unlabelled = self._view.nodes_there & (labelled.ids == ABSENT)
+        if key == HOSTNAME:
+            topology = Topology.of_rows(self._view.topologies.capacity)
+        else:
+            # As there, a node without the label is in the domain whose name is empty.
+            ids = np.where(unlabelled, labelled.nameless, labelled.ids)
+            topology = Topology(ids, labelled.size)
+        counted: Int32s = np.where(unlabelled, np.int32(ABSENT), topology.ids)
+        return topology, counted, (self._complete, _distinct(topology.ids[self._view.complete]))
+
+
+def _soft(rule: SpreadConstraint, view: SpreadView, domains: _Domains) -> SoftConstraint:
+    topology, counted, sizes = domains.of_key(rule.topology_key)
+    counting = None if rule.topology_key == HOSTNAME else view.eligible(rule)
+    return SoftConstraint(rule, view.count(rule, topology, counting), counted, sizes)
 
 
 def _distinct(domains: Int32s) -> int:
