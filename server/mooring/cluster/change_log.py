@@ -4,25 +4,45 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from mooring.framework.memory import share_of_memory
+from mooring.framework.pod_table import PodRecord
 from mooring.framework.state import RowChange
 
 DEFAULT_LENGTH = 1 << 12
 """Changes that are remembered; for a reader that is further behind it is cheaper to look at every row."""
 
+MAX_BYTES = share_of_memory(128, 1 << 23)
+"""Encoded bytes of large pods that may be remembered: they may be gone, and take several times as much."""
+
+_LARGE = 1 << 14
+"""A pod with fewer bytes isn't counted: most share what they take."""
+
+
+def large_bytes(record: PodRecord | None) -> int:
+    """Return how many bytes the pod takes encoded; 0 without one, and for one that isn't large."""
+    size = 0 if record is None else record.kind.size
+    return size if size > _LARGE else 0
+
 
 class ChangeLog:
     """One entry for each version. The caller holds the state's lock."""
 
-    __slots__ = ("_changes", "_length")
+    __slots__ = ("_bytes", "_changes", "_length")
 
     def __init__(self, length: int = DEFAULT_LENGTH) -> None:
         self._length = length
         self._changes: list[RowChange] = []
+        self._bytes = 0
 
     def extend(self, changes: Sequence[RowChange]) -> None:
-        """Note ``changes``, the next versions; so many at once, as a full load brings, are all forgotten."""
-        if len(changes) > self._length:
+        """Note ``changes``, the next versions.
+
+        With so many at once, as a full load brings, and with too many large pods, all are forgotten.
+        """
+        self._bytes += sum(large_bytes(record) for _, record, _ in changes)
+        if len(changes) > self._length or self._bytes > MAX_BYTES:
             self._changes.clear()
+            self._bytes = 0
             return
         self._changes += changes
         if len(self._changes) > 2 * self._length:
@@ -38,5 +58,5 @@ class ChangeLog:
     def copy(self) -> ChangeLog:
         """Return an independent log with the same content."""
         twin = ChangeLog(self._length)
-        twin._changes = self._changes.copy()
+        twin._changes, twin._bytes = self._changes.copy(), self._bytes
         return twin

@@ -11,13 +11,18 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
+from mooring.cluster.change_log import large_bytes
 from mooring.cluster.kinds import TabledObject
+from mooring.framework.memory import share_of_memory
 from mooring.framework.object_table import ObjectKey
 from mooring.framework.objects import Node, Object
 from mooring.framework.pod_table import PodRecord
 
 DEFAULT_LENGTH = 1 << 18
 """Entries that are kept; each takes some 100 bytes, beside the objects that nothing else has any more."""
+
+MAX_BYTES = share_of_memory(64, 1 << 25)
+"""Encoded bytes of large pods that may be kept; they take several times as much."""
 
 
 class PodEntry(msgspec.Struct, frozen=True, gc=False):
@@ -78,13 +83,14 @@ class Journal:
         version: The version of the state before what was written and not published yet.
     """
 
-    __slots__ = ("_begins", "_entries", "_first", "_length", "_versions", "version")
+    __slots__ = ("_begins", "_bytes", "_entries", "_first", "_length", "_versions", "version")
 
     def __init__(self, length: int = DEFAULT_LENGTH, version: int = 0) -> None:
         self.version = version
         self._length = length
         self._entries: list[Entry] = []
         self._versions: list[int] = []
+        self._bytes = 0
         self._first = 0
         self._begins = version
 
@@ -102,8 +108,13 @@ class Journal:
         """Note one more, before which ``changes`` rows were changed and not published yet."""
         self._entries.append(entry)
         self._versions.append(self.version + changes)
+        if isinstance(entry, PodEntry):
+            self._bytes += large_bytes(entry.old) + large_bytes(entry.new)
         if len(self._entries) > 2 * self._length:
-            self._forget_oldest()
+            self._forget_oldest(len(self._entries) - self._length)
+        elif self._bytes > MAX_BYTES:
+            self._forget_oldest(len(self._entries) - 1)
+            self._bytes = 0
 
     def add_alike(self, entries: Sequence[Entry], changes: int) -> None:
         """``add`` many, each of which changes one row."""
@@ -111,10 +122,9 @@ class Journal:
         self._entries += entries
         self._versions += range(first, first + len(entries))
         if len(self._entries) > 2 * self._length:
-            self._forget_oldest()
+            self._forget_oldest(len(self._entries) - self._length)
 
-    def _forget_oldest(self) -> None:
-        surplus = len(self._entries) - self._length
+    def _forget_oldest(self, surplus: int) -> None:
         self._begins = self._versions[surplus]
         del self._entries[:surplus], self._versions[:surplus]
         self._first += surplus
@@ -151,6 +161,7 @@ class Journal:
         self._first += len(taken)
         self._entries.clear()
         self._versions.clear()
+        self._bytes = 0
         self._begins = self.version
         return taken
 

@@ -68,9 +68,9 @@ class PodKinds:
         """Return the kind of pods with the labels of ``kind``, who count as those but are like ``template``,
         which has no labels.
         """
-        key, base = self._find(template)
+        encoded, base = self._find(template)
         if base is None:
-            base = self._keep(key, template, kind.usage, kind.affinity_key, kind.terms, kind.has_storage)
+            base = self._keep(encoded, template, kind.usage, kind.affinity_key, kind.terms, kind.has_storage)
         return self._kind(base, kind.class_key)
 
     def labelled(self, kind: PodKind, labels: Mapping[str, str]) -> PodKind:
@@ -81,44 +81,44 @@ class PodKinds:
         """As ``of``, without storing the kind: for a pod that is only evaluated."""
         template = bare_template_of(pod)
         return PodKind(
-            PodBase(template, *_counted(template, self.rules), template.finished),
+            PodBase(template, *_counted(template, self.rules), template.finished, 0),
             _class_key(pod, pod.metadata.labels),
         )
 
     def _base_of(self, template: Pod) -> PodBase:
         """Return the base of pods of a template that is equal to this one."""
-        key, base = self._find(template)
+        encoded, base = self._find(template)
         if base is None:
             template = same_template(template)
-            base = self._keep(key, template, *_counted(template, self.rules))
+            base = self._keep(encoded, template, *_counted(template, self.rules))
         return base
 
-    def _find(self, template: Pod) -> tuple[int | None, PodBase | None]:
-        """Return under which key the base is kept, None where that can't be, and the base, if it is known."""
+    def _find(self, template: Pod) -> tuple[bytes, PodBase | None]:
+        """Return the encoded template, empty if it can't be encoded, and its base, if it is known."""
         try:
-            key = hash(_encode(template))
+            encoded = _encode(template)
         except UnicodeEncodeError:
-            return None, None
-        base = self._bases.get(key)
-        return key, base if base is not None and base.template == template else None
+            return b"", None
+        base = self._bases.get(hash(encoded))
+        return encoded, base if base is not None and base.template == template else None
 
     def _keep(
         self,
-        key: int | None,
+        encoded: bytes,
         template: Pod,
         usage: PodUsage,
         affinity: AffinityKey | None,
         terms: AffinityTerms,
         has_storage: bool,
     ) -> PodBase:
-        if key is not None and len(usage.requests) <= _MOST_REQUESTS:
+        if encoded and len(usage.requests) <= _MOST_REQUESTS:
             usage = self._one(usage)
-        if key is not None and affinity is not None and len(affinity[1]) <= _MOST_BYTES:
+        if encoded and affinity is not None and len(affinity[1]) <= _MOST_BYTES:
             affinity = self._one(affinity)
-        base = PodBase(template, usage, affinity, terms, has_storage, template.finished)
-        if key is None:
+        base = PodBase(template, usage, affinity, terms, has_storage, template.finished, len(encoded))
+        if not encoded:
             return base
-        self._bases[key] = self._of_one[id(template)] = base
+        self._bases[hash(encoded)] = self._of_one[id(template)] = base
         if len(self._parts) > 2 * _PARTS * len(self._bases) + _SPARE_PARTS:
             self._forget_parts()
         return base

@@ -48,6 +48,7 @@ class PodBase(msgspec.Struct, frozen=True, weakref=True):
         terms: These terms, made ready when the first such pod came.
         has_storage: Whether it has a claim or a disk.
         finished: Whether it has ended.
+        size: Bytes of the encoded template; in memory it takes several times as much.
     """
 
     template: Pod
@@ -56,6 +57,7 @@ class PodBase(msgspec.Struct, frozen=True, weakref=True):
     terms: AffinityTerms
     has_storage: bool
     finished: bool
+    size: int
 
 
 class PodKind(msgspec.Struct, frozen=True, weakref=True):
@@ -83,6 +85,11 @@ class PodKind(msgspec.Struct, frozen=True, weakref=True):
     def has_storage(self) -> bool:
         """Whether it has a claim or a disk."""
         return self.base.has_storage
+
+    @property
+    def size(self) -> int:
+        """About how many bytes it takes encoded: those of its base, and its labels by their number."""
+        return self.base.size + (len(self.class_key) << 7)
 
     @property
     def namespace(self) -> str:
@@ -272,7 +279,8 @@ def kind_like(pod: Pod, kind: PodKind) -> PodKind:
     It is stored nowhere: no other pod has the same claims.
     """
     template, terms = bare_template_of(pod), kind.terms
-    base = PodBase(template, kind.usage, kind.affinity_key, terms, pod.has_storage, pod.finished)
+    size = kind.base.size
+    base = PodBase(template, kind.usage, kind.affinity_key, terms, pod.has_storage, pod.finished, size)
     return PodKind(base, kind.class_key)
 
 
