@@ -35,7 +35,10 @@ def asked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Asked:
         # Where pods land depends on their UIDs, and nothing makes a live cluster's pods of workloads.
         if question != "removal" and {each["kind"] for each in objects} <= {"Node", "Pod"}:
             with FakeApiServer() as fake:
-                fake.add(*copy.deepcopy(objects))
+                # They come in the order of the file, a second after one another.
+                for second, item in enumerate(copy.deepcopy(objects)):
+                    item["metadata"]["creationTimestamp"] = f"2026-01-01T00:00:{second:02}Z"
+                    fake.add(item)
                 kubeconfig = fake.kubeconfig(tmp_path / "kubeconfig")
                 live = call(capsys, "what-if", question, *words, "--kubeconfig", kubeconfig, "-o", "json")
             assert live.document == offline.document

@@ -204,7 +204,8 @@ class _Attack:
         """What has to hold afterwards."""
         self.good()
         assert self._opened.started.process.poll() is None, "the program has ended"
-        assert "Traceback" not in self._opened.started.log.read_text()
+        before, found, after = self._opened.started.log.read_text().rpartition("Traceback")
+        assert not found, f"{before[-500:]}{found}{after[:2000]}"
 
     @property
     def resident(self) -> int:

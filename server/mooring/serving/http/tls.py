@@ -24,13 +24,16 @@ def server_context(files: TlsFiles) -> ssl.SSLContext:
     Raises:
         OSError: A file can't be used.
     """
-    followed = FollowedFiles(files, _read)
+    try:
+        followed, shown = FollowedFiles(files, _read), _read(files)
+    except OSError as error:
+        names = ", ".join(str(path) for path in (files.certificate, files.key, files.authority) if path)
+        raise OSError(f"cannot serve HTTPS with {names}: {error}") from error
 
     def renew(connection: ssl.SSLObject, _name: str | None, _context: ssl.SSLContext) -> None:
         followed.changed()
         connection.context = followed.current
 
-    shown = _read(files)
     # Called in every handshake, so that nothing has to watch the files.
     shown.sni_callback = renew
     return shown
@@ -76,15 +79,11 @@ def _read(files: TlsFiles) -> ssl.SSLContext:
     # A resumed session was let in by the authorities of its beginning, which may have been replaced.
     context.options |= ssl.OP_NO_TICKET
     context.num_tickets = 0
-    try:
-        if files.certificate is not None:
-            context.load_cert_chain(files.certificate, files.key)
-        if files.authority is not None:
-            context.load_verify_locations(files.authority)
-            context.verify_mode = ssl.CERT_REQUIRED
-    except OSError as error:
-        names = ", ".join(str(path) for path in (files.certificate, files.key, files.authority) if path)
-        raise OSError(f"cannot serve HTTPS with {names}: {error}") from error
+    if files.certificate is not None:
+        context.load_cert_chain(files.certificate, files.key)
+    if files.authority is not None:
+        context.load_verify_locations(files.authority)
+        context.verify_mode = ssl.CERT_REQUIRED
     return context
 
 
