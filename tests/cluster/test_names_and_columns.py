@@ -8,7 +8,7 @@ from random import Random
 
 import pytest
 
-from mooring.cluster import node_writer, pod_kinds
+from mooring.cluster import change_log, journal, node_writer, pod_kinds
 from mooring.cluster.kinds import Put, Remove
 from mooring.cluster.shared_values import SharedValues
 from mooring.cluster.sharing import KnownParts
@@ -208,3 +208,26 @@ def test_taints_and_label_values_that_no_node_has_any_more_are_forgotten() -> No
         assert [each.key for each in table.taint_sets[table.taint_set[table.index["n"]]]] == [f"key-{at}"]
     assert [each.key for each in table.taint_sets[table.taint_set[table.index["m"]]]] == ["gpu"]
     assert len(table.taint_sets) <= 4
+
+
+def test_large_pods_that_are_gone_are_forgotten_early(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(change_log, "MAX_BYTES", 1 << 20)
+    monkeypatch.setattr(journal, "MAX_BYTES", 1 << 20)
+    state = State()
+    entries = state.journal()
+
+    def come_and_go(name: str, resources: int) -> None:
+        state.apply("test", [Put(pod(name, **{f"{name}-{at}": 1 for at in range(resources)}))])
+        state.apply("test", [Remove("Pod", "default", name)])
+
+    def kept() -> tuple[bool, int]:
+        return state.changes_since(0) is not None, entries.end - entries.first
+
+    for at in range(100):
+        come_and_go(f"small-{at}", 1)
+    assert kept() == (True, 200)
+    for at in range(50):
+        come_and_go(f"large-{at}", MANY)
+    reaches_back, count = kept()
+    assert not reaches_back
+    assert count < 50
