@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from mooring.testing.builders import node_manifest
-from tests.cli.schedulers import node_of, pending, scheduler
+from tests.cli.schedulers import pending, scheduler
 from tests.fake_api_server import FakeApiServer
 from tests.soak.rounds import AT_END, Round, Row
 
@@ -196,11 +196,10 @@ class Cluster:
             created[name] = time.monotonic()
             self.fake.add(pending(name))
             time.sleep(0.02)
-        while time.monotonic() < created[names[-1]] + longest and not all(
-            node_of(self.fake, name) for name in names
-        ):
+        bound: dict[str, float] = {}
+        while time.monotonic() < created[names[-1]] + longest and not created.keys() <= bound.keys():
             time.sleep(0.01)
-        bound = {call.call.path.split("/")[-2]: call.call.at for call in self.fake.history.bindings()}
+            bound = {call.call.path.split("/")[-2]: call.call.at for call in self.fake.history.bindings()}
         for name in names:
             self.fake.remove("Pod", name, "default")
         return sorted(bound.get(name, created[name] + longest) - created[name] for name in names)
