@@ -18,8 +18,8 @@ def frame(kind: int, flags: int, stream: int, payload: bytes = b"") -> bytes:
     return struct.pack(">I", len(payload))[1:] + bytes((kind, flags)) + struct.pack(">I", stream) + payload
 
 
-def headers(method: str) -> bytes:
-    """A header block of literals without indexing and without Huffman coding."""
+def headers(method: str, **more: str) -> bytes:
+    """A header block of literals without indexing and without Huffman coding; ``more`` as metadata."""
     fields = {
         ":method": "POST",
         ":scheme": "http",
@@ -27,13 +27,14 @@ def headers(method: str) -> bytes:
         ":authority": "localhost",
         "content-type": "application/grpc",
         "te": "trailers",
+        **more,
     }
     return b"".join(b"\0" + _text(name) + _text(value) for name, value in fields.items())
 
 
 def _text(value: str) -> bytes:
     assert len(value) < 127
-    return bytes((len(value),)) + value.encode()
+    return bytes((len(value),)) + value.encode(errors="surrogateescape")
 
 
 def connect(address: str) -> socket.socket:

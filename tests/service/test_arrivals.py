@@ -22,7 +22,18 @@ from mooring.telemetry.metrics import Metrics
 from mooring.v1 import cluster_service_pb2 as pb
 from tests.good_client import good_client
 from tests.process import until
-from tests.service.frames import DATA, END_STREAM, RST_STREAM, Insistent, connect, frame, open_streams
+from tests.service.frames import (
+    DATA,
+    END_HEADERS,
+    END_STREAM,
+    HEADERS,
+    RST_STREAM,
+    Insistent,
+    connect,
+    frame,
+    headers,
+    open_streams,
+)
 from tests.service.harness import LONG, SERVICE, Running, answering, running, service
 
 METHOD = f"/{SERVICE.full_name}/GetClusterInfo"
@@ -180,6 +191,16 @@ def test_what_callers_end_themselves_is_one_line_without_a_traceback(
     [line] = [record for record in caplog.records if record.name.startswith(("mooring", "grpc"))]
     assert (line.levelname, line.exc_info) == ("INFO", None)
     assert METHOD in line.getMessage()
+
+
+def test_a_head_that_is_not_utf_8_leaves_no_traceback(caplog: pytest.LogCaptureFixture) -> None:
+    with running(answering) as mooring, connect(mooring.server.address) as connection:
+        head = headers("/none", seen="\udc89")
+        connection.sendall(frame(HEADERS, END_HEADERS | END_STREAM, 1, head))
+        # A trailer of its answer: grpcio has looked at the head by then.
+        until(lambda: b"grpc-status" in connection.recv(65536))
+        mooring.stub.GetClusterInfo(pb.GetClusterInfoRequest(), timeout=LONG)
+    assert [record for record in caplog.records if record.exc_info] == []
 
 
 def test_the_next_line_counts_the_calls_since_the_last(caplog: pytest.LogCaptureFixture) -> None:

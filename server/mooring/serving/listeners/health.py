@@ -5,7 +5,6 @@ comes, or for a client that takes no answers, holds nothing that another one nee
 """
 
 import asyncio
-import logging
 import threading
 from collections.abc import Sequence
 from typing import Any, Final, TypeAlias
@@ -41,9 +40,6 @@ OPTIONS: Final = (
     ("grpc.max_connection_age_ms", 300_000),
     ("grpc.max_connection_age_grace_ms", 1_000),
 )
-
-_CORE: Final = logging.getLogger("grpc._cython.cygrpc")
-"""Where grpcio logs what a servicer's coroutine raises."""
 
 _Context: TypeAlias = "grpc.aio.ServicerContext[Any, Any]"
 
@@ -108,7 +104,6 @@ class HealthListener:
     """
 
     def __init__(self, address: str, probes: Probes, services: Sequence[str]) -> None:
-        _CORE.addFilter(_is_defect)
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="health", daemon=True)
         try:
@@ -133,12 +128,6 @@ class HealthListener:
             self._loop.run_until_complete(self._server.stop(None))
         self._loop.run_until_complete(_settle())
         self._loop.close()
-
-
-def _is_defect(record: logging.LogRecord) -> bool:
-    """Return whether grpcio logs more than that a call ended while its answer was sent."""
-    ended = (grpc.aio.InternalError, asyncio.CancelledError)
-    return record.exc_info is None or not isinstance(record.exc_info[1], ended)
 
 
 async def _open(address: str, probes: Probes, services: Sequence[str]) -> tuple[grpc.aio.Server, str]:

@@ -1,5 +1,7 @@
 """Addresses and certificates of listeners: what may be listened on, and a clear error if it cannot be."""
 
+import asyncio
+import logging
 import os
 import resource
 import socket
@@ -12,6 +14,9 @@ import grpc.aio
 from mooring.files import read_file
 from mooring.serving.addresses import UNIX, ListenError, split
 from mooring.serving.certificates import FollowedFiles, TlsFiles
+
+_CORE = logging.getLogger("grpc._cython.cygrpc")
+"""Where grpcio logs what a servicer's coroutine raises, and what it can't decode of a call's head."""
 
 
 def file_limit() -> int:
@@ -39,6 +44,7 @@ def add_port(
         ListenError: The address is in use, or it cannot be listened on.
     """
     check_free(address)
+    _CORE.addFilter(_is_defect)
     # A unix socket is its owner's from the moment that it is there: whoever can connect to it may bind.
     mask = os.umask(0o177)
     try:
@@ -51,6 +57,14 @@ def add_port(
     finally:
         os.umask(mask)
     return address if address.startswith(UNIX) else f"{address.rpartition(':')[0]}:{port}"
+
+
+def _is_defect(record: logging.LogRecord) -> bool:
+    """Return whether grpcio logs more than what a client did: it left before its answer was sent, or the
+    head of its call is not UTF-8.
+    """
+    clients = (grpc.aio.InternalError, asyncio.CancelledError, UnicodeDecodeError)
+    return record.exc_info is None or not isinstance(record.exc_info[1], clients)
 
 
 def check_free(address: str) -> None:
