@@ -143,6 +143,8 @@ def test_a_server_answers_by_what_there_is(plane: ControlPlane, tmp_path: Path, 
 
 
 def knows(client: MooringClient, plane: ControlPlane) -> bool:
-    """Whether the server has as many nodes and pods as there are."""
+    """Whether the server has the nodes, by their number, and the pods that there are; none has a node."""
     info = client.cluster.GetClusterInfo(cluster.GetClusterInfoRequest())
-    return (info.node_count, info.pod_count) == (len(plane.api.nodes()), len(plane.api.pods()))
+    pending = client.cluster.ListPendingPods(cluster.ListPendingPodsRequest()).pods
+    there = {item["metadata"]["name"] for item in plane.api.pods()}
+    return info.node_count == len(plane.api.nodes()) and {each.pod.name for each in pending} == there

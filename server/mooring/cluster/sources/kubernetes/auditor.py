@@ -85,14 +85,18 @@ class Auditor:
                 log.exception("can't compare")
 
     def _doubt(self, counts: Sequence[_Count], doubted: Sequence[Reflector]) -> list[Reflector]:
-        """Return the kinds to count again after a wrong count; the second one in a row means a new list."""
-        wrong = [count for count in counts if _is_wrong(count)]
-        for count in wrong:
-            if count.reflector in doubted:
-                count.reflector.relist(
-                    f"{count.objects} objects at version {count.version} are not what is known"
-                )
-        return [count.reflector for count in wrong if count.reflector not in doubted]
+        """Return the kinds to count again after a wrong count. After the second one in a row all kinds that
+        were counted together are listed: one of another history may have as many objects by chance.
+        """
+        wrong, asked = list(filter(_is_wrong, counts)), [count.reflector for count in counts]
+        if not any(count.reflector in doubted for count in wrong):
+            return asked if wrong else []
+        found = ", ".join(
+            f"{count.objects} {count.reflector.resource.plural} at version {count.version}" for count in wrong
+        )
+        for reflector in asked:
+            reflector.relist(f"{found} are not what is known")
+        return []
 
     def _next(self) -> list[Reflector]:
         """Return the kinds whose watch was opened since they were counted, else the next one, if any."""
