@@ -81,7 +81,7 @@ class PodKinds:
         """As ``of``, without storing the kind: for a pod that is only evaluated."""
         template = bare_template_of(pod)
         return PodKind(
-            PodBase(template, *_counted(template, self.rules), template.finished, 0),
+            PodBase(template, *_counted(template, self.rules), template.finished, _size(_encoded(template))),
             _class_key(pod, pod.metadata.labels),
         )
 
@@ -94,12 +94,9 @@ class PodKinds:
         return base
 
     def _find(self, template: Pod) -> tuple[bytes, PodBase | None]:
-        """Return the encoded template, empty if it can't be encoded, and its base, if it is known."""
-        try:
-            encoded = _encode(template)
-        except UnicodeEncodeError:
-            return b"", None
-        base = self._bases.get(hash(encoded))
+        """Return the encoded template, and its base, if it is known."""
+        encoded = _encoded(template)
+        base = self._bases.get(hash(encoded)) if encoded else None
         return encoded, base if base is not None and base.template == template else None
 
     def _keep(
@@ -115,7 +112,7 @@ class PodKinds:
             usage = self._one(usage)
         if encoded and affinity is not None and len(affinity[1]) <= _MOST_BYTES:
             affinity = self._one(affinity)
-        base = PodBase(template, usage, affinity, terms, has_storage, template.finished, len(encoded))
+        base = PodBase(template, usage, affinity, terms, has_storage, template.finished, _size(encoded))
         if not encoded:
             return base
         self._bases[hash(encoded)] = self._of_one[id(template)] = base
@@ -147,6 +144,18 @@ class PodKinds:
         fastest.
         """
         return self._parts.setdefault(part, part)  # type: ignore[return-value] # equal parts are of one type
+
+
+def _encoded(template: Pod) -> bytes:
+    """Return the template as JSON; empty if it has text that can't be encoded."""
+    try:
+        return _encode(template)
+    except UnicodeEncodeError:
+        return b""
+
+
+def _size(encoded: bytes) -> int:
+    return len(encoded) >> 14 << 14
 
 
 def _counted(template: Pod, rules: ResourceRules) -> tuple[PodUsage, AffinityKey | None, AffinityTerms, bool]:

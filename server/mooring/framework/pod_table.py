@@ -48,7 +48,8 @@ class PodBase(msgspec.Struct, frozen=True, weakref=True):
         terms: These terms, made ready when the first such pod came.
         has_storage: Whether it has a claim or a disk.
         finished: Whether it has ended.
-        size: Bytes of the encoded template; in memory it takes several times as much.
+        size: Bytes of the encoded template, in whole steps of 16 KiB: equal ones may differ by a few bytes.
+            In memory it takes several times as much.
     """
 
     template: Pod

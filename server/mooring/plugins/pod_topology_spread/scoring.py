@@ -125,12 +125,12 @@ def soft_counts(constraints: tuple[SpreadConstraint, ...], view: SpreadView, pod
 
     Nodes without the topology keys that ``view`` needs are left out.
     """
-    domains = _Domains(view)
+    domains = _ScoredDomains(view)
     soft = tuple(_soft(rule, view, domains) for rule in timely(constraints))
     return SoftCounts(soft, pod.metadata.namespace, view.nodes_there & ~view.complete)
 
 
-class _Domains:
+class _ScoredDomains:
     """The domains of each topology key as PreScore counts them, made once for a pod.
 
     Keys that no node has share theirs: a pod may name thousands.
@@ -161,7 +161,7 @@ class _Domains:
         return topology, counted, (self._complete, _distinct(topology.ids[self._view.complete]))
 
 
-def _soft(rule: SpreadConstraint, view: SpreadView, domains: _Domains) -> SoftConstraint:
+def _soft(rule: SpreadConstraint, view: SpreadView, domains: _ScoredDomains) -> SoftConstraint:
     topology, counted, sizes = domains.of_key(rule.topology_key)
     counting = None if rule.topology_key == HOSTNAME else view.eligible(rule)
     return SoftConstraint(rule, view.count(rule, topology, counting), counted, sizes)
