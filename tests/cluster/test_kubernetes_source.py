@@ -622,6 +622,19 @@ def test_etcd_is_restored_from_a_copy(
     assert caplog.text.count("etcd went back") == 1
 
 
+def test_a_kind_with_as_many_objects_as_before_is_listed_with_the_others(fake: FakeApiServer) -> None:
+    with following(fake, AUDITING) as live:
+        saved = fake.store.copy()
+        fake.add(pod("lost"), node("lost"))
+        live.wait_equal()
+        fake.stop()
+        fake.store.restore(saved)
+        # No version is behind: the new pod has the lost one's, and services come after it.
+        fake.add(pod("new"), *({"kind": "Service", "metadata": {"name": f"s{at}"}} for at in range(9)))
+        fake.start()
+        live.wait_equal()
+
+
 def test_what_was_decided_before_etcd_was_restored_is_forgotten(fake: FakeApiServer) -> None:
     fake.add(node("n"), pod("p"))
     with following(fake) as live:
