@@ -14,14 +14,14 @@ DEFAULT_LENGTH = 1 << 12
 MAX_BYTES = share_of_memory(128, 1 << 23)
 """Encoded bytes of large pods that may be remembered: they may be gone, and take several times as much."""
 
-_LARGE = 1 << 14
-"""A pod with fewer bytes isn't counted: most share what they take."""
+_MANY_LABELS = 1 << 7
+"""Labels, their keys and values, that count like a large template."""
 
 
-def large_bytes(record: PodRecord | None) -> int:
-    """Return how many bytes the pod takes encoded; 0 without one, and for one that isn't large."""
-    size = 0 if record is None else record.kind.size
-    return size if size > _LARGE else 0
+def large_bytes(record: PodRecord) -> int:
+    """Return about how many bytes the pod takes encoded; 0 for one that isn't large, as most share theirs."""
+    kind = record.kind
+    return kind.size if kind.base.size or len(kind.class_key) > _MANY_LABELS else 0
 
 
 class ChangeLog:
@@ -39,7 +39,9 @@ class ChangeLog:
 
         With so many at once, as a full load brings, and with too many large pods, all are forgotten.
         """
-        self._bytes += sum(large_bytes(record) for _, record, _ in changes)
+        for _, record, _ in changes:
+            if record is not None:
+                self._bytes += large_bytes(record)
         if len(changes) > self._length or self._bytes > MAX_BYTES:
             self._changes.clear()
             self._bytes = 0

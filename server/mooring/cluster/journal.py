@@ -109,7 +109,7 @@ class Journal:
         self._entries.append(entry)
         self._versions.append(self.version + changes)
         if isinstance(entry, PodEntry):
-            self._bytes += large_bytes(entry.old) + large_bytes(entry.new)
+            self._bytes += sum(large_bytes(record) for record in (entry.old, entry.new) if record is not None)
         if len(self._entries) > 2 * self._length:
             self._forget_oldest(len(self._entries) - self._length)
         elif self._bytes > MAX_BYTES:

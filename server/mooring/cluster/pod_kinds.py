@@ -81,7 +81,7 @@ class PodKinds:
         """As ``of``, without storing the kind: for a pod that is only evaluated."""
         template = bare_template_of(pod)
         return PodKind(
-            PodBase(template, *_counted(template, self.rules), template.finished, _size(_encoded(template))),
+            PodBase(template, *_counted(template, self.rules), template.finished, 0),
             _class_key(pod, pod.metadata.labels),
         )
 

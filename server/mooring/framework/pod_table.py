@@ -49,7 +49,7 @@ class PodBase(msgspec.Struct, frozen=True, weakref=True):
         has_storage: Whether it has a claim or a disk.
         finished: Whether it has ended.
         size: Bytes of the encoded template, in whole steps of 16 KiB: equal ones may differ by a few bytes.
-            In memory it takes several times as much.
+            In memory it takes several times as much. 0 for pods that are only evaluated.
     """
 
     template: Pod
