@@ -10,9 +10,9 @@ from typing import Final, Protocol, TypeVar
 
 import grpc
 
-from mooring.files import read_file
 from mooring.serving.calls.threads import waiting
 from mooring.serving.certificates import FollowedFiles, TlsFiles
+from mooring.serving.http.tls import channel_credentials
 from mooring.v1.cluster_service_pb2_grpc import ClusterServiceStub
 from mooring.v1.scheduling_service_pb2 import COMMIT_MODE_RESERVE, PodColumns, PodTemplate, ScheduleRequest
 from mooring.v1.scheduling_service_pb2_grpc import SchedulingServiceStub
@@ -56,7 +56,7 @@ class Mooring:
     def __init__(self, address: str, tls: TlsFiles | None = None) -> None:
         self._address = address
         self._lock = threading.Lock()
-        self._files = FollowedFiles(tls, _credentials) if tls else None
+        self._files = FollowedFiles(tls, channel_credentials) if tls else None
         self._channel = self._open()
 
     def asking(self, context: grpc.ServicerContext) -> Asking:
@@ -134,8 +134,3 @@ class Asking:
             commit_mode=COMMIT_MODE_RESERVE,
         )
         return [status == 0 for status in self.call(self.scheduling.Schedule, request).pod_statuses]
-
-
-def _credentials(files: TlsFiles) -> grpc.ChannelCredentials:
-    named = (files.authority, files.key or files.certificate, files.certificate)
-    return grpc.ssl_channel_credentials(*[read_file(path) if path else None for path in named])
