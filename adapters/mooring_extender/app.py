@@ -216,7 +216,8 @@ class ExtenderApp:
     def _of_a_page(self, scope: Scope, headers: Mapping[bytes, bytes]) -> Answer | None:
         """Return the answer to what a page of another site may have made a browser send.
 
-        A browser says so, and unasked it sends bodies of a few types only, of which JSON is none.
+        A browser sends these headers. Without asking first, it sends only a few types of bodies, and JSON is
+        not one of them.
         """
         if wrong := self._misdirected(scope, headers):
             return wrong
