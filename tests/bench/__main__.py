@@ -47,7 +47,7 @@ def workloads(size: Size) -> list[Workload]:
 
 
 def main(arguments: Sequence[str] | None = None, folder: Path = REPORT) -> int:
-    """Measure, print and write the report; a run of everything also writes docs/figures.md.
+    """Measure, print and write the report; a run of everything also writes docs/figures.
 
     Returns:
         0; 2 if no workload has the wanted name.

@@ -152,7 +152,7 @@ def main(arguments: Sequence[str] | None = None, folder: Path = FOLDER / "ghz") 
     add("--seconds", type=float, default=3.0, help="how long each measurement lasts")
     add("--repeats", type=int, default=5, help="repeats of each workload")
     add("--only", metavar="NAME", action="append", help="workloads with NAME in their name")
-    add("--record", action="store_true", help="write the tables into docs/figures.md, too")
+    add("--record", action="store_true", help="write the tables into docs/figures, too")
     args = parser.parse_args(arguments)
     if not (BIN / "ghz").exists():
         print("bench-ghz: ghz is not there; `make bench-ghz` builds it, which needs Go", file=sys.stderr)

@@ -100,7 +100,7 @@ def _parser(contestants: Mapping[str, object]) -> argparse.ArgumentParser:
         "--churn", type=int, default=0, metavar="COUNT", help="running pods replaced a second"
     )
     parser.add_argument("--arriving", action="store_true", help="how long pods wait that come one by one")
-    parser.add_argument("--record", action="store_true", help="write the tables into docs/figures.md, too")
+    parser.add_argument("--record", action="store_true", help="write the tables into docs/figures, too")
     return parser
 
 

@@ -3,13 +3,14 @@
 ``figures.jsonl`` has the machine first and then a figure a line, with every repeat; ``report.md`` has the
 tables and shows the pictures. Workloads of one group, which is their name's first part, that measure the same
 are one table: a cell is the median, with the lowest and the highest repeat. The tables of whole benchmarks
-are written into docs/figures.md as well, each between the markers of its section.
+are written into docs/figures as well: a page for each command, each table between the markers of its section.
 """
 
 from __future__ import annotations
 
 import itertools
 import json
+import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -26,8 +27,8 @@ from tests.bench.workload import Figure
 FOLDER = Path(__file__).parents[2] / ".cache" / "bench"
 """Where reports go unless told otherwise; git ignores it."""
 
-PAGE = Path(__file__).parents[2] / "docs" / "figures.md"
-"""The page of the documents that has the tables."""
+PAGES = Path(__file__).parents[2] / "docs" / "figures"
+"""The pages of the documents with the tables, one for each command."""
 
 WIDE = 200
 """Columns of the table where no terminal limits it."""
@@ -44,7 +45,7 @@ class Grid:
 def publish(title: str, figures: Sequence[Figure], folder: Path, section: str = "") -> None:
     """Print the tables and write the report into ``folder``; what an earlier run left there is replaced.
 
-    With ``section``, the tables also take the place of that section's in docs/figures.md.
+    With ``section``, the tables also take the place of that section's page in docs/figures.
     """
     about = machine.describe()
     _show(title, about, figures)
@@ -58,16 +59,18 @@ def publish(title: str, figures: Sequence[Figure], folder: Path, section: str = 
     (folder / "report.md").write_text(_markdown(title, about, figures, pictures), encoding="utf-8")
     print(f"written to {folder}")
     if section:
-        record(section, about, figures)
-        print(f"written to {PAGE}")
+        print(f"written to {record(section, about, figures)}")
 
 
-def record(section: str, about: dict[str, Any], figures: Sequence[Figure], page: Path = PAGE) -> None:
-    """Put the tables, the date and the machine between the section's markers in ``page``.
+def record(section: str, about: dict[str, Any], figures: Sequence[Figure], pages: Path = PAGES) -> Path:
+    """Put the tables, the date and the machine between the section's markers, and return their page.
+
+    The first word of ``section`` is the command, whose page in ``pages`` has its name.
 
     Raises:
         ValueError: The page has no such section.
     """
+    page = pages / f"{section.split()[0]}.md"
     text = page.read_text(encoding="utf-8")
     begin, end = (f"<!-- {section}: {mark} -->" for mark in ("begin", "end"))
     before, found, rest = text.partition(f"{begin}\n")
@@ -76,8 +79,9 @@ def record(section: str, about: dict[str, Any], figures: Sequence[Figure], page:
         message = f"{page} has no section {begin} ... {end}: add it where its tables belong"
         raise ValueError(message)
     today = datetime.now(UTC).date().isoformat()
-    head = f"*{today}, {_machine(about)}. Medians, in brackets the lowest and the highest repeat.*\n"
+    head = textwrap.fill(f"*{today}, {_machine(about)}.*", 120, break_on_hyphens=False) + "\n"
     page.write_text(f"{before}{found}{chr(10).join([head, *_tables(figures)])}{end}{after}", encoding="utf-8")
+    return page
 
 
 def grids(figures: Sequence[Figure]) -> list[Grid]:

@@ -90,7 +90,7 @@ def main() -> int:
     parser.add_argument("--nodes", type=int, default=5000)
     parser.add_argument("--pods", type=int, default=150_000)
     parser.add_argument("--runs", type=int, default=3)
-    parser.add_argument("--record", action="store_true", help="write the tables into docs/figures.md, too")
+    parser.add_argument("--record", action="store_true", help="write the tables into docs/figures, too")
     arguments = parser.parse_args()
     with (
         tempfile.TemporaryDirectory() as folder,

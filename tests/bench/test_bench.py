@@ -11,7 +11,7 @@ import pytest
 
 from tests.bench import workload
 from tests.bench.__main__ import main, workloads
-from tests.bench.report import PAGE, grids, record
+from tests.bench.report import PAGES, grids, record
 from tests.bench.workload import QUICK, Figure, Size, percentile
 
 
@@ -51,12 +51,12 @@ ABOUT = {
 
 
 def test_a_recorded_section_is_replaced_and_nothing_else(tmp_path: Path) -> None:
-    page = tmp_path / "figures.md"
+    page = tmp_path / "a.md"
     page.write_text(
         "# F\n\n<!-- a: begin -->\nold\n<!-- a: end -->\n\n<!-- b: begin -->\nb\n<!-- b: end -->\n"
     )
     for value in (1.0, 2.0):
-        record("a", ABOUT, [Figure("g/w", "m", (value,))], page)
+        assert record("a", ABOUT, [Figure("g/w", "m", (value,))], tmp_path) == page
     table = "| workload | m |\n| --- | ---: |\n| g/w | 2 |\n"
     other = "<!-- b: begin -->\nb\n<!-- b: end -->\n"
     assert re.sub(r"\*\d{4}-\d\d-\d\d, a cpu.*\*", "ABOUT", page.read_text()) == (
@@ -65,17 +65,16 @@ def test_a_recorded_section_is_replaced_and_nothing_else(tmp_path: Path) -> None
 
 
 def test_an_unknown_section_is_an_error_that_names_it(tmp_path: Path) -> None:
-    page = tmp_path / "figures.md"
-    page.write_text("<!-- a: begin -->\n<!-- a: end -->\n")
-    with pytest.raises(ValueError, match="no section <!-- b: begin -->"):
-        record("b", ABOUT, [], page)
+    (tmp_path / "a.md").write_text("<!-- a: begin -->\n<!-- a: end -->\n")
+    with pytest.raises(ValueError, match="no section <!-- a b: begin -->"):
+        record("a b", ABOUT, [], tmp_path)
 
 
 @pytest.mark.parametrize(
     "section", ["bench", "bench-ghz", "bench-list", "bench-peers decisions", "bench-peers cluster"]
 )
 def test_the_documents_have_the_sections_of_the_benchmarks(section: str) -> None:
-    text = PAGE.read_text()
+    text = (PAGES / f"{section.split()[0]}.md").read_text()
     assert text.count(f"<!-- {section}: begin -->\n") == text.count(f"<!-- {section}: end -->\n") == 1
 
 

@@ -35,7 +35,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     add("--repeats", type=int, default=5, help="repeats, and rounds of all contestants in turn")
     add("--part", choices=["decisions", "cluster"], help="leave out the other part")
     add("--only", metavar="NAME", action="append", help="workloads with NAME in their name")
-    add("--record", action="store_true", help="write the tables into docs/figures.md, too")
+    add("--record", action="store_true", help="write the tables into docs/figures, too")
     args = parser.parse_args(arguments)
     workloads = {w.name: w for w in in_process.workloads(args.nodes, args.decisions)}
     decided = [] if args.part == "cluster" else named(workloads, args.only)
@@ -65,7 +65,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _record(found: Sequence[Figure]) -> None:
-    """Write the tables of each part that was measured into its section of docs/figures.md."""
+    """Write the tables of each part that was measured into its section of docs/figures."""
     alone = [figure for figure in found if figure.group.startswith("decision")]
     together = [figure for figure in found if figure not in alone]
     for part, figures in (("decisions", alone), ("cluster", together)):
