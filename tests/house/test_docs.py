@@ -11,6 +11,8 @@ DOCS = sorted(ROOT.glob("docs/**/*.md"))
 DECISIONS = [file for file in ROOT.glob("docs/decisions/*.md") if file.name != "README.md"]
 INDEX = (ROOT / "docs/decisions/README.md").read_text()
 ROOTS = ("", "server/mooring/", "adapters/")
+MAX_DECISION_LINES = 60
+MAX_CHANGELOG_LINES = 120
 GLOSSARY = (ROOT / "docs/glossary.md").read_text()
 
 CODE = [
@@ -29,6 +31,17 @@ def test_a_decision_is_a_dated_question_that_the_index_lists(file: Path) -> None
     found = re.match(r"# (.+\?)\n\n\*\d{4}-\d\d-\d\d\*\n\n", file.read_text())
     assert found
     assert f"- [{found.group(1)}]({file.name})\n" in INDEX
+
+
+def test_no_decision_is_longer_than_a_page() -> None:
+    lengths = {file.name: len(file.read_text().splitlines()) for file in DECISIONS}
+    assert {name: lines for name, lines in lengths.items() if lines > MAX_DECISION_LINES} == {}
+
+
+def test_the_changelog_of_a_release_fits_on_two_pages() -> None:
+    releases = re.split(r"^## ", (ROOT / "CHANGELOG.md").read_text(), flags=re.MULTILINE)[1:]
+    long = [text.partition("\n")[0] for text in releases if text.count("\n") > MAX_CHANGELOG_LINES]
+    assert long == []
 
 
 @pytest.mark.parametrize(

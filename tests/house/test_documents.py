@@ -38,6 +38,7 @@ FILES = dict(
 SAMPLE = ROOT / "server/mooring/cluster/sources/sample.yaml"
 TUTORIAL = ["rack_affinity.py", "pyproject.toml", "config.yaml", "test_rack_affinity.py"]
 CACHED = "cached_rack_affinity.py"
+RECIPES = ["power_price.py", "rack_limit.py", "team_pool.py", "test_recipes.py"]
 MOORING = Path(sys.executable).with_name("mooring")
 UV = Path(sys.executable).with_name("uv")
 """Not pip, which an environment need not have."""
@@ -81,6 +82,32 @@ def test_the_tutorial_plugin_is_listed(tutorial: Path) -> None:
 def test_the_tutorial_configuration_is_valid(tutorial: Path) -> None:
     done = run(MOORING, "config", "check", "config.yaml", cwd=tutorial, path=tutorial / "installed")
     assert (done.returncode, done.stdout) == (0, "ok\n"), done.stderr
+
+
+def test_the_recipes_pass_their_tests_and_are_typed(tmp_path: Path) -> None:
+    for name in RECIPES:
+        (tmp_path / name).write_text(FILES[name])
+    done = run(sys.executable, "-m", "pytest", "-q", cwd=tmp_path, path=tmp_path)
+    assert done.returncode == 0, done.stdout
+    mypy = (sys.executable, "-m", "mypy", "--strict", "--cache-dir", ROOT / ".cache" / "mypy")
+    done = run(*mypy, *RECIPES, cwd=tmp_path)
+    assert done.returncode == 0, done.stdout
+
+
+def started() -> Iterator[tuple[str, str]]:
+    """The commands of the first story, each with its output."""
+    for block in re.findall(r"^```console\n(.*?)^```$", PAGES["start"], re.DOTALL | re.MULTILINE):
+        command, _, output = block.removeprefix("$ ").partition("\n")
+        yield command, output
+
+
+@pytest.mark.parametrize(("command", "output"), [pytest.param(*case, id=case[0]) for case in started()])
+def test_the_story_of_the_first_ten_minutes_is_true(command: str, output: str, tmp_path: Path) -> None:
+    for name in ("cluster.yaml", "own-rack.yaml", "own_rack.py"):
+        (tmp_path / name).write_text(FILES[name])
+    words = command.removeprefix("PYTHONPATH=. ").split()
+    done = run(MOORING, *words[1:], cwd=tmp_path, path=tmp_path)
+    assert [line.rstrip() for line in done.stdout.splitlines()] == output.splitlines(), done.stderr
 
 
 @pytest.mark.parametrize("file", ["scheduler.yaml", "binding.yaml"])
@@ -300,13 +327,17 @@ def test_every_marked_file_is_used() -> None:
     assert sorted(FILES) == sorted(
         [
             *TUTORIAL,
+            *RECIPES,
             CACHED,
             "batch.py",
             "binding.yaml",
             "client.py",
+            "cluster.yaml",
             "gang.yaml",
             "groups.py",
             "my_mooring.py",
+            "own-rack.yaml",
+            "own_rack.py",
             "scheduler.yaml",
             "second-scheduler.yaml",
             "session.py",
