@@ -70,7 +70,7 @@ def record(section: str, about: dict[str, Any], figures: Sequence[Figure], pages
     Raises:
         ValueError: The page has no such section.
     """
-    page = pages / f"{section.split()[0]}.md"
+    page = pages / f"{section.split(maxsplit=1)[0]}.md"
     text = page.read_text(encoding="utf-8")
     begin, end = (f"<!-- {section}: {mark} -->" for mark in ("begin", "end"))
     before, found, rest = text.partition(f"{begin}\n")
