@@ -159,3 +159,20 @@ def test_large_parts_are_known_for_as_long_as_their_bytes_have_room(monkeypatch:
     for number in range(50):
         sharing.shared(Pod(metadata=ObjectMeta(annotations={f"note-{number}": "x" * 10_000})), lambda _: None)
         assert sum(len(sharing._encode(part)) for part in sharing._known.parts.values()) < 100_000
+
+
+def test_a_template_longer_than_any_usual_one_goes_with_its_pods() -> None:
+    known: sharing.KnownParts[str, str] = sharing.KnownParts(1 << 30)
+    known.keep("usual", "part", sharing._LARGEST_BYTES)
+    known.keep("larger", "part", sharing._LARGEST_BYTES + 1)
+    assert known.parts.keys() == {"usual"}
+
+
+def test_pods_share_a_large_template_while_one_has_it() -> None:
+    note = "x" * (sharing._LARGEST_BYTES + 1)
+    kinds = PodKinds(NEWEST_RULES)
+    one, other = (
+        kinds.of(decode_pod(json.dumps(pod_manifest(name, metadata={"annotations": {"n": note}})).encode()))
+        for name in ("a", "b")
+    )
+    assert one.base.template is other.base.template

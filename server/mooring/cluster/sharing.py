@@ -40,6 +40,9 @@ _OBJECT_BYTES = 8
 _PART_BYTES = 256
 """What a part takes beside its encoding."""
 
+_LARGEST_BYTES = 1 << 16
+"""The longest encoding of a part that is kept. Pods hold on to a larger template by themselves."""
+
 _LATELY = 1 << 12
 """How many values are remembered at most: most may have no equal."""
 
@@ -71,7 +74,9 @@ class KnownParts(Generic[KeyT, T]):
         self._bytes = 0
 
     def keep(self, key: KeyT, part: T, size: int) -> None:
-        """Keep a part whose encoding has ``size`` bytes."""
+        """Keep a part whose encoding has ``size`` bytes, unless that is more than usual parts have."""
+        if size > _LARGEST_BYTES:
+            return
         size = size * _OBJECT_BYTES + _PART_BYTES
         self._bytes += size
         if self._bytes > self._most:
