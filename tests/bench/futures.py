@@ -18,7 +18,7 @@ from mooring.framework import Pod
 from mooring.framework.quantity import Quantity
 from mooring.plugins.loops import wait_for_compiler
 from mooring.runtime.cycle.candidates import ALL_NODES
-from mooring.runtime.cycle.plugin_calls import Unhurried
+from mooring.runtime.cycle.plugin_calls import NoDeadline
 from mooring.sessions.capacity import capacity_of
 from mooring.sessions.change.search import ChangeSearch
 from mooring.sessions.change.steps import Kind
@@ -134,7 +134,7 @@ def _sessions(size: Size, _running: ExitStack) -> Repeat:
 
     def place(sessions: Sessions, session: Session, count: int) -> None:
         names = [f"{session.id}-{at}" for at in range(count)]
-        with sessions.working(session, Unhurried()) as work:
+        with sessions.working(session, NoDeadline()) as work:
             place_alike(work, template, [0] * count, names, names, seed=SEED)
 
     def open_and_revert(sessions: Sessions) -> None:
@@ -145,7 +145,7 @@ def _sessions(size: Size, _running: ExitStack) -> Repeat:
 
     def filtering(sessions: Sessions) -> Iterator[float]:
         session = sessions.open()
-        with sessions.trying(session, Unhurried()) as work:
+        with sessions.trying(session, NoDeadline()) as work:
             for number in range(size.pods // 10):
                 pod, profile = make_pod(f"new-{number}", requests=own_request(7)), template[0][1]
                 yield timed(partial(work.engine.filter, pod, profile, ALL_NODES))
@@ -197,7 +197,7 @@ def _capacity(work: Work, _size: Size) -> Repeat:
     def repeat() -> Sample:
         began = time.perf_counter()
         for shape in shapes:
-            capacity_of(work, shape, work.engine.profile(), progress=Unhurried())
+            capacity_of(work, shape, work.engine.profile(), progress=NoDeadline())
         return {"all shapes s": time.perf_counter() - began}
 
     return repeat
@@ -209,7 +209,7 @@ def _removal(work: Work, size: Size) -> Repeat:
 
     def repeat() -> Sample:
         began = time.perf_counter()
-        found = list(removal.try_nodes(names, Unhurried()))
+        found = list(removal.try_nodes(names, NoDeadline()))
         took = time.perf_counter() - began
         if not all(each.removable for each in found):
             raise RuntimeError("there is room for all pods of each node")
@@ -237,9 +237,9 @@ def _node_groups(size: Size, _running: ExitStack) -> Repeat:
 
     def repeat() -> Sample:
         began = time.perf_counter()
-        queue = place_pending(work, partial(adopted, work.engine, ""), SEED, Unhurried(), pods)
+        queue = place_pending(work, partial(adopted, work.engine, ""), SEED, NoDeadline(), pods)
         looking = NodeGroups(work, queue.left, partial(adopted, work.engine, ""), seed=SEED)
-        best = looking.options(groups, Unhurried())[0]
+        best = looking.options(groups, NoDeadline())[0]
         took = time.perf_counter() - began
         if best.left_over:
             raise RuntimeError("the best group has room for all pods")
@@ -280,7 +280,7 @@ def _change(size: Size, _running: ExitStack, *, room: bool) -> Repeat:
 
     def repeat() -> Sample:
         began = time.thread_time()
-        found = ChangeSearch(work, asked, profile, lambda _: profile, progress=Unhurried()).run()
+        found = ChangeSearch(work, asked, profile, lambda _: profile, progress=NoDeadline()).run()
         took = time.thread_time() - began
         if not any(wanted in {step.kind for step in option.steps} for option in found.options):
             raise RuntimeError(f"an option with {wanted.name} helps")

@@ -25,7 +25,7 @@ from mooring.framework.objects import (
     PodGroupSpec,
     TopologyConstraint,
 )
-from mooring.runtime.cycle.plugin_calls import Unhurried
+from mooring.runtime.cycle.plugin_calls import NoDeadline
 from mooring.service.decision_differences import differences_of
 from mooring.testing import make_node, make_pod
 from mooring.v1 import scheduling_service_pb2 as pb
@@ -74,7 +74,7 @@ def churn(dice: Random, count: int) -> tuple[Counter[str], list[str]]:
             record = journal.find(seq)
             assert record is not None
             try:
-                again, _ = w.backend.repeater.repeat(seq, Unhurried())
+                again, _ = w.backend.repeater.repeat(seq, NoDeadline())
             except MooringError as error:
                 ends[error.reason] += 1
                 told.append(f"{seq} {record.kind.name}: {error.message}")

@@ -15,7 +15,7 @@ from mooring.decisions.journal import DecisionJournal
 from mooring.decisions.repeating import Repeater
 from mooring.framework.objects import PodGroup
 from mooring.runtime.assembly import ProfileBuilder
-from mooring.runtime.cycle.plugin_calls import Unhurried
+from mooring.runtime.cycle.plugin_calls import NoDeadline
 from mooring.runtime.profiles.registry import new_in_tree_registry
 from mooring.service.decision_differences import differences_of
 from mooring.testing import make_node, make_pod
@@ -65,7 +65,7 @@ def test_attempts_of_groups_are_made_again(of: PodGroup, placed: int) -> None:
     noted = [one for _, one in journal.after(0, 5).decisions]
     assert sum(bool(one.node) for one in noted) == placed
     assert {one.details.group.key for one in noted if one.details.group} == {("default", "g")}
-    again = [repeater.repeat(seq, Unhurried()) for seq in range(1, 6)]
+    again = [repeater.repeat(seq, NoDeadline()) for seq in range(1, 6)]
     told = [differences_of(one, found) for one, (found, _) in zip(noted, again, strict=True)]
     assert told == [[]] * 5
 
@@ -76,7 +76,7 @@ def test_an_attempt_for_which_others_went_is_explained_with_its_victims() -> Non
     high = make_pod("high", requests={"cpu": "1"}, spec={"priority": 9})
     made.add(low, high)
     seq, noted = next(each for each in journal.after(0, 5).decisions if each[1].name == "high")
-    found, explanation = repeater.repeat(seq, Unhurried())
+    found, explanation = repeater.repeat(seq, NoDeadline())
     assert (noted.details.nominated, explanation.room_on) == ("n0", "n0")
     [candidate] = explanation.candidates
     assert [victim.key for victim in candidate.victims] == ["default/low"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from random import Random
 from typing import Any
@@ -16,18 +16,11 @@ from mooring.config import Configuration, from_document
 from mooring.framework import Gates, KubeVersion
 from mooring.framework.pod_requests import ResourceRules
 from mooring.runtime.assembly import build_engine
-from mooring.runtime.cache import (
-    batch,
-    change_tracker,
-    cycle_states,
-    evaluation_cache,
-    kept_totals,
-    pod_signature,
-    second_use,
-)
+from mooring.runtime.cache.lookup import doorkeeper
 from mooring.runtime.cycle import sampling
 from mooring.runtime.engine import Engine
 from mooring.runtime.profiles.registry import Registry, new_in_tree_registry
+from mooring.runtime.tuning import DEFAULT_TUNING, CacheTuning
 from mooring.testing.question import NoBinder
 from tests.conformance.families.draft import Draft
 from tests.conformance.families.gates import otherwise, switchable
@@ -57,13 +50,15 @@ class Setting:
         document: Its configuration.
         release: The release of Kubernetes that it mirrors.
         gates: Feature gates.
-        limits: The engine's limits, most of them as they are; the lower, the sooner they are reached.
+        limits: Limits of modules, most of them as they are; the lower, the sooner they are reached.
+        tuning: Those of the cache.
     """
 
     document: Manifest
     release: str
     gates: dict[str, bool]
     limits: dict[tuple[Any, str], int]
+    tuning: CacheTuning
 
     @classmethod
     def of(cls, dice: Random, *, newest: bool = False, outside: bool = True, samples: bool = True) -> Setting:
@@ -80,7 +75,7 @@ class Setting:
         }
         if samples and dice.random() < 0.2:
             document["percentageOfNodesToScore"] = dice.choice((0, 10, 40, 70))
-        return cls(document, release, gates, _limits(dice))
+        return cls(document, release, gates, *_limits(dice))
 
     @cached_property
     def configuration(self) -> Configuration:
@@ -101,6 +96,7 @@ class Setting:
             NoBinder(),
             kube_version=self.release,
             feature_gates=self.gates,
+            tuning=self.tuning,
         )
 
     @contextmanager
@@ -112,29 +108,26 @@ class Setting:
             yield
 
 
-def _limits(dice: Random) -> dict[tuple[Any, str], int]:
+def _limits(dice: Random) -> tuple[dict[tuple[Any, str], int], CacheTuning]:
     limits: dict[tuple[Any, str], int] = {(sampling, "MIN_FEASIBLE_NODES"): dice.choice((1, 2, 5, 100))}
+    tuning = DEFAULT_TUNING
     if dice.random() < 0.3:
-        limits[change_tracker, "_MIN_RESOURCE_IDS"] = dice.choice((8, 20, 50))
-        limits[change_tracker, "_RESOURCE_IDS_PER_ROW"] = 1
+        tuning = replace(tuning, resource_states=dice.choice((8, 20, 50)), resource_states_per_row=1)
     if dice.random() < 0.2:
-        limits[evaluation_cache, "_MAX_EVALUATION_BYTES"] = limits[evaluation_cache, "_MAX_STATIC_BYTES"] = (
-            dice.choice((0, 20_000))
-        )
-        limits[second_use, "_MEASURED_EACH"] = 1
+        most_bytes = dice.choice((0, 20_000))
+        tuning = replace(tuning, evaluation_bytes=most_bytes, static_bytes=most_bytes)
+        limits[doorkeeper, "_MEASURED_EACH"] = 1
     if dice.random() < 0.2:
-        limits[evaluation_cache, "_MAX_TEMPLATE_BYTES"] = limits[pod_signature, "_MAX_SHAPE_BYTES"] = (
-            dice.choice((0, 3_000))
-        )
+        tuning = replace(tuning, template_bytes=dice.choice((0, 3_000)))
     if dice.random() < 0.2:
-        limits[cycle_states, "MAX_CHANGES"] = dice.choice((0, 2, 5))
+        tuning = replace(tuning, updated_pods=dice.choice((0, 2, 5)))
     if dice.random() < 0.2:
-        limits[batch, "MAX_ALIKE"] = dice.choice((1, 3))
+        tuning = replace(tuning, pods_per_lock=dice.choice((1, 3)))
     # Not with the same dice: known histories stay as they are.
     if (aside := copy(dice)).random() < 0.5:
-        limits[kept_totals, "_FEW_ROWS"] = aside.choice((-1, 3))
-        limits[kept_totals, "_SELECTIONS"] = aside.choice((0, 2, 8))
-    return limits
+        tuning = replace(tuning, changed_rows=aside.choice((-1, 3)))
+        tuning = replace(tuning, unranked_selections=aside.choice((0, 2, 8)))
+    return limits, tuning
 
 
 def _profile(dice: Random, name: str, release: str, own: list[str]) -> Manifest:

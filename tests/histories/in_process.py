@@ -9,6 +9,7 @@ from typing import ClassVar, Self
 
 from mooring.cluster.state import State
 from mooring.framework import Pod
+from mooring.runtime.answers import ChoiceColumns
 from mooring.runtime.cycle.candidates import ALL_NODES
 from mooring.runtime.profiles.profile import Profile
 from tests.histories.cluster import Cluster, Scene
@@ -158,7 +159,7 @@ class InProcess:
         if dice.random() < 0.5:
             return
         answer = self.engine.filter(pod, profile, rows)
-        assert answer is not None
+        assert isinstance(answer, tuple)
         filtered, _ = answer
         reasons = (
             [filtered.statuses[code] for code in filtered.codes]
@@ -175,7 +176,7 @@ class InProcess:
             [(pod, profile) for pod, profile, _ in templates], indices, uids, seed=seed
         )
         check("version", self.state.version, version)
-        if found is None:
+        if not isinstance(found, ChoiceColumns):
             return
         columns = zip(
             found.names, found.totals, found.tie_counts, found.evaluated, found.feasible, strict=True

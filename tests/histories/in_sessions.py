@@ -15,7 +15,7 @@ from mooring.framework.errors import MooringError
 from mooring.framework.objects import ResourceClaim
 from mooring.framework.state import ClusterState
 from mooring.runtime.cycle.candidates import ALL_NODES
-from mooring.runtime.cycle.plugin_calls import Unhurried
+from mooring.runtime.cycle.plugin_calls import NoDeadline
 from mooring.runtime.engine import Engine
 from mooring.sessions.placing import place_alike, place_pod
 from mooring.sessions.policy import Policy
@@ -161,7 +161,7 @@ class InSessions:
     def _change(self, dice: Random, twin: Twin) -> None:
         """What happens to the session; what is not there can't be removed from it."""
         for change in twin.cluster.happen(dice):
-            with self.sessions.working(twin.session, Unhurried()) as work, absent(change):
+            with self.sessions.working(twin.session, NoDeadline()) as work, absent(change):
                 work.tree.apply_changes([change])
 
     def _place(self, dice: Random, twin: Twin) -> None:
@@ -170,7 +170,7 @@ class InSessions:
         seed, several = dice.randrange(9), dice.choice((1, 1, 3))
         names = [twin.cluster.new_name("placed") for _ in range(several)]
         pods = [pod_of(kind, name) for name in names]
-        with self.sessions.working(twin.session, Unhurried()) as work:
+        with self.sessions.working(twin.session, NoDeadline()) as work:
             profile = work.engine.profile(name)
             uids = [pod.metadata.uid for pod in pods]
             fork = work.tree.fork()
@@ -207,7 +207,7 @@ class InSessions:
         name = PROFILES[dice.random() < 0.3]
         self.tally.sessions += not twin.asked
         twin.asked = True
-        with self.sessions.trying(twin.session, Unhurried()) as work:
+        with self.sessions.trying(twin.session, NoDeadline()) as work:
             check("nodes", sorted(work.tree.snapshot.nodes.index), names)
             check("pods", self._pods(work.tree), self._pods(anew.state))
             profile, reference = work.engine.profile(name), self.reference.profile(name)

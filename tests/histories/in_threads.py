@@ -22,7 +22,7 @@ from mooring.cluster.state import State
 from mooring.framework import Pod
 from mooring.framework.pod_requests import ResourceRules
 from mooring.framework.pod_table import PodKind
-from mooring.runtime.cache.totals import Totals
+from mooring.runtime.cache.answers.totals import Totals
 from mooring.runtime.cycle.candidates import ALL_NODES
 from mooring.runtime.cycle.choice import Choice, ChoiceColumns
 from mooring.runtime.cycle.cycle import evaluate_preemption
@@ -248,7 +248,9 @@ class InThreads:
                 return choice, choice.state_version
             case "batch":
                 columns = engine.decide_batch(*alike, uids, seed=seed)
-                return columns, columns.version if columns is not None else -1
+                if not isinstance(columns, ChoiceColumns):
+                    return None, -1
+                return columns, columns.version
             case "batch_assumed":
                 choices = engine.place_batch(*alike, uids, uids, seed=seed)
                 return choices, choices[0].state_version if choices else -1

@@ -12,10 +12,10 @@ from mooring.framework import SUCCESS, Int32s, Part
 from mooring.framework.pod_table import UNPLACED
 from mooring.plugins.inter_pod_affinity.scoring import Worth
 from mooring.plugins.pod_topology_spread.scoring import SoftCounts
-from mooring.runtime.cache.change_tracker import ChangeTracker
-from mooring.runtime.cache.kept_totals import KeptTotals
+from mooring.runtime.cache.layers.node_totals import NodeTotals
+from mooring.runtime.cache.tracking.change_tracker import ChangeTracker
 from mooring.runtime.cycle.fork_reserve import ForkReserve
-from mooring.runtime.cycle.plugin_calls import Calls
+from mooring.runtime.cycle.plugin_calls import PluginCalls
 from tests import long_runs
 from tests.histories import __main__ as command
 from tests.histories import ledger
@@ -45,15 +45,15 @@ def test_a_short_history(form: Form, seed: int) -> None:
 
 def feasible_nodes_are_counted(patch: Patch) -> None:
     """Scores are stretched anew only when more or fewer nodes are feasible, not when others are."""
-    take_in, crossed = KeptTotals.take_in, KeptTotals._crossed
+    apply_changes, crossed = NodeTotals.apply_changes, NodeTotals._crossed
 
-    def careless(self: KeptTotals, rows: Int32s, calls: Calls) -> None:
+    def careless(self: NodeTotals, rows: Int32s, calls: PluginCalls) -> None:
         before = self.feasible
         with pytest.MonkeyPatch.context() as inner:
-            inner.setattr(KeptTotals, "_crossed", lambda kept: kept.feasible != before and crossed(kept))
-            take_in(self, rows, calls)
+            inner.setattr(NodeTotals, "_crossed", lambda kept: kept.feasible != before and crossed(kept))
+            apply_changes(self, rows, calls)
 
-    patch.setattr(KeptTotals, "take_in", careless)
+    patch.setattr(NodeTotals, "apply_changes", careless)
 
 
 def nodes_never_move(patch: Patch) -> None:

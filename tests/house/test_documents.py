@@ -19,7 +19,7 @@ from mooring.cli.main import COMMANDS
 from mooring.cluster.state import State
 from mooring.config import from_document
 from mooring.runtime.assembly import build_engine
-from mooring.runtime.cache.pod_signature import Signer
+from mooring.runtime.cache.lookup.signature import Signer
 from mooring.runtime.profiles.registry import new_in_tree_registry
 from mooring.testing import make_pod
 from mooring.testing.question import NoBinder

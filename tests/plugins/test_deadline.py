@@ -43,6 +43,7 @@ class Leaving:
 
     def __init__(self, plugin: str, point: str) -> None:
         self.plugin = self.extension_point = self.answered_by = ""
+        self.may_call_plugins = True
         self._leaves_at = plugin, point
         self._looks = 0
 

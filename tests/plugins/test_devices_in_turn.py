@@ -12,7 +12,7 @@ from mooring.cluster.decoding import from_manifest
 from mooring.cluster.kinds import Put, Remove
 from mooring.framework import BindOutcome
 from mooring.plugins.dynamic_resources.plugin import DynamicResources
-from mooring.runtime.cache.cached_evaluation import CachedEvaluation
+from mooring.runtime.cache.layers.cached_evaluation import CachedEvaluation
 from mooring.runtime.cycle.candidates import ALL_NODES
 from mooring.runtime.engine import Engine
 from mooring.testing import make_node

@@ -40,7 +40,7 @@ from mooring.runtime.commit.binding_cycle import BindingCycle
 from mooring.runtime.commit.committer import Committer
 from mooring.runtime.commit.placement import PlacedPod
 from mooring.runtime.cycle.candidates import ALL_NODES
-from mooring.runtime.cycle.plugin_calls import Progress, Unhurried
+from mooring.runtime.cycle.plugin_calls import NoDeadline, Progress
 from mooring.runtime.engine import Engine
 from mooring.runtime.profiles.registry import new_in_tree_registry
 from mooring.testing import make_node
@@ -131,7 +131,7 @@ class World:
 
     def _place(self, pod: Pod, *, seed: int = 0, progress: Progress | None = None) -> PlacedPod:
         """Every second binding is sent ahead, as the second scheduler does."""
-        profile, progress = self.engine.profile(), progress or Unhurried()
+        profile, progress = self.engine.profile(), progress or NoDeadline()
         if len(self.outcomes) % 2:
             return self.committer.place_pod(pod, profile, ALL_NODES, seed=seed, progress=progress)
         begun = self.committer.begin_placing(pod, profile, ALL_NODES, seed=seed, progress=progress)
@@ -234,6 +234,8 @@ class Late:
 
     def __init__(self, seconds: float) -> None:
         self._end = time.monotonic() + seconds
+
+    may_call_plugins = True
 
     def check(self) -> None:
         if time.monotonic() > self._end:

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from mooring.runtime.cache import change_tracker
-from mooring.runtime.cache.evaluation_cache import EvaluationCache
+from mooring.runtime.cache.lookup.evaluation_cache import EvaluationCache
+from mooring.runtime.cache.tracking import change_tracker
 from mooring.testing.builders import Manifest
 
 from .test_selected_labels import NODE_STEPS, Labelled, apart, rather

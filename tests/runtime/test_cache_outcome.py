@@ -11,10 +11,11 @@ from prometheus_client import CollectorRegistry
 from mooring.cluster.state import State
 from mooring.config import default, from_document
 from mooring.framework import Pod
+from mooring.runtime.answers import NEEDS_PLUGINS
 from mooring.runtime.assembly import build_engine
 from mooring.runtime.cache.outcome import Bypass
 from mooring.runtime.cycle.candidates import ALL_NODES
-from mooring.runtime.cycle.plugin_calls import NoPlugins, NullObserver, Unhurried
+from mooring.runtime.cycle.plugin_calls import NoDeadline, NullObserver
 from mooring.runtime.engine import Engine
 from mooring.runtime.profiles.registry import new_in_tree_registry
 from mooring.telemetry.cache_metrics import CacheCollector
@@ -76,14 +77,14 @@ def test_hits_and_misses_are_counted_and_scraped() -> None:
     ],
 )
 def test_a_bypass_is_counted_by_its_reason(wants: dict[str, Any], reason: Bypass) -> None:
-    engine, progress = engine_of(state_of("a", "b")), Unhurried()
+    engine, progress = engine_of(state_of("a", "b")), NoDeadline()
     engine.decide(pod("p", **wants), engine.profile(), ALL_NODES, progress=progress)
     assert engine.cache_counts.bypasses() == {reason: 1}
     assert progress.answered_by == f"full ({reason})"
 
 
 def test_a_decision_tells_that_the_cache_answered() -> None:
-    engine, progress = engine_of(state_of("a", "b")), Unhurried()
+    engine, progress = engine_of(state_of("a", "b")), NoDeadline()
     engine.decide(pod("p"), engine.profile(), ALL_NODES, progress=progress)
     assert progress.answered_by == "cache"
 
@@ -91,7 +92,10 @@ def test_a_decision_tells_that_the_cache_answered() -> None:
 def test_a_question_without_plugins_is_not_counted_as_a_bypass_since_it_comes_again() -> None:
     engine = engine_of(state_of("a", "b"))
     template = pod("p"), engine.profile()
-    assert engine.decide_batch([template], [0], ["p"], budget=NoPlugins()) is None
+    assert (
+        engine.decide_batch([template], [0], ["p"], progress=NoDeadline(may_call_plugins=False))
+        is NEEDS_PLUGINS
+    )
     assert engine.cache_counts.bypasses() == {}
 
 

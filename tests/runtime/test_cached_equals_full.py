@@ -16,17 +16,18 @@ from mooring.cluster.state import State
 from mooring.config import default, from_document
 from mooring.framework import Pod
 from mooring.runtime.assembly import build_engine
-from mooring.runtime.cache import kept_totals
+from mooring.runtime.cache.outcome import NEEDS_PLUGINS
 from mooring.runtime.cycle import sampling
 from mooring.runtime.cycle.candidates import ALL_NODES
 from mooring.runtime.cycle.choice import Choice, ChoiceColumns
 from mooring.runtime.cycle.cycle import CycleOptions, evaluate
 from mooring.runtime.cycle.evaluation import Evaluation
 from mooring.runtime.cycle.full_cycle import select
-from mooring.runtime.cycle.plugin_calls import NoPlugins
+from mooring.runtime.cycle.plugin_calls import NoDeadline
 from mooring.runtime.cycle.tie_break import mix64
 from mooring.runtime.engine import Engine
 from mooring.runtime.profiles.registry import new_in_tree_registry
+from mooring.runtime.tuning import DEFAULT_TUNING, CacheTuning
 from mooring.testing import make_node, make_pod
 from mooring.testing.builders import Manifest
 from mooring.testing.question import NoBinder
@@ -131,12 +132,12 @@ class History:
         kept: How many decisions came from a kept evaluation.
     """
 
-    def __init__(self, document: dict[str, Any] | None = None) -> None:
+    def __init__(self, document: dict[str, Any] | None = None, tuning: CacheTuning = DEFAULT_TUNING) -> None:
         self.state = State()
         registry = new_in_tree_registry()
         catalog = registry.catalog()
         configuration = from_document(document, catalog) if document else default(catalog)
-        self.engine: Engine = build_engine(configuration, registry, self.state, NoBinder())
+        self.engine: Engine = build_engine(configuration, registry, self.state, NoBinder(), tuning=tuning)
         self.kept = 0
         self._assumed: list[str] = []
         self._count = 0
@@ -233,9 +234,7 @@ def test_decisions_from_kept_evaluations_are_those_in_full(later: list[Step]) ->
 @settings(max_examples=150)
 @given(histories())
 def test_changed_rows_that_are_looked_at_as_columns_make_no_difference(later: list[Step]) -> None:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(kept_totals, "_FEW_ROWS", -1)
-        History().run([*EMPTY_NODES, *later])
+    History(tuning=CacheTuning(changed_rows=-1)).run([*EMPTY_NODES, *later])
 
 
 @settings(max_examples=150)
@@ -243,10 +242,9 @@ def test_changed_rows_that_are_looked_at_as_columns_make_no_difference(later: li
 def test_rows_that_a_compiled_pass_rates_make_no_difference(
     few: int, searches: int, later: list[Step]
 ) -> None:
-    with compiled_loops(), pytest.MonkeyPatch.context() as patch:
-        patch.setattr(kept_totals, "_FEW_BESIDE_A_PASS", few)
-        patch.setattr(kept_totals, "_SELECTIONS", searches)
-        History().run([*EMPTY_NODES, *later])
+    tuning = CacheTuning(changed_rows_beside_a_pass=few, unranked_selections=searches)
+    with compiled_loops():
+        History(tuning=tuning).run([*EMPTY_NODES, *later])
 
 
 @settings(max_examples=100)
@@ -270,9 +268,12 @@ def test_decisions_that_ask_no_plugin_are_the_same_or_none(later: list[Step]) ->
         for name in ("small", "spread hard"):
             pod = make_pod("asked", metadata={"uid": f"asked-{number}"}, **TEMPLATES[name])
             template = pod, engine.profile()
-            found = engine.decide_batch([template], [0], [pod.metadata.uid], seed=5, budget=NoPlugins())
+            alone = NoDeadline(may_call_plugins=False)
+            found = engine.decide_batch([template], [0], [pod.metadata.uid], seed=5, progress=alone)
             full = engine.decide(pod, engine.profile(), ALL_NODES, seed=5, options=CycleOptions())
-            assert found is None or found == ChoiceColumns.of(full, history.state.snapshot.nodes.epoch)
+            assert found in (None, NEEDS_PLUGINS) or found == ChoiceColumns.of(
+                full, history.state.snapshot.nodes.epoch
+            )
             again = engine.decide(pod, engine.profile(), ALL_NODES, seed=5)
             assert facts(again) == facts(full)
 

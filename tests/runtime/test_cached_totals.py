@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from mooring.framework import Int32s
 from mooring.framework.state import ClusterState
+from mooring.runtime.answers import NeedsPlugins
 from mooring.runtime.cycle.candidates import Candidates
 from mooring.runtime.cycle.cycle import evaluate_filters, evaluate_scores
 from mooring.runtime.cycle.evaluation import Evaluation
@@ -30,9 +31,9 @@ class Calls(NullObserver):
         self.count += 1
 
 
-def decided(found: Found | None) -> Found:
+def decided(found: Found | NeedsPlugins) -> Found:
     """What was found with plugins at hand."""
-    assert found is not None
+    assert not isinstance(found, NeedsPlugins)
     return found
 
 

@@ -13,7 +13,7 @@ from mooring.config import default
 from mooring.framework import Pod
 from mooring.framework.pod_table import PodKind
 from mooring.runtime.assembly import build_engine
-from mooring.runtime.cache.change_tracker import ChangeTracker
+from mooring.runtime.cache.tracking.change_tracker import ChangeTracker
 from mooring.runtime.cycle.candidates import ALL_NODES
 from mooring.runtime.profiles.registry import new_in_tree_registry
 from mooring.testing import make_node, make_pod
@@ -194,7 +194,7 @@ def test_a_tracker_that_is_told_of_pods_says_what_one_does_that_reads_the_log(se
                 with state.lock:
                     state.assume(pod, NODES[row], kind)
                     if how == "told":
-                        told.came(row, kind, state.version)
+                        told.pod_placed(row, kind, state.version)
             case "gone":
                 state.forget(f"u{dice.randrange(number + 1)}")
             case "node":

@@ -16,13 +16,13 @@ from mooring.config import default
 from mooring.framework import Pod
 from mooring.framework.errors import PluginFailureError
 from mooring.framework.objects import Node
+from mooring.runtime.answers import ChoiceColumns
 from mooring.runtime.assembly import build_engine
-from mooring.runtime.cache import change_tracker
-from mooring.runtime.cache.cached_evaluation import CachedEvaluation
-from mooring.runtime.cache.change_tracker import ChangeTracker
-from mooring.runtime.cache.evaluation_cache import EvaluationCache
-from mooring.runtime.cache.kept_totals import KeptTotals
-from mooring.runtime.cache.resource_scores import ResourceScores
+from mooring.runtime.cache.layers.cached_evaluation import CachedEvaluation
+from mooring.runtime.cache.layers.node_totals import NodeTotals
+from mooring.runtime.cache.layers.resource_scores import ResourceScores
+from mooring.runtime.cache.lookup.evaluation_cache import EvaluationCache
+from mooring.runtime.cache.tracking.change_tracker import ChangeTracker
 from mooring.runtime.cycle.candidates import ALL_NODES, Candidates
 from mooring.runtime.cycle.choice import Choice
 from mooring.runtime.cycle.cycle import CycleOptions, evaluate_preemption
@@ -31,6 +31,7 @@ from mooring.runtime.cycle.full_cycle import FullCycle
 from mooring.runtime.cycle.tie_break import choose
 from mooring.runtime.engine import Engine
 from mooring.runtime.profiles.registry import new_in_tree_registry
+from mooring.runtime.tuning import DEFAULT_TUNING, CacheTuning
 from mooring.testing import make_node, make_pod
 from mooring.testing.question import NoBinder
 
@@ -41,11 +42,11 @@ IN_FULL = CycleOptions()
 TWO_CPUS, ONE_CPU = {"requests": {"cpu": "2"}}, {"requests": {"cpu": "1"}}
 
 
-def engine_of(*objects: Node | Pod) -> tuple[Engine, State]:
+def engine_of(*objects: Node | Pod, tuning: CacheTuning = DEFAULT_TUNING) -> tuple[Engine, State]:
     """The default configuration over a state with these objects."""
     registry, state = new_in_tree_registry(), State()
     state.replace("test", objects)
-    return build_engine(default(registry.catalog()), registry, state, NoBinder()), state
+    return build_engine(default(registry.catalog()), registry, state, NoBinder(), tuning=tuning), state
 
 
 def pod(name: str, **fields: Any) -> Pod:
@@ -125,13 +126,14 @@ def test_nodes_in_one_state_are_rated_although_the_one_that_stands_for_them_chan
     assert brief(found) == brief(decide(engine, asked, options=IN_FULL))
 
 
-def test_a_dry_run_goes_on_with_the_numbers_that_it_began_with(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_dry_run_goes_on_with_the_numbers_that_it_began_with() -> None:
     """The second template's look begins the numbers anew; the first one's values belong to the old ones."""
-    monkeypatch.setattr(change_tracker, "_MIN_RESOURCE_IDS", 16)
-    monkeypatch.setattr(change_tracker, "_RESOURCE_IDS_PER_ROW", 0)
     asks = ONE_CPU, TWO_CPUS
     closed = make_node("z", allocatable={"cpu": "900", "pods": "9000"}, spec={"unschedulable": True})
-    engine, state = engine_of(closed, *(make_node(f"n{at}", allocatable={"cpu": "8"}) for at in range(6)))
+    nodes = [make_node(f"n{at}", allocatable={"cpu": "8"}) for at in range(6)]
+    engine, state = engine_of(
+        closed, *nodes, tuning=CacheTuning(resource_states=16, resource_states_per_row=0)
+    )
     profile, indices, uids = engine.profile(), [0, 1, 0, 0], ["u0", "u1", "u2", "u3"]
     templates = [(make_pod("t", **ask), profile) for ask in asks]
     for step in range(120):
@@ -139,7 +141,7 @@ def test_a_dry_run_goes_on_with_the_numbers_that_it_began_with(monkeypatch: pyte
         put(state, pod(f"x{step % 9}", node="z", requests=odd))
         put(state, pod(f"y{step % 7}", node=f"n{step * 5 % 6}", **asks[step % 2]))
         found = engine.decide_batch(templates, indices, uids, seed=3)
-        assert found is not None
+        assert isinstance(found, ChoiceColumns)
         fork, names = state.fork(), []
         copy = engine.over(fork)
         for index, uid in zip(indices, uids, strict=True):
@@ -182,13 +184,13 @@ def test_no_change_is_missed_by_whoever_reads_while_another_thread_reads_the_log
 
 
 def test_numbers_that_begin_anew_during_a_decision_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(change_tracker, "_MIN_RESOURCE_IDS", 32)
-    monkeypatch.setattr(change_tracker, "_RESOURCE_IDS_PER_ROW", 0)
     # A compiled pass, if an earlier test has left one, looks nothing up by number.
     monkeypatch.setattr(ResourceScores, "put_at_once", lambda *_: None)
     nodes = [make_node(f"n{at}", allocatable={"cpu": "8"}) for at in range(3)]
     closed = make_node("z", allocatable={"cpu": "900", "pods": "9000"}, spec={"unschedulable": True})
-    engine, state = engine_of(*nodes, closed)
+    engine, state = engine_of(
+        *nodes, closed, tuning=CacheTuning(resource_states=32, resource_states_per_row=0)
+    )
     warm(engine, TWO_CPUS, ONE_CPU)
     tracker, used = engine._cache.tracker, 0
     while tracker.count < 32:
@@ -199,7 +201,7 @@ def test_numbers_that_begin_anew_during_a_decision_are_noticed(monkeypatch: pyte
     put(state, pod("y", node="n0", requests={"cpu": "7"}), pod("x", node="z", requests={"cpu": "100"}))
     seed = next(seed for seed in range(99) if choose(seed, "q", 3) == 0)
     asked, generation = pod("q", **TWO_CPUS), tracker.generation
-    with pause(KeptTotals, "take_in", thread="assuming") as taking:
+    with pause(NodeTotals, "apply_changes", thread="assuming") as taking:
         assuming = Running("assuming", lambda: assume(engine, asked, seed))
         taking.wait()
         for other in ("r", "s"):

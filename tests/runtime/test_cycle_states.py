@@ -21,12 +21,12 @@ from mooring.framework import (
     PreFilterPlugin,
     Status,
 )
-from mooring.runtime.cache import cycle_states
-from mooring.runtime.cache.cycle_states import CycleStates
-from mooring.runtime.cycle.plugin_calls import NullObserver, PluginCalls, Unhurried
+from mooring.runtime.cache.layers.dynamic_scores import CycleStates
+from mooring.runtime.cycle.plugin_calls import NoDeadline, NullObserver, PluginCalls
+from mooring.runtime.tuning import DEFAULT_TUNING
 from mooring.testing import make_node, make_pod
 
-POD, CALLS = make_pod("new"), PluginCalls("default-scheduler", Unhurried(), NullObserver())
+POD, CALLS = make_pod("new"), PluginCalls("default-scheduler", NoDeadline(), NullObserver())
 SERVICE = from_manifest(
     {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "s", "namespace": "default"}, "spec": {}}
 )
@@ -129,15 +129,18 @@ def test_they_are_told_of_nothing_that_is_later_than_the_version() -> None:
         ),
         pytest.param(
             [Following()],
-            lambda state: come(state, *(f"p{at}" for at in range(cycle_states.MAX_CHANGES + 1))),
+            lambda state: come(state, *(f"p{at}" for at in range(DEFAULT_TUNING.updated_pods + 1))),
             False,
             id="too much",
         ),
         pytest.param(
-            [Following()], lambda state: differ(state, cycle_states.MAX_KINDS), True, id="many kinds"
+            [Following()], lambda state: differ(state, DEFAULT_TUNING.changed_kinds), True, id="many kinds"
         ),
         pytest.param(
-            [Following()], lambda state: differ(state, cycle_states.MAX_KINDS + 1), False, id="too many kinds"
+            [Following()],
+            lambda state: differ(state, DEFAULT_TUNING.changed_kinds + 1),
+            False,
+            id="too many kinds",
         ),
     ],
 )

@@ -26,6 +26,7 @@ from mooring.runtime.cycle.group_picks import SeededPicks
 from mooring.runtime.cycle.group_result import GroupDecision
 from mooring.runtime.engine import Engine
 from mooring.runtime.profiles.registry import new_in_tree_registry
+from mooring.runtime.tuning import DEFAULT_TUNING, CacheTuning
 from mooring.telemetry.decision_metrics import MetricsObserver
 from mooring.telemetry.metrics import Metrics
 from mooring.testing import make_node, make_pod
@@ -55,7 +56,11 @@ LATER = pytest.mark.parametrize("release", ["1.37"], indirect=True)
 
 
 def engine_of(
-    *objects: Any, gates: dict[str, bool] = GATES, version: str = "", metrics: Metrics | None = None
+    *objects: Any,
+    gates: dict[str, bool] = GATES,
+    version: str = "",
+    metrics: Metrics | None = None,
+    tuning: CacheTuning = DEFAULT_TUNING,
 ) -> Engine:
     version = version or RELEASE
     # The gate that 1.36 has for gangs went into GenericWorkload.
@@ -72,6 +77,7 @@ def engine_of(
         kube_version=version,
         feature_gates=gates,
         observer=None if metrics is None else MetricsObserver(metrics),
+        tuning=tuning,
     )
 
 

@@ -12,7 +12,7 @@ from mooring.cluster.kinds import Put
 from mooring.cluster.state import State
 from mooring.config import default
 from mooring.runtime.assembly import build_engine
-from mooring.runtime.cache.evaluation_cache import EvaluationCache
+from mooring.runtime.cache.lookup.evaluation_cache import EvaluationCache
 from mooring.runtime.cycle.candidates import ALL_NODES
 from mooring.runtime.cycle.cycle import CycleOptions
 from mooring.runtime.profiles.registry import new_in_tree_registry

@@ -13,13 +13,13 @@ from mooring.cluster.kinds import Put
 from mooring.framework import Int32s
 from mooring.framework.errors import MooringError
 from mooring.framework.state import RowChange
-from mooring.runtime.cache import batch as batch_module
-from mooring.runtime.cache import kept_totals
-from mooring.runtime.cache.ranking import Ranking
+from mooring.runtime.cache.layers import node_totals
+from mooring.runtime.cache.layers.ranking import Ranking
 from mooring.runtime.cycle import sampling
 from mooring.runtime.cycle.candidates import ALL_NODES
 from mooring.runtime.cycle.choice import Choice
 from mooring.runtime.engine import Engine
+from mooring.runtime.tuning import DEFAULT_TUNING, CacheTuning
 from mooring.testing import make_pod
 from tests.cluster.histories import classes
 from tests.histories.comparing import facts
@@ -131,10 +131,14 @@ def batches(draw: st.DrawFn, templates: Sequence[str] = tuple(sorted(TEMPLATES))
 
 
 def both(
-    batch: Batch, before: Sequence[Step], after: Sequence[Step], document: dict[str, object] | None = None
+    batch: Batch,
+    before: Sequence[Step],
+    after: Sequence[Step],
+    document: dict[str, object] | None = None,
+    tuning: CacheTuning = DEFAULT_TUNING,
 ) -> int:
     """The same history twice, with the batch in the middle; how many were decided in calls about many."""
-    histories = [History(document).run([*EMPTY_NODES, *before]) for _ in range(2)]
+    histories = [History(document, tuning).run([*EMPTY_NODES, *before]) for _ in range(2)]
     for history in histories:
         batch.deliver(history)
     since = histories[0].state.version
@@ -179,14 +183,14 @@ def test_plain_pods_take_one_call_until_no_node_takes_one(
     names: list[str], count: int, most: int, summed: int, known: list[int]
 ) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(batch_module, "MAX_ALIKE", most)
         patch.setattr(table_writer, "_WORTH_SUMMING_UP", summed)
         indices = [index for index in range(len(names)) for _ in range(count)]
         batch = Batch(names, indices, known)
         # Afterwards little is left to ask plugins about, so that runs are long.
         tried: list[Step] = [step for name in names for step in [("decide", name)] * count]
         before = [*tried, *[("forget",)] * len(tried)]
-        many = both(batch, before, [("decide", name) for name in names])
+        tuning = CacheTuning(pods_per_lock=most)
+        many = both(batch, before, [("decide", name) for name in names], tuning=tuning)
         history = History().run([*EMPTY_NODES, *before])
         batch.deliver(history)
         engine = history.engine
@@ -207,9 +211,9 @@ def test_a_few_alike_among_others_are_selected_without_a_ranking(run: int, ranke
 
     indices = [index for _ in range(6) for index in (0, 1) for _ in range(run)]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(kept_totals, "_ROWS_A_POD", 0)
-        patch.setattr(kept_totals, "Ranking", Counted)
-        batch, history = Batch(["small", "large"], indices, []), History().run(EMPTY_NODES)
+        patch.setattr(node_totals, "Ranking", Counted)
+        tuning = CacheTuning(compiled_rows_per_pod=0)
+        batch, history = Batch(["small", "large"], indices, []), History(tuning=tuning).run(EMPTY_NODES)
         _, many = batch.in_turn(history.engine)
     assert many
     assert bool(built) is ranked

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mooring.framework.named_node import named_node, without_named_node
-from mooring.runtime.cache.cached_evaluation import CachedEvaluation
-from mooring.runtime.cache.change_tracker import Changes, ChangeTracker
+from mooring.runtime.cache.layers.cached_evaluation import CachedEvaluation
+from mooring.runtime.cache.tracking.change_tracker import Changes, ChangeTracker
 from mooring.runtime.cycle import sampling
 from mooring.runtime.cycle.candidates import ALL_NODES
 from mooring.testing import make_pod

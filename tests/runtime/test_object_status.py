@@ -10,7 +10,7 @@ import pytest
 
 from mooring.cluster.decoding import from_manifest
 from mooring.cluster.kinds import Put
-from mooring.runtime.cache.evaluation_cache import EvaluationCache
+from mooring.runtime.cache.lookup.evaluation_cache import EvaluationCache
 from mooring.testing.builders import Manifest
 
 from .test_selected_labels import NODE_STEPS, Labelled

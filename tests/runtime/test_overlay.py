@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 from mooring.cluster.kinds import Put
 from mooring.cluster.state import State
 from mooring.config import default, from_document
+from mooring.runtime.answers import NeedsPlugins
 from mooring.runtime.assembly import build_engine
 from mooring.runtime.cycle.candidates import ALL_NODES
 from mooring.runtime.cycle.choice import ChoiceColumns
-from mooring.runtime.cycle.plugin_calls import NullObserver, Progress, Unhurried
+from mooring.runtime.cycle.plugin_calls import NoDeadline, NullObserver, Progress
 from mooring.runtime.engine import Engine
 from mooring.runtime.profiles.registry import new_in_tree_registry
 from mooring.testing import make_node, make_pod
@@ -45,12 +46,14 @@ def on_a_copy(engine: Engine, names: Sequence[str], indices: Sequence[int]) -> C
 
 
 def on_top(
-    engine: Engine, names: Sequence[str], indices: Sequence[int], budget: Progress | None = None
+    engine: Engine, names: Sequence[str], indices: Sequence[int], progress: Progress | None = None
 ) -> ChoiceColumns | None:
     pods = [make_pod("template", metadata={"uid": "template"}, **TEMPLATES[name]) for name in names]
     templates = [(pod, engine.profile()) for pod in pods]
     uids = [f"q{number}" for number in range(len(indices))]
-    return engine.decide_batch(templates, indices, uids, seed=SEED, budget=budget)
+    found = engine.decide_batch(templates, indices, uids, seed=SEED, progress=progress)
+    assert not isinstance(found, NeedsPlugins)
+    return found
 
 
 def rows(found: ChoiceColumns) -> Columns:
@@ -174,12 +177,14 @@ def test_nobody_waits_for_who_is_held_up_by_a_plugin() -> None:
     assert on_top(engine, ["small"], [0]) is not None
 
 
-class Meanwhile(Unhurried):
+class Meanwhile(NoDeadline):
     """Somebody else does something just before the first pod's turn."""
 
     def __init__(self, act: Callable[[], object]) -> None:
         super().__init__()
         self._acts = [act]
+
+    may_call_plugins = True
 
     def check(self) -> None:
         while self._acts:

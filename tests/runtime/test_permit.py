@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mooring.framework import SUCCESS, Status
-from mooring.runtime.cycle.plugin_calls import Unhurried
+from mooring.runtime.cycle.plugin_calls import NoDeadline
 from mooring.runtime.profiles.waiting_pods import PodAtPermit, PodsAtPermit
 from mooring.testing.builders import make_pod
 from tests.plugins.harness import SetClock
@@ -31,7 +31,7 @@ def test_who_was_allowed_before_it_waited_goes_on_at_once() -> None:
     room, waiting = asked()
     waiting.allow("Gang")
     room.begin(waiting, {"Gang": 60.0})
-    assert room.wait(UID, Unhurried().check) == SUCCESS
+    assert room.wait(UID, NoDeadline().check) == SUCCESS
 
 
 def test_a_word_for_one_plugin_is_none_for_another() -> None:
@@ -45,4 +45,4 @@ def test_who_was_rejected_before_it_waited_is_not_bound() -> None:
     room, waiting = asked()
     assert waiting.reject("Gang", "not all are there")
     room.begin(waiting, {"Gang": 60.0})
-    assert room.wait(UID, Unhurried().check) == Status.unschedulable("not all are there").by("Gang")
+    assert room.wait(UID, NoDeadline().check) == Status.unschedulable("not all are there").by("Gang")

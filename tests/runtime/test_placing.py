@@ -172,6 +172,7 @@ def test_what_a_failed_binding_leaves_behind(error: MooringError, kept: int, las
 def test_out_of_time_before_the_binding_is_known_not_to_be_bound() -> None:
     class Late:
         plugin = extension_point = answered_by = ""
+        may_call_plugins = True
 
         def check(self) -> None:
             if said:

@@ -16,7 +16,8 @@ from mooring.framework import CacheablePlugin, CycleState, Int64s, NodeView, Par
 from mooring.framework.errors import PluginFailureError
 from mooring.framework.internal import SignedByShape, shape_of
 from mooring.runtime.assembly import build_engine
-from mooring.runtime.cache.pod_signature import Signature, Signer
+from mooring.runtime.cache.layers.resource_scores import ResourcePlugins
+from mooring.runtime.cache.lookup.signature import Signature, Signer
 from mooring.runtime.profiles.profile import Enabled, Profile
 from mooring.runtime.profiles.registry import new_in_tree_registry
 from mooring.testing import make_pod
@@ -141,7 +142,7 @@ def test_plugins_that_read_resources_alone_are_kept_apart(
 ) -> None:
     (found,) = signed(make_pod(), plugin=kind(part))
     assert found is not None
-    assert ("Counting" in found.resources.profile.plugins) is alone
+    assert ("Counting" in found.resources.plugins) is alone
     assert ("Counting" in found.others.plugins) is not alone
 
 
@@ -159,7 +160,7 @@ def test_plugins_are_asked_in_one_step_where_all_of_their_points_are_enabled(
     profile = profile_of({**EMPTY_DOCUMENT, "profiles": [{"plugins": disabled}]})
     found = Signer().sign(unnamed(make_pod(requests={"cpu": "1"})), profile)
     assert found is not None
-    assert [rater.name for rater in found.resources.raters] == rated
+    assert [rater.name for rater in ResourcePlugins.of(found.resources).raters] == rated
 
 
 def test_a_pod_that_a_plugin_will_not_sign_has_no_signature() -> None:

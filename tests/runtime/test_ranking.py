@@ -7,11 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mooring.runtime.cache import ranking
-from mooring.runtime.cache.ranking import OUT, Ranking
+from mooring.framework.internal import REJECTED
+from mooring.runtime.cache.layers import ranking
+from mooring.runtime.cache.layers.ranking import Ranking
 
 ROWS = 20
-totals = st.integers(OUT, 3)
+totals = st.integers(REJECTED, 3)
 # Most rows have the same total, and as a rule the one that is looked at has less afterwards.
 steps = st.lists(
     st.one_of(
@@ -26,7 +27,7 @@ steps = st.lists(
 def check(found: Ranking, expected: list[int]) -> None:
     assert found.totals.tolist() == expected
     top = max(expected)
-    leaders = [row for row, total in enumerate(expected) if total == top != OUT]
+    leaders = [row for row, total in enumerate(expected) if total == top != REJECTED]
     assert (found.top, found.ties) == (top, len(leaders))
     if leaders:
         assert found.leaders().tolist() == leaders

@@ -10,8 +10,8 @@ from mooring.cluster.kinds import Put
 from mooring.cluster.state import State
 from mooring.framework import Int32s
 from mooring.framework.pod_table import UNPLACED
-from mooring.runtime.cache import row_log
-from mooring.runtime.cache.row_log import RowLog
+from mooring.runtime.cache.tracking import row_log
+from mooring.runtime.cache.tracking.row_log import RowLog
 from mooring.testing import make_node, make_pod
 
 NODES = tuple(f"n{number}" for number in range(5))

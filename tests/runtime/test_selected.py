@@ -6,9 +6,9 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mooring.framework.internal import REJECTED
 from mooring.plugins.loops import FEWEST_NODES
-from mooring.runtime.cache.ranking import OUT
-from mooring.runtime.cache.selected import best_of_rows
+from mooring.runtime.cache.layers.selected import best_of_rows
 from tests.compiled_loops import compiled_loops
 
 
@@ -18,7 +18,7 @@ from tests.compiled_loops import compiled_loops
 )
 def test_one_pass_selects_what_numpy_selects(seed: int, most: int, rejected: float, uid: str) -> None:
     numbers, rows = np.random.default_rng(seed), FEWEST_NODES
-    totals = np.where(numbers.random(rows) < rejected, OUT, numbers.integers(0, most, rows))
+    totals = np.where(numbers.random(rows) < rejected, REJECTED, numbers.integers(0, most, rows))
     with compiled_loops():
         found = best_of_rows(totals, seed, uid, rows)
     assert found == best_of_rows(totals, seed, uid, rows)

@@ -14,8 +14,8 @@ from mooring.cluster.decoding import from_manifest
 from mooring.cluster.kinds import Put, Remove
 from mooring.cluster.state import State
 from mooring.framework.selected_labels import keys_of_pod, selected_labels
-from mooring.runtime.cache import change_tracker
-from mooring.runtime.cache.cached_evaluation import CachedEvaluation
+from mooring.runtime.cache.layers.cached_evaluation import CachedEvaluation
+from mooring.runtime.cache.tracking import change_tracker
 from mooring.runtime.cycle.candidates import ALL_NODES
 from mooring.testing import make_node, make_pod
 from mooring.testing.builders import Manifest

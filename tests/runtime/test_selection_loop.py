@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 
-import pytest
-
-from mooring.runtime.cache import kept_totals
 from mooring.runtime.engine import Engine
+from mooring.runtime.tuning import CacheTuning
 from mooring.testing import make_node, make_pod
 from tests.compiled_loops import compiled_loops
 from tests.runtime.test_group_cycle import engine_of
@@ -15,7 +13,7 @@ from tests.runtime.test_group_cycle import engine_of
 BATCHES, PODS = 4, 30
 
 
-def uneven_engine() -> Engine:
+def uneven_engine(tuning: CacheTuning) -> Engine:
     """Nodes of several sizes, which the batches fill."""
     return engine_of(
         *(
@@ -23,7 +21,8 @@ def uneven_engine() -> Engine:
                 f"n{at}", allocatable={"cpu": str(1 + at % 3), "memory": f"{2 + at % 5}Gi", "pods": "9"}
             )
             for at in range(23)
-        )
+        ),
+        tuning=tuning,
     )
 
 
@@ -32,9 +31,7 @@ def placed(*, compiled: bool, most_rows: int = 1 << 8) -> list[object]:
     with ExitStack() as stack:
         if compiled:
             stack.enter_context(compiled_loops())
-        patch = stack.enter_context(pytest.MonkeyPatch.context())
-        patch.setattr(kept_totals, "_ROWS_A_POD", most_rows)
-        engine, said = uneven_engine(), list[object]()
+        engine, said = uneven_engine(CacheTuning(compiled_rows_per_pod=most_rows)), list[object]()
         kinds = [make_pod("p", requests={"cpu": cpu, "memory": "100Mi"}) for cpu in ("100m", "250m")]
         templates = [(pod, engine.profile("default-scheduler")) for pod in kinds]
         for batch in range(BATCHES):

@@ -17,7 +17,7 @@ from mooring.config import from_document
 from mooring.framework import CacheablePlugin, CycleState, Int64s, NodeView, Part, Pod, ScorePlugin
 from mooring.framework.pod_table import UNPLACED
 from mooring.runtime.assembly import build_engine
-from mooring.runtime.cache.kept_totals import KeptTotals
+from mooring.runtime.cache.layers.node_totals import NodeTotals
 from mooring.runtime.cycle.candidates import ALL_NODES
 from mooring.runtime.cycle.plugin_calls import NullObserver
 from mooring.runtime.engine import Engine
@@ -192,7 +192,7 @@ def test_a_wrong_answer_drops_what_is_cached(monkeypatch: pytest.MonkeyPatch) ->
     wants: dict[str, Any] = {"requests": {"cpu": "1"}}
     pod, check = asked(engine, **wants), engine.self_check
     with monkeypatch.context() as patch:
-        patch.setattr(KeptTotals, "take_in", lambda *_: None)
+        patch.setattr(NodeTotals, "apply_changes", lambda *_: None)
         state.apply("test", [Put(make_pod("big", node="a", requests={"cpu": "30"}))])
         asked(engine, **wants)
     assert check.check(engine, pod, engine.profile(), 0) is False

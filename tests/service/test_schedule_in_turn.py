@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from mooring.framework import SUCCESS, CycleState, Part, Pod, ReservePlugin, Status
 from mooring.framework.internal import StatelessReserve
 from mooring.runtime.cycle.choice import PlacedColumns
-from mooring.runtime.cycle.plugin_calls import Unhurried
+from mooring.runtime.cycle.plugin_calls import NoDeadline
 from mooring.service.scheduling.committing import Committing
 from mooring.service.scheduling.dry_run import DryRun
 from mooring.testing.builders import make_node, make_pod
@@ -179,7 +179,7 @@ def test_plain_pods_are_reserved_in_one_step_for_their_owner() -> None:
         ]
         assert found == [w.backend.committer.reservations.find_reservation(uid) for uid in names]
         assert not place([template], [0] * 9, names, names, seed=1, owner="somebody")
-        w.backend.committer.reservations.lock_pod("q1", Unhurried())
+        w.backend.committer.reservations.lock_pod("q1", NoDeadline())
         assert len(place([template], [0] * 3, ["q0", "q1", "q2"], ["q0", "q1", "q2"])) == 1
 
 

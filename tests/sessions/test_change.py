@@ -12,7 +12,7 @@ from mooring.app.sessions import LiveState
 from mooring.framework import Pod
 from mooring.framework.objects.node import HOSTNAME
 from mooring.framework.pod_requests import pod_usage
-from mooring.runtime.cycle.plugin_calls import Unhurried
+from mooring.runtime.cycle.plugin_calls import NoDeadline
 from mooring.sessions.change import elsewhere
 from mooring.sessions.change.labels import MissingLabels
 from mooring.sessions.change.options import NeededChanges
@@ -44,7 +44,7 @@ def changes(
 ) -> NeededChanges:
     work = work_on(*objects)
     profile = work.engine.profile("", pod)
-    search = ChangeSearch(work, pod, profile, lambda _: profile, only=only, progress=Unhurried())
+    search = ChangeSearch(work, pod, profile, lambda _: profile, only=only, progress=NoDeadline())
     found = search.run(kinds)
     assert not work.tree.take_changes(), "the tree is what it was"
     return found

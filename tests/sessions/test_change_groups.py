@@ -14,7 +14,7 @@ from mooring.framework import Node, Pod, PodGroupInfo
 from mooring.framework.errors import UnimplementedError
 from mooring.framework.objects import PodGroup
 from mooring.framework.objects.node import HOSTNAME
-from mooring.runtime.cycle.plugin_calls import Unhurried
+from mooring.runtime.cycle.plugin_calls import NoDeadline
 from mooring.sessions.change import group_search
 from mooring.sessions.change.group_search import GROUP_KINDS, GroupChangeSearch
 from mooring.sessions.change.options import NeededChanges
@@ -57,7 +57,7 @@ def changes(
     core.state.replace("test", [of, *pods, *objects])
     work = LiveState(core, options).work()
     profile = work.engine.profile("default-scheduler")
-    search = GroupChangeSearch(work, PodGroupInfo(of, tuple(pods)), profile, progress=Unhurried())
+    search = GroupChangeSearch(work, PodGroupInfo(of, tuple(pods)), profile, progress=NoDeadline())
     found = search.run(kinds)
     assert not work.tree.take_changes(), "the tree is what it was"
     return found

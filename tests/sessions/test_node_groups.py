@@ -14,10 +14,10 @@ from mooring.app.engine import build_core, configuration_of, registry_of
 from mooring.app.options import EngineOptions
 from mooring.app.sessions import LiveState
 from mooring.framework import Pod
-from mooring.runtime.cache.new_nodes import NewNodes
-from mooring.runtime.cache.ranking import OUT
-from mooring.runtime.cycle.alike_pods import alike
-from mooring.runtime.cycle.plugin_calls import Unhurried
+from mooring.framework.internal import REJECTED
+from mooring.runtime.cycle.plugin_calls import NoDeadline
+from mooring.runtime.forecast.alike_pods import alike
+from mooring.runtime.forecast.hypothetical_nodes import HypotheticalNodes
 from mooring.runtime.profiles.profile import Profile
 from mooring.sessions.least_count import Search, searched
 from mooring.sessions.node_groups import NodeGroup, NodeGroups
@@ -60,7 +60,7 @@ def looking(pods: Sequence[Pod], *objects: Any) -> NodeGroups:
     def profile_of(pod: Pod) -> Profile:
         return work.engine.profile("", pod)
 
-    queue = place_pending(work, profile_of, 5, Unhurried(), pods)
+    queue = place_pending(work, profile_of, 5, NoDeadline(), pods)
     return NodeGroups(work, queue.left, profile_of, seed=5)
 
 
@@ -118,7 +118,7 @@ def placed_side_by_side(found: NodeGroups, groups: Sequence[NodeGroup], counts: 
     tree.put_objects(nodes)
     rows = np.array([tree.snapshot.nodes.index[node.metadata.name] for node in nodes], np.int32)
     decided = [(pod, found.profile_of(pod)) for pod in templates]
-    worlds = found.work.engine.futures.side_by_side(decided, rows, Unhurried())
+    worlds = found.work.engine.parallel_groups(decided, rows, NoDeadline())
     if worlds is None:
         found.work.go_back()
         return None
@@ -126,7 +126,7 @@ def placed_side_by_side(found: NodeGroups, groups: Sequence[NodeGroup], counts: 
     numbers = np.arange(len(groups), dtype=np.int32)
     places = worlds.places(numbers, np.array(counts), indices, uids, found.seed, lambda: None)
     found.work.go_back()
-    return places == OUT
+    return places == REJECTED
 
 
 @settings(max_examples=120, deadline=None)
@@ -140,7 +140,7 @@ def test_pods_side_by_side_go_where_they_go_one_by_one(
     left = placed_side_by_side(found, groups, [count] * len(groups))
     assert left is not None
     for at, group in enumerate(groups):
-        names = {each.pod.metadata.name for each in found._left_by([(group, count)], Unhurried())}
+        names = {each.pod.metadata.name for each in found._left_by([(group, count)], NoDeadline())}
         assert {
             each.pod.metadata.name for each, over in zip(found.rest, left[:, at], strict=True) if over
         } == names
@@ -154,9 +154,9 @@ def test_one_node_fewer_leaves_more_pods_over(
     found = looking(pods, *there)
 
     def left(group: NodeGroup, count: int) -> int:
-        return len(found._left_by([(group, count)], Unhurried()))
+        return len(found._left_by([(group, count)], NoDeadline()))
 
-    options = found.options(groups, Unhurried())
+    options = found.options(groups, NoDeadline())
     assert [option.rank for option in options] == sorted(option.rank for option in options)
     for option in options:
         most = min(option.group.most, len(found.rest))
@@ -193,7 +193,7 @@ def test_pods_that_might_go_to_a_node_that_is_there_are_placed_beside_it() -> No
     group = NodeGroup("g", make_node("t", labels={ZONE: "z"}, allocatable=ROOM))
     found = looking(pods, there, apart)
     assert placed_side_by_side(found, [group], [1]) is None
-    (option,) = found.options([group], Unhurried())
+    (option,) = found.options([group], NoDeadline())
     assert (option.count, option.left_over) == (1, ())
 
 
@@ -205,7 +205,7 @@ def test_nodes_of_the_group_that_are_there_already_stay() -> None:
         for node in there
     ]
     found = looking([make_pod("p", requests={"cpu": "3"})], *there, *full)
-    (option,) = found.options([NodeGroup("large", make_node("t", allocatable=room))], Unhurried())
+    (option,) = found.options([NodeGroup("large", make_node("t", allocatable=room))], NoDeadline())
     assert (option.count, option.left_over) == (1, ())
 
 
@@ -240,7 +240,7 @@ def test_of_equal_nodes_the_seed_takes_one_in_their_order() -> None:
     tree.put_objects([make_node("t", allocatable=ROOM)])
     usage = tree.kind_of(found.rest[0].pod, remember=False).usage
     for mixed in range(7):
-        nodes = NewNodes(tree.snapshot, np.array([0, 0], np.int32), np.array([2, 4]), ())
+        nodes = HypotheticalNodes(tree.snapshot, np.array([0, 0], np.int32), np.array([2, 4]), ())
         totals = np.array([3, 3, 1, 5, 5, 5], np.int32)
         assert nodes.place(totals, np.array([True, True]), mixed, usage, 0).tolist() == [
             mixed % 2,

@@ -17,11 +17,11 @@ from mooring.app.options import EngineOptions
 from mooring.app.sessions import LiveState
 from mooring.framework import Int32s, Node, Pod
 from mooring.framework.state import ClusterState
-from mooring.runtime.cache.departures import Departures
 from mooring.runtime.commit.controllers import made_anew
 from mooring.runtime.cycle.candidates import ALL_NODES, Candidates
 from mooring.runtime.cycle.cycle import CycleOptions
-from mooring.runtime.cycle.plugin_calls import Unhurried
+from mooring.runtime.cycle.plugin_calls import NoDeadline
+from mooring.runtime.forecast.node_removal import NodeRemovalForecast
 from mooring.sessions.removal import Departure, Landing, NodeRemoval, Removal, adopted, cordoned
 from mooring.testing import make_node, make_pod
 from tests.runtime.test_cached_equals_full import TEMPLATES, ZONE
@@ -126,7 +126,7 @@ def test_each_node_is_looked_at_as_if_it_had_never_been_or_were_cordoned(
 ) -> None:
     nodes, pods = data.draw(clusters(kinds))
     names = [node.metadata.name for node in nodes]
-    found = list(removal_over([*nodes, *pods], departure).try_nodes(names, Unhurried()))
+    found = list(removal_over([*nodes, *pods], departure).try_nodes(names, NoDeadline()))
     for said in found:
         expected = one_by_one(nodes, pods, said.node_name, departure)
         deleted = one_by_one(nodes, pods, said.node_name)
@@ -145,7 +145,7 @@ def test_each_node_is_looked_at_as_if_it_had_never_been_or_were_cordoned(
 def test_nodes_that_go_one_after_the_other_are_gone_for_the_next(data: st.DataObject) -> None:
     nodes, pods = data.draw(clusters(tuple(KINDS)))
     names = [node.metadata.name for node in nodes]
-    for found in removal_over([*nodes, *pods]).try_nodes(names, Unhurried(), cumulative=True):
+    for found in removal_over([*nodes, *pods]).try_nodes(names, NoDeadline(), cumulative=True):
         expected = one_by_one(nodes, pods, found.node_name)
         assert Counter(facts(found)[2]) == Counter(facts(expected)[2])
         if not found.removable:
@@ -170,10 +170,10 @@ def test_plain_pods_are_not_moved_to_find_out(monkeypatch: pytest.MonkeyPatch) -
     ]
     removal = removal_over([*nodes, *pods])
     version = removal._work.tree.version
-    (found,) = removal.try_nodes(["n1"], Unhurried())
+    (found,) = removal.try_nodes(["n1"], NoDeadline())
     assert found.removable
     assert removal._work.tree.version == version
-    monkeypatch.setattr(Departures, "decide", lambda *_: ())
-    (moved,) = removal.try_nodes(["n1"], Unhurried())
+    monkeypatch.setattr(NodeRemovalForecast, "decide", lambda *_: ())
+    (moved,) = removal.try_nodes(["n1"], NoDeadline())
     assert facts(moved) == facts(found)
     assert removal._work.tree.version > version

@@ -25,7 +25,7 @@ from mooring.framework.errors import (
     ResourceExhaustedError,
 )
 from mooring.runtime.cycle.candidates import ALL_NODES
-from mooring.runtime.cycle.plugin_calls import Unhurried
+from mooring.runtime.cycle.plugin_calls import NoDeadline
 from mooring.sessions.placing import place_alike
 from mooring.sessions.sessions import MAX_LEASE_SECONDS, OBJECT_BYTES, Quota, Session, Sessions
 from mooring.sessions.versions import CHANGE_BYTES
@@ -77,13 +77,13 @@ def play(core: Core, sessions: Sessions, number: int) -> int:
             session, began = sessions.open(), copy.deepcopy(content(core.state))
         for step in range(dice.randint(1, 3)):
             names = [f"s{number}-{round_}-{step}-{at}" for at in range(dice.randint(1, 20))]
-            with sessions.working(session, Unhurried()) as work:
+            with sessions.working(session, NoDeadline()) as work:
                 templates = [(template, work.engine.profile(PROFILE))]
                 place_alike(work, templates, [0] * len(names), names, names)
                 if dice.random() < 0.3 and (there := sorted(work.tree.snapshot.nodes.index)):
                     work.tree.remove_node(dice.choice(there))
         sessions.revert(session, 0)
-        with sessions.trying(session, Unhurried()) as work:
+        with sessions.trying(session, NoDeadline()) as work:
             assert content(work.tree) == began  # type: ignore[arg-type]  # it is a state
         sessions.close(session)
     return 12
@@ -109,7 +109,7 @@ def test_a_session_that_nobody_asks_about_ends_and_takes_its_changes_along(
     monkeypatch.setattr("mooring.sessions.sessions._REAP_SECONDS", 0.01)
     core, sessions = made()
     session = sessions.open(lease=0.02)
-    with sessions.working(session, Unhurried()) as work:
+    with sessions.working(session, NoDeadline()) as work:
         work.tree.remove_node("n0")
     until(lambda: len(sessions) == 0)
     with pytest.raises(NotFoundError, match="its lease may have ended"):
@@ -126,10 +126,10 @@ def test_a_session_ends_once_its_beginning_is_no_longer_known(monkeypatch: pytes
     old, other = sessions.open(), sessions.open()
     for number in range(20):
         core.state.apply("test", [Put(make_node(f"more-{number}"))])
-    with pytest.raises(FailedPreconditionError, match="open another one"), sessions.trying(old, Unhurried()):
+    with pytest.raises(FailedPreconditionError, match="open another one"), sessions.trying(old, NoDeadline()):
         pass
     new = sessions.open()
-    with sessions.trying(new, Unhurried()) as work:
+    with sessions.trying(new, NoDeadline()) as work:
         assert len(work.tree.snapshot.nodes) == len(NAMES) + 20
     sessions.close(other)
 
@@ -184,7 +184,7 @@ def test_the_session_that_was_opened_first_gives_way() -> None:
 
 
 def remove(sessions: Sessions, session: Session, *names: str) -> None:
-    with sessions.working(session, Unhurried(), brought=100) as work:
+    with sessions.working(session, NoDeadline(), brought=100) as work:
         for name in names:
             work.tree.remove_node(name)
 
@@ -246,9 +246,9 @@ def test_a_node_that_is_gone_is_there_in_a_session_that_began_before() -> None:
     session = sessions.open()
     core.state.apply("test", [Remove("Node", "", name) for name in NAMES[1:]])
     version = core.state.version
-    with sessions.working(session, Unhurried()) as work:
+    with sessions.working(session, NoDeadline()) as work:
         work.tree.assume(make_pod("p"), NAMES[1])
-    with sessions.trying(session, Unhurried()) as work:
+    with sessions.trying(session, NoDeadline()) as work:
         assert sorted(work.tree.snapshot.nodes.index) == sorted(NAMES)
     sessions.close(session)
     assert (core.state.version, list(core.state.snapshot.nodes.index)) == (version, NAMES[:1])

@@ -17,13 +17,13 @@ from mooring.files import read_file
 from mooring.framework import Binder, ClusterApi
 from mooring.framework.errors import InvalidArgumentError
 from mooring.framework.pod_requests import ResourceRules
+from mooring.runtime.answers import Observer
 from mooring.runtime.assembly import ProfileBuilder
-from mooring.runtime.cache import SELF_CHECK_EVERY
-from mooring.runtime.cycle.plugin_calls import Observer
 from mooring.runtime.engine import Engine
 from mooring.runtime.profiles.extender import Extender
 from mooring.runtime.profiles.profiles import Profiles
 from mooring.runtime.profiles.registry import Registry, installed_registry
+from mooring.runtime.tuning import SELF_CHECK_EVERY
 
 log = logging.getLogger(__name__)
 

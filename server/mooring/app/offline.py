@@ -24,10 +24,8 @@ from mooring.framework.errors import MooringError, NotFoundError, PluginFailureE
 from mooring.framework.releases import Gates
 from mooring.framework.state import ClusterState
 from mooring.recordings.playback import Moment
+from mooring.runtime.answers import ALL_NODES, CycleOptions, Explanation
 from mooring.runtime.commit import explaining
-from mooring.runtime.cycle.candidates import ALL_NODES
-from mooring.runtime.cycle.cycle import CycleOptions
-from mooring.runtime.cycle.explain import Explanation
 from mooring.runtime.engine import Engine
 from mooring.runtime.profiles.profile import Profile
 from mooring.runtime.profiles.profiles import oldest_first

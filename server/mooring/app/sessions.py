@@ -17,8 +17,8 @@ from mooring.framework.args import FieldError
 from mooring.framework.errors import InvalidArgumentError
 from mooring.framework.pod_requests import ResourceRules
 from mooring.plugins.in_tree import UPSTREAM
+from mooring.runtime.answers import Progress
 from mooring.runtime.assembly import build_engine
-from mooring.runtime.cycle.plugin_calls import Progress
 from mooring.runtime.engine import Engine
 from mooring.runtime.profiles.registry import RegistryError
 from mooring.sessions.policy import Policy

@@ -17,8 +17,8 @@ from mooring.framework.object_table import KindObjects, ObjectTable
 from mooring.framework.objects import Object
 from mooring.framework.pod_table import template_of
 from mooring.framework.releases import Gates
+from mooring.runtime.answers import NoDeadline
 from mooring.runtime.commit.controllers import controller_of
-from mooring.runtime.cycle.plugin_calls import Unhurried
 from mooring.service.change_answer import change
 from mooring.service.what_if import capacity, node_groups, removal
 from mooring.sessions.copies import copy_of, own_claims
@@ -86,12 +86,12 @@ def answered(
     if isinstance(request, pb.ChangeRequest):
         if request.HasField("pod"):
             pod_named(f"{request.pod.reference.namespace}/{request.pod.reference.name}", manifests.pods)
-        return change(decoder, work, request, Unhurried())
+        return change(decoder, work, request, NoDeadline())
     if isinstance(request, pb.CapacityRequest):
-        return capacity(decoder, work, request, Unhurried())
+        return capacity(decoder, work, request, NoDeadline())
     if isinstance(request, pb.RemovalRequest):
-        return removal(decoder, work, request, Unhurried())
-    return node_groups(decoder, work, request, Unhurried())
+        return removal(decoder, work, request, NoDeadline())
+    return node_groups(decoder, work, request, NoDeadline())
 
 
 def groups_of(paths: Iterable[str | Path], prices: Mapping[str, float]) -> list[NodeGroup]:

@@ -110,7 +110,7 @@ def _sentence(step: Document, pod: str) -> str:
 
 
 def _document(response: pb.ChangeResponse) -> Document:
-    from mooring.runtime.cycle.explain import preemption_document
+    from mooring.runtime.answers import preemption_document
     from mooring.service.wire.preemption import candidate_of
     from mooring.v1 import statuses_pb2
 

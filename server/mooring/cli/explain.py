@@ -33,8 +33,7 @@ from mooring.framework import Code
 from mooring.framework.errors import NotFoundError
 
 if TYPE_CHECKING:
-    from mooring.runtime.cycle.cycle import CycleOptions
-    from mooring.runtime.cycle.explain import Document, Explanation
+    from mooring.runtime.answers import CycleOptions, Document, Explanation
 
 
 WATCH_SECONDS = 2.0
@@ -190,7 +189,7 @@ def _offline(args: argparse.Namespace, options: tuple[Option, ...], pod: str, ev
 
 
 def _cycle(args: argparse.Namespace, every: bool) -> CycleOptions:
-    from mooring.runtime.cycle.cycle import CycleOptions
+    from mooring.runtime.answers import CycleOptions
 
     return CycleOptions(always_score=args.always_score, all_rejections=every, beyond_nominated=True)
 

@@ -131,7 +131,7 @@ class Flags:
 
 def add_self_check(flags: Flags) -> None:
     """``--self-check-every``, for the commands that decide."""
-    from mooring.runtime.cache import SELF_CHECK_EVERY
+    from mooring.runtime.tuning import SELF_CHECK_EVERY
 
     text = "compare one cached answer in this many with a full evaluation, behind the decisions; 0 = none"
     flags.group(CONFIGURATION).add("self-check-every", "COUNT", str(SELF_CHECK_EVERY), text, count)

@@ -15,7 +15,7 @@ from mooring.framework.errors import PluginFailureError
 if TYPE_CHECKING:
     import grpc
 
-    from mooring.runtime.cycle.explain import Explanation
+    from mooring.runtime.answers import Explanation
     from mooring.v1 import objects_pb2
     from mooring.v1 import scheduling_service_pb2 as pb
 
@@ -162,7 +162,7 @@ def _ask(channel: grpc.Channel, address: str, request: pb.ExplainRequest) -> Exp
     import grpc
 
     from mooring.client.errors import info_of
-    from mooring.runtime.cycle.explain import Explanation
+    from mooring.runtime.answers import Explanation
     from mooring.service.wire.explanation import from_response
     from mooring.v1.scheduling_service_pb2_grpc import SchedulingServiceStub
 

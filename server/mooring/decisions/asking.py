@@ -13,12 +13,17 @@ from mooring.decisions.records import DecisionKind, DecisionResult, Details, Nod
 from mooring.decisions.summary import UnplacedPod
 from mooring.framework import Code, Pod
 from mooring.framework.errors import NotFoundError, PluginFailureError
+from mooring.runtime.answers import (
+    ALL_NODES,
+    Document,
+    Progress,
+    candidates_of,
+    keeping_room,
+    mix64,
+    preemption_document,
+    seek_room,
+)
 from mooring.runtime.commit.asked_group import enqueued
-from mooring.runtime.cycle.candidates import ALL_NODES
-from mooring.runtime.cycle.explain import Document, candidates_of, keeping_room, preemption_document
-from mooring.runtime.cycle.plugin_calls import Progress
-from mooring.runtime.cycle.post_filter import seek_room
-from mooring.runtime.cycle.tie_break import mix64
 from mooring.runtime.engine import Engine
 
 ASKING_SECONDS = 2.0

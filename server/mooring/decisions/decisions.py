@@ -10,9 +10,7 @@ from mooring.decisions.reasons import why_of, why_of_status
 from mooring.decisions.records import BatchRecord, DecisionResult, Record, Why
 from mooring.framework import Code
 from mooring.framework.errors import PluginFailureError
-from mooring.runtime.cycle.choice import Choice
-from mooring.runtime.cycle.evaluation import Evaluation
-from mooring.runtime.cycle.group_result import GroupDecision, GroupMember
+from mooring.runtime.answers import Choice, Evaluation, GroupDecision, GroupMember
 from mooring.tracing.spans import Attributes, current_span, current_trace_id
 
 

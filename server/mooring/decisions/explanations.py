@@ -11,9 +11,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 
 from mooring.decisions.records import DecisionKind, DecisionResult, Record
-from mooring.runtime.cycle.choice import Choice
-from mooring.runtime.cycle.evaluation import Evaluation
-from mooring.runtime.cycle.explain import Explanation
+from mooring.runtime.answers import Choice, Evaluation, Explanation
 
 log = logging.getLogger(__name__)
 

@@ -11,16 +11,20 @@ from mooring.decisions.decisions import write_member
 from mooring.decisions.records import Record
 from mooring.framework import PodGroupInfo
 from mooring.framework.state import ClusterState
-from mooring.runtime.cycle.candidates import Candidates
-from mooring.runtime.cycle.choice import Choice, no_choice
-from mooring.runtime.cycle.cycle import CycleOptions, evaluate
-from mooring.runtime.cycle.evaluation import begin
-from mooring.runtime.cycle.fork_reserve import ForkReserve
-from mooring.runtime.cycle.full_cycle import select
-from mooring.runtime.cycle.group_cycle import waiting_pods
-from mooring.runtime.cycle.group_result import GroupMember
-from mooring.runtime.cycle.plugin_calls import Progress
-from mooring.runtime.cycle.tie_break import mix64
+from mooring.runtime.answers import (
+    Candidates,
+    Choice,
+    CycleOptions,
+    ForkReserve,
+    GroupMember,
+    Progress,
+    begin,
+    evaluate,
+    mix64,
+    no_choice,
+    select,
+    waiting_pods,
+)
 from mooring.sessions.work_trees import Work
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from mooring.decisions.records import NodeRejections, Why
 from mooring.framework import Status
-from mooring.runtime.cycle.evaluation import Evaluation
+from mooring.runtime.answers import Evaluation
 
 
 def why_of(evaluation: Evaluation) -> Why:

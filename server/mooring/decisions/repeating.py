@@ -16,15 +16,18 @@ from mooring.decisions.journal import DecisionJournal
 from mooring.decisions.reasons import why_of
 from mooring.decisions.records import DecisionKind, Record
 from mooring.framework.errors import FailedPreconditionError, NotFoundError
-from mooring.runtime.cycle.candidates import ALL_NODES
-from mooring.runtime.cycle.choice import Choice
-from mooring.runtime.cycle.cycle import CycleOptions, evaluate
-from mooring.runtime.cycle.explain import Explanation
-from mooring.runtime.cycle.fork_reserve import ForkReserve
-from mooring.runtime.cycle.full_cycle import select
-from mooring.runtime.cycle.plugin_calls import Progress
-from mooring.runtime.cycle.post_filter import seek_room
-from mooring.runtime.cycle.tie_break import mix64
+from mooring.runtime.answers import (
+    ALL_NODES,
+    Choice,
+    CycleOptions,
+    Explanation,
+    ForkReserve,
+    Progress,
+    evaluate,
+    mix64,
+    seek_room,
+    select,
+)
 from mooring.sessions.versions import Version
 from mooring.sessions.work_trees import Live, Work, WorkTrees
 

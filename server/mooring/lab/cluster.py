@@ -34,7 +34,7 @@ from mooring.lab.placing import Placed
 from mooring.lab.profiles import enabling, weighted
 from mooring.lab.rules import Rule
 from mooring.recordings.playback import Moment
-from mooring.runtime.cycle.cycle import CycleOptions
+from mooring.runtime.answers import CycleOptions
 from mooring.runtime.profiles.profiles import oldest_first
 
 Config = str | Path | Mapping[str, Any] | None

@@ -11,7 +11,7 @@ from importlib import resources
 import numpy as np
 
 from mooring.framework import Int32s
-from mooring.runtime.cycle.explain import Explanation
+from mooring.runtime.answers import Explanation
 from mooring.service.wire.explanation import to_response
 from mooring.v1 import nodes_pb2, objects_pb2
 from mooring.web.columns import encode

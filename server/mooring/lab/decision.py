@@ -9,7 +9,7 @@ from mooring.framework import Code
 from mooring.framework.errors import NotFoundError
 from mooring.lab.component import DecisionView
 from mooring.lab.frames import Columns, Tabular
-from mooring.runtime.cycle.explain import Explanation
+from mooring.runtime.answers import Explanation
 
 SHOWN_NODES = 20
 """The nodes that a notebook shows; all are in the frame."""

@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 import grpc
 from google.protobuf.json_format import MessageToDict
 
-from mooring.runtime.cycle.explain import Explanation
+from mooring.runtime.answers import Explanation
 from mooring.service.wire.explanation import from_response
 from mooring.serving.logs import printable
 from mooring.v1 import decision_service_pb2 as decisions

@@ -16,12 +16,15 @@ from mooring.framework.errors import MooringError
 from mooring.recordings.decoding import Advance, Changed, Decided, Missing, read_recording
 from mooring.recordings.playback import follow, in_order, in_order_of_arrival, play
 from mooring.replay.causes import cause_of
-from mooring.runtime.cycle.candidates import ALL_NODES
-from mooring.runtime.cycle.choice import Choice
-from mooring.runtime.cycle.cycle import CycleOptions, evaluate
-from mooring.runtime.cycle.fork_reserve import ForkReserve
-from mooring.runtime.cycle.full_cycle import select
-from mooring.runtime.cycle.plugin_calls import PluginCalls
+from mooring.runtime.answers import (
+    ALL_NODES,
+    Choice,
+    CycleOptions,
+    ForkReserve,
+    PluginCalls,
+    evaluate,
+    select,
+)
 from mooring.runtime.engine import Engine
 from mooring.runtime.profiles.profile import Profile
 from mooring.v1 import decision_service_pb2 as pb

@@ -8,8 +8,8 @@ from mooring.framework import Pod
 from mooring.framework.errors import MooringError
 from mooring.framework.pod_table import PodKind
 from mooring.plugins.default_binder.plugin import DefaultBinder
+from mooring.runtime.answers import ALL_NODES
 from mooring.runtime.commit.preconditions import may_be_placed
-from mooring.runtime.cycle.candidates import ALL_NODES
 from mooring.runtime.engine import Engine
 from mooring.runtime.profiles.profile import Profile
 

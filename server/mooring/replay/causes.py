@@ -7,8 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mooring.framework import Status
-from mooring.runtime.cycle.choice import Choice
-from mooring.runtime.cycle.evaluation import Evaluation
+from mooring.runtime.answers import Choice, Evaluation
 
 
 @dataclass(frozen=True, slots=True)

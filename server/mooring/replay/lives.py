@@ -24,14 +24,11 @@ from mooring.framework.pod_table import PodRecord
 from mooring.framework.releases import Gates
 from mooring.recordings.decoding import Advance, Changed, read_recording
 from mooring.replay.at_once import AtOnce
+from mooring.runtime.answers import ALL_NODES, Choice, choose, mix64, seek_room
 from mooring.runtime.commit.binding_cycle import BindingCycle
 from mooring.runtime.commit.clock import ManualClock
 from mooring.runtime.commit.committer import Committer
 from mooring.runtime.commit.reservations import Reservation
-from mooring.runtime.cycle.candidates import ALL_NODES
-from mooring.runtime.cycle.choice import Choice
-from mooring.runtime.cycle.post_filter import seek_room
-from mooring.runtime.cycle.tie_break import choose, mix64
 from mooring.runtime.engine import Engine
 from mooring.runtime.profiles.profile import Profile
 from mooring.scheduler.assembly import ask_pre_enqueue, sorted_by

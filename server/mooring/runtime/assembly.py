@@ -10,7 +10,6 @@ from mooring.config import Configuration
 from mooring.framework import Binder, ClusterApi, Handle, KubeVersion
 from mooring.framework.releases import DEFAULT_KUBE_VERSION
 from mooring.framework.state import ClusterState
-from mooring.runtime.cache import SELF_CHECK_EVERY
 from mooring.runtime.commit.clock import SystemClock
 from mooring.runtime.cycle.plugin_calls import NullObserver, Observer
 from mooring.runtime.engine import Engine
@@ -19,6 +18,7 @@ from mooring.runtime.profiles.profile import build_profile
 from mooring.runtime.profiles.profiles import Profiles
 from mooring.runtime.profiles.registry import Registry
 from mooring.runtime.profiles.waiting_pods import PodsAtPermit
+from mooring.runtime.tuning import DEFAULT_TUNING, SELF_CHECK_EVERY, CacheTuning
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,12 +95,13 @@ def build_engine(  # noqa: PLR0913 - the parts that every engine has
     extenders: Sequence[Extender] = (),
     exclusive: bool = False,
     self_check_every: int = SELF_CHECK_EVERY,
+    tuning: CacheTuning = DEFAULT_TUNING,
 ) -> Engine:
     """Make every profile of ``configuration`` with its plugins, over ``state``.
 
     ``binder`` and ``cluster`` are what the plugins find in their handle. ``extenders`` take part in every
     profile's decisions, in this order. ``exclusive`` as in ``Engine``; one cached answer in
-    ``self_check_every`` is compared with a full evaluation, none for 0.
+    ``self_check_every`` is compared with a full evaluation, none for 0. ``tuning`` is how the cache is tuned.
 
     Raises:
         RegistryError: A plugin can't be loaded or made.
@@ -116,4 +117,6 @@ def build_engine(  # noqa: PLR0913 - the parts that every engine has
         extenders=extenders,
     )
     profiles = builder.build(configuration)
-    return Engine(state, profiles, observer, exclusive=exclusive, self_check_every=self_check_every)
+    return Engine(
+        state, profiles, observer, exclusive=exclusive, self_check_every=self_check_every, tuning=tuning
+    )

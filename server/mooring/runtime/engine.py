@@ -7,7 +7,7 @@ cached answer is true is decided in ``cache.consistency``, where the order of lo
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
@@ -15,19 +15,17 @@ from functools import partial
 import numpy as np
 from msgspec import structs
 
-from mooring.framework import Pod, PodGroupInfo
+from mooring.framework import Int32s, Pod, PodGroupInfo
+from mooring.framework.errors import PluginFailureError
 from mooring.framework.state import ClusterState
-from mooring.runtime.cache import SELF_CHECK_EVERY
-from mooring.runtime.cache.batch import CachedBatch
-from mooring.runtime.cache.decisions import CachedDecisions
-from mooring.runtime.cache.evaluation_cache import EvaluationCache
-from mooring.runtime.cache.futures import Futures
-from mooring.runtime.cache.group_cycles import GroupCycles
-from mooring.runtime.cache.outcome import Bypass, CacheCounts, NotCachedError
-from mooring.runtime.cache.overlay import Overlays
-from mooring.runtime.cache.placements_at_once import PlacementsAtOnce
-from mooring.runtime.cache.self_check import Cached, SelfCheck
-from mooring.runtime.cache.totals import CachedTotals, Totals
+from mooring.framework.view import NodesChangedError
+from mooring.runtime.cache.answers.batch import CachedBatch
+from mooring.runtime.cache.answers.consistency import check_may_decide, check_rules_decide
+from mooring.runtime.cache.answers.decide import Cached, CachedDecisions
+from mooring.runtime.cache.answers.totals import CachedTotals, Totals
+from mooring.runtime.cache.layers.cached_evaluation import Template
+from mooring.runtime.cache.lookup.evaluation_cache import EvaluationCache
+from mooring.runtime.cache.outcome import NEEDS_PLUGINS, Bypass, CacheCounts, NeedsPlugins, NotCachedError
 from mooring.runtime.cycle.candidates import ALL_NODES, Candidates
 from mooring.runtime.cycle.choice import Choice, ChoiceColumns, PlacedColumns
 from mooring.runtime.cycle.cycle import CycleOptions, Run, evaluate, evaluate_filters, evaluate_scores
@@ -35,18 +33,16 @@ from mooring.runtime.cycle.evaluation import Evaluation
 from mooring.runtime.cycle.full_cycle import Found, FullCycle, select
 from mooring.runtime.cycle.group_picks import Picks
 from mooring.runtime.cycle.group_result import GroupDecision
-from mooring.runtime.cycle.plugin_calls import (
-    NoPlugins,
-    NullObserver,
-    Observer,
-    PluginBudget,
-    PluginCalls,
-    Progress,
-    Unhurried,
-)
+from mooring.runtime.cycle.plugin_calls import NullObserver, Observer, PluginCalls, Progress
 from mooring.runtime.cycle.tie_break import mix64, mix64_of_each
+from mooring.runtime.forecast.group_cycles import GroupCycles
+from mooring.runtime.forecast.node_removal import NodeRemovalForecast
+from mooring.runtime.forecast.overlay import Overlays
+from mooring.runtime.forecast.parallel_groups import ParallelGroups
 from mooring.runtime.profiles.profile import Profile
 from mooring.runtime.profiles.profiles import Profiles
+from mooring.runtime.self_check import SelfCheck
+from mooring.runtime.tuning import DEFAULT_TUNING, SELF_CHECK_EVERY, CacheTuning
 
 
 class Engine:
@@ -59,6 +55,9 @@ class Engine:
         exclusive: Changes of the state wait for decisions that commit, rather than invalidate them: for a
             process in which one thread decides pod after pod. They don't wait for extenders.
         self_check: Compares some of the cached answers with full evaluations.
+
+    Args:
+        tuning: How the cache is tuned; answers don't depend on it.
     """
 
     def __init__(
@@ -69,17 +68,18 @@ class Engine:
         *,
         exclusive: bool = False,
         self_check_every: int = SELF_CHECK_EVERY,
+        tuning: CacheTuning = DEFAULT_TUNING,
     ) -> None:
         self.state = state
         self.profiles = profiles
         self.exclusive = exclusive
         self._observer = observer or NullObserver()
         self._full = FullCycle(state, self._observer)
-        self._cache = EvaluationCache(state)
-        self._decisions = CachedDecisions(state, self._cache)
-        self._totals = CachedTotals(state, self._cache)
+        self._cache = EvaluationCache(state, tuning)
+        self._decisions = CachedDecisions(state, self._cache.counts)
+        self._totals = CachedTotals(state, self._cache.counts)
         self._overlays = Overlays(state, self._cache)
-        self._at_once = PlacementsAtOnce(state, self._cache)
+        self._groups = GroupCycles(state, self._cache, self._full)
         checked = self._observer.self_checked
         self.self_check = SelfCheck(self._cache, self._full, checked, every=self_check_every)
 
@@ -89,28 +89,21 @@ class Engine:
         return self._cache.counts
 
     @property
-    def futures(self) -> Futures:
-        """Decisions in clusters that differ from the state."""
-        return Futures(self.state, self._cache, self._overlays, self._trying)
-
-    @property
     def start(self) -> int:
         """Where the next search begins that ends before all nodes were evaluated."""
         return self._full.start
 
     def over(self, state: ClusterState) -> Engine:
         """Return an engine like this one over another state, such as a fork in which pods are decided."""
-        return Engine(state, self.profiles, self._observer)
+        return Engine(state, self.profiles, self._observer, tuning=self._cache.tuning)
 
     def profile(self, name: str = "", pod: Pod | None = None) -> Profile:
         """As ``Profiles.find``."""
         return self.profiles.find(name, pod)
 
-    def calls(
-        self, profile: Profile, progress: Progress | None = None, *, final: Callable[[], bool] = lambda: True
-    ) -> PluginCalls:
+    def calls(self, profile: Profile, progress: Progress | None = None) -> PluginCalls:
         """As ``FullCycle.calls``."""
-        return self._full.calls(profile, progress, final=final)
+        return self._full.calls(profile, progress)
 
     def filter(
         self,
@@ -119,30 +112,30 @@ class Engine:
         candidates: Candidates,
         *,
         state: ClusterState | None = None,
-        budget: PluginBudget | None = None,
-    ) -> Found | None:
+        progress: Progress | None = None,
+    ) -> Found | NeedsPlugins:
         """Filter the candidates; the evaluation also has the feasible nodes' totals where they are cached.
 
         ``state`` is a fork to read in place of the live state.
 
         Returns:
-            None when plugins have to be called, and ``budget`` is ``NoPlugins``.
+            ``NEEDS_PLUGINS`` when plugins have to be called, and ``progress`` allows none.
         """
-        totals = self.cached_totals(pod, profile, candidates, state, budget)
+        totals = self.cached_totals(pod, profile, candidates, state, progress)
         unknown = np.zeros(0, np.int32) if totals is None else totals.unknown
         if totals is not None and len(totals.rows) and not len(unknown):
             return totals.evaluation(profile, self.state, pod).closed(), totals.version
-        if isinstance(budget, NoPlugins):
-            return None
+        if _allows_none(progress):
+            return NEEDS_PLUGINS
         if totals is not None and len(unknown):
-            why, version = self._why_rejected(pod, profile, totals, budget)
+            why, version = self._why_rejected(pod, profile, totals, progress)
             if version == totals.version and why.rejection.ok:
                 self._totals.learn(totals, unknown, why.codes, why.statuses)
                 evaluation = totals.evaluation(profile, self.state, pod)
                 numbers = np.array([evaluation.number_of(status) for status in why.statuses], np.int32)
                 evaluation.codes[totals.rejected[unknown]] = numbers[why.codes]
                 return evaluation.closed(), version
-        return self._full.evaluate(pod, profile, candidates, evaluate_filters, state=state, progress=budget)
+        return self._full.evaluate(pod, profile, candidates, evaluate_filters, state=state, progress=progress)
 
     def score(
         self,
@@ -151,20 +144,20 @@ class Engine:
         candidates: Candidates,
         *,
         state: ClusterState | None = None,
-        budget: PluginBudget | None = None,
-    ) -> Found | None:
+        progress: Progress | None = None,
+    ) -> Found | NeedsPlugins:
         """Score the candidates as if all were feasible: totals alone, where they are cached.
 
         Returns:
             As ``filter``.
         """
         if profile.has_scoring:
-            totals = self.cached_totals(pod, profile, candidates, state, budget)
+            totals = self.cached_totals(pod, profile, candidates, state, progress)
             if totals is not None and len(totals.rows) and not len(totals.rejected):
                 return totals.evaluation(profile, self.state, pod).closed(), totals.version
-        if isinstance(budget, NoPlugins):
-            return None
-        return self._full.evaluate(pod, profile, candidates, evaluate_scores, state=state, progress=budget)
+        if _allows_none(progress):
+            return NEEDS_PLUGINS
+        return self._full.evaluate(pod, profile, candidates, evaluate_scores, state=state, progress=progress)
 
     def decide(
         self,
@@ -194,31 +187,26 @@ class Engine:
         uids: Sequence[str],
         *,
         seed: int = 0,
-        budget: PluginBudget | None = None,
-    ) -> ChoiceColumns | None:
+        progress: Progress | None = None,
+    ) -> ChoiceColumns | NeedsPlugins | None:
         """Select nodes among all for pods that each see the ones before placed; nothing is changed.
 
         Returns:
-            None when they have to be decided one by one on a fork, as when no node takes one; or when plugins
-            have to be called, and ``budget`` is ``NoPlugins``.
+            None when they have to be decided one by one on a fork, as when no node takes one;
+            ``NEEDS_PLUGINS`` when plugins have to be called, and ``progress`` allows none.
 
         Raises:
             DeadlineExceededError: The caller no longer waits.
         """
         if len(indices) == 1:
-            return self._decide_alone(*templates[indices[0]], uids[0], seed, budget)
+            return self._decide_alone(*templates[indices[0]], uids[0], seed, progress)
         began = time.perf_counter()
-        progress = Unhurried() if budget is None or isinstance(budget, NoPlugins) else budget
-        found = self._overlays.decide(
-            templates,
-            indices,
-            mix64_of_each(seed, uids),
-            progress,
-            lambda profile: self._trying(profile, budget),
-        )
-        self._note(budget, found)
+        access, numbers = self._full.attempt(progress), mix64_of_each(seed, uids)
+        found = self._overlays.decide(templates, indices, numbers, access)
         if isinstance(found, Bypass):
-            return None
+            self._note(progress, found)
+            return _one_by_one(found)
+        self._note(progress, None)
         self._observer.algorithm_duration((time.perf_counter() - began) / len(uids), len(uids))
         self.self_check.answered(self, *templates[indices[-1]], seed, len(uids))
         return found
@@ -262,20 +250,22 @@ class Engine:
         uids: Sequence[str],
         *,
         seed: int = 0,
-        budget: PluginBudget | None = None,
+        progress: Progress | None = None,
     ) -> PlacedColumns:
         """``place`` among all nodes for the first of some pods, in their order and for less each.
 
         A pod is its template with a name and a UID of its own. The first pod without a choice, as one that
-        no node takes, or for which ``budget`` allows no plugin to be called, is left to ``place``.
+        no node takes, or for which ``progress`` allows no plugin to be called, is left to ``place``.
 
         Raises:
             DeadlineExceededError: The caller no longer waits; nothing was assumed.
         """
         began = time.perf_counter()
         with self.state.lock if self.exclusive else nullcontext():
-            batch = CachedBatch(self.state, self._cache, seed, self._full.start)
-            batch.run(templates, indices, names, uids, lambda profile: self._trying(profile, budget))
+            counts, most = self._cache.counts, self._cache.tuning.pods_per_lock
+            batch = CachedBatch(self.state, counts, seed, self._full.start, most)
+            found = self._find(templates, indices)
+            batch.run(templates, found, indices, names, uids, self._full.attempt(progress))
             self._full.start = batch.start
         if batch.choices:
             count = len(batch.choices)
@@ -300,9 +290,26 @@ class Engine:
         Raises:
             PluginFailureError: A plugin failed.
         """
-        # Made for each group: an engine that held its own methods would wait for the collector of cycles.
-        cycles = GroupCycles(self.state, self._cache, self._at_once, self.calls, self._trying)
-        return cycles.decide(group, profile, seed, state, progress, picks)
+        return self._groups.decide(group, profile, seed, state, progress, picks)
+
+    def parallel_groups(
+        self, templates: Sequence[tuple[Pod, Profile]], rows: Int32s, progress: Progress
+    ) -> ParallelGroups | None:
+        """Return what places pods on new nodes of many groups; None if that can't be known.
+
+        ``templates`` and ``rows`` are those of ``ParallelGroups``.
+
+        Raises:
+            DeadlineExceededError: The caller no longer waits.
+        """
+        try:
+            return ParallelGroups(self.state, self._cache, templates, rows, self._full.attempt(progress))
+        except (NotCachedError, NodesChangedError, PluginFailureError):
+            return None
+
+    def node_removal(self) -> NodeRemovalForecast:
+        """Return what decides as if nodes were gone."""
+        return NodeRemovalForecast(self.state, self._cache, self._overlays, self._full.attempt())
 
     def assume_if_fits(
         self, pod: Pod, node_name: str, profile: Profile, progress: Progress | None = None
@@ -329,15 +336,20 @@ class Engine:
         profile: Profile,
         candidates: Candidates,
         state: ClusterState | None = None,
-        budget: PluginBudget | None = None,
+        progress: Progress | None = None,
     ) -> Totals | None:
         """Return the cached totals of the candidates; None when the pod has to be evaluated in full."""
         if state is not None:
             return None
-        found = self._totals.totals(pod, profile, candidates, lambda: self._trying(profile, budget))
-        self._note(budget, found)
-        if isinstance(found, Bypass):
+        try:
+            check_rules_decide(self.state, pod)
+            template = self._cache.find(pod, profile)
+            calls = self._full.attempt(progress).of(profile)
+            found = self._totals.totals(template, candidates, calls)
+        except NotCachedError as error:
+            self._note(progress, error.reason)
             return None
+        self._note(progress, None)
         self.self_check.answered(self, pod, profile, 0)
         return found
 
@@ -346,18 +358,16 @@ class Engine:
         none.
         """
         start = mix64(seed, pod.metadata.uid) if profile.samples else 0
-        found = self._decisions.with_copy(pod, profile, seed, lambda: self._trying(profile), start=start)
-        return None if isinstance(found, Bypass) else found
+        try:
+            template = self._find_decision(pod, profile)
+            calls = self._full.attempt().of(profile)
+            return self._decisions.with_copy(pod, template, seed, calls, start=start)
+        except NotCachedError:
+            return None
 
     def in_full(self, pod: Pod, profile: Profile, seed: int, state: ClusterState) -> Choice:
         """``decide`` over ``state``, from a full evaluation."""
         return self.decide(pod, profile, ALL_NODES, seed=seed, state=state, options=CycleOptions())
-
-    def _trying(self, profile: Profile, budget: PluginBudget | None = None) -> PluginCalls:
-        """Return the ``calls`` for an attempt after whose failure the pod is evaluated in full."""
-        if isinstance(budget, NoPlugins):
-            raise NotCachedError(Bypass.NEEDS_PLUGINS)
-        return self.calls(profile, budget, final=lambda: False)
 
     def _why_rejected(self, pod: Pod, profile: Profile, totals: Totals, progress: Progress | None) -> Found:
         """Run the filters for the rejected candidates whose reasons are not known, and for no others."""
@@ -367,40 +377,75 @@ class Engine:
         )
 
     def _from_cache(
-        self, pod: Pod, profile: Profile, seed: int, budget: PluginBudget | None, *, assume: bool
+        self, pod: Pod, profile: Profile, seed: int, progress: Progress | None, *, assume: bool
     ) -> Choice | Bypass:
         """Decide among all nodes from a cached evaluation; otherwise return why it has to be a full one."""
         began = time.perf_counter()
         start = mix64(seed, pod.metadata.uid) if profile.samples and not assume else self._full.start
-        calls = partial(self._trying, profile, budget)
-        choice = self._decisions.decide(pod, profile, seed, calls, start=start, assume=assume)
-        if budget is not None or isinstance(choice, Bypass):
-            self._note(budget, choice)
-        if not isinstance(choice, Bypass):
-            if assume:
-                nodes = self.state.snapshot.nodes.index
-                self._full.start = (self._full.start + choice.evaluated) % len(nodes)
-            self._observer.algorithm_duration(time.perf_counter() - began)
-            self.self_check.answered(self, pod, profile, seed)
+        try:
+            template = self._find_decision(pod, profile)
+            calls = self._full.attempt(progress).of(profile)
+            choice = self._decisions.decide(pod, template, seed, calls, start=start, assume=assume)
+        except NotCachedError as error:
+            self._note(progress, error.reason)
+            return error.reason
+        self._note(progress, None)
+        if assume:
+            nodes = self.state.snapshot.nodes.index
+            self._full.start = (self._full.start + choice.evaluated) % len(nodes)
+        self._observer.algorithm_duration(time.perf_counter() - began)
+        self.self_check.answered(self, pod, profile, seed)
         return choice
 
+    def _find_decision(self, pod: Pod, profile: Profile) -> Template:
+        """Return the template of a pod that is decided about among all nodes.
+
+        Raises:
+            NotCachedError: The pod has to be evaluated in full.
+            PluginFailureError: A plugin failed to sign it.
+        """
+        check_may_decide(self.state, pod, profile)
+        return self._cache.find_decision(pod, profile)
+
+    def _find(self, templates: Sequence[tuple[Pod, Profile]], indices: Sequence[int]) -> dict[int, Template]:
+        """Return the templates of pods, by index, up to the first that has to be evaluated in full."""
+        found: dict[int, Template] = {}
+        for index in dict.fromkeys(indices):
+            pod, profile = templates[index]
+            try:
+                check_may_decide(self.state, pod, profile)
+                found[index] = self._cache.find(pod, profile)
+            except (NotCachedError, PluginFailureError):
+                break
+        return found
+
     def _decide_alone(
-        self, template: Pod, profile: Profile, uid: str, seed: int, budget: PluginBudget | None
-    ) -> ChoiceColumns | None:
+        self, template: Pod, profile: Profile, uid: str, seed: int, progress: Progress | None
+    ) -> ChoiceColumns | NeedsPlugins | None:
         """``decide_batch`` for one pod, which may also be one that the profile samples nodes for."""
         pod = template
         if template.metadata.uid != uid:
             pod = structs.replace(template, metadata=structs.replace(template.metadata, uid=uid))
         table = self.state.snapshot.nodes
         epoch = table.epoch
-        choice = self._from_cache(pod, profile, seed, budget, assume=False)
-        if isinstance(choice, Bypass) or table.epoch != epoch:
-            return None
-        return ChoiceColumns.of(choice, epoch)
+        choice = self._from_cache(pod, profile, seed, progress, assume=False)
+        if isinstance(choice, Bypass):
+            return _one_by_one(choice)
+        return None if table.epoch != epoch else ChoiceColumns.of(choice, epoch)
 
-    def _note(self, budget: PluginBudget | None, found: object) -> None:
-        """Report and count how the cache answered; a decision without plugins is repeated with a budget."""
-        if isinstance(found, Bypass) and not isinstance(budget, NoPlugins):
-            self._cache.counts.add_bypass(found)
-        if budget is not None:
-            budget.answered_by = f"full ({found})" if isinstance(found, Bypass) else "cache"
+    def _note(self, progress: Progress | None, bypass: Bypass | None) -> None:
+        """Report and count how the cache answered; a decision without plugins is repeated with them."""
+        if bypass is not None and not _allows_none(progress):
+            self._cache.counts.add_bypass(bypass)
+        if progress is not None:
+            progress.answered_by = "cache" if bypass is None else f"full ({bypass})"
+
+
+def _allows_none(progress: Progress | None) -> bool:
+    """Return whether no plugin may be called."""
+    return progress is not None and not progress.may_call_plugins
+
+
+def _one_by_one(bypass: Bypass) -> NeedsPlugins | None:
+    """Return what ``decide_batch`` returns for pods that the cache does not answer for."""
+    return NEEDS_PLUGINS if bypass is Bypass.NEEDS_PLUGINS else None

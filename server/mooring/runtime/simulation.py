@@ -25,15 +25,15 @@ from mooring.runtime.commit.controllers import controller_of, made_anew
 from mooring.runtime.commit.group_commit import GroupCommitter
 from mooring.runtime.commit.placement import PlacedPod
 from mooring.runtime.commit.reservations import Reservation
-from mooring.runtime.cycle.alike_pods import alike
 from mooring.runtime.cycle.candidates import ALL_NODES
 from mooring.runtime.cycle.choice import Choice
 from mooring.runtime.cycle.evaluation import Evaluation
 from mooring.runtime.cycle.group_result import GroupDecision, GroupMember
-from mooring.runtime.cycle.plugin_calls import Progress, Unhurried
+from mooring.runtime.cycle.plugin_calls import NoDeadline, Progress
 from mooring.runtime.cycle.post_filter import seek_room
 from mooring.runtime.cycle.tie_break import mix64
 from mooring.runtime.engine import Engine
+from mooring.runtime.forecast.alike_pods import alike
 from mooring.runtime.profiles.profile import Profile
 
 Result = PlacedPod | GroupMember | MooringError
@@ -115,7 +115,7 @@ class Simulation:
         self._committer = Committer(BindingCycle(engine, clock=self._clock))
         self._groups = GroupCommitter(engine, self._committer)
         self._preempt = preempt
-        self._progress = progress or Unhurried()
+        self._progress = progress or NoDeadline()
         self._arrived: list[Pod] = []
         self._rejected: dict[str, tuple[Evaluation, int]] = {}
         self._preemptions = Counter[str]()
@@ -370,7 +370,7 @@ def _helps(arrived: Pod, rejected: Evaluation) -> bool:
     """Return whether a pod that got its node may help one that was rejected."""
     profile, statuses = rejected.profile, rejected.statuses if rejected.rejection.ok else [rejected.rejection]
     names = {status.plugin for status in statuses}
-    names |= {name for name, outcome in rejected.prefilter.items() if outcome.nodes is not None}
+    names |= {name for name, outcome in rejected.written.prefilter.items() if outcome.nodes is not None}
     asked: dict[str, Plugin[Any]] = {each.name: each.plugin for each in profile.pre_enqueue}
     asked |= {each.name: each.plugin for each in profile.pre_filter}
     asked |= {each.name: each.plugin for each in profile.filter}

@@ -12,8 +12,8 @@ from mooring.framework.handle import Leadership
 from mooring.framework.interface import PreemptingPlugin
 from mooring.framework.internal import KeyedSort
 from mooring.framework.releases import Gates
+from mooring.runtime.answers import PREEMPTION_GATE
 from mooring.runtime.commit.committer import Committer
-from mooring.runtime.cycle.earlier_group_cycle import PREEMPTION_GATE
 from mooring.runtime.engine import Engine
 from mooring.runtime.profiles.profile import Enabled, Profile
 from mooring.runtime.profiles.profiles import Profiles

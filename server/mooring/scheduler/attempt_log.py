@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from mooring.decisions.decisions import Decisions, write_choice, write_why
 from mooring.decisions.records import DecisionKind, DecisionResult, Details, NodeRejections, Record, Why
 from mooring.framework import Clock, Code
-from mooring.runtime.cycle.choice import Choice
-from mooring.runtime.cycle.explain import candidates_of
+from mooring.runtime.answers import Choice, candidates_of
 from mooring.runtime.engine import Engine
 from mooring.scheduler.attempt import Attempt
 from mooring.scheduler.queue import QueuedPod

@@ -17,10 +17,10 @@ import msgspec
 from mooring.framework import BindOutcome, Pod
 from mooring.framework.errors import MooringError
 from mooring.framework.internal import BindingAnswer
+from mooring.runtime.answers import Choice
 from mooring.runtime.commit.extension_points import Committed
 from mooring.runtime.commit.placement import PlacedPod
 from mooring.runtime.commit.reservations import Reservation
-from mooring.runtime.cycle.choice import Choice
 from mooring.scheduler.attempt import Attempt
 from mooring.scheduler.parts import Parts
 from mooring.scheduler.queue.cluster_events import POD_LEFT

@@ -54,6 +54,7 @@ class AttemptBudget:
     plugin: str = ""
     extension_point: str = ""
     answered_by: str = ""
+    may_call_plugins = True
     others: float = 0.0
     payer: Payer | None = None
     blame: str = ""

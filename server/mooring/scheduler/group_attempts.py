@@ -12,10 +12,8 @@ from functools import partial
 from mooring.framework import SUCCESS, Code, PodGroupInfo, Status
 from mooring.framework.errors import MooringError, NotFoundError
 from mooring.framework.objects import PodGroup
+from mooring.runtime.answers import Choice, Evaluation, GroupDecision, GroupMember, rejected_group
 from mooring.runtime.commit.reservations import Reservation
-from mooring.runtime.cycle.choice import Choice
-from mooring.runtime.cycle.evaluation import Evaluation
-from mooring.runtime.cycle.group_result import GroupDecision, GroupMember, rejected_group
 from mooring.runtime.profiles.profile import Profile
 from mooring.scheduler.attempt import Attempt, DecidedGroup
 from mooring.scheduler.binding import Binders

@@ -16,7 +16,7 @@ from mooring.framework import Clock, ClusterApi, Pod, Remedy, Status, WaitingPod
 from mooring.framework.errors import MooringError, NotFoundError
 from mooring.framework.objects import Condition, PodGroup
 from mooring.framework.state import ClusterState
-from mooring.runtime.cycle.evaluation import Evaluation
+from mooring.runtime.answers import Evaluation
 from mooring.scheduler.pod_status import PodStatusWriter, changed_condition
 from mooring.scheduler.recorder import EventNote, EventRecorder
 from mooring.telemetry.scheduler_observer import SchedulerObserver

@@ -11,11 +11,8 @@ from dataclasses import replace
 from mooring.framework import Pod
 from mooring.framework.deadline import RUNNING
 from mooring.framework.errors import DeadlineExceededError, InvalidArgumentError, MooringError
+from mooring.runtime.answers import ALL_NODES, Choice, mix64, seek_room
 from mooring.runtime.commit.reservations import Reservation
-from mooring.runtime.cycle.candidates import ALL_NODES
-from mooring.runtime.cycle.choice import Choice
-from mooring.runtime.cycle.post_filter import seek_room
-from mooring.runtime.cycle.tie_break import mix64
 from mooring.runtime.profiles.profiles import Profiles
 from mooring.scheduler.attempt import Attempt, Deciding
 from mooring.scheduler.binding import Binders

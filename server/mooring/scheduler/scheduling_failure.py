@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from mooring.framework import Code, Status
 from mooring.framework.errors import DeadlineExceededError, MooringError, PluginFailureError
-from mooring.runtime.cycle.choice import Choice
+from mooring.runtime.answers import Choice
 from mooring.runtime.profiles.extender import EXTENDER
 from mooring.scheduler.queue import Rejection
 
@@ -76,7 +76,9 @@ def rejected_by_nodes(choice: Choice, nominated: str | None = "") -> SchedulingF
     for status in statuses:
         if status.plugin and status.plugin not in extenders:
             (pending if status.code is Code.PENDING else plugins).add(status.plugin)
-    plugins.update(name for name, outcome in evaluation.prefilter.items() if outcome.nodes is not None)
+    plugins.update(
+        name for name, outcome in evaluation.written.prefilter.items() if outcome.nodes is not None
+    )
     if evaluation.extenders_reject:
         plugins.add(EXTENDER)
     rejection = Rejection(frozenset(plugins), frozenset(pending))

@@ -33,6 +33,7 @@ class UntilStopped:
     plugin: str = ""
     extension_point: str = ""
     answered_by: str = ""
+    may_call_plugins = True
 
     def check(self) -> None:
         """Go on only before the end.

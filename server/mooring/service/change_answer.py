@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import partial
 
 from mooring.framework.errors import InvalidArgumentError, UnimplementedError
+from mooring.runtime.answers import Progress
 from mooring.runtime.commit.asked_group import asked_group
-from mooring.runtime.cycle.plugin_calls import Progress
 from mooring.service.backend import ObjectDecoder
 from mooring.service.wire.groups import decode_group
 from mooring.service.wire.objects import known_node, pod_reference, provenance, status_message, subject

@@ -23,7 +23,7 @@ from mooring.framework.objects import Condition
 from mooring.framework.pod_table import PodRecord
 from mooring.framework.state import ClusterState
 from mooring.plugins.in_tree import UPSTREAM
-from mooring.runtime.cycle.evaluation import Evaluation
+from mooring.runtime.answers import Evaluation
 from mooring.runtime.engine import Engine
 from mooring.runtime.profiles.profile import Enabled, Profile
 from mooring.service.calls.slots import SlotProgress

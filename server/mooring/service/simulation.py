@@ -11,7 +11,7 @@ import grpc
 
 from mooring.framework.args import FieldError
 from mooring.framework.errors import InvalidArgumentError
-from mooring.runtime.cycle.plugin_calls import Progress
+from mooring.runtime.answers import Progress
 from mooring.service.backend import Backend, ObjectDecoder
 from mooring.service.calls.access import client_name
 from mooring.service.calls.slots import SlotProgress, in_slot

@@ -8,7 +8,7 @@ from math import inf
 from typing import TypeVar
 
 from mooring.framework.errors import InvalidArgumentError
-from mooring.runtime.cycle.plugin_calls import Progress
+from mooring.runtime.answers import Progress
 from mooring.runtime.profiles.profiles import left_alone
 from mooring.service.backend import ObjectDecoder
 from mooring.service.wire.objects import (

@@ -10,12 +10,8 @@ import numpy as np
 from mooring.framework import Int64s, Pod, Status
 from mooring.framework.cacheable import Part
 from mooring.framework.internal import RoomCounter, parts_of
+from mooring.runtime.answers import ALL_NODES, Evaluation, Progress, asked_plugins, evaluate_filters
 from mooring.runtime.commit.placement import asks_nothing
-from mooring.runtime.cycle.candidates import ALL_NODES
-from mooring.runtime.cycle.cycle import evaluate_filters
-from mooring.runtime.cycle.evaluation import Evaluation
-from mooring.runtime.cycle.filters_read import asked_plugins
-from mooring.runtime.cycle.plugin_calls import Progress
 from mooring.runtime.profiles.profile import Profile
 from mooring.sessions.copies import OwnClaims, copy_of, own_claims
 from mooring.sessions.placing import place_alike, place_pod

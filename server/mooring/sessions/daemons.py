@@ -12,7 +12,7 @@ from mooring.framework.daemons import daemon_pod
 from mooring.framework.errors import NotFoundError
 from mooring.framework.objects import DaemonSet
 from mooring.framework.resources import PODS
-from mooring.runtime.cycle.plugin_calls import Progress
+from mooring.runtime.answers import Progress
 from mooring.sessions.placing import place_on
 from mooring.sessions.work_trees import Work
 

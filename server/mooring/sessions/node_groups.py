@@ -14,12 +14,10 @@ from msgspec.structs import replace
 from mooring.framework import Node, Pod
 from mooring.framework.objects.node import HOSTNAME
 from mooring.plugins.pod_topology_spread.filtering import REASON, HardCounts
-from mooring.runtime.cache.side_by_side import SideBySide
+from mooring.runtime.answers import ALL_NODES, Progress, evaluate_filters
 from mooring.runtime.commit.placement import asks_nothing
-from mooring.runtime.cycle.alike_pods import alike
-from mooring.runtime.cycle.candidates import ALL_NODES
-from mooring.runtime.cycle.cycle import evaluate_filters
-from mooring.runtime.cycle.plugin_calls import Progress
+from mooring.runtime.forecast.alike_pods import alike
+from mooring.runtime.forecast.parallel_groups import ParallelGroups
 from mooring.sessions.daemons import Daemons
 from mooring.sessions.least_count import Search, searched
 from mooring.sessions.pending import LeftOver, PendingPods, ProfileOf
@@ -180,7 +178,7 @@ class NodeGroups:
         nodes = self._add([(group, 1) for group in groups], progress)
         try:
             rows = np.array([tree.snapshot.nodes.index[node.metadata.name] for node in nodes], np.int32)
-            worlds = self.work.engine.futures.side_by_side(decided, rows, progress)
+            worlds = self.work.engine.parallel_groups(decided, rows, progress)
             if worlds is None:
                 return None
             numbers = np.bincount(indices, minlength=len(templates))
@@ -206,7 +204,7 @@ class NodeGroups:
 
     def _placed_in(
         self,
-        worlds: SideBySide,
+        worlds: ParallelGroups,
         indices: Sequence[int],
         uids: Sequence[str],
         progress: Progress,

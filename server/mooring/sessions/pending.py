@@ -9,14 +9,11 @@ from dataclasses import dataclass, field
 from mooring.framework import Pod, Status
 from mooring.framework.errors import FailedPreconditionError, NotFoundError
 from mooring.framework.objects import PodGroup
+from mooring.runtime.answers import ALL_NODES, CycleOptions, Progress, evaluate_filters, helped_by_pods
 from mooring.runtime.commit.asked_group import asked_group, group_as_a_whole
 from mooring.runtime.commit.controllers import made_anew
-from mooring.runtime.cycle.alike_pods import alike
-from mooring.runtime.cycle.candidates import ALL_NODES
-from mooring.runtime.cycle.cycle import CycleOptions, evaluate_filters
-from mooring.runtime.cycle.filters_read import helped_by_pods
-from mooring.runtime.cycle.plugin_calls import Progress
 from mooring.runtime.engine import Engine
+from mooring.runtime.forecast.alike_pods import alike
 from mooring.runtime.profiles.profile import Profile
 from mooring.runtime.profiles.profiles import oldest_first
 from mooring.runtime.simulation import Simulation, ending

@@ -6,14 +6,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from mooring.framework import Code, Pod, PodGroupInfo, Status
+from mooring.runtime.answers import ALL_NODES, Candidates, Choice, GroupDecision, Progress
 from mooring.runtime.commit.extension_points import Commit, Committed
 from mooring.runtime.commit.group_commit import given_up
 from mooring.runtime.commit.placement import PlacedPod, count_free, count_plain
 from mooring.runtime.commit.preconditions import reject_placed
-from mooring.runtime.cycle.candidates import ALL_NODES, Candidates
-from mooring.runtime.cycle.choice import Choice
-from mooring.runtime.cycle.group_result import GroupDecision
-from mooring.runtime.cycle.plugin_calls import PluginBudget, Progress
 from mooring.runtime.profiles.profile import Profile, placing
 from mooring.sessions.work_trees import Work
 
@@ -49,7 +46,7 @@ def place_alike(
     uids: Sequence[str],
     *,
     seed: int = 0,
-    progress: PluginBudget | None = None,
+    progress: Progress | None = None,
 ) -> Sequence[Choice]:
     """Place the first of some pods, in their order and for less each.
 
@@ -62,7 +59,7 @@ def place_alike(
     count = count_plain(templates, indices)
     count = count_free(work.tree, uids[:count])
     some = indices[:count], names[:count], uids[:count]
-    return work.engine.place_batch(templates, *some, seed=seed, budget=progress)
+    return work.engine.place_batch(templates, *some, seed=seed, progress=progress)
 
 
 def place_on(

@@ -21,12 +21,11 @@ from mooring.framework.objects import PodDisruptionBudget
 from mooring.framework.pod_table import PodKind, PodRecord
 from mooring.framework.taints import tolerated
 from mooring.plugins.node_unschedulable.hints import CORDON
+from mooring.runtime.answers import ALL_NODES, Candidates, Progress
 from mooring.runtime.commit.controllers import controller_of, made_anew
 from mooring.runtime.commit.placement import asks_nothing
-from mooring.runtime.cycle.alike_pods import alike
-from mooring.runtime.cycle.candidates import ALL_NODES, Candidates
-from mooring.runtime.cycle.plugin_calls import Progress
 from mooring.runtime.engine import Engine
+from mooring.runtime.forecast.alike_pods import alike
 from mooring.runtime.profiles.profile import Profile
 from mooring.sessions.evictions import Evictions, Used, ends_with_node
 from mooring.sessions.placing import place_alike, place_pod
@@ -114,7 +113,7 @@ class Removal:
         self._queued = queued
         self._seed = seed
         self._evictions = Evictions(work.tree.snapshot.objects.all(PodDisruptionBudget))
-        self._departures = work.engine.futures.departures()
+        self._without_nodes = work.engine.node_removal()
         self._templates: dict[int, tuple[PodKind, tuple[Pod, Profile] | None]] = {}
 
     def try_nodes(
@@ -245,7 +244,7 @@ class Removal:
                 templates.append(template)
             indices.append(numbers[key])
         uids = [record.uid for record in records[: len(indices)]]
-        return self._departures.decide(row, templates, indices, uids, self._seed, progress)
+        return self._without_nodes.decide(row, templates, indices, uids, self._seed, progress)
 
     def _template(self, kind: PodKind) -> tuple[Pod, Profile] | None:
         """Return a recreated pod of a kind, and its profile; None if more than a node has to be selected.

@@ -17,7 +17,7 @@ from mooring.framework.errors import (
     PermissionDeniedError,
     ResourceExhaustedError,
 )
-from mooring.runtime.cycle.plugin_calls import Progress
+from mooring.runtime.answers import Progress
 from mooring.serving.shares import Shares
 from mooring.sessions.policy import Policy
 from mooring.sessions.versions import CHANGE_BYTES, Version

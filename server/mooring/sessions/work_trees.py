@@ -13,7 +13,7 @@ from mooring.framework.errors import FailedPreconditionError
 from mooring.framework.objects import Object
 from mooring.framework.pod_requests import PodUsage
 from mooring.framework.state import ClusterState
-from mooring.runtime.cycle.plugin_calls import Progress
+from mooring.runtime.answers import Progress
 from mooring.runtime.engine import Engine
 from mooring.sessions.policy import Policy
 from mooring.sessions.versions import Version, way_between

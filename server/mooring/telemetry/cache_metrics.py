@@ -8,7 +8,7 @@ from prometheus_client.core import CounterMetricFamily
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
-from mooring.runtime.cache.outcome import CacheCounts
+from mooring.runtime.answers import CacheCounts
 
 
 class CacheCollector(Collector):

@@ -6,7 +6,7 @@ import random
 from functools import partial
 
 from mooring.framework.state import ClusterState
-from mooring.runtime.cache.outcome import CacheCounts
+from mooring.runtime.answers import CacheCounts
 from mooring.runtime.commit.reservations import Reservations, Stage
 from mooring.telemetry.cache_metrics import CacheCollector
 from mooring.telemetry.metrics import Metrics
@@ -17,7 +17,7 @@ SAMPLED_CYCLES = 0.1
 
 
 class MetricsObserver:
-    """Implements ``mooring.runtime.cycle.plugin_calls.Observer``, also for what is traced. Thread-safe."""
+    """Implements ``mooring.runtime.answers.Observer``, also for what is traced. Thread-safe."""
 
     def __init__(self, metrics: Metrics) -> None:
         self._metrics = metrics

@@ -7,8 +7,7 @@ from typing import Any
 
 from mooring.app.offline import explained
 from mooring.framework.releases import DEFAULT_KUBE_VERSION
-from mooring.runtime.cycle.cycle import CycleOptions
-from mooring.runtime.cycle.explain import Document
+from mooring.runtime.answers import CycleOptions, Document
 from mooring.runtime.profiles.registry import Registry
 from mooring.testing.question import Question, question
 

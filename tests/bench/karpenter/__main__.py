@@ -19,7 +19,7 @@ from typing import Any
 
 from mooring.cluster.decoding import from_manifest
 from mooring.plugins.loops import wait_for_compiler
-from mooring.runtime.cycle.plugin_calls import Unhurried
+from mooring.runtime.cycle.plugin_calls import NoDeadline
 from mooring.sessions.removal import Departure, NodeRemoval, Removal, adopted
 from tests.bench.cluster import node_name
 from tests.bench.futures import PODS_PER_NODE, SEED, manifests, work_on
@@ -62,9 +62,9 @@ def _mooring(nodes: int, candidates: int) -> Iterator[tuple[NodeRemoval, float]]
     work = work_on(map(from_manifest, [each for some in manifests(nodes) for each in some]))
     removal = Removal(work, partial(adopted, work.engine, ""), departure=Departure.DELETION, seed=SEED)
     # A server has answered before, and Karpenter's program was compiled before.
-    list(removal.try_nodes([node_name(nodes - 1)], Unhurried()))
+    list(removal.try_nodes([node_name(nodes - 1)], NoDeadline()))
     wait_for_compiler()
-    found = removal.try_nodes(map(node_name, range(candidates)), Unhurried())
+    found = removal.try_nodes(map(node_name, range(candidates)), NoDeadline())
     for _ in range(candidates):
         began = time.process_time()
         yield next(found), time.process_time() - began

@@ -22,7 +22,7 @@ from mooring.app.sessions import LiveState
 from mooring.cluster.manifests import objects_from
 from mooring.framework import PodGroupInfo
 from mooring.runtime.commit.asked_group import known_group, pods_of_group
-from mooring.runtime.cycle.plugin_calls import Unhurried
+from mooring.runtime.cycle.plugin_calls import NoDeadline
 from mooring.runtime.profiles.profile import Profile
 from mooring.sessions.change.group_search import GroupChangeSearch
 from mooring.sessions.change.options import ChangeOption, Cost, NeededChanges
@@ -192,7 +192,7 @@ def _asked(scenario: Manifest) -> tuple[Work, PodGroupInfo, Profile]:
 def answer_of(scenario: Manifest) -> NeededChanges:
     """mooring's answer."""
     work, group, profile = _asked(scenario)
-    return GroupChangeSearch(work, group, profile, progress=Unhurried()).run()
+    return GroupChangeSearch(work, group, profile, progress=NoDeadline()).run()
 
 
 def left_to_chance(scenario: Manifest) -> bool:

@@ -20,7 +20,7 @@ from mooring.app.options import EngineOptions
 from mooring.app.sessions import LiveState
 from mooring.cluster.manifests import objects_from, pod_from_manifest
 from mooring.framework.errors import PluginFailureError
-from mooring.runtime.cycle.plugin_calls import Unhurried
+from mooring.runtime.cycle.plugin_calls import NoDeadline
 from mooring.sessions.change.options import ChangeOption, Cost, NeededChanges
 from mooring.sessions.change.search import ChangeSearch
 from mooring.sessions.change.steps import AddNode, LowerRequest, Move, Relabel, Tolerate
@@ -157,7 +157,7 @@ def answer_of(scenario: Manifest, version: str = NEWEST) -> tuple[NeededChanges,
     pod = pod_from_manifest(scenario["pod"], manifests.objects, options.gates)
     work = LiveState(core, options).work()
     profile = work.engine.profile("", pod)
-    search = ChangeSearch(work, pod, profile, partial(adopted, work.engine, ""), progress=Unhurried())
+    search = ChangeSearch(work, pod, profile, partial(adopted, work.engine, ""), progress=NoDeadline())
     requested = {name: amount for name, amount in work.tree.kind_of(pod).usage.requests if amount}
     return search.run(), requested
 

@@ -21,7 +21,7 @@ from mooring.app.sessions import LiveState
 from mooring.cluster.manifests import objects_from, pod_from_manifest
 from mooring.framework import Node, Pod
 from mooring.framework.errors import PluginFailureError
-from mooring.runtime.cycle.plugin_calls import Unhurried
+from mooring.runtime.cycle.plugin_calls import NoDeadline
 from mooring.sessions.node_groups import NodeGroup, NodeGroups
 from mooring.sessions.pending import PendingPods
 from mooring.sessions.placing import place_pod
@@ -104,7 +104,7 @@ def removal(scenario: Manifest, oracle: Oracle, tally: Counter[str]) -> None:
     work, _ = work_over(scenario, scenario["objects"])
     looking = Removal(work, partial(adopted, work.engine, ""), departure=Departure.DELETION, seed=3)
     pods = {each["metadata"]["name"]: each for each in scenario["objects"] if each["kind"] == "Pod"}
-    for found in looking.try_nodes(sorted(work.tree.snapshot.nodes.index), Unhurried()):
+    for found in looking.try_nodes(sorted(work.tree.snapshot.nodes.index), NoDeadline()):
         left = [
             each
             for each in scenario["objects"]
@@ -133,14 +133,14 @@ def node_groups(scenario: Manifest, oracle: Oracle, tally: Counter[str]) -> None
     while len(waiting) < before:
         before, waiting = len(waiting), _place_all(mine, cluster, waiting, manifests)
     placing = PendingPods(work, partial(adopted, work.engine, ""), 3)
-    looking = NodeGroups(work, placing.place_all(pods, Unhurried()), placing.profile_of, seed=3)
+    looking = NodeGroups(work, placing.place_all(pods, NoDeadline()), placing.profile_of, seed=3)
     work.keep()
     if [pod.metadata.name for pod in waiting] != [left.pod.metadata.name for left in looking.rest]:
         raise WrongError("other pods are left over before there are new nodes")
     mine.keep()
     groups = [NodeGroup(group["metadata"]["name"], _node(group), most=6) for group in scenario["groups"]]
     by_name = {group["metadata"]["name"]: group for group in scenario["groups"]}
-    for option in looking.options(groups, Unhurried()):
+    for option in looking.options(groups, NoDeadline()):
         said = sorted(left.pod.metadata.name for left in option.left_over)
         for count in (option.count, option.count - 1):
             if count < 0 or not waiting:

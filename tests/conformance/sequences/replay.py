@@ -21,7 +21,7 @@ from mooring.runtime.cycle.choice import Choice
 from mooring.runtime.cycle.cycle import CycleOptions, evaluate
 from mooring.runtime.cycle.evaluation import NOT_EVALUATED, Evaluation
 from mooring.runtime.cycle.full_cycle import select
-from mooring.runtime.cycle.plugin_calls import Unhurried
+from mooring.runtime.cycle.plugin_calls import NoDeadline
 from mooring.runtime.cycle.post_filter import preempt
 from mooring.runtime.engine import Engine
 from mooring.runtime.profiles.registry import new_in_tree_registry
@@ -94,7 +94,7 @@ def _decide(engine: Engine, pod: Pod) -> Choice:
 
 def _at_random(evaluation: Evaluation) -> bool:
     """Whether kube-scheduler looks at some of the nodes that PreFilter names, which is in no order there."""
-    named = any(outcome.nodes is not None for outcome in evaluation.prefilter.values())
+    named = any(outcome.nodes is not None for outcome in evaluation.written.prefilter.values())
     return named and evaluation.advance > 0 and NOT_EVALUATED in evaluation.statuses
 
 
@@ -106,7 +106,7 @@ def _announce(engine: Engine, pod: Pod, choice: Choice, decided: Manifest) -> No
         # The nomination is one that the pod came with.
         return
     (plugin,) = plugins
-    found = preempt(choice.evaluation, engine.calls(profile, Unhurried()), None, engine.start)
+    found = preempt(choice.evaluation, engine.calls(profile, NoDeadline()), None, engine.start)
     for candidate in found.candidates:
         if candidate.node_name == decided["nominated"]:
             choice.evaluation.room_is_made = plugin.announce(candidate)

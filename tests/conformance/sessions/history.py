@@ -20,7 +20,7 @@ from mooring.framework.errors import MooringError
 from mooring.runtime.commit.placement import asks_nothing
 from mooring.runtime.cycle.candidates import ALL_NODES
 from mooring.runtime.cycle.cycle import CycleOptions
-from mooring.runtime.cycle.plugin_calls import Unhurried
+from mooring.runtime.cycle.plugin_calls import NoDeadline
 from mooring.runtime.profiles.registry import Registry, installed_registry
 from mooring.sessions.placing import place_pod
 from mooring.sessions.sessions import Session, Sessions
@@ -154,7 +154,7 @@ class History:
             del twin.marks[mark - 1 :]
 
     def _change(self, twin: Twin) -> None:
-        with self._sessions.working(twin.session, Unhurried()) as work:
+        with self._sessions.working(twin.session, NoDeadline()) as work:
             work.tree.apply_changes(self._changes(twin.there))
 
     def _place(self, twin: Twin) -> None:
@@ -165,7 +165,7 @@ class History:
         number = len(self._items)
         manifest["metadata"] |= {"name": f"placed-{number}", "uid": f"uid-placed-{number}"}
         pod = pod_from_manifest(manifest, self._objects, self._options.gates)
-        with self._sessions.working(twin.session, Unhurried()) as work, suppress(MooringError):
+        with self._sessions.working(twin.session, NoDeadline()) as work, suppress(MooringError):
             profile = work.engine.profile(pod=pod)
             if not asks_nothing(pod, profile):
                 return
@@ -214,7 +214,7 @@ class History:
 
     def _answer(self, twin: Twin) -> Manifest:
         cycle = CycleOptions(always_score=self._scenario.get("always_score", False))
-        with self._sessions.trying(twin.session, Unhurried()) as work:
+        with self._sessions.trying(twin.session, NoDeadline()) as work:
             profile = work.engine.profile(self._scenario.get("profile") or "", self.pod)
             return document_of(work.engine, self.pod, profile, cycle)
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from enum import StrEnum
+from enum import Enum, StrEnum, auto
+from typing import Final
 
 
 class Bypass(StrEnum):
@@ -52,6 +53,16 @@ class Bypass(StrEnum):
     """The state changes faster than can be followed."""
     UNSIGNED = "unsigned"
     """A plugin says that its answers can't be used again."""
+
+
+class NeedsPlugins(Enum):
+    """The answer to a question for which a plugin would have to be called, and the caller allows none."""
+
+    NEEDS_PLUGINS = auto()
+
+
+NEEDS_PLUGINS: Final = NeedsPlugins.NEEDS_PLUGINS
+"""The one value of ``NeedsPlugins``."""
 
 
 class NotCachedError(Exception):

@@ -10,7 +10,7 @@ from mooring.framework.errors import FailedPreconditionError, NotFoundError
 from mooring.framework.objects import PodGroup
 from mooring.framework.state import ClusterState
 from mooring.runtime.cycle.group_result import GroupDecision
-from mooring.runtime.cycle.plugin_calls import Progress, Unhurried
+from mooring.runtime.cycle.plugin_calls import NoDeadline, Progress
 from mooring.runtime.engine import Engine
 from mooring.runtime.profiles.profile import Profile
 
@@ -101,7 +101,7 @@ def enqueued(engine: Engine, pod: Pod, profile: Profile, progress: Progress | No
     Raises:
         PluginFailureError: A plugin failed.
     """
-    calls = engine.calls(profile, progress or Unhurried())
+    calls = engine.calls(profile, progress or NoDeadline())
     for each in profile.pre_enqueue:
         if isinstance(each.plugin, PlacementFeasiblePlugin):
             continue

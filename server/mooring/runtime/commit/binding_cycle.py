@@ -29,7 +29,7 @@ from mooring.runtime.commit.extension_points import Committed
 from mooring.runtime.commit.outcome_resolver import Resolver
 from mooring.runtime.commit.preconditions import may_be_placed, reject_leaving
 from mooring.runtime.commit.reservations import Reservation, Reservations, ReservedBatch, Stage
-from mooring.runtime.cycle.plugin_calls import Progress, Unhurried
+from mooring.runtime.cycle.plugin_calls import NoDeadline, Progress
 from mooring.runtime.engine import Engine
 from mooring.runtime.profiles.waiting_pods import PodAtPermit
 
@@ -144,7 +144,7 @@ class BindingCycle:
             plugins = commit.pre_flight(calls) if reservation.busy is None else reservation.busy
             if expect is not None and (plugins or self._waiting.waits(reservation.uid)):
                 expect(commit.pod, commit.node_name)
-            status = self._waiting.wait(reservation.uid, (progress or Unhurried()).check)
+            status = self._waiting.wait(reservation.uid, (progress or NoDeadline()).check)
             if status.ok:
                 status = commit.pre_bind(plugins, calls)
             if status.ok:

@@ -30,7 +30,7 @@ from mooring.runtime.commit.reservations import Reservation, Stage
 from mooring.runtime.cycle.candidates import Candidates
 from mooring.runtime.cycle.choice import PlacedColumns
 from mooring.runtime.cycle.evaluation import Evaluation
-from mooring.runtime.cycle.plugin_calls import PluginBudget, Progress, Unhurried
+from mooring.runtime.cycle.plugin_calls import NoDeadline, Progress
 from mooring.runtime.profiles.profile import Profile
 
 
@@ -111,7 +111,7 @@ class Committer:
         """
         self._cycle.require_leader()
         uid = pod.metadata.uid
-        self.reservations.lock_pod(uid, progress or Unhurried())
+        self.reservations.lock_pod(uid, progress or NoDeadline())
         handed_on = False
         try:
             reject_placed(self._engine.state, pod)
@@ -199,23 +199,23 @@ class Committer:
         *,
         seed: int = 0,
         owner: str = "",
-        budget: PluginBudget | None = None,
+        progress: Progress | None = None,
     ) -> PlacedColumns:
         """``place_reserved`` for the first of some pods, see ``reserve_in_turn``."""
         self._cycle.require_leader()
         pods = templates, indices, names, uids
-        return reserve_in_turn(self._cycle, *pods, seed=seed, owner=owner, budget=budget)
+        return reserve_in_turn(self._cycle, *pods, seed=seed, owner=owner, progress=progress)
 
     def begin_placing_in_turn(
         self,
         templates: Sequence[tuple[Pod, Profile]],
         indices: Sequence[int],
         pods: Sequence[Pod],
-        budget: PluginBudget | None = None,
+        progress: Progress | None = None,
     ) -> list[PlacedPod]:
         """``begin_placing`` for the first of some pods, see ``placement.begin_placing_in_turn``."""
         self._cycle.require_leader()
-        return begin_placing_in_turn(self._cycle, templates, indices, pods, budget=budget)
+        return begin_placing_in_turn(self._cycle, templates, indices, pods, progress=progress)
 
     def reserve_pod(
         self, pod: Pod, node_name: str, profile: Profile, *, owner: str = "", progress: Progress | None = None
@@ -230,7 +230,7 @@ class Committer:
             FailedPreconditionError: The pod is on another node, being deleted or gated.
         """
         self._cycle.require_leader()
-        with self.reservations.locked_pod(pod.metadata.uid, progress or Unhurried()):
+        with self.reservations.locked_pod(pod.metadata.uid, progress or NoDeadline()):
             known = self.reservations.find_reservation(pod.metadata.uid)
             if known is not None:
                 if known.commit.node_name != node_name:
@@ -260,7 +260,7 @@ class Committer:
             UnavailableError: Whether it is bound is not known yet.
         """
         self._cycle.require_leader()
-        with self.reservations.locked_pod(uid, progress or Unhurried()):
+        with self.reservations.locked_pod(uid, progress or NoDeadline()):
             reservation = self.reservations.find_reservation(uid)
             pod = reservation.commit.pod if reservation is not None else placed_pod(self._engine.state, uid)
             if pod is None:
@@ -292,7 +292,7 @@ class Committer:
             MooringError: The binding failed.
         """
         self._cycle.require_leader()
-        with self.reservations.locked_pod(pod.metadata.uid, progress or Unhurried()):
+        with self.reservations.locked_pod(pod.metadata.uid, progress or NoDeadline()):
             known = self.reservations.find_reservation(pod.metadata.uid)
             if known is not None:
                 return self._bind_reserved(known, node_name, progress)
@@ -321,7 +321,7 @@ class Committer:
         """
         self._cycle.require_leader()
         uid = pod.metadata.uid
-        self.reservations.lock_pod(uid, progress or Unhurried())
+        self.reservations.lock_pod(uid, progress or NoDeadline())
         handed_on = False
         try:
             reject_placed(self._engine.state, pod)

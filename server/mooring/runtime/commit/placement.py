@@ -14,7 +14,7 @@ from mooring.runtime.commit.extension_points import Commit, Committed
 from mooring.runtime.commit.preconditions import may_be_placed
 from mooring.runtime.commit.reservations import Reservation, ReservedBatch
 from mooring.runtime.cycle.choice import Choice, PlacedColumns
-from mooring.runtime.cycle.plugin_calls import PluginBudget
+from mooring.runtime.cycle.plugin_calls import Progress
 from mooring.runtime.engine import Engine
 from mooring.runtime.profiles.profile import Profile
 
@@ -47,7 +47,7 @@ def reserve_in_turn(
     *,
     seed: int,
     owner: str,
-    budget: PluginBudget | None,
+    progress: Progress | None,
 ) -> PlacedColumns:
     """Decide, assume and reserve the first of some pods, in their order and with what one call each gives.
 
@@ -64,7 +64,7 @@ def reserve_in_turn(
     try:
         count = count_free(engine.state, locked)
         some = indices[:count], names[:count], locked[:count]
-        choices = engine.place_batch(templates, *some, seed=seed, budget=budget)
+        choices = engine.place_batch(templates, *some, seed=seed, progress=progress)
         if choices:
             own = indices[: len(choices)], names[: len(choices)], uids[: len(choices)]
             batch = ReservedBatch(templates, *own, choices.names, choices.sources, owner)
@@ -81,7 +81,7 @@ def begin_placing_in_turn(
     indices: Sequence[int],
     pods: Sequence[Pod],
     *,
-    budget: PluginBudget | None,
+    progress: Progress | None,
 ) -> list[PlacedPod]:
     """Decide, assume and reserve the first of some pods, as ``reserve_in_turn`` does, to be bound at once.
 
@@ -98,7 +98,7 @@ def begin_placing_in_turn(
     try:
         count = count_free(engine.state, locked)
         some = indices[:count], names[:count], locked[:count]
-        for at, choice in enumerate(engine.place_batch(templates, *some, budget=budget)):
+        for at, choice in enumerate(engine.place_batch(templates, *some, progress=progress)):
             profile = templates[indices[at]][1]
             commit = Commit(profile, choice.written, pods[at], choice.node_name or "")
             busy = () if profile.reserves_for_pre_bind else None

@@ -76,8 +76,7 @@ def evaluate(
         PluginFailureError: A plugin raised or broke its contract, or an extender failed; the decision fails.
         NodesChangedError: A candidate was deleted meanwhile.
     """
-    evaluation = begin(profile, cluster, pod, rows)
-    evaluation.as_of = as_of_now(pod, cluster.snapshot)
+    evaluation = begin(profile, cluster, pod, rows, as_of=as_of_now(pod, cluster.snapshot))
     if options.group is not None:
         evaluation.state.write(PodGroupInfo, options.group)
     elif not enqueued(evaluation, calls):
@@ -110,8 +109,7 @@ def evaluate_filters(
     reuse: bool = False,
 ) -> Evaluation:
     """PreFilter and Filter for each of ``rows``, all of them evaluated; no scores."""
-    evaluation = begin(profile, cluster, pod, rows)
-    evaluation.as_of = as_of_now(pod, cluster.snapshot)
+    evaluation = begin(profile, cluster, pod, rows, as_of=as_of_now(pod, cluster.snapshot))
     if not len(rows):
         evaluation.rejection = NO_NODES
         return evaluation
@@ -172,8 +170,7 @@ def enqueued(evaluation: Evaluation, calls: PluginCalls) -> bool:
     for enabled in evaluation.profile.pre_enqueue:
         status = calls.call(enabled.name, "PreEnqueue", enabled.plugin.pre_enqueue, evaluation.pod)
         if not status.ok:
-            evaluation.rejection = status.by(enabled.name)
-            evaluation.rows = evaluation.codes = np.zeros(0, np.int32)
+            evaluation.reject_before_nodes(status.by(enabled.name))
             return False
     return True
 
@@ -236,9 +233,12 @@ def _fits(evaluation: Evaluation, nominated: Int32s, allowed: Bools, calls: Plug
 
 
 def _blame(evaluation: Evaluation, nominated: int, allowed: Bools) -> None:
-    """As there, who rejects the nominated node is named where PreFilter left out other ones."""
-    if evaluation.limiting:
-        evaluation.limiting.add(evaluation.statuses[evaluation.codes[nominated]].plugin)
+    """Name the plugin that rejects the nominated node among those whose PreFilter left out nodes.
+
+    Mirrors ``evaluateNominatedNode`` in ``schedule_one.go``.
+    """
+    if evaluation.written.limiting:
+        evaluation.written.limiting.add(evaluation.statuses[evaluation.codes[nominated]].plugin)
         left_out = ~allowed
         left_out[nominated] = False
         reject_left_out(evaluation, left_out)
@@ -280,7 +280,7 @@ def _filter(
 ) -> None:
     if all_rejections:
         evaluation.rejections = [[] for _ in evaluation.rows]
-    recalled, as_of = None, evaluation.as_of
+    recalled, as_of = None, evaluation.asked.as_of
     if reuse and len(positions) == len(evaluation.rows) and not evaluation.codes.any() and as_of is not None:
         recalled = calls.known.recall(evaluation, as_of)
     asked = positions if recalled is None else recalled.unknown

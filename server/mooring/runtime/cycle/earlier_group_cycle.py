@@ -79,7 +79,7 @@ class EarlierGroupCycle(GroupCycle):
         return tuple(self._try(placement, known, at) for at, placement in enumerate(placements))
 
     def _try(self, placement: GroupPlacement, known: FirstChoices, at: int) -> TriedPlacement:
-        calls, before, count = self._calls(), self._scheduled, len(self._group.pods)
+        calls, before, count = self._calls, self._scheduled, len(self._group.pods)
         calls.check()
         state = CycleState()
         if known.counts[at] == count:
@@ -102,14 +102,14 @@ class EarlierGroupCycle(GroupCycle):
                 if member.place:
                     placed.append(pod.metadata.uid)
                     progress = PlacementProgress(before + len(placed), len(self._group.pods) - at - 1)
-                    said = self._feasible(state, progress, self._calls())
+                    said = self._feasible(state, progress, self._calls)
                     member = replace(member, permit=said)
                     waits = waits or member.room is not None
                     if said.ok:
                         verdict = rejected_group(WAITING) if waits else SUCCESS
                 members.append(member)
         finally:
-            self._reserve.give_back(self._calls())
+            self._reserve.give_back(self._calls)
             for uid in reversed(placed):
                 self._world.forget(uid)
         return TriedPlacement(placement, verdict, tuple(members), verdict.reasons[1:] == (WAITING,))
@@ -121,7 +121,7 @@ class EarlierGroupCycle(GroupCycle):
         if not member.place:
             return member
         self._world.assume(pod, member.place)
-        why_not = self._reserve.keep(pod, member.place, choice.written, self._calls())
+        why_not = self._reserve.keep(pod, member.place, choice.written, self._calls)
         if why_not.ok:
             return member
         self._world.forget(pod.metadata.uid)
@@ -134,7 +134,7 @@ class EarlierGroupCycle(GroupCycle):
             return member
         pick = partial(self._picks.room, placement, pod)
         start = mix64(self._seed, pod.metadata.uid)
-        sought = seek_room(choice.evaluation, self._calls(), start, pick)
+        sought = seek_room(choice.evaluation, self._calls, start, pick)
         if sought.room is not None:
             self._rooms.append((pod, sought.room))
         return replace(member, message=choice.message, room=sought.room, nominated=sought.nominated)
@@ -172,8 +172,8 @@ class EarlierGroupCycle(GroupCycle):
             return GroupPreemption(Status.unschedulable(NOT_IN_DOMAINS))
         self._asks_post_filter = False
         name, make = making.name, making.plugin.post_filter_group
-        what_if = TriedAnew(self._world, decision, self._again, self._calls())
-        found = self._calls().call(name, _POINT, make, self._state, self._group, what_if)
+        what_if = TriedAnew(self._world, decision, self._again, self._calls)
+        found = self._calls.call(name, _POINT, make, self._state, self._group, what_if)
         if not isinstance(found, GroupPreemption):
             raise plugin_failure(name, _POINT, f"returned {type(found).__name__}, not GroupPreemption")
         return replace(found, status=found.status.by(name))

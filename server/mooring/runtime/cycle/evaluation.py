@@ -53,22 +53,54 @@ class Scores:
     totals: Int64s
 
 
-class Evaluation(msgspec.Struct, eq=False):
-    """One pod's evaluation against the candidate nodes. A struct, as every question makes one.
+class CycleInput(msgspec.Struct, eq=False, frozen=True):
+    """What an evaluation is asked for. Never changed.
 
     Attributes:
-        pod: The pod.
         profile: The profile.
-        cluster: The state that was read.
+        cluster: The state that is read.
         snapshot: Its tables.
         names: The names of its rows, which stay true when nodes go and others take their rows.
-        state: What the plugins wrote, for the points after the selection.
+        pod: The pod.
         rows: int32[N], the candidates' rows; none when the pod may not be scheduled yet.
-        codes: int32[N], per candidate an index into ``statuses``.
-        statuses: The distinct verdicts; number 0 is Success.
-        prefilter: By plugin, in order; those that skipped are absent.
+        as_of: What the state was like before; None where nobody asks what is still true later.
+    """
+
+    profile: Profile
+    cluster: ClusterState
+    snapshot: Snapshot
+    names: Sequence[str]
+    pod: Pod
+    rows: Int32s
+    as_of: AsOf | None = None
+
+
+class Written(msgspec.Struct, eq=False):
+    """What the plugins wrote while they were called.
+
+    Attributes:
+        state: What they wrote down for later points.
+        prefilter: By PreFilter plugin, in order, its result; those that skipped are absent.
         skipped: The PreFilter plugins that skipped, whose Filter is left out.
         limiting: The PreFilter plugins that left out nodes.
+        filters_read: What the Filter plugins look at, once that is worked out.
+    """
+
+    state: CycleState
+    prefilter: dict[str, PreFilterOutcome] = {}
+    skipped: set[str] = set()
+    limiting: set[str] = set()
+    filters_read: Part | None = None
+
+
+class Evaluation(msgspec.Struct, eq=False):
+    """What was found out about a pod on the candidate nodes. A struct, as every question makes one.
+
+    Attributes:
+        asked: The question.
+        written: What the plugins wrote.
+        codes: int32[N], per candidate an index into ``statuses``.
+        statuses: The distinct verdicts; number 0 is Success.
         rejections: With all rejections asked for: per candidate, what every rejecting plugin said.
         evaluated: How many candidates the Filter plugins evaluated.
         advance: By how many nodes the next search begins later; 0 when the nominated node was taken.
@@ -82,25 +114,15 @@ class Evaluation(msgspec.Struct, eq=False):
         nominated: The position of the nominated node, which is selected whatever the totals of others that
             were evaluated too; None = the totals decide.
         of_totals: It was made of cached totals, and does not have what each plugin said.
-        as_of: What the state was like before; None where nobody asks what is still true later.
-        filters_read: What the Filter plugins look at, once that is worked out.
         recalled: How many candidates had a verdict that was known before.
 
     Once it is closed, the verdicts don't change, and they are counted once for all readers.
     """
 
-    pod: Pod
-    profile: Profile
-    cluster: ClusterState
-    snapshot: Snapshot
-    names: Sequence[str]
-    state: CycleState
-    rows: Int32s
+    asked: CycleInput
+    written: Written
     codes: Int32s
     statuses: list[Status]
-    prefilter: dict[str, PreFilterOutcome] = {}
-    skipped: set[str] = set()
-    limiting: set[str] = set()
     rejections: list[list[Status]] | None = None
     evaluated: int = 0
     advance: int = 0
@@ -113,13 +135,56 @@ class Evaluation(msgspec.Struct, eq=False):
     preemption: Preemption | None = None
     nominated: int | None = None
     of_totals: bool = False
-    as_of: AsOf | None = None
-    filters_read: Part | None = None
     recalled: int = 0
     _candidates: NodeView | None = None
     _counts: list[int] | None = None
     _feasible_count: int | None = None
     _status: Status | None = None
+
+    @property
+    def pod(self) -> Pod:
+        """The pod."""
+        return self.asked.pod
+
+    @property
+    def profile(self) -> Profile:
+        """The profile."""
+        return self.asked.profile
+
+    @property
+    def cluster(self) -> ClusterState:
+        """The state that was read."""
+        return self.asked.cluster
+
+    @property
+    def snapshot(self) -> Snapshot:
+        """The tables that were read."""
+        return self.asked.snapshot
+
+    @property
+    def names(self) -> Sequence[str]:
+        """The names of the snapshot's rows."""
+        return self.asked.names
+
+    @property
+    def rows(self) -> Int32s:
+        """int32[N]: the candidates' rows."""
+        return self.asked.rows
+
+    @property
+    def state(self) -> CycleState:
+        """What the plugins wrote, for the points after the selection."""
+        return self.written.state
+
+    def by(self, profile: Profile) -> Evaluation:
+        """Return this evaluation, to be gone on with by the plugins of another profile."""
+        return msgspec.structs.replace(self, asked=msgspec.structs.replace(self.asked, profile=profile))
+
+    def reject_before_nodes(self, status: Status) -> None:
+        """Take in that the pod may not be scheduled yet: there are no candidates."""
+        none = np.zeros(0, np.int32)
+        self.asked = msgspec.structs.replace(self.asked, rows=none)
+        self.codes, self.rejection = none, status
 
     def closed(self) -> Evaluation:
         """Let nobody write verdicts any more; returns the evaluation."""
@@ -264,21 +329,26 @@ class Evaluation(msgspec.Struct, eq=False):
 
 
 def begin(
-    profile: Profile, cluster: ClusterState, pod: Pod, rows: Int32s, view: NodeView | None = None
+    profile: Profile,
+    cluster: ClusterState,
+    pod: Pod,
+    rows: Int32s,
+    view: NodeView | None = None,
+    *,
+    state: CycleState | None = None,
+    as_of: AsOf | None = None,
 ) -> Evaluation:
     """Return an evaluation in which nothing has run yet and every candidate counts as feasible.
 
-    ``view`` is the one of ``rows``, for callers that have it already.
+    ``view`` is the one of ``rows``, for callers that have it already; ``state`` is what plugins wrote before.
     """
-    return Evaluation(
-        pod=pod,
-        profile=profile,
-        cluster=cluster,
-        snapshot=cluster.snapshot,
-        names=cluster.snapshot.nodes.names,
-        state=CycleState(),
-        rows=rows,
-        codes=np.zeros(len(rows), np.int32),
-        statuses=[SUCCESS],
-        _candidates=view,
-    )
+    snapshot = cluster.snapshot
+    asked = CycleInput(profile, cluster, snapshot, snapshot.nodes.names, pod, rows, as_of)
+    written = Written(CycleState() if state is None else state)
+    return Evaluation(asked, written, np.zeros(len(rows), np.int32), [SUCCESS], _candidates=view)
+
+
+def begin_trial(base: Evaluation, snapshot: Snapshot, rows: Int32s, written: Written) -> Evaluation:
+    """Return an evaluation of the pod of ``base`` on ``rows`` of a changed ``snapshot``, after PreFilter."""
+    asked = msgspec.structs.replace(base.asked, snapshot=snapshot, rows=rows)
+    return Evaluation(asked, written, np.zeros(len(rows), np.int32), [SUCCESS])

@@ -168,7 +168,7 @@ class Explanation(msgspec.Struct, frozen=True, eq=False, kw_only=True):
             statuses=evaluation.statuses,
             codes=evaluation.codes,
             rejections=evaluation.rejections,
-            prefilter=evaluation.prefilter,
+            prefilter=evaluation.written.prefilter,
             scored=evaluation.feasible if evaluation.scores is not None else _NONE,
             scores=evaluation.scores,
             weight_sum=profile.weight_sum,

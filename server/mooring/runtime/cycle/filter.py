@@ -21,7 +21,7 @@ def run_filters(evaluation: Evaluation, positions: Int32s, calls: PluginCalls) -
     everyone = len(remaining) == len(evaluation.rows)
     view = evaluation.view(evaluation.rows if everyone else evaluation.rows[remaining])
     for enabled in evaluation.profile.filter:
-        if enabled.name in evaluation.skipped or not len(remaining):
+        if enabled.name in evaluation.written.skipped or not len(remaining):
             continue
         verdicts = calls.call(
             enabled.name, "Filter", enabled.plugin.filter_nodes, evaluation.state, evaluation.pod, view
@@ -49,7 +49,7 @@ def passed(evaluation: Evaluation, view: NodeView, calls: PluginCalls) -> Bools:
     """bool[K]: the nodes of ``view`` that pass all Filter plugins; why others don't is not noted."""
     passing = np.ones(len(view), np.bool_)
     for enabled in evaluation.profile.filter:
-        if enabled.name not in evaluation.skipped:
+        if enabled.name not in evaluation.written.skipped:
             verdicts = calls.call(
                 enabled.name, "Filter", enabled.plugin.filter_nodes, evaluation.state, evaluation.pod, view
             )

@@ -17,22 +17,22 @@ def filters_read(evaluation: Evaluation) -> Part:
 
     Those whose PreFilter notes follow pods that come and go look at other nodes, too.
     """
-    if evaluation.filters_read is None:
+    if evaluation.written.filters_read is None:
         parts = Part.NONE
         for each in evaluation.profile.filter:
-            if each.name not in evaluation.skipped:
+            if each.name not in evaluation.written.skipped:
                 parts |= parts_of(each.plugin, evaluation.pod)
         if any(extensions(evaluation, "add_pod")) or any(extensions(evaluation, "remove_pod")):
             parts |= Part.OTHER_NODES
-        evaluation.filters_read = parts
-    return evaluation.filters_read
+        evaluation.written.filters_read = parts
+    return evaluation.written.filters_read
 
 
 def extensions(evaluation: Evaluation, method: str) -> Iterator[tuple[str, Callable[..., Any]]]:
     """Name and function of each plugin that wants to hear of pods that come and go: add_pod or remove_pod."""
     for enabled in evaluation.profile.pre_filter:
         function = getattr(enabled.plugin, method, None)
-        if function is not None and enabled.name not in evaluation.skipped:
+        if function is not None and enabled.name not in evaluation.written.skipped:
             yield enabled.name, function
 
 
@@ -56,4 +56,4 @@ def asked_plugins(evaluation: Evaluation) -> list[Plugin[Any]]:
     profile = evaluation.profile
     enabled: dict[str, Plugin[Any]] = {each.name: each.plugin for each in profile.pre_filter}
     enabled |= {each.name: each.plugin for each in profile.filter}
-    return [plugin for name, plugin in enabled.items() if name not in evaluation.skipped]
+    return [plugin for name, plugin in enabled.items() if name not in evaluation.written.skipped]

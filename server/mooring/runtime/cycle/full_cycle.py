@@ -31,7 +31,7 @@ from mooring.runtime.cycle.choice import Choice, choice_of, no_choice
 from mooring.runtime.cycle.cycle import CycleOptions, Run, evaluate, evaluate_filters
 from mooring.runtime.cycle.evaluation import Evaluation
 from mooring.runtime.cycle.known_verdicts import KnownVerdicts
-from mooring.runtime.cycle.plugin_calls import Observer, PluginCalls, Progress, Unhurried
+from mooring.runtime.cycle.plugin_calls import Observer, PluginAccess, PluginCalls, Progress
 from mooring.runtime.cycle.tie_break import choose
 from mooring.runtime.profiles.profile import Profile
 
@@ -63,11 +63,19 @@ class FullCycle:
         self._observer = observer
         self.known = KnownVerdicts()
 
-    def calls(
-        self, profile: Profile, progress: Progress | None = None, *, final: Callable[[], bool] = lambda: True
-    ) -> PluginCalls:
-        """Return the calls of ``profile``'s plugins for one decision; ``final`` as in ``PluginCalls``."""
-        return PluginCalls(profile.name, progress or Unhurried(), self._observer, final, self.known)
+    def access(
+        self, progress: Progress | None = None, *, final: Callable[[], bool] = lambda: True
+    ) -> PluginAccess:
+        """Return the way to call plugins in one decision; ``final`` as in ``PluginCalls``."""
+        return PluginAccess(self._observer, self.known, progress, final)
+
+    def attempt(self, progress: Progress | None = None) -> PluginAccess:
+        """Return ``access`` for an attempt after whose failure pods are evaluated in full."""
+        return self.access(progress, final=lambda: False)
+
+    def calls(self, profile: Profile, progress: Progress | None = None) -> PluginCalls:
+        """Return the way to call the plugins of ``profile`` in one decision."""
+        return self.access(progress).of(profile)
 
     def evaluate(
         self,
@@ -81,7 +89,7 @@ class FullCycle:
     ) -> Found:
         """Do ``run``, the whole cycle or a part of it, against a consistent state, without the cache."""
         read = state or self._state
-        calls = self.calls(profile, progress, final=lambda: _is_at(read, version))
+        calls = self.access(progress, final=lambda: _is_at(read, version)).of(profile)
         for _ in range(OPTIMISTIC_ATTEMPTS):
             version = read.version
             try:
@@ -151,7 +159,7 @@ class FullCycle:
         except NotFoundError:
             return False
         # Reserve goes on with what is true of the state in which the pod was assumed.
-        evaluation.state = again.state
+        evaluation.written = again.written
         return again.feasible_count > 0
 
     def _assume_at(self, version: int, pod: Pod, node_name: str) -> bool:

@@ -126,7 +126,7 @@ class GroupCycle:
         world: A private copy of the state, in which its pods are known; or the state itself, as long as
             nothing has to be written.
         group: The group and its pods.
-        calls: Gives the way to call plugins in one decision.
+        calls: The way to call plugins.
         seed: Decides between nodes of equal totals.
         picks: Decides instead.
         quick: Decides pods without an evaluation of each, where ``picks`` leaves that to the seed.
@@ -138,7 +138,7 @@ class GroupCycle:
         profile: Profile,
         world: ClusterState,
         group: PodGroupInfo,
-        calls: Callable[[], PluginCalls],
+        calls: PluginCalls,
         *,
         seed: int = 0,
         picks: Picks | None = None,
@@ -183,8 +183,8 @@ class GroupCycle:
         if decision.status.code is not Code.UNSCHEDULABLE or not plugins:
             return decision
         self._require_copy()
-        tried_again = TriedAgain(self._world, decision, self._again, self._calls())
-        found = make_room(plugins, self._state, self._group, tried_again, self._calls())
+        tried_again = TriedAgain(self._world, decision, self._again, self._calls)
+        found = make_room(plugins, self._state, self._group, tried_again, self._calls)
         return after_preemption(decision, found)
 
     def _again(self) -> GroupDecision:
@@ -204,12 +204,10 @@ class GroupCycle:
         if not self._profile.gates.enabled(PLACEMENTS_GATE):
             tried = self._try_each(PlacementColumns([GroupPlacement("", self._world.snapshot.nodes.rows())]))
             return self._decision(_at_least_one(tried[0]), tried, 0)
-        placements = find_placements(
-            self._profile, self._state, self._group, self._all_nodes(), self._calls()
-        )
+        placements = find_placements(self._profile, self._state, self._group, self._all_nodes(), self._calls)
         if isinstance(placements, Status):
             return self._decision(placements)
-        began, calls = time.perf_counter(), self._calls()
+        began, calls = time.perf_counter(), self._calls
         tried = self._try_each(placements)
         calls.placements_generated(len(tried))
         fitting = _fitting(tried)
@@ -228,7 +226,7 @@ class GroupCycle:
         if len(fitting) == 1:
             return self._decision(_at_least_one(tried[fitting[0]]), tried, fitting[0])
         found = self._assignments(tried, fitting)
-        scores, totals = score_placements(self._profile, self._state, self._group, found, self._calls())
+        scores, totals = score_placements(self._profile, self._state, self._group, found, self._calls)
         best = [fitting[at] for at in np.flatnonzero(totals == totals.max()).tolist()]
         names = tried.placements if isinstance(tried, TriedEverywhere) else [one.placement for one in tried]
         taken = best[self._picks.placement([names[at].name for at in best])]
@@ -245,7 +243,7 @@ class GroupCycle:
 
     def _try_each(self, placements: PlacementColumns) -> Sequence[TriedPlacement]:
         """Try the pods in each placement, one after the other; they are nowhere again afterwards."""
-        state, calls = CycleState(), self._calls()
+        state, calls = CycleState(), self._calls
         calls.check()
         before, pods = self._scheduled, self._group.pods
         # As long as no pod has a node, every placement is asked about in the same words.
@@ -276,7 +274,7 @@ class GroupCycle:
     def _try(self, placement: GroupPlacement, known: FirstChoices, at: int) -> TriedPlacement:
         """Try the pods in one placement, the one ``at`` which ``known`` has the first of them."""
         self._require_copy()
-        state, calls = CycleState(), self._calls()
+        state, calls = CycleState(), self._calls
         calls.check()
         self._feasible(state, PlacementProgress(self._scheduled, len(self._group.pods)), calls)
         return self._one_by_one(placement, known.listed(at), self._scheduled, state)
@@ -304,7 +302,7 @@ class GroupCycle:
                 member = member_of(pod, choice)
                 if choice.node_name is not None:
                     world.assume(pod, choice.node_name)
-                    why_not = self._reserve.keep(pod, choice.node_name, choice.written, self._calls())
+                    why_not = self._reserve.keep(pod, choice.node_name, choice.written, self._calls)
                     if why_not.ok:
                         placed.append(pod.metadata.uid)
                     else:
@@ -313,11 +311,11 @@ class GroupCycle:
                 members.append(member)
                 remaining -= 1
                 progress = PlacementProgress(before + len(placed), remaining)
-                status = self._feasible(state, progress, self._calls())
+                status = self._feasible(state, progress, self._calls)
                 if status.code is Code.UNSCHEDULABLE:
                     break
         finally:
-            self._reserve.give_back(self._calls())
+            self._reserve.give_back(self._calls)
             for uid in reversed(placed):
                 world.forget(uid)
         return TriedPlacement(placement, _verdict(status), tuple(members))
@@ -326,7 +324,7 @@ class GroupCycle:
         return feasible_so_far(self._judges, state, self._group, progress, calls)
 
     def _decide(self, pod: Pod, placement: GroupPlacement) -> Choice:
-        options, calls = self._options(mix64(self._seed, pod.metadata.uid)), self._calls()
+        options, calls = self._options(mix64(self._seed, pod.metadata.uid)), self._calls
         calls.check()
         evaluation = evaluate(self._profile, self._world, pod, placement.rows, calls, options)
         return self._picks.node(placement, select(evaluation, self._world.version, self._seed))

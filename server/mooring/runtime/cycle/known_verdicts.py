@@ -58,10 +58,10 @@ class KnownVerdicts:
         rows = evaluation.rows
         versions = as_of.versions.take(rows, mode="clip")
         known = self._known.get(key)
-        if known is None or known.skipped != evaluation.skipped or not _same(known.rows, rows):
+        if known is None or known.skipped != evaluation.written.skipped or not _same(known.rows, rows):
             return Recalled(self, key, versions, np.arange(len(rows), dtype=np.int32))
         changed = known.versions != versions
-        evaluation.filters_read, evaluation.statuses = known.read, list(known.statuses)
+        evaluation.written.filters_read, evaluation.statuses = known.read, list(known.statuses)
         evaluation.codes = np.where(changed, np.int32(0), known.codes)
         evaluation.recalled = len(rows) - int(np.count_nonzero(changed))
         return Recalled(self, key, versions, np.flatnonzero(changed).astype(np.int32))
@@ -101,7 +101,7 @@ class Recalled:
         """Keep what ``evaluation`` says of the candidates, if all are rejected until they change."""
         if not evaluation.codes.all() or not lasting(evaluation) or _takes_notes(evaluation):
             return
-        skipped, read = frozenset(evaluation.skipped), filters_read(evaluation)
+        skipped, read = frozenset(evaluation.written.skipped), filters_read(evaluation)
         codes, statuses = evaluation.codes.copy(), tuple(evaluation.statuses)
         self.known.put(
             self.key, EarlierVerdicts(skipped, read, evaluation.rows, self.versions, codes, statuses)
@@ -114,5 +114,5 @@ def _same(some: Int32s, others: Int32s) -> bool:
 
 def _takes_notes(evaluation: Evaluation) -> bool:
     """Return whether a plugin may note at Filter what it looks at when no node takes the pod."""
-    asked = (each for each in evaluation.profile.filter if each.name not in evaluation.skipped)
+    asked = (each for each in evaluation.profile.filter if each.name not in evaluation.written.skipped)
     return any(isinstance(each.plugin, PostFilterPlugin) for each in asked)

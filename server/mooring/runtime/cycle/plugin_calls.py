@@ -13,7 +13,7 @@ from mooring.framework.deadline import RUNNING
 from mooring.framework.errors import MooringError, PluginFailureError
 from mooring.framework.view import NodesChangedError
 from mooring.runtime.cycle.known_verdicts import KnownVerdicts
-from mooring.runtime.profiles.profile import Enabled
+from mooring.runtime.profiles.profile import Enabled, Profile
 from mooring.runtime.profiles.tracebacks import TRACEBACKS
 
 T = TypeVar("T")
@@ -113,11 +113,15 @@ class Progress(Protocol):
         plugin: The plugin that runs, "" between plugins.
         extension_point: Where it runs, for example ``Filter``.
         answered_by: Afterwards ``cache``, or ``full`` with the reason in brackets.
+        may_call_plugins: Whether plugins may be called, which takes longer than some callers can wait.
     """
 
     plugin: str
     extension_point: str
     answered_by: str
+
+    @property
+    def may_call_plugins(self) -> bool: ...
 
     def check(self) -> None:
         """Raise once the caller no longer waits; called between plugins, and by plugins that loop.
@@ -128,10 +132,11 @@ class Progress(Protocol):
         ...
 
 
-class Unhurried:
+class NoDeadline:
     """The progress of a decision without a deadline."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, may_call_plugins: bool = True) -> None:
+        self.may_call_plugins = may_call_plugins
         self.plugin = ""
         self.extension_point = ""
         self.answered_by = ""
@@ -140,15 +145,8 @@ class Unhurried:
         """Go on."""
 
 
-class NoPlugins:
-    """The budget of a decision that may call no plugin: where it needs one, the engine says so instead."""
-
-    def __init__(self) -> None:
-        self.answered_by = ""
-
-
-PluginBudget = Progress | NoPlugins
-"""What plugins may take of one decision: nothing, or until the progress' deadline."""
+class NeedsPluginsError(Exception):
+    """A plugin has to be called, and the caller allows none."""
 
 
 def plugin_failure(plugin: str, point: str, message: str) -> PluginFailureError:
@@ -179,6 +177,7 @@ class PluginCalls:
         known: KnownVerdicts | None = None,
     ) -> None:
         self.known = known or KnownVerdicts()
+        self._allowed = progress.may_call_plugins
         self._profile = profile
         self._progress = progress
         self._check = progress.check
@@ -194,14 +193,26 @@ class PluginCalls:
         """
         self._check()
 
+    def require_plugins(self) -> None:
+        """Go on only if plugins may be called: before a step that can't be left half done.
+
+        Raises:
+            NeedsPluginsError: They may not.
+        """
+        if not self._allowed:
+            raise NeedsPluginsError
+
     def call(self, plugin: str, point: str, function: Callable[..., T], *args: object) -> T:
         """``function(*args)``, as ``plugin`` at ``point``.
 
         Raises:
             PluginFailureError: It raised; the message carries what.
+            NeedsPluginsError: No plugin may be called.
             DeadlineExceededError: The caller no longer waits.
         """
         check, progress = self._check, self._progress
+        if not self._allowed:
+            raise NeedsPluginsError
         check()
         # A plugin that looks for victims has others asked on its way.
         caller, its_point, before = progress.plugin, progress.extension_point, RUNNING.check
@@ -289,5 +300,28 @@ class PointTimer:
         self._observer.point_duration(self._point, status.label, self._profile, seconds, self._count)
 
 
-Calls = Callable[[], PluginCalls]
-"""Gives the way to call plugins, when one has to be called after all."""
+class PluginAccess:
+    """Gives the way to call the plugins of any profile in one decision.
+
+    Args:
+        observer: Takes the measurements.
+        known: What Filter plugins said before.
+        progress: Where the decision is; None = it has no deadline.
+        final: As in ``PluginCalls``.
+    """
+
+    def __init__(
+        self,
+        observer: Observer,
+        known: KnownVerdicts,
+        progress: Progress | None = None,
+        final: Callable[[], bool] = lambda: True,
+    ) -> None:
+        self.progress = progress or NoDeadline()
+        self._observer = observer
+        self._known = known
+        self._final = final
+
+    def of(self, profile: Profile) -> PluginCalls:
+        """Return the calls of the plugins of ``profile``."""
+        return PluginCalls(profile.name, self.progress, self._observer, self._final, self._known)

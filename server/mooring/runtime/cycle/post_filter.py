@@ -65,7 +65,7 @@ class EvaluatedNodes:
         self.start = start
         self.independent = independent(evaluation)
         self.lasting = lasting(evaluation)
-        self.as_of = evaluation.as_of or as_of_now(evaluation.pod, evaluation.snapshot)
+        self.as_of = evaluation.asked.as_of or as_of_now(evaluation.pod, evaluation.snapshot)
         self._evaluation = evaluation
         self._calls = calls
         self._pods: TriedPods | None = None

@@ -43,9 +43,9 @@ def run_pre_filter(evaluation: Evaluation, calls: PluginCalls) -> Bools | None:
                 ),
             )
             if outcome.status.code is Code.SKIP:
-                evaluation.skipped.add(enabled.name)
+                evaluation.written.skipped.add(enabled.name)
                 continue
-            evaluation.prefilter[enabled.name] = outcome
+            evaluation.written.prefilter[enabled.name] = outcome
             if outcome.status.code is Code.UNSCHEDULABLE_AND_UNRESOLVABLE:
                 late = outcome.status
                 break
@@ -98,12 +98,12 @@ def _allowed(evaluation: Evaluation, names: frozenset[str] | None, limiting: lis
     index = evaluation.snapshot.nodes.index
     wanted = [index[name] for name in names if name in index]
     allowed = np.isin(evaluation.rows, np.array(wanted, np.int32))
-    evaluation.limiting.update(limiting)
+    evaluation.written.limiting.update(limiting)
     reject_left_out(evaluation, ~allowed)
     return allowed
 
 
 def reject_left_out(evaluation: Evaluation, left_out: Bools) -> None:
     """Say of the candidates in ``left_out`` (bool[N]) which plugins don't name them."""
-    outside = Status.unresolvable(f"node(s) didn't satisfy plugin(s) {_go_list(evaluation.limiting)}")
+    outside = Status.unresolvable(f"node(s) didn't satisfy plugin(s) {_go_list(evaluation.written.limiting)}")
     evaluation.codes[left_out] = evaluation.number_of(outside)

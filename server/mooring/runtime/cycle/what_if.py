@@ -18,7 +18,7 @@ from mooring.framework.errors import PluginFailureError
 from mooring.framework.internal import parts_of
 from mooring.framework.pod_requests import PodUsage
 from mooring.framework.pod_table import PodRecord
-from mooring.runtime.cycle.evaluation import Evaluation, begin
+from mooring.runtime.cycle.evaluation import Evaluation, Written, begin_trial
 from mooring.runtime.cycle.filter import run_filters
 from mooring.runtime.cycle.filters_read import extensions, filters_read
 from mooring.runtime.cycle.plugin_calls import PluginCalls, plugin_failure
@@ -108,11 +108,11 @@ class NodesWhatIf:
 
     def _filtered(self, node_names: Sequence[str]) -> list[Status]:
         base = self._evaluation
-        trial = begin(base.profile, base.cluster, base.pod, self._rows(node_names))
-        trial.snapshot = self._pods.snapshot
-        trial.state, trial.skipped = self._cycle_state, base.skipped
+        skipped = base.written.skipped
         if self._passed.issuperset(node_names):
-            trial.skipped = base.skipped | self._steady
+            skipped = skipped | self._steady
+        written = Written(self._cycle_state, skipped=skipped)
+        trial = begin_trial(base, self._pods.snapshot, self._rows(node_names), written)
         run_filters(trial, np.arange(len(node_names), dtype=np.int32), self._calls)
         statuses = [trial.statuses[code] for code in trial.codes.tolist()]
         self._passed.update(name for name, status in zip(node_names, statuses, strict=True) if status.ok)
@@ -151,9 +151,9 @@ class SummedNodes:
 
     def statuses(self, rows: Int32s, taken: Int64s, *, again: bool) -> tuple[Int32s, Sequence[Status]]:
         base, before = self._evaluation, self._pods.taken(rows)
-        trial = begin(base.profile, base.cluster, base.pod, rows)
-        trial.snapshot, trial.state = self._pods.snapshot, base.state.clone()
-        trial.skipped = base.skipped | self._steady if again else base.skipped
+        skipped = base.written.skipped | self._steady if again else base.written.skipped
+        written = Written(base.state.clone(), skipped=skipped)
+        trial = begin_trial(base, self._pods.snapshot, rows, written)
         self._pods.set_taken(rows, taken)
         try:
             run_filters(trial, np.arange(len(rows), dtype=np.int32), self._calls)
@@ -171,7 +171,7 @@ def pods_to_try(evaluation: Evaluation) -> TriedPods:
 
 def _steady(evaluation: Evaluation) -> frozenset[str]:
     """Return the filters that a node passes for good once it passed them, whatever pods request there."""
-    asked = (each for each in evaluation.profile.filter if each.name not in evaluation.skipped)
+    asked = (each for each in evaluation.profile.filter if each.name not in evaluation.written.skipped)
     return frozenset(
         each.name for each in asked if Part.RESOURCES not in parts_of(each.plugin, evaluation.pod)
     )

@@ -50,6 +50,8 @@ class SlotProgress:
         answered_by: Afterwards `cache`, or `full` with the reason in brackets.
     """
 
+    may_call_plugins = True
+
     __slots__ = (
         "_admit",
         "_cancelled",

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from mooring.framework import Pod
 from mooring.framework.args import FieldError
 from mooring.framework.errors import FailedPreconditionError, InvalidArgumentError, UnimplementedError
-from mooring.runtime.cycle.candidates import ALL_NODES, Candidates
+from mooring.runtime.answers import ALL_NODES, Candidates
 from mooring.runtime.profiles.profile import Profile
 from mooring.runtime.profiles.profiles import Profiles
 from mooring.service.backend import Backend

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 
-from mooring.runtime.cycle.plugin_calls import PluginBudget
+from mooring.runtime.answers import Progress
 from mooring.service.calls.slots import SlotProgress
 from mooring.v1 import scheduling_service_pb2 as pb
 
@@ -16,7 +16,7 @@ class CommitMode(ABC):
     """Decides the pods of one batch, at once or in order. For one thread."""
 
     @abstractmethod
-    def decide_at_once(self, budget: PluginBudget) -> pb.ScheduleResponse | None:
+    def decide_at_once(self, progress: Progress) -> pb.ScheduleResponse | None:
         """Answer the whole call in one step; None where that doesn't go."""
 
     def decide_in_order(self, first: int, count: int, progress: SlotProgress) -> None:
@@ -38,7 +38,7 @@ class CommitMode(ABC):
         """Prepare for pods that are decided in order; called once, before the first."""
 
     @abstractmethod
-    def _decide_some(self, some: slice, budget: PluginBudget) -> int:
+    def _decide_some(self, some: slice, progress: Progress) -> int:
         """Decide the first of some pods in one step, as far as that goes; returns how many."""
 
     @abstractmethod

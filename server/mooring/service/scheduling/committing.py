@@ -8,10 +8,9 @@ from collections import Counter
 from mooring.decisions.records import DecisionKind
 from mooring.framework import Code, Pod, Status
 from mooring.framework.errors import DeadlineExceededError, MooringError
+from mooring.runtime.answers import Choice, Progress
 from mooring.runtime.commit.placement import PlacedPod
 from mooring.runtime.commit.reservations import Reservation
-from mooring.runtime.cycle.choice import Choice
-from mooring.runtime.cycle.plugin_calls import NoPlugins, PluginBudget
 from mooring.runtime.profiles.profile import Profile
 from mooring.service.backend import Backend
 from mooring.service.calls import audit
@@ -51,12 +50,12 @@ class Committing(CommitMode):
         self._owner = owner
         self._waiting: list[tuple[int, Reservation, float]] = []
 
-    def decide_at_once(self, budget: PluginBudget) -> pb.ScheduleResponse | None:
+    def decide_at_once(self, progress: Progress) -> pb.ScheduleResponse | None:
         """Reserve all pods of a small batch without a plugin; None where some of them are left."""
         batch = self._batch
-        if isinstance(budget, NoPlugins) and len(batch) <= MAX_TOGETHER:
+        if not progress.may_call_plugins and len(batch) <= MAX_TOGETHER:
             self._begin()
-            if self._decide_some(slice(0, len(batch)), budget) == len(batch):
+            if self._decide_some(slice(0, len(batch)), progress) == len(batch):
                 return self._answer.response(self._backend, batch)
         return None
 
@@ -70,19 +69,19 @@ class Committing(CommitMode):
         self._backend.committer.require_leader()
         TieLimit(self._backend, self._batch).check_worst()
 
-    def _decide_some(self, some: slice, budget: PluginBudget) -> int:
+    def _decide_some(self, some: slice, progress: Progress) -> int:
         batch = self._batch
         if batch.mode != pb.COMMIT_MODE_RESERVE or not batch.candidates.everything:
             return 0
-        if not isinstance(budget, NoPlugins):
-            budget.check()
+        if progress.may_call_plugins:
+            progress.check()
         began = time.perf_counter()
         indices, names, uids = batch.indices[some], batch.names[some], batch.uids[some]
         noting = self._noting()
         count = not_recreated(self._backend, batch.templates, indices, names, uids)
         pods = batch.templates, indices[:count], names[:count], uids[:count]
         choices = self._backend.committer.place_reserved_in_turn(
-            *pods, seed=self._seed, owner=self._owner, budget=budget
+            *pods, seed=self._seed, owner=self._owner, progress=progress
         )
         if not choices:
             return 0

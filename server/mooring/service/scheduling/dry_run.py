@@ -5,9 +5,7 @@ from __future__ import annotations
 from mooring.decisions.records import DecisionKind
 from mooring.framework import SUCCESS, CycleState, Pod, Status
 from mooring.framework.errors import DeadlineExceededError, MooringError
-from mooring.runtime.cycle.choice import Choice
-from mooring.runtime.cycle.fork_reserve import ForkReserve
-from mooring.runtime.cycle.plugin_calls import NoPlugins, PluginBudget
+from mooring.runtime.answers import Choice, ForkReserve, NeedsPlugins, Progress
 from mooring.runtime.engine import Engine
 from mooring.runtime.profiles.profile import Profile
 from mooring.service.backend import Backend
@@ -43,17 +41,17 @@ class DryRun(CommitMode):
         self._answer = answer
         self._seed = seed
 
-    def decide_at_once(self, budget: PluginBudget) -> pb.ScheduleResponse | None:
+    def decide_at_once(self, progress: Progress) -> pb.ScheduleResponse | None:
         """Decide on top of the live state, without an object per pod; None when that can't be done."""
         batch = self._batch
-        if not self._is_plain() or (len(batch) == 1 and not isinstance(budget, NoPlugins)):
+        if not self._is_plain() or (len(batch) == 1 and progress.may_call_plugins):
             # With plugins, one pod is decided by ``_decide_one``, which asks the cache as well.
             return None
         noting = self._noting()
         found = self._backend.engine.decide_batch(
-            batch.templates, batch.indices, batch.uids, seed=self._seed, budget=budget
+            batch.templates, batch.indices, batch.uids, seed=self._seed, progress=progress
         )
-        if found is None:
+        if found is None or isinstance(found, NeedsPlugins):
             return None
         for profile, count in batch.counts():
             self._count("scheduled", profile, count)
@@ -67,7 +65,7 @@ class DryRun(CommitMode):
         self._ties = TieLimit(self._backend, self._batch)
         self._placed, self._reserves = [], {}
 
-    def _decide_some(self, some: slice, budget: PluginBudget) -> int:
+    def _decide_some(self, some: slice, progress: Progress) -> int:
         batch = self._batch
         samples = any(profile.samples for _, profile in batch.templates)
         if samples or len(batch) == 1 or not batch.candidates.everything:
@@ -75,7 +73,7 @@ class DryRun(CommitMode):
         pods = batch.templates, batch.indices[some], batch.names[some], batch.uids[some]
         noting = self._noting()
         try:
-            choices = self._engine.place_batch(*pods, seed=self._seed, budget=budget)
+            choices = self._engine.place_batch(*pods, seed=self._seed, progress=progress)
         except DeadlineExceededError:
             return 0
         for index, choice in zip(batch.indices[some], choices, strict=False):

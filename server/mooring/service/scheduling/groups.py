@@ -8,12 +8,9 @@ from dataclasses import replace
 from mooring.decisions.records import DecisionKind
 from mooring.framework import GroupPreemption, Pod, Status
 from mooring.framework.errors import InvalidArgumentError, UnimplementedError
+from mooring.runtime.answers import ForkReserve, GroupDecision, GroupMember, Progress, Room, TriedPlacement
 from mooring.runtime.commit.asked_group import AskedGroup, asked_group, nothing_to_do
 from mooring.runtime.commit.group_commit import GroupCommitter, PlacedGroup
-from mooring.runtime.cycle.fork_reserve import ForkReserve
-from mooring.runtime.cycle.group_result import GroupDecision, GroupMember, TriedPlacement
-from mooring.runtime.cycle.plugin_calls import Progress
-from mooring.runtime.cycle.post_filter import Room
 from mooring.service.backend import Backend
 from mooring.service.calls import audit
 from mooring.service.calls.slots import SlotProgress

@@ -9,10 +9,15 @@ from mooring.decisions.reasons import why_of, why_of_status
 from mooring.decisions.records import BatchRecord, DecisionKind, DecisionResult, Placed, Record
 from mooring.framework import Pod, PodGroupInfo, Status
 from mooring.framework.errors import MooringError, PluginFailureError
-from mooring.runtime.cycle.choice import Choice, ChoiceColumns, PlacedColumns, no_choice
-from mooring.runtime.cycle.evaluation import Evaluation
-from mooring.runtime.cycle.full_cycle import Found
-from mooring.runtime.cycle.group_result import GroupDecision
+from mooring.runtime.answers import (
+    Choice,
+    ChoiceColumns,
+    Evaluation,
+    Found,
+    GroupDecision,
+    PlacedColumns,
+    no_choice,
+)
 from mooring.runtime.profiles.profile import Profile
 from mooring.service.backend import Backend
 from mooring.service.scheduling.batch import Batch

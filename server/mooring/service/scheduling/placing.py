@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mooring.framework.errors import DeadlineExceededError, MooringError
-from mooring.runtime.cycle.plugin_calls import PluginBudget
+from mooring.runtime.answers import Progress
 from mooring.service.calls.slots import SlotProgress
 from mooring.service.scheduling.batch import Batch
 from mooring.service.scheduling.commit_mode import CommitMode
@@ -29,18 +29,18 @@ class Placing(CommitMode):
         self._answer = answer
         self._seed = seed
 
-    def decide_at_once(self, _budget: PluginBudget) -> None:
+    def decide_at_once(self, _progress: Progress) -> None:
         """Nothing is placed without its Reserve plugins."""
 
     def _begin(self) -> None:
         """There is nothing to prepare: the work tree is this call's alone."""
 
-    def _decide_some(self, some: slice, budget: PluginBudget) -> int:
+    def _decide_some(self, some: slice, progress: Progress) -> int:
         batch = self._batch
         if not batch.candidates.everything:
             return 0
         pods = batch.templates, batch.indices[some], batch.names[some], batch.uids[some]
-        choices = place_alike(self._work, *pods, seed=self._seed, progress=budget)
+        choices = place_alike(self._work, *pods, seed=self._seed, progress=progress)
         for choice in choices:
             self._answer.add(choice.status, "", choice)
         return len(choices)

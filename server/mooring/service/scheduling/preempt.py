@@ -11,8 +11,7 @@ from mooring.framework.args import FieldError
 from mooring.framework.errors import InvalidArgumentError
 from mooring.framework.objects import ObjectMeta
 from mooring.framework.preemption import Candidate, Preemption
-from mooring.runtime.cycle.cycle import evaluate_preemption
-from mooring.runtime.cycle.tie_break import choose
+from mooring.runtime.answers import choose, evaluate_preemption
 from mooring.service.backend import Backend, ObjectDecoder
 from mooring.service.calls.slots import SlotProgress
 from mooring.service.scheduling.noting import Noting

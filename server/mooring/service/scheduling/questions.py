@@ -12,13 +12,18 @@ from mooring.framework import Pod
 from mooring.framework.errors import PluginFailureError
 from mooring.framework.state import ClusterState
 from mooring.framework.view import NodesChangedError
+from mooring.runtime.answers import (
+    NEEDS_PLUGINS,
+    Candidates,
+    CycleOptions,
+    Evaluation,
+    Found,
+    NeedsPlugins,
+    Progress,
+    evaluate_normalized,
+    evaluate_scores,
+)
 from mooring.runtime.commit.explaining import explained
-from mooring.runtime.cycle.candidates import Candidates
-from mooring.runtime.cycle.cycle import CycleOptions, evaluate_scores
-from mooring.runtime.cycle.evaluation import Evaluation
-from mooring.runtime.cycle.full_cycle import Found
-from mooring.runtime.cycle.normalize_score import evaluate_normalized
-from mooring.runtime.cycle.plugin_calls import NoPlugins
 from mooring.runtime.profiles.profile import Profile
 from mooring.service.backend import Backend
 from mooring.service.calls.slots import SlotProgress
@@ -86,15 +91,19 @@ class Questions:
     def _look(
         self,
         asked: PodQuestion,
-        budget: SlotProgress | NoPlugins,
-        look: Callable[..., Found | None],
+        progress: Progress,
+        look: Callable[..., Found | NeedsPlugins | None],
         kind: DecisionKind | None = None,
-    ) -> tuple[Evaluation, objects_pb2.Provenance] | None:
-        """Call ``look``, a method of the engine, for the request; noted as a decision of that ``kind``."""
+    ) -> tuple[Evaluation, objects_pb2.Provenance] | NeedsPlugins | None:
+        """Call ``look``, a method of the engine, for the request; noted as a decision of that ``kind``.
+
+        Returns:
+            None where that does.
+        """
         selection = asked.selection
         noting = None if kind is None else Noting(self._backend, kind)
-        if isinstance(budget, SlotProgress):
-            budget.about(asked.pod.metadata.uid)
+        if isinstance(progress, SlotProgress):
+            progress.about(asked.pod.metadata.uid)
         about = partial(look, asked.pod, asked.profile, selection.candidates)
         try:
             try:
@@ -105,41 +114,41 @@ class Questions:
             if noting is not None:
                 noting.ended(asked.pod, asked.profile, "", error)
             raise
-        if found is None:
-            return None
+        if found is None or isinstance(found, NeedsPlugins):
+            return found
         if noting is not None:
             noting.looked(asked.pod, asked.profile, selection, *found)
         return found[0], self._provenance(asked, found[1])
 
     def filter(
-        self, request: pb.FilterRequest, asked: PodQuestion, budget: SlotProgress | NoPlugins
-    ) -> pb.FilterResponse | None:
-        """Answer a Filter request; None when plugins have to be called and the budget allows none."""
-        look = partial(self._backend.engine.filter, budget=budget)
-        found = self._look(asked, budget, look, DecisionKind.FILTER)
-        return None if found is None else self._filtered(request, asked, *found)
+        self, request: pb.FilterRequest, asked: PodQuestion, progress: Progress
+    ) -> pb.FilterResponse | NeedsPlugins:
+        """Answer a Filter request, where plugins may be called or are not needed."""
+        look = partial(self._backend.engine.filter, progress=progress)
+        found = self._look(asked, progress, look, DecisionKind.FILTER)
+        return self._filtered(request, asked, *found) if isinstance(found, tuple) else NEEDS_PLUGINS
 
     def filter_in_cycle(
         self,
         flights: PodsInFlight,
         request: pb.FilterRequest,
         asked: PodQuestion,
-        budget: SlotProgress | NoPlugins,
-    ) -> pb.FilterResponse | None:
+        progress: Progress,
+    ) -> pb.FilterResponse | NeedsPlugins:
         """Run ``filter`` in the pod's scheduling cycle: with the pods in flight, and the pod joins them.
 
-        None if the budget allows no plugins: the call may have to wait.
+        Where no plugins may be called it isn't answered: the call may have to wait.
         """
-        if isinstance(budget, NoPlugins):
-            return None
-        with flights.turn(asked.pod, asked.profile, budget) as own:
-            look = partial(self._filter_beside, flights, own, budget=budget)
-            found = None
-            while found is None:
+        if not isinstance(progress, SlotProgress):
+            return NEEDS_PLUGINS
+        with flights.turn(asked.pod, asked.profile, progress) as own:
+            look = partial(self._filter_beside, flights, own, progress=progress)
+            found: tuple[Evaluation, objects_pb2.Provenance] | NeedsPlugins | None = None
+            while not isinstance(found, tuple):
                 if asked.selection.state is not None:
                     # The private copy was made before the wait.
                     asked = self.question(request)
-                found = self._look(asked, budget, look, DecisionKind.FILTER)
+                found = self._look(asked, progress, look, DecisionKind.FILTER)
             flights.let_through(own, found[0])
             return self._filtered(request, asked, *found)
 
@@ -152,18 +161,18 @@ class Questions:
         candidates: Candidates,
         *,
         state: ClusterState | None,
-        budget: SlotProgress,
+        progress: SlotProgress,
     ) -> Found | None:
         """Filter the candidates with the pods beside ``own``, each on all of its nodes, and without them.
 
         A node must pass both, as with nominated pods. None after a wait, if no node does because of them.
         """
         engine = self._backend.engine
-        alone, version = decided(engine.filter(pod, profile, candidates, state=state, budget=budget))
+        alone, version = decided(engine.filter(pod, profile, candidates, state=state, progress=progress))
         if not own.beside:
             return alone, version
         crowded = counting(state or engine.state, own.beside)
-        beside, _ = decided(engine.filter(pod, profile, candidates, state=crowded, budget=budget))
+        beside, _ = decided(engine.filter(pod, profile, candidates, state=crowded, progress=progress))
         both = alone.rejecting_too(beside)
         in_the_way = not both.feasible_count and (alone.feasible_count or beside.feasible_count)
         return None if in_the_way and flights.wait(own) else (both, version)
@@ -190,19 +199,19 @@ class Questions:
         return response
 
     def score(
-        self, request: pb.ScoreRequest, asked: PodQuestion, budget: SlotProgress | NoPlugins
-    ) -> pb.ScoreResponse | None:
+        self, request: pb.ScoreRequest, asked: PodQuestion, progress: Progress
+    ) -> pb.ScoreResponse | NeedsPlugins:
         """Answer a Score request, as ``filter``."""
         engine = self._backend.engine
         if request.omit_plugins:
-            look: Callable[..., Found | None] = partial(engine.score, budget=budget)
-        elif isinstance(budget, NoPlugins):
-            return None
+            look: Callable[..., Found | NeedsPlugins | None] = partial(engine.score, progress=progress)
+        elif not progress.may_call_plugins:
+            return NEEDS_PLUGINS
         else:
-            look = partial(engine.evaluate, run=evaluate_scores, progress=budget)
-        found = self._look(asked, budget, look, DecisionKind.SCORE)
-        if found is None:
-            return None
+            look = partial(engine.evaluate, run=evaluate_scores, progress=progress)
+        found = self._look(asked, progress, look, DecisionKind.SCORE)
+        if not isinstance(found, tuple):
+            return NEEDS_PLUGINS
         evaluation, provenance = found
         codes, statuses = score_verdicts(asked.selection.rows)
         columns, totals = selected_scores(evaluation, asked.selection.rows)
@@ -274,7 +283,8 @@ class Questions:
         return self._backend.provenance(selection.version(version), selection.epoch, asked.profile)
 
 
-def decided(answer: Response | None) -> Response:
-    """Return the answer, which is there where plugins could be called."""
-    assert answer is not None  # noqa: S101 - only without plugins there is none
+def decided(answer: Response | NeedsPlugins | None) -> Response:
+    """Return the answer of a call that could call plugins."""
+    assert answer is not None  # noqa: S101 - the answer waits for nothing
+    assert not isinstance(answer, NeedsPlugins)  # noqa: S101 - plugins may be called
     return answer

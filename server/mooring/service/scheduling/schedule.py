@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mooring.framework import Code, Status
-from mooring.runtime.cycle.plugin_calls import NoPlugins
+from mooring.runtime.answers import NEEDS_PLUGINS, NeedsPlugins, Progress
 from mooring.service.backend import Backend
 from mooring.service.calls.slots import SlotProgress
 from mooring.service.scheduling.batch import Batch
@@ -29,21 +29,23 @@ class Schedule:
         epoch = backend.engine.state.snapshot.nodes.epoch
         self._answer = AnswerColumns(include_ties=request.include_ties, epoch=epoch)
 
-    def decide(self, budget: SlotProgress | NoPlugins) -> pb.ScheduleResponse | None:
+    def decide(self, progress: Progress) -> pb.ScheduleResponse | NeedsPlugins:
         """Decide, and where asked reserve or bind, the pods in order; each sees the earlier ones placed.
 
         Returns:
-            None when plugins have to be called, and ``budget`` is ``NoPlugins``.
+            ``NEEDS_PLUGINS`` when plugins have to be called, and ``progress`` allows none.
 
         Raises:
             MooringError: The request is wrong, time is over, or a plugin failed in a dry run.
         """
         batch = self._batch = self._batch or Batch.of(self._request, self._backend)
         mode = self._mode(batch)
-        response = mode.decide_at_once(budget)
-        if response is not None or isinstance(budget, NoPlugins):
+        response = mode.decide_at_once(progress)
+        if response is not None:
             return response
-        mode.decide_in_order(len(self._answer), len(batch), budget)
+        if not isinstance(progress, SlotProgress):
+            return NEEDS_PLUGINS
+        mode.decide_in_order(len(self._answer), len(batch), progress)
         return self._answer.response(self._backend, batch)
 
     def unfinished(self) -> pb.ScheduleResponse | None:

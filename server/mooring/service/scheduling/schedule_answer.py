@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import msgspec
 
 from mooring.framework import SUCCESS, Status
-from mooring.runtime.cycle.choice import Choice, ChoiceColumns, PlacedColumns
+from mooring.runtime.answers import Choice, ChoiceColumns, PlacedColumns
 from mooring.runtime.profiles.profile import Profile
 from mooring.service.backend import Backend
 from mooring.service.scheduling.batch import Batch

@@ -14,7 +14,7 @@ from mooring.framework.errors import (
     DeadlineExceededError,
     UnavailableError,
 )
-from mooring.runtime.cycle.plugin_calls import NoPlugins
+from mooring.runtime.answers import NEEDS_PLUGINS, NeedsPlugins, NoDeadline, Progress
 from mooring.service.backend import Backend
 from mooring.service.calls.access import asks_place, client_name
 from mooring.service.calls.slots import SlotProgress, in_slot
@@ -56,8 +56,8 @@ InSession = (
 )
 """A request that may be about a session."""
 
-Answering = Callable[[Any, PodQuestion, SlotProgress | NoPlugins], Response | None]
-"""Answers a decoded request; None when plugins have to be called and the budget allows none."""
+Answering = Callable[[Any, PodQuestion, Progress], Response | NeedsPlugins]
+"""Answers a decoded request, where plugins may be called or are not needed."""
 
 
 class SchedulingServicer(SchedulingServiceServicer):
@@ -116,7 +116,7 @@ class SchedulingServicer(SchedulingServiceServicer):
         call = Schedule(self._backend, request, client_name(context))
         try:
             return self._commit(
-                context, lambda progress: decided(call.decide(progress)), partial(call.decide, NoPlugins())
+                context, lambda progress: decided(call.decide(progress)), partial(call.decide, _no_plugins())
             )
         except DeadlineExceededError:
             unfinished = call.unfinished()
@@ -193,20 +193,20 @@ class SchedulingServicer(SchedulingServiceServicer):
         """``answer`` the request, which is decoded once: here, unless nodes or pods were sent along."""
         asked: PodQuestion | None = None
 
-        def decide(budget: SlotProgress | NoPlugins) -> Response | None:
+        def decide(progress: Progress) -> Response | NeedsPlugins:
             nonlocal asked
             if asked is None:
-                if isinstance(budget, NoPlugins) and (
+                if not progress.may_call_plugins and (
                     request.nodes.HasField("inline") or request.nodes.assumed_pods
                 ):
-                    return None
+                    return NEEDS_PLUGINS
                 asked = self._questions.question(request)
-            return answer(request, asked, budget)
+            return answer(request, asked, progress)
 
         return self._begin_deciding(context, decide)
 
     def _begin_deciding(
-        self, context: grpc.ServicerContext, decide: Callable[[SlotProgress | NoPlugins], Response | None]
+        self, context: grpc.ServicerContext, decide: Callable[[Progress], Response | NeedsPlugins]
     ) -> Response | Callable[[], Response]:
         """Return what ``decide`` gives without plugins; otherwise a callable that runs it in a slot with
         them.
@@ -214,19 +214,19 @@ class SchedulingServicer(SchedulingServiceServicer):
         At verbosity 5 the trailing metadata ``mooring-answered-by`` says ``cache``, or ``full`` and why.
         """
 
-        def told(budget: SlotProgress | NoPlugins) -> Response | None:
-            response = decide(budget)
-            if response is not None and log.isEnabledFor(PROVENANCE):
-                log.log(PROVENANCE, "answered by %s", budget.answered_by or "full")
-                context.set_trailing_metadata((("mooring-answered-by", budget.answered_by or "full"),))
+        def reported(progress: Progress) -> Response | NeedsPlugins:
+            response = decide(progress)
+            if response is not NEEDS_PLUGINS and log.isEnabledFor(PROVENANCE):
+                log.log(PROVENANCE, "answered by %s", progress.answered_by or "full")
+                context.set_trailing_metadata((("mooring-answered-by", progress.answered_by or "full"),))
             return response
 
         self._backend.require_synced()
         self._backend.slots.check()
-        response = told(NoPlugins())
-        if response is not None:
+        response = reported(_no_plugins())
+        if not isinstance(response, NeedsPlugins):
             return self._warned(response)
-        return partial(self._run, context, lambda progress: decided(told(progress)))
+        return partial(self._run, context, lambda progress: decided(reported(progress)))
 
     def _warned(self, response: Response) -> Response:
         """``response``, with a warning where the state may be behind the cluster."""
@@ -240,12 +240,11 @@ class SchedulingServicer(SchedulingServiceServicer):
         self,
         context: grpc.ServicerContext,
         work: Callable[[SlotProgress], Response],
-        at_once: Callable[[], Response | None] = lambda: None,
+        at_once: Callable[[], Response | NeedsPlugins] = lambda: NEEDS_PLUGINS,
     ) -> Response:
         """Nothing is committed on a state that may be behind the cluster; only giving back is harmless.
 
-        ``at_once`` does all of it where no plugin is called, in this thread; None leaves the rest to
-        ``work``.
+        ``at_once`` does all of it where no plugin is called, in this thread; the rest is left to ``work``.
         """
         if stale := self._backend.stale():
             raise UnavailableError(f"{stale}; retry in a moment", reason="STATE_STALE")
@@ -255,12 +254,14 @@ class SchedulingServicer(SchedulingServiceServicer):
         self,
         context: grpc.ServicerContext,
         work: Callable[[SlotProgress], Response],
-        at_once: Callable[[], Response | None] = lambda: None,
+        at_once: Callable[[], Response | NeedsPlugins] = lambda: NEEDS_PLUGINS,
     ) -> Response:
         self._backend.require_synced()
         self._backend.commit_slots.check()
         response = at_once()
-        return in_slot(self._backend.commit_slots, context, work) if response is None else response
+        if isinstance(response, NeedsPlugins):
+            return in_slot(self._backend.commit_slots, context, work)
+        return response
 
 
 def _filter(there: Backend, request: pb.FilterRequest, progress: SlotProgress) -> pb.FilterResponse:
@@ -296,3 +297,8 @@ def _schedule_groups(
 def _answered(begun: Response | Callable[[], Response]) -> Response:
     """Return the answer, from a slot if it needs one."""
     return begun() if callable(begun) else begun
+
+
+def _no_plugins() -> Progress:
+    """Return the progress of a decision that calls no plugin."""
+    return NoDeadline(may_call_plugins=False)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from mooring.framework import SUCCESS, Int32s, Int64s, Status
-from mooring.runtime.cycle.evaluation import Evaluation, PluginScores
+from mooring.runtime.answers import Evaluation, PluginScores
 from mooring.service.wire.columns import put
 from mooring.service.wire.node_names import NO_ROW
 from mooring.v1 import statuses_pb2

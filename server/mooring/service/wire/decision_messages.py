@@ -12,7 +12,7 @@ from mooring.decisions.filters import DecisionFilter
 from mooring.decisions.records import DecisionKind, DecisionResult, NodeRejections, Record, Why
 from mooring.framework import Code, Int32s, Status
 from mooring.framework.errors import InvalidArgumentError
-from mooring.runtime.cycle.explain import Explanation
+from mooring.runtime.answers import Explanation
 from mooring.service.wire.explanation import to_response
 from mooring.service.wire.node_names import fill_names
 from mooring.service.wire.objects import CODES, label_matcher, status_message

@@ -9,8 +9,14 @@ from typing import Literal, Protocol
 import numpy as np
 
 from mooring.framework import SUCCESS, Int32s, Status
-from mooring.runtime.cycle.evaluation import PluginScores, PreFilterOutcome, Scores
-from mooring.runtime.cycle.explain import Explanation, NominatedPod, RequestedResource
+from mooring.runtime.answers import (
+    Explanation,
+    NominatedPod,
+    PluginScores,
+    PreFilterOutcome,
+    RequestedResource,
+    Scores,
+)
 from mooring.service.wire.answers import score_message, selected_verdicts
 from mooring.service.wire.columns import put
 from mooring.service.wire.node_names import NO_ROW, listed_names

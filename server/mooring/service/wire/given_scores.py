@@ -7,7 +7,7 @@ import numpy as np
 from mooring.framework import MAX_NODE_SCORE, MIN_NODE_SCORE, Int64s
 from mooring.framework.args import FieldError
 from mooring.framework.errors import InvalidArgumentError, NotFoundError
-from mooring.runtime.cycle.score import normalizes
+from mooring.runtime.answers import normalizes
 from mooring.runtime.profiles.profile import Profile
 from mooring.service.wire.node_names import NO_ROW
 from mooring.service.wire.selection import Selection

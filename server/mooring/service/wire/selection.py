@@ -12,7 +12,7 @@ from mooring.framework.args import FieldError
 from mooring.framework.errors import InvalidArgumentError
 from mooring.framework.state import ClusterState
 from mooring.framework.view import NodesChangedError
-from mooring.runtime.cycle.candidates import Candidates
+from mooring.runtime.answers import Candidates
 from mooring.service.backend import Limits, ObjectDecoder
 from mooring.service.wire.columns import put
 from mooring.service.wire.indices import bitmap_rows, index_rows

@@ -20,7 +20,7 @@ from mooring.framework.objects import Taint
 from mooring.framework.objects.node import HOSTNAME
 from mooring.framework.resources import CPU, EPHEMERAL_STORAGE, MEMORY, PODS
 from mooring.framework.taints import tolerated
-from mooring.runtime.cycle.group_cycle import PLACEMENTS_GATE, topology_keys
+from mooring.runtime.answers import PLACEMENTS_GATE, topology_keys
 from mooring.runtime.profiles.profile import Profile
 from mooring.sessions.change.labels import Labels, MissingLabels
 from mooring.sessions.change.needs import taints_of

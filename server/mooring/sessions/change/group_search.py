@@ -16,10 +16,8 @@ import numpy as np
 
 from mooring.framework import Code, Node, PodGroupInfo
 from mooring.framework.errors import UnimplementedError
+from mooring.runtime.answers import LATER_CYCLE_SINCE, GroupDecision, Progress
 from mooring.runtime.commit.asked_group import nothing_to_do
-from mooring.runtime.cycle.earlier_group_cycle import LATER_CYCLE_SINCE
-from mooring.runtime.cycle.group_result import GroupDecision
-from mooring.runtime.cycle.plugin_calls import Progress
 from mooring.runtime.profiles.profile import Profile, placing
 from mooring.sessions.change.group_room import Caps, GroupRoom, Guest, Taints
 from mooring.sessions.change.labels import MOST_WAYS, Labels

@@ -14,8 +14,7 @@ from mooring.framework.objects import Taint
 from mooring.framework.resources import PODS
 from mooring.framework.taints import tolerated
 from mooring.plugins.pod_topology_spread.filtering import HardCounts
-from mooring.runtime.cycle.evaluation import Evaluation
-from mooring.runtime.cycle.what_if import guest_records
+from mooring.runtime.answers import Evaluation, guest_records
 from mooring.sessions.change.labels import Labels, MissingLabels
 from mooring.sessions.change.steps import is_of_condition, kind_of_new, one_more
 from mooring.sessions.daemons import Daemons
@@ -72,7 +71,7 @@ def by_taints(found: Evaluation, rows: Sequence[int]) -> dict[tuple[Taint, ...],
 
 
 def _enabled(found: Evaluation) -> set[str]:
-    return {each.name for each in found.profile.filter} - found.skipped
+    return {each.name for each in found.profile.filter} - found.written.skipped
 
 
 def taints_of(nodes: NodeTable, row: int, enabled: Collection[str]) -> tuple[Taint, ...]:

@@ -19,12 +19,16 @@ from msgspec.structs import replace as replace_struct
 from mooring.framework import Pod
 from mooring.framework.pod_table import PodRecord
 from mooring.framework.resources import PODS
+from mooring.runtime.answers import (
+    ALL_NODES,
+    Candidates,
+    CycleOptions,
+    Evaluation,
+    Progress,
+    candidates_of,
+    evaluate,
+)
 from mooring.runtime.commit.asked_group import enqueued
-from mooring.runtime.cycle.candidates import ALL_NODES, Candidates
-from mooring.runtime.cycle.cycle import CycleOptions, evaluate
-from mooring.runtime.cycle.evaluation import Evaluation
-from mooring.runtime.cycle.explain import candidates_of
-from mooring.runtime.cycle.plugin_calls import Progress
 from mooring.runtime.profiles.profile import Profile
 from mooring.runtime.profiles.profiles import left_alone
 from mooring.sessions.change.freed import freed, frees, most_freed, requests_on

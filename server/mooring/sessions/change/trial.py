@@ -14,9 +14,8 @@ from mooring.framework.errors import FailedPreconditionError, NotFoundError
 from mooring.framework.objects import PodDisruptionBudget
 from mooring.framework.pod_affinity import affinity_terms
 from mooring.framework.pod_table import PodBase, PodKind, PodRecord
+from mooring.runtime.answers import ALL_NODES, Candidates, Progress
 from mooring.runtime.commit.controllers import made_anew
-from mooring.runtime.cycle.candidates import ALL_NODES, Candidates
-from mooring.runtime.cycle.plugin_calls import Progress
 from mooring.runtime.profiles.profile import Profile
 from mooring.sessions.change.elsewhere import PodsElsewhere
 from mooring.sessions.change.freed import frees

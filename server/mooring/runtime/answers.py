@@ -1,0 +1,98 @@
+"""What callers of the engine pass to it and read of its answers.
+
+Everything outside ``mooring.runtime`` imports these names from here. The modules that define them are the
+engine's own, and may change.
+"""
+
+from mooring.runtime.cache.outcome import NEEDS_PLUGINS, Bypass, CacheCounts, NeedsPlugins
+from mooring.runtime.cycle.candidates import ALL_NODES, Candidates
+from mooring.runtime.cycle.choice import Choice, ChoiceColumns, PlacedColumns, no_choice
+from mooring.runtime.cycle.cycle import (
+    CycleOptions,
+    evaluate,
+    evaluate_filters,
+    evaluate_preemption,
+    evaluate_scores,
+)
+from mooring.runtime.cycle.earlier_group_cycle import LATER_CYCLE_SINCE, PREEMPTION_GATE
+from mooring.runtime.cycle.evaluation import Evaluation, PluginScores, PreFilterOutcome, Scores, begin
+from mooring.runtime.cycle.explain import (
+    Document,
+    Explanation,
+    NominatedPod,
+    RequestedResource,
+    candidates_of,
+    keeping_room,
+    preemption_document,
+)
+from mooring.runtime.cycle.filters_read import asked_plugins, helped_by_pods
+from mooring.runtime.cycle.fork_reserve import ForkReserve
+from mooring.runtime.cycle.full_cycle import Found, select
+from mooring.runtime.cycle.group_cycle import PLACEMENTS_GATE, topology_keys, waiting_pods
+from mooring.runtime.cycle.group_result import GroupDecision, GroupMember, TriedPlacement, rejected_group
+from mooring.runtime.cycle.normalize_score import evaluate_normalized
+from mooring.runtime.cycle.plugin_calls import (
+    NoDeadline,
+    Observer,
+    PluginCalls,
+    Progress,
+)
+from mooring.runtime.cycle.post_filter import Room, seek_room
+from mooring.runtime.cycle.score import normalizes
+from mooring.runtime.cycle.tie_break import choose, mix64
+from mooring.runtime.cycle.what_if import guest_records
+
+__all__ = [
+    "ALL_NODES",
+    "LATER_CYCLE_SINCE",
+    "NEEDS_PLUGINS",
+    "PLACEMENTS_GATE",
+    "PREEMPTION_GATE",
+    "Bypass",
+    "CacheCounts",
+    "Candidates",
+    "Choice",
+    "ChoiceColumns",
+    "CycleOptions",
+    "Document",
+    "Evaluation",
+    "Explanation",
+    "ForkReserve",
+    "Found",
+    "GroupDecision",
+    "GroupMember",
+    "NeedsPlugins",
+    "NoDeadline",
+    "NominatedPod",
+    "Observer",
+    "PlacedColumns",
+    "PluginCalls",
+    "PluginScores",
+    "PreFilterOutcome",
+    "Progress",
+    "RequestedResource",
+    "Room",
+    "Scores",
+    "TriedPlacement",
+    "asked_plugins",
+    "begin",
+    "candidates_of",
+    "choose",
+    "evaluate",
+    "evaluate_filters",
+    "evaluate_normalized",
+    "evaluate_preemption",
+    "evaluate_scores",
+    "guest_records",
+    "helped_by_pods",
+    "keeping_room",
+    "mix64",
+    "no_choice",
+    "normalizes",
+    "preemption_document",
+    "rejected_group",
+    "seek_room",
+    "select",
+    "topology_keys",
+    "waiting_pods",
+]

@@ -1,0 +1,1 @@
+"""Answers from cached evaluations: decisions, batches and totals, when they are true, and their check."""

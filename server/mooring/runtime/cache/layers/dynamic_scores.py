@@ -1,0 +1,238 @@
+"""The part of an evaluation that every decision changes: computed each time, for all open nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from mooring.framework import Bools, CacheablePlugin, CycleState, Int32s, NodeView, Plugin, Pod, PodChange
+from mooring.framework.internal import REJECTED
+from mooring.framework.pod_table import UNPLACED, PodKind
+from mooring.framework.state import ClusterState
+from mooring.runtime.cache.layers.pod_counts import IncrementalPodCounts
+from mooring.runtime.cache.layers.selected import Selected, best_of_rows
+from mooring.runtime.cache.layers.static_scores import StaticScores
+from mooring.runtime.cache.outcome import Bypass, NotCachedError
+from mooring.runtime.cache.tracking.change_tracker import ChangeTracker
+from mooring.runtime.cache.tracking.objects_read import ObjectsRead
+from mooring.runtime.cycle.evaluation import begin
+from mooring.runtime.cycle.filter import passed
+from mooring.runtime.cycle.plugin_calls import PluginCalls
+from mooring.runtime.cycle.pre_filter import run_pre_filter
+from mooring.runtime.cycle.sampling import search
+from mooring.runtime.cycle.score import run_pre_score, run_score, weigh
+from mooring.runtime.tuning import DEFAULT_TUNING, CacheTuning
+
+_NONE: Int32s = np.zeros(0, np.int32)
+
+
+class CycleStates:
+    """The CycleState of the plugins that are called for each decision.
+
+    Args:
+        cluster: The state.
+        pod: The pod.
+        plugins: Those plugins. While this is used, no node object changes.
+        tuning: With how many changes PreFilter is faster than an update.
+    """
+
+    def __init__(
+        self,
+        cluster: ClusterState,
+        pod: Pod,
+        plugins: Sequence[Plugin[Any]],
+        tuning: CacheTuning = DEFAULT_TUNING,
+    ) -> None:
+        self._cluster = cluster
+        self._tuning = tuning
+        self._pod = pod
+        self._plugins = [plugin for plugin in plugins if isinstance(plugin, CacheablePlugin)]
+        self._objects = ObjectsRead.of(plugins, pod, cluster.snapshot.objects, {})
+        self._state: CycleState | None = None
+        self._version = -1
+
+    def at(self, version: int, calls: PluginCalls) -> CycleState:
+        """Return the state as of ``version``; an empty one when PreFilter has to write it.
+
+        Raises:
+            PluginFailureError: A plugin failed.
+        """
+        state, self._state = self._state, None
+        changes = self._pods_since(version) if state is not None else None
+        if state is None or changes is None:
+            return CycleState()
+        for plugin in self._plugins if changes else ():
+            if not calls.call(plugin.name, "PreFilter.update", plugin.update, state, self._pod, changes):
+                return CycleState()
+        return state
+
+    def keep(self, state: CycleState, version: int) -> None:
+        """Keep ``state``, if the cluster still has the ``version`` that it is true for."""
+        with self._cluster.lock:
+            if self._cluster.version == version:
+                self._state, self._version = state, version
+                self._objects = self._objects and self._objects.now()
+
+    def _pods_since(self, version: int) -> list[PodChange] | None:
+        """Return the pods that came and went up to ``version``; None when plugins can't be updated."""
+        changes = self._cluster.changes_since(self._version)
+        if changes is None or len(changes) > self._tuning.updated_pods:
+            return None
+        others = self._objects is not None and self._objects.unchanged()
+        moved: list[PodChange] = []
+        kinds: set[int] = set()
+        for row, record, amount in changes[: version - self._version]:
+            if record is None:
+                if row == UNPLACED and not amount and not others:
+                    return None
+            elif amount and row != UNPLACED:
+                moved.append((row, record, 1 if amount > 0 else -1))
+                kinds.add(id(record.kind))
+        return moved if len(kinds) <= self._tuning.changed_kinds else None
+
+
+class DynamicScores:
+    """The scores of the plugins that depend on where pods are, computed for each decision.
+
+    The plugins' points are called at first. Where all that they do is to count pods, the counts follow
+    from then on, and say of all rows what the points would say.
+
+    Args:
+        cluster: The state.
+        pod: The pod.
+        static: The static scores, and which plugins have to be called again.
+        tracker: What changed.
+        tuning: How the cache is tuned.
+    """
+
+    def __init__(
+        self,
+        cluster: ClusterState,
+        pod: Pod,
+        static: StaticScores,
+        tracker: ChangeTracker,
+        tuning: CacheTuning,
+    ) -> None:
+        self._cluster = cluster
+        self._tuning = tuning
+        self._pod = pod
+        self._static = static
+        self._tracker = tracker
+        self._view = NodeView(cluster.snapshot, static.rows)
+        self._cycle_states = CycleStates(cluster, pod, static.dynamic.evaluating, tuning)
+        # What was written for the static scores need not be found out again.
+        self._cycle_states.keep(static.cycle_state.clone(), static.version)
+        self._counts: IncrementalPodCounts | None = None
+        self._version = -1
+        self._evaluated = 0
+        self._totals = _NONE
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes of its arrays; what plugins wrote isn't known."""
+        return self._totals.nbytes
+
+    def update(self, version: int, totals: Int32s, calls: PluginCalls, start: int) -> None:
+        """Ask about the rows that have ``totals`` (int32[capacity]) from all other plugins.
+
+        When not all nodes are evaluated, the search begins at ``start``.
+
+        Raises:
+            NotCachedError: PreFilter now rejects the pod, or some nodes.
+            PluginFailureError: A plugin failed.
+        """
+        static = self._static
+        if not (version == self._version and static.timeless and static.order is None):
+            self._rate(version, totals.copy(), calls, start)
+
+    def among(
+        self, version: int, totals: Int32s, calls: PluginCalls, passing: Bools
+    ) -> tuple[Int32s, Int32s]:
+        """As ``update``, of the rows in ``passing`` (bool[capacity]) alone, as if there were no others.
+
+        Returns:
+            int32[F] twice: the feasible rows, and their totals.
+        """
+        some = totals.copy()
+        some[~passing[: len(some)]] = REJECTED
+        self._rate(version, some, calls, 0)
+        self._version = -1
+        rows = np.flatnonzero(self._totals != REJECTED).astype(np.int32)
+        return rows, self._totals[rows]
+
+    def _rate(self, version: int, totals: Int32s, calls: PluginCalls, start: int) -> None:
+        """Take in what the plugins say of the rows that have ``totals`` (int32[capacity])."""
+        self._version = -1
+        counts = self._counts
+        if counts is not None and counts.follow(version, self._tracker):
+            self._rate_by(counts, totals, start)
+        else:
+            self._call_points(version, totals, calls, start)
+        self._totals, self._version = totals, version
+
+    def _rate_by(self, counts: IncrementalPodCounts, totals: Int32s, start: int) -> None:
+        counts.reject_in(totals)
+        self._search(totals, start)
+        if self._static.scaled:
+            rows = np.flatnonzero(totals != REJECTED).astype(np.int32)
+            totals[rows] += self._static.scaled_scores(rows)
+        counts.add_to(totals)
+
+    def _call_points(self, version: int, totals: Int32s, calls: PluginCalls, start: int) -> None:
+        calls.require_plugins()
+        static, view = self._static, self._view
+        self._counts = None
+        state = self._cycle_states.at(version, calls)
+        evaluation = begin(static.dynamic, self._cluster, self._pod, view.rows, view, state=state)
+        allowed = run_pre_filter(evaluation, calls)
+        if allowed is None or not allowed.all():
+            raise NotCachedError(Bypass.PRE_FILTER)
+        totals[view.rows[~passed(evaluation, view, calls)]] = REJECTED
+        self._search(totals, start)
+        rows = np.flatnonzero(totals != REJECTED).astype(np.int32)
+        # Plugins are never asked to score no nodes.
+        if len(rows):
+            view = evaluation.view(rows)
+            raw = run_score(evaluation, view, run_pre_score(evaluation, view, calls), calls)
+            totals[view.at] += weigh(evaluation, raw, len(view), calls).totals
+            totals[view.at] += static.scaled_scores(view.at)
+            self._counts = IncrementalPodCounts.of(
+                static.dynamic, self._cluster, self._pod, evaluation.state, version, self._tuning
+            )
+        if self._counts is None:
+            self._cycle_states.keep(evaluation.state, version)
+
+    def _search(self, totals: Int32s, start: int) -> None:
+        """Reject the rows that the search, which begins at ``start``, leaves out."""
+        static = self._static
+        self._evaluated = static.evaluated
+        if static.order is not None:
+            found, looked_at = search(static.order, totals != REJECTED, start, static.wanted)
+            left_out = np.ones(len(totals), np.bool_)
+            left_out[found] = False
+            totals[left_out] = REJECTED
+            self._evaluated = len(looked_at)
+
+    def forget(self) -> None:
+        """Forget the totals, which the pod that was selected by them changes."""
+        self._version, self._totals = -1, _NONE
+
+    def follow(self, row: int, kind: PodKind) -> None:
+        """Take in that a pod of ``kind`` comes to ``row``; ``placed`` says with which version it has."""
+        if self._counts is not None:
+            self._counts.move(row, 1, kind)
+
+    def placed(self, version: int) -> None:
+        """Take it that what ``follow`` took in is all that changed up to ``version``; -1 = not even that."""
+        if self._counts is not None:
+            self._counts.version = version
+
+    def is_feasible(self, row: int) -> bool:
+        """Return whether the node of ``row`` is feasible."""
+        return row < len(self._totals) and self._totals.item(row) != REJECTED
+
+    def select(self, seed: int, uid: str) -> Selected | None:
+        """Select the node for the pod with ``uid``; None when none is feasible."""
+        return best_of_rows(self._totals, seed, uid, self._evaluated)

@@ -1,0 +1,163 @@
+"""What the plugins that count pods wrote about the pods of one evaluation, kept while pods come and go."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from mooring.framework import CycleState, Int32s, Int64s, Pod
+from mooring.framework.columns import grown
+from mooring.framework.pod_table import PodKind
+from mooring.framework.remembering import ByIdentity
+from mooring.framework.state import ClusterState
+from mooring.plugins.topology import FilterCounts, Move, PodCountingPlugin, ScoreCounts
+from mooring.runtime.cache.tracking.change_tracker import ChangeTracker
+from mooring.runtime.cache.tracking.objects_read import ObjectsRead
+from mooring.runtime.cache.tracking.row_log import MovedPods
+from mooring.runtime.profiles.profile import Enabled, Profile
+from mooring.runtime.tuning import DEFAULT_TUNING, CacheTuning
+
+_KNOWN_KINDS = 256
+"""The kinds of pods for which it is kept what they add."""
+
+_UNKNOWN, _NOTHING, _SOMETHING = range(3)
+"""Whether a kind adds anything."""
+
+
+class IncrementalPodCounts:
+    """The counts by which nodes are filtered and scored. For one thread at a time.
+
+    Args:
+        filtering: By what nodes are rejected.
+        scoring: By what they are scored, with the plugins' weights.
+        objects: The objects that were read for them; None when they may be any.
+        tuning: With how many changes counting again is faster than an update.
+
+    Attributes:
+        version: The version of the state that they are true for; -1 = none. While it is used, no node object
+            changes.
+    """
+
+    def __init__(
+        self,
+        filtering: Sequence[FilterCounts],
+        scoring: Sequence[tuple[ScoreCounts, int]],
+        objects: ObjectsRead | None,
+        version: int,
+        tuning: CacheTuning,
+    ) -> None:
+        self._tuning = tuning
+        self._filtering = filtering
+        self._scoring = scoring
+        self._objects = objects
+        self.version = version
+        self._adds_of = ByIdentity(self._adds, _KNOWN_KINDS)
+        self._kinds: Sequence[PodKind] = ()
+        self._adding = np.zeros(0, np.int8)
+
+    @classmethod
+    def of(
+        cls,
+        profile: Profile,
+        cluster: ClusterState,
+        pod: Pod,
+        state: CycleState,
+        version: int,
+        tuning: CacheTuning = DEFAULT_TUNING,
+    ) -> IncrementalPodCounts | None:
+        """Return what the plugins of ``profile`` wrote to ``state`` about ``pod``.
+
+        None when one does more than count pods, or isn't enabled where its counts are read; or when the
+        cluster no longer has the ``version`` that they are true for.
+        """
+        filters = _counting((*profile.pre_filter, *profile.filter), profile.filter)
+        scorers = _counting((*profile.pre_score, *profile.score), profile.score)
+        if filters is None or scorers is None:
+            return None
+        filtering = (plugin.filter_counts_in(state) for plugin, _ in filters)
+        scoring = ((plugin.score_counts_in(state), weight) for plugin, weight in scorers)
+        rejecting = [counts for counts in filtering if counts is not None]
+        adding = [(counts, weight) for counts, weight in scoring if counts is not None]
+        objects = ObjectsRead.of(profile.evaluating, pod, cluster.snapshot.objects, {})
+        with cluster.lock:
+            if cluster.version != version:
+                return None
+            return cls(rejecting, adding, objects and objects.now(), version, tuning)
+
+    def follow(self, version: int, tracker: ChangeTracker) -> bool:
+        """Take in the pods that came and left up to ``version``; return whether that could be done."""
+        before = self.version
+        if before == version:
+            return True
+        self.version = -1
+        if (
+            before < 0
+            or version - before > self._tuning.counted_pods
+            or self._objects_changed(before, tracker)
+        ):
+            return False
+        moved = tracker.pods_since(before, version)
+        if moved is None:
+            return False
+        found = self._that_add(moved)
+        if found is None:
+            return False
+        for at in found.tolist():
+            number = moved.pods.item(at)
+            self.move(moved.rows.item(at), 1 if number > 0 else -1, moved.kinds[abs(number) - 1])
+        self.version = version
+        return True
+
+    def _that_add(self, moved: MovedPods) -> Int64s | None:
+        """Return where in ``moved`` pods are that add something; None when too many kinds are new."""
+        numbers = np.abs(moved.pods)
+        if moved.kinds is not self._kinds:
+            self._kinds, self._adding = moved.kinds, np.zeros(0, np.int8)
+        if len(moved.kinds) >= len(self._adding):
+            self._adding = grown(self._adding, 2 * len(moved.kinds) + 1)
+            self._adding[0] = _NOTHING
+        adding = self._adding.take(numbers)
+        unknown = set(numbers[adding == _UNKNOWN].tolist())
+        if len(unknown) > self._tuning.changed_kinds:
+            return None
+        for number in unknown:
+            self._adding[number] = _SOMETHING if self._adds_of(moved.kinds[number - 1]) else _NOTHING
+        return np.flatnonzero((self._adding.take(numbers) if unknown else adding) == _SOMETHING)
+
+    def move(self, row: int, amount: int, kind: PodKind) -> None:
+        """Take in that ``amount`` pods of ``kind`` came to ``row``; ``version`` has to be set then."""
+        self.version = -1
+        for move, each in self._adds_of(kind):
+            move(row, each * amount)
+
+    def reject_in(self, totals: Int32s) -> None:
+        """As each of ``FilterCounts``."""
+        for counts in self._filtering:
+            counts.reject_in(totals)
+
+    def add_to(self, totals: Int32s) -> None:
+        """As each of ``ScoreCounts``."""
+        for counts, weight in self._scoring:
+            counts.add_to(totals, weight)
+
+    def _objects_changed(self, version: int, tracker: ChangeTracker) -> bool:
+        return tracker.objects_moved_since(version) and not (self._objects and self._objects.unchanged())
+
+    def _adds(self, kind: PodKind) -> Sequence[tuple[Move, int]]:
+        """Return what one pod of ``kind`` adds, to any of them."""
+        every = (*self._filtering, *(counts for counts, _ in self._scoring))
+        return [each for counts in every for each in counts.adds(kind)]
+
+
+def _counting(
+    enabled: Sequence[Enabled[Any]], there: Sequence[Enabled[Any]]
+) -> list[tuple[PodCountingPlugin[Any], int]] | None:
+    """Return the plugins that are enabled ``there``, with their weights; None when one that is ``enabled``
+    there or before does more than count pods, or isn't among them.
+    """
+    counting = {
+        each.name: (each.plugin, each.weight) for each in there if isinstance(each.plugin, PodCountingPlugin)
+    }
+    return list(counting.values()) if counting.keys() == {each.name for each in enabled} else None

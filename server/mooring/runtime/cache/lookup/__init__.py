@@ -1,0 +1,1 @@
+"""The way from a pod to the cached evaluation of all pods with its signature."""

@@ -1,0 +1,1 @@
+"""The change log of the state, read once for all cached evaluations."""

@@ -1,0 +1,103 @@
+"""Runs the cycles of pod groups: over the state as it is, or over a copy where something is to be written."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from mooring.framework import PodGroupInfo
+from mooring.framework.errors import PluginFailureError
+from mooring.framework.state import ClusterState
+from mooring.framework.view import NodesChangedError
+from mooring.runtime.cache.lookup.evaluation_cache import EvaluationCache
+from mooring.runtime.cycle.earlier_group_cycle import LATER_CYCLE_SINCE, EarlierGroupCycle
+from mooring.runtime.cycle.full_cycle import FullCycle
+from mooring.runtime.cycle.group_cycle import (
+    GroupCycle,
+    NeedsCopyError,
+    Quick,
+    topology_keys,
+    waiting_pods,
+    without_leaving,
+)
+from mooring.runtime.cycle.group_picks import Picks
+from mooring.runtime.cycle.group_result import GroupDecision
+from mooring.runtime.cycle.plugin_calls import Progress
+from mooring.runtime.forecast.group_decisions import GroupDecisions, LiveEvaluations, MovedOnError
+from mooring.runtime.forecast.placement_batch import PlacementBatch
+from mooring.runtime.profiles.profile import Profile
+
+
+class GroupCycles:
+    """Decides about groups. Safe from any thread.
+
+    Args:
+        cluster: The state.
+        cache: Its cached evaluations.
+        full: Gives the way to call plugins.
+    """
+
+    def __init__(self, cluster: ClusterState, cache: EvaluationCache, full: FullCycle) -> None:
+        self._cluster = cluster
+        self._cache = cache
+        self._placement_batch = PlacementBatch(cluster, cache)
+        self._full = full
+
+    def decide(
+        self,
+        group: PodGroupInfo,
+        profile: Profile,
+        seed: int,
+        state: ClusterState | None,
+        progress: Progress | None,
+        picks: Picks | None,
+    ) -> GroupDecision:
+        """As ``Engine.decide_group``."""
+        later = profile.gates.version >= LATER_CYCLE_SINCE
+        if later and state is None and picks is None:
+            decision = self._decide_as_it_is(group, profile, seed, progress)
+            if decision is not None:
+                return decision
+        source = state or self._cluster
+        for key in topology_keys(group):
+            # A copy of the state has the columns that the state has.
+            source.snapshot.nodes.label(key)
+        with source.lock:
+            version = source.version
+            live = self._live(version) if state is None else None
+            world = source.fork(pods=waiting_pods(group, source.snapshot))
+        quick = self._quick(live, world, group, profile, seed, progress)
+        calls, cycle = self._full.calls(profile, progress), GroupCycle if later else EarlierGroupCycle
+        decision = cycle(profile, world, group, calls, seed=seed, picks=picks, quick=quick).run()
+        return replace(decision, state_version=version)
+
+    def _decide_as_it_is(
+        self, group: PodGroupInfo, profile: Profile, seed: int, progress: Progress | None
+    ) -> GroupDecision | None:
+        """Decide by what is known of the state, of which no copy is made; None where one is needed."""
+        cluster = self._cluster
+        version, calls = cluster.version, self._full.attempt(progress).of(profile)
+        quick = self._quick(self._live(version), None, group, profile, seed, progress)
+        cycle = GroupCycle(profile, cluster, group, calls, seed=seed, quick=quick, private=False)
+        try:
+            decision = cycle.run()
+        except (MovedOnError, NeedsCopyError, NodesChangedError, PluginFailureError):
+            return None
+        with cluster.lock:
+            unchanged = cluster.version == version
+        return replace(decision, state_version=version) if unchanged else None
+
+    def _live(self, version: int) -> LiveEvaluations:
+        return LiveEvaluations(self._cache, self._placement_batch, version)
+
+    def _quick(
+        self,
+        live: LiveEvaluations | None,
+        world: ClusterState | None,
+        group: PodGroupInfo,
+        profile: Profile,
+        seed: int,
+        progress: Progress | None,
+    ) -> Quick:
+        """Return what decides pods without an evaluation of each."""
+        pods, access = without_leaving(group).pods, self._full.attempt(progress)
+        return GroupDecisions(live, world, profile.grouped, pods, seed, access).decide

@@ -1,0 +1,233 @@
+"""Pods placed on new nodes of many groups, each group as if there were no other, all groups at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mooring.framework import (
+    Bools,
+    FilterPlugin,
+    Int32s,
+    Int64s,
+    NodeView,
+    Part,
+    Plugin,
+    Pod,
+    PreFilterPlugin,
+)
+from mooring.framework.alike_nodes import AlikeNodes, AtMost, Near, Rule
+from mooring.framework.internal import REJECTED, ObjectReader, parts_of
+from mooring.framework.node_table import PODS_ROW
+from mooring.framework.pod_table import PodKind
+from mooring.framework.state import ClusterState
+from mooring.runtime.cache.answers.consistency import check_may_decide
+from mooring.runtime.cache.layers.resource_scores import ResourceScores
+from mooring.runtime.cache.lookup.evaluation_cache import EvaluationCache
+from mooring.runtime.cache.outcome import Bypass, NotCachedError
+from mooring.runtime.cycle.plugin_calls import PluginAccess, PluginCalls
+from mooring.runtime.cycle.tie_break import mix64
+from mooring.runtime.forecast.hypothetical_nodes import HypotheticalNodes, distinct
+from mooring.runtime.profiles.profile import Profile
+
+_CHECKED = 64
+"""Pods between two checks whether the caller still waits."""
+
+_OTHER_PODS = Part.PODS | Part.AFFINITIES | Part.FEASIBLE | Part.OUTSIDE
+"""What tells nodes apart that are alike, once they have pods; of room more is known."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Template:
+    """Pods that are alike.
+
+    Attributes:
+        kind: What they count as.
+        resources: The scores of room.
+        calls: The way to call the plugins.
+        fits: bool[G], whether an empty node of each group takes one, as far as that is up to the node.
+        rules: What else decides, by number.
+    """
+
+    kind: PodKind
+    resources: ResourceScores
+    calls: PluginCalls
+    fits: Bools
+    rules: Sequence[int]
+
+
+class ParallelGroups:
+    """Places the same pods on new nodes of one group or another. For one thread.
+
+    All of the pods find no place on a node that is there, and never will. The state must stay as it is.
+
+    Args:
+        cluster: The state, with one node of each group, and the pods that each such node has from the first.
+        cache: Its cached evaluations.
+        templates: One pod of each template, with its profile. Nothing is reserved for any.
+        rows: int32[G], the nodes.
+        access: Gives the way to call plugins.
+
+    Raises:
+        NotCachedError: More than room and numbers of pods decides, a pod may go to an existing node, or the
+            first pods of a new node count for more than the room that they take.
+        PluginFailureError: A plugin failed.
+
+    Attributes:
+        fits: bool[T, G], whether a new node of each group takes pods of a template, as far as that is up
+            to the node.
+    """
+
+    def __init__(
+        self,
+        cluster: ClusterState,
+        cache: EvaluationCache,
+        templates: Sequence[tuple[Pod, Profile]],
+        rows: Int32s,
+        access: PluginAccess,
+    ) -> None:
+        self._cluster = cluster
+        self._cache = cache
+        self._rows = rows
+        there = cluster.snapshot.nodes.rows()
+        self._there = there[~np.isin(there, rows)]
+        self._kinds = [cluster.kind_of(pod, remember=False) for pod, _ in templates]
+        self._first = [each.kind for row in rows for each in cluster.snapshot.pods.records_on(int(row))]
+        self._rules: list[Rule] = []
+        self._known: dict[tuple[int, object], Sequence[int]] = {}
+        found = [
+            self._template(pod, profile, kind, access.of(profile))
+            for (pod, profile), kind in zip(templates, self._kinds, strict=True)
+        ]
+        self._templates = found
+        self.fits: Bools = np.array([template.fits for template in found])
+
+    def places(
+        self,
+        groups: Int32s,
+        counts: Int64s,
+        indices: Sequence[int],
+        uids: Sequence[str],
+        seed: int,
+        check: Callable[[], None],
+    ) -> Int32s:
+        """int32[P, A]: which node of each group a pod gets, of so many, by number; ``REJECTED`` = none.
+
+        Args:
+            groups: int32[A], the groups.
+            counts: int64[A], how many nodes, 1 or more.
+            indices: The pods, by the number of their template, in order.
+            uids: Their UIDs.
+            seed: Decides between nodes of equal totals.
+            check: Raises once the caller no longer waits.
+        """
+        rules = distinct([rule.among(groups) for rule in self._rules])
+        nodes = HypotheticalNodes(self._cluster.snapshot, self._rows[groups], counts, rules)
+        places: Int32s = np.full((len(indices), len(groups)), REJECTED, np.int32)
+        for at, (index, uid) in enumerate(zip(indices, uids, strict=True)):
+            if not at % _CHECKED:
+                check()
+            template = self._templates[index]
+            totals = np.zeros(len(nodes.view), np.int32)
+            template.resources.rate(nodes.view, totals, template.calls)
+            taking = template.fits[groups]
+            for number in template.rules:
+                taking = taking & nodes.allow(rules[number], totals)
+            places[at] = nodes.place(totals, taking, mix64(seed, uid), template.kind.usage, index)
+        return places
+
+    def left_by_plenty(self, indices: Sequence[int]) -> Bools | None:
+        """bool[P, G]: which pods get no node of each group, of which there are as many nodes as pods.
+
+        Then there is always an empty one, so that neither room nor other pods of a node keep a pod from it.
+        None where a pod may go to no empty node, as it has to be near others.
+        """
+        rules = distinct(self._rules)
+        if any(isinstance(rule, Near) and any(pods.by_node for pods in rule.pods) for rule in rules):
+            return None
+        shared = {at: rule for at, rule in enumerate(rules) if not all(pods.by_node for pods in rule.sorts)}
+        one_each = np.ones(len(self._rows), np.int64)
+        nodes = HypotheticalNodes(self._cluster.snapshot, self._rows, one_each, rules)
+        left = np.ones((len(indices), len(self._rows)), np.bool_)
+        for at, index in enumerate(indices):
+            template, totals = self._templates[index], np.zeros(len(self._rows), np.int32)
+            taking = template.fits
+            for number in template.rules:
+                if number in shared:
+                    taking = taking & nodes.allow(shared[number], totals)
+            left[at] = nodes.place(totals, taking, 0, template.kind.usage, index) == REJECTED
+        return left
+
+    def fewest_nodes(self, counts: Int64s) -> Int64s:
+        """int64[G]: with fewer nodes of a group some pod is left over that fits an empty one.
+
+        ``counts`` (int64[T]) says how many pods of each template there are.
+        """
+        table = self._cluster.snapshot.nodes
+        counted = counts[:, None] * self.fits
+        requested = np.zeros((len(counts), len(table.allocatable)), np.int64)
+        requested[:, PODS_ROW] = 1
+        for at, kind in enumerate(self._kinds):
+            for position, amount in table.by_position(kind.usage.requests):
+                requested[at, position] += amount
+        needed = requested.T @ counted
+        offered = table.allocatable[:, self._rows] - table.requested[:, self._rows]
+        fewest: Int64s = np.where(offered > 0, -(-needed // np.maximum(offered, 1)), 0).max(axis=0)
+        for number, rule in enumerate(self._rules):
+            if isinstance(rule, AtMost) and rule.pods.by_node:
+                asking = [
+                    number in each.rules and rule.pods.adds[at] > 0 for at, each in enumerate(self._templates)
+                ]
+                together = rule.most + 1 + (rule.others.least if rule.others is not None else 0)
+                fewest = np.maximum(fewest, -(-counted[asking].sum(axis=0) // np.maximum(together, 1)))
+        return fewest
+
+    def _template(self, pod: Pod, profile: Profile, kind: PodKind, calls: PluginCalls) -> _Template:
+        if profile.samples:
+            raise NotCachedError(Bypass.SAMPLING)
+        check_may_decide(self._cluster, pod, profile)
+        nodes = NodeView(self._cluster.snapshot, self._rows)
+        rules = [number for plugin in profile.evaluating for number in self._rules_of(plugin, pod, nodes)]
+        cached = self._cache.find(pod, profile).cached
+        with cached:
+            cached.update(calls, dynamic=False)
+            if not cached.resources.rates_columns:
+                raise NotCachedError(Bypass.RESOURCES)
+            if (cached.totals(self._there) != REJECTED).any():
+                raise NotCachedError(Bypass.OTHER_NODES)
+            return _Template(kind, cached.resources, calls, cached.totals(self._rows) != REJECTED, rules)
+
+    def _rules_of(self, plugin: Plugin[Any], pod: Pod, nodes: NodeView) -> Sequence[int]:
+        """Return the numbers of the rules of a plugin.
+
+        Raises:
+            NotCachedError: It may tell nodes apart by more than these and room.
+        """
+        if isinstance(plugin, AlikeNodes):
+            key = id(plugin), plugin.signature(pod)
+            if key not in self._known:
+                rules = plugin.rules_for_alike(pod, nodes, [*self._kinds, *self._first])
+                if rules is None or any(
+                    sort.adds[len(self._kinds) :].any() for rule in rules for sort in rule.sorts
+                ):
+                    raise NotCachedError(Bypass.DYNAMIC)
+                self._known[key] = range(len(self._rules), len(self._rules) + len(rules))
+                self._rules += rules
+            return self._known[key]
+        parts = parts_of(plugin, pod)
+        filters = isinstance(plugin, (FilterPlugin, PreFilterPlugin))
+        if parts & _OTHER_PODS or (Part.OTHER_NODES in parts and filters):
+            raise NotCachedError(Bypass.DYNAMIC)
+        if parts & Part.RESOURCES and Part.OBJECTS in parts and self._has_objects(plugin, pod):
+            raise NotCachedError(Bypass.RESOURCES)
+        return ()
+
+    def _has_objects(self, plugin: Plugin[Any], pod: Pod) -> bool:
+        """Return whether there is anything that the plugin reads beside nodes and pods."""
+        if not isinstance(plugin, ObjectReader):
+            return True
+        objects = self._cluster.snapshot.objects
+        return any(next(iter(objects.all(kind)), None) is not None for kind in plugin.kinds_read(pod))
