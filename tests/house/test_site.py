@@ -1,5 +1,6 @@
 """What ``make docs`` builds the site from, and how it finds links that lead nowhere."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ from mooring.v1 import (
     scheduling_service_pb2,
     statuses_pb2,
 )
-from tools.docs import contract, links, pages
+from tools.docs import contract, links, pages, search
 
 CONTRACT: list[FileDescriptor] = [
     module.DESCRIPTOR
@@ -74,6 +75,30 @@ def test_links_between_pages_stay_and_others_are_text(tmp_path: Path) -> None:
     text = (tmp_path / "docs" / "clients.md").read_text()
     assert "The contract is protos/mooring/v1: one RPC" in text
     assert "[deploy/examples](../deploy/examples/README.md)" in text
+
+
+def test_the_search_lists_guides_first_and_neither_changelog_nor_tests(tmp_path: Path) -> None:
+    locations = [
+        "CHANGELOG.html#0",
+        "docs/decisions/ties.html",
+        "docs/start.html#a",
+        "tests/bench/index.html",
+    ]
+    paths = [["Contributing"], ["Decisions", "Speed"], ["Start"], ["Contributing"]]
+    items = [{"location": place, "path": path} for place, path in zip(locations, paths, strict=True)]
+    index = tmp_path / "search.json"
+    index.write_text(json.dumps({"config": {}, "items": items}))
+    search.arrange(index, ["Start", "Contributing", "Decisions"])
+    assert [item["location"] for item in json.loads(index.read_text())["items"]] == [
+        "docs/start.html#a",
+        "docs/decisions/ties.html",
+    ]
+
+
+def test_the_pages_that_answer_questions_exist() -> None:
+    answers = search.questions()
+    assert len(answers) >= 12
+    assert [page for page in answers.values() if not (pages.ROOT / page).is_file()] == []
 
 
 def test_every_decision_is_in_a_group() -> None:

@@ -2,7 +2,7 @@
 
 The pages are the repository's Markdown files, and the references of the gRPC contract and of
 ``mooring.framework``, which are generated here. Nothing is loaded from elsewhere, so the site works offline.
-A link that leads nowhere is an error.
+A link that leads nowhere is an error, and so is a question that the search does not answer.
 """
 
 import argparse
@@ -18,7 +18,7 @@ from collections.abc import Iterable
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from tools.docs import contract, framework, links, pages
+from tools.docs import contract, framework, links, pages, search
 
 ROOT = pages.ROOT
 BUILD = ROOT / ".cache" / "docs"
@@ -80,7 +80,7 @@ def configuration(menu: list[Any]) -> str:
 
 
 def main() -> int:
-    """Run the command line; the exit code is 1 if a link leads nowhere."""
+    """Run the command line; the exit code is 1 for a link or a question without an answer."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--output", type=Path, default=BUILD, help="folder for pages and site")
     output = parser.parse_args().output.resolve()
@@ -93,7 +93,8 @@ def main() -> int:
         "Plugin reference": framework.write_pages(staged / "docs" / "framework"),
     }
     settings = output / "zensical.toml"
-    settings.write_text(configuration(navigation(staged, found, generated)), encoding="utf-8")
+    menu = navigation(staged, found, generated)
+    settings.write_text(configuration(menu), encoding="utf-8")
     zensical = Path(sys.executable).with_name("zensical")
     command = (zensical, "build", "--strict", "--config-file", settings)
     done = subprocess.run(command, cwd=output, capture_output=True, text=True, check=False)
@@ -103,7 +104,8 @@ def main() -> int:
         print(COLOURS.sub("", said), file=sys.stderr)
         return 1
     site = output / "site"
-    wrong = list(links.faults(site))
+    search.arrange(site / "search.json", [name for section in menu for name in section])
+    wrong = [*links.faults(site), *search.faults(site, search.questions())]
     print(*wrong, sep="\n", end="\n" if wrong else "", file=sys.stderr)
     if wrong:
         return 1
