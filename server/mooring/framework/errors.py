@@ -125,7 +125,8 @@ class UnimplementedError(MooringError):
 def not_installed(package: str, extra: str) -> FailedPreconditionError:
     """Return the error that says with which extra a package comes."""
     return FailedPreconditionError(
-        f"{package} is not installed: pip install 'mooring-scheduler[{extra}]'", reason="REQUEST_INVALID"
+        f"{package} is not installed: pip install '.[{extra}]' in mooring's repository",
+        reason="REQUEST_INVALID",
     )
 
 

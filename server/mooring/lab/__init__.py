@@ -5,7 +5,7 @@
 >>> cluster.explain("prod/web")                          # why it goes where it goes
 >>> cluster.compare({"spread": None, "pack": "pack.yaml"}).frame
 
-Needs the extra ``lab`` for data frames and plots: ``pip install 'mooring-scheduler[lab]'``. Without it
+Needs the extra ``lab`` for data frames and plots: ``pip install '.[lab]'`` in its repository. Without it
 everything works but what is called ``frame`` or ``plot``.
 """
 

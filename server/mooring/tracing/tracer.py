@@ -23,6 +23,6 @@ def tracer_of(file: str, service: str) -> Tracer | None:
         from mooring.tracing.otlp import OtlpTracer
     except ImportError as error:
         raise ValueError(
-            "OpenTelemetry's SDK is not installed: pip install 'mooring-scheduler[tracing]'"
+            "OpenTelemetry's SDK is not installed: pip install '.[tracing]' in mooring's repository"
         ) from error
     return OtlpTracer(configuration, service)
