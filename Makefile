@@ -31,10 +31,10 @@ run: $(VENV)/run.stamp ## Start server and extender adapter on the sample cluste
 	@exec $(BIN)/mooring run
 
 test: $(VENV)/dev.stamp ## Run every test that needs nothing but Python
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile -m "not e2e and not bench and not packaging and not browser" --ignore=tests/e2e $(ARGS)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile -m "not e2e and not bench and not packaging and not browser" --ignore=tests/laboratories/e2e $(ARGS)
 
 test-packaging: $(VENV)/dev.stamp ## Build the distributions and the image's environment, install them and packages of plugins, and try them
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile -m packaging --ignore=tests/e2e $(ARGS)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile -m packaging --ignore=tests/laboratories/e2e $(ARGS)
 
 test-web: $(VENV)/dev.stamp ## Try every view of the page on a live scheduler (needs Chromium and Node)
 	$(BIN)/python -m pytest -n 2 --dist loadfile -m browser tests/web $(ARGS)
@@ -52,53 +52,53 @@ check: $(VENV)/docs.stamp ## Format, lint, types, layers, contract, stubs, publi
 	$(BIN)/hadolint Dockerfile
 
 e2e: $(VENV)/dev.stamp ## Build etcd, kube-apiserver and kube-scheduler, then test mooring with them (needs Go and Node)
-	$(BIN)/python tests/e2e/build.py
-	$(BIN)/python -m pytest tests/e2e $(ARGS)
+	$(BIN)/python tests/laboratories/e2e/build.py
+	$(BIN)/python -m pytest tests/laboratories/e2e $(ARGS)
 
 conformance: $(VENV)/dev.stamp ## Compare with the plugins of kube-scheduler (VERSION, default the newest) on COUNT random cases from SEED (needs Go)
-	$(BIN)/python -m tests.conformance.run compare --seed $(SEED) --count $(COUNT) $(VERSION:%=--version %)
-	$(BIN)/python -m tests.conformance.sequences.run compare --seed $(SEED) --count $(COUNT) $(VERSION:%=--version %)
-	$(BIN)/python -m tests.conformance.hints.run compare --seed $(SEED) --count $$(( $(COUNT) / 20 + 1 )) $(VERSION:%=--version %)
-	$(BIN)/python -m tests.conformance.queue.run compare --seed $(SEED) --count $(COUNT) $(patsubst %,--version %,$(filter 1.36 1.37,$(VERSION)))
-	$(BIN)/python -m tests.conformance.groups.run compare --seed $(SEED) --count $(COUNT) $(patsubst %,--version %,$(filter 1.36 1.37,$(VERSION)))
+	$(BIN)/python -m tests.laboratories.conformance.run compare --seed $(SEED) --count $(COUNT) $(VERSION:%=--version %)
+	$(BIN)/python -m tests.laboratories.conformance.sequences.run compare --seed $(SEED) --count $(COUNT) $(VERSION:%=--version %)
+	$(BIN)/python -m tests.laboratories.conformance.hints.run compare --seed $(SEED) --count $$(( $(COUNT) / 20 + 1 )) $(VERSION:%=--version %)
+	$(BIN)/python -m tests.laboratories.conformance.queue.run compare --seed $(SEED) --count $(COUNT) $(patsubst %,--version %,$(filter 1.36 1.37,$(VERSION)))
+	$(BIN)/python -m tests.laboratories.conformance.groups.run compare --seed $(SEED) --count $(COUNT) $(patsubst %,--version %,$(filter 1.36 1.37,$(VERSION)))
 
 bench: $(VENV)/dev.stamp ## Measure decisions per second, extender latency and memory at 5,000 nodes
-	$(BIN)/python -m tests.bench $(ARGS)
+	$(BIN)/python -m tests.laboratories.bench $(ARGS)
 
 bench-cluster: $(VENV)/dev.stamp ## Pods bound per second, beside a null binder and kube-scheduler, on NODES nodes with PODS pods, RUNS times (needs Go)
-	$(BIN)/python tests/e2e/build.py etcd kube-apiserver kube-scheduler
-	$(BIN)/python -m tests.bench.live --nodes $(NODES) --pods $(PODS) --runs $(RUNS) $(ARGS)
+	$(BIN)/python tests/laboratories/e2e/build.py etcd kube-apiserver kube-scheduler
+	$(BIN)/python -m tests.laboratories.bench.live --nodes $(NODES) --pods $(PODS) --runs $(RUNS) $(ARGS)
 
 bench-list: $(VENV)/dev.stamp ## How long it takes to know 5,000 nodes and 150,000 pods of a real API server (needs Go)
-	$(BIN)/python tests/e2e/build.py etcd kube-apiserver
-	$(BIN)/python -m tests.bench.stored_cluster $(ARGS)
+	$(BIN)/python tests/laboratories/e2e/build.py etcd kube-apiserver
+	$(BIN)/python -m tests.laboratories.bench.stored_cluster $(ARGS)
 
 bench-gate: $(VENV)/dev.stamp ## Fail if something has become slow, judged by ratios within the run
-	$(BIN)/python -m tests.bench.gate $(ARGS)
+	$(BIN)/python -m tests.laboratories.bench.gate $(ARGS)
 
 bench-ghz: $(VENV)/dev.stamp ## Schedule and Filter called by ghz over 1 and 50 connections, beside a null RPC (needs Go)
-	$(BIN)/python tests/e2e/build.py ghz
-	$(BIN)/python -m tests.bench.ghz $(ARGS)
+	$(BIN)/python tests/laboratories/e2e/build.py ghz
+	$(BIN)/python -m tests.laboratories.bench.ghz $(ARGS)
 
 bench-peers: $(VENV)/dev.stamp ## mooring beside kube-scheduler: decisions in process, and as an extender of a real one (needs Go)
-	$(BIN)/python -m tests.bench.peers $(ARGS)
+	$(BIN)/python -m tests.laboratories.bench.peers $(ARGS)
 
 upstream: $(VENV)/dev.stamp ## Kubernetes' own end-to-end tests of scheduling, with mooring and with kube-scheduler; SUITE=integration: its integration tests (needs Go and half an hour)
-	$(BIN)/python tests/e2e/build.py etcd kube-apiserver kube-controller-manager kube-scheduler $(if $(SUITE),,kwok e2e.test)
-	$(BIN)/python -m tests.upstream$(SUITE:%=.%) $(ARGS)
+	$(BIN)/python tests/laboratories/e2e/build.py etcd kube-apiserver kube-controller-manager kube-scheduler $(if $(SUITE),,kwok e2e.test)
+	$(BIN)/python -m tests.laboratories.upstream$(SUITE:%=.%) $(ARGS)
 
 soak: $(VENV)/dev.stamp ## Break bindings, watches, leases and reservations, and attack a server, for MINUTES with fresh seeds, going on from a ledger
-	$(BIN)/python -m tests.soak --minutes $(MINUTES) $(ARGS)
+	$(BIN)/python -m tests.laboratories.soak --minutes $(MINUTES) $(ARGS)
 
 histories: $(VENV)/dev.stamp ## Play random histories for MINUTES: each cached answer beside an evaluation in full, going on from a ledger
-	$(BIN)/python -m tests.histories --minutes $(MINUTES) $(ARGS)
+	$(BIN)/python -m tests.laboratories.histories --minutes $(MINUTES) $(ARGS)
 
 fuzz: $(VENV)/dev.stamp ## Send what is nearly right to every door for MINUTES, or to one TARGET, going on from a ledger
-	$(BIN)/python -m tests.fuzz --minutes $(MINUTES) $(TARGET:%=--target %) $(ARGS)
+	$(BIN)/python -m tests.laboratories.fuzz --minutes $(MINUTES) $(TARGET:%=--target %) $(ARGS)
 
 doors: $(VENV)/dev.stamp ## Put random manifests into a real cluster and through mooring's commands for MINUTES, going on from a ledger (needs Go)
-	$(BIN)/python tests/e2e/build.py etcd kube-apiserver kube-controller-manager kube-scheduler kwok
-	$(BIN)/python -m tests.doors --minutes $(MINUTES) $(ARGS)
+	$(BIN)/python tests/laboratories/e2e/build.py etcd kube-apiserver kube-controller-manager kube-scheduler kwok
+	$(BIN)/python -m tests.laboratories.doors --minutes $(MINUTES) $(ARGS)
 
 format: $(VENV)/dev.stamp ## Format the code and repair what can be repaired
 	$(BIN)/ruff check --fix-only

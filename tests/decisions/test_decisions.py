@@ -1,7 +1,7 @@
 """Decisions to read: NAME.yaml has a cluster and the pod `asked`, NAME.txt what `mooring explain` says of it.
 
 A text that is missing is written, to be judged before it is committed: delete one to have it anew.
-tests/e2e/test_manifests_in_a_cluster.py gives the same manifests to a real kube-scheduler.
+tests/laboratories/e2e/test_manifests_in_a_cluster.py gives the same manifests to a real kube-scheduler.
 """
 
 from __future__ import annotations

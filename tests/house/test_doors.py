@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from tests.soak.doors import DOORS
+from tests.laboratories.soak.doors import DOORS
 
 ROOT = Path(__file__).parents[2]
 SERVING = ROOT / "server" / "mooring" / "serving"

@@ -9,9 +9,9 @@ from typing import Any
 import msgspec
 
 from mooring.runtime.profiles.registry import installed_registry
-from tests.conformance.program import NEWEST
-from tests.conformance.recordings import read_lines
-from tests.conformance.run import disagreement, vectors_of
+from tests.laboratories.conformance.program import NEWEST
+from tests.laboratories.conformance.recordings import read_lines
+from tests.laboratories.conformance.run import disagreement, vectors_of
 
 Manifest = dict[str, Any]
 OF_EACH_KIND = 40

@@ -32,7 +32,7 @@ from mooring.testing import make_node, make_pod
 from mooring.testing.builders import Manifest
 from mooring.testing.question import NoBinder
 from tests.compiled_loops import compiled_loops
-from tests.histories.comparing import facts
+from tests.laboratories.histories.comparing import facts
 
 ZONE, HOST = "topology.kubernetes.io/zone", "kubernetes.io/hostname"
 APP_A: Manifest = {"matchLabels": {"app": "a"}}

@@ -12,7 +12,7 @@ from mooring.plugins.network_traffic.plugin import NetworkTraffic
 from mooring.runtime.cycle.candidates import ALL_NODES
 from mooring.runtime.cycle.cycle import CycleOptions
 from mooring.testing import make_pod
-from tests.histories.comparing import facts
+from tests.laboratories.histories.comparing import facts
 
 from .test_cached_equals_full import EMPTY_NODES, NODES, History, Step, histories
 

@@ -19,7 +19,7 @@ from mooring.runtime.cache.tracking import change_tracker
 from mooring.runtime.cycle.candidates import ALL_NODES
 from mooring.testing import make_node, make_pod
 from mooring.testing.builders import Manifest
-from tests.histories.comparing import facts
+from tests.laboratories.histories.comparing import facts
 
 from .test_cached_equals_full import HOST, NODES, SMALL, ZONE, History, Step
 

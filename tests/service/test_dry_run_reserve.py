@@ -18,7 +18,7 @@ from mooring.testing.builders import Manifest, make_node, make_pod
 from mooring.v1 import decision_service_pb2 as decision_pb
 from mooring.v1 import nodes_pb2
 from mooring.v1 import scheduling_service_pb2 as pb
-from tests.histories.over_grpc import decision_at
+from tests.laboratories.histories.over_grpc import decision_at
 from tests.plugins import storage
 from tests.plugins.test_dynamic_resources import claim, device_class, slice_of
 from tests.recordings.recorded import REMEMBERED, recorder_of

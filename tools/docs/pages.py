@@ -15,7 +15,7 @@ PATTERNS = (
     "docs/**/*.md",
     "deploy/**/*.md",
     "server/mooring/plugins/*/README.md",
-    "tests/*/README.md",
+    "tests/laboratories/**/README.md",
 )
 """Which Markdown files are pages."""
 

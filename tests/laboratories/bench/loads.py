@@ -1,0 +1,53 @@
+"""The calls of deploy/load: what ghz sends, and with what a server that does nothing answers."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+import grpc
+from google.protobuf import descriptor_pool, json_format, message_factory
+
+from mooring.v1 import scheduling_service_pb2 as _pb  # noqa: F401 - its services are in the pool
+from tests.laboratories.bench.processes import started
+from tests.laboratories.e2e.build import ROOT
+
+LOAD = ROOT / "deploy" / "load"
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """A call that is sent again and again.
+
+    Attributes:
+        method: The path of its RPC.
+        request: Its message. What ghz puts in, as a UID for each call, stands there as it is written.
+    """
+
+    method: str
+    request: bytes
+
+    @classmethod
+    def of(cls, name: str) -> Load:
+        """That of a configuration."""
+        config = json.loads((LOAD / f"{name}.json").read_bytes())
+        service, _, method = config["call"].partition("/")
+        sent = descriptor_pool.Default().FindServiceByName(service).methods_by_name[method].input_type
+        message = json_format.ParseDict(config["data"], message_factory.GetMessageClass(sent)())
+        return cls(f"/{config['call']}", message.SerializeToString())
+
+    def answer(self, channel: grpc.Channel) -> bytes:
+        """What the server says to it."""
+        call: grpc.UnaryUnaryMultiCallable[bytes, bytes] = channel.unary_unary(self.method, bytes, bytes)
+        return call(self.request, timeout=20)
+
+
+def start_null_server(running: ExitStack, answer: bytes) -> str:
+    """A server that gives this answer to every call, and does nothing else; its address."""
+    folder = Path(running.enter_context(tempfile.TemporaryDirectory(prefix="mooring-bench-")))
+    (folder / "answer").write_bytes(answer)
+    line = running.enter_context(started("tests.laboratories.bench.null_server", str(folder / "answer")))
+    return line.partition("grpc=")[2].strip()

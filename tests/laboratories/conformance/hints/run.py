@@ -1,0 +1,24 @@
+"""What the plugins of kube-scheduler make of changes, 20 a question; see ``conformance/comparison.py``."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+
+from tests.laboratories.conformance.comparison import Comparison
+from tests.laboratories.conformance.families.draft import Manifest
+from tests.laboratories.conformance.hints.generator import questions
+from tests.laboratories.conformance.hints.replay import differences
+
+
+def counts(answer: Manifest) -> Counter[str]:
+    """The changes that the oracle takes, and what the plugins said of them."""
+    taken = [said for said in answer["changes"] if "error" not in said]
+    hints = Counter(hint for said in answer["changes"] for hint in (said["hints"] or {}).values())
+    return hints + Counter(changes=len(taken))
+
+
+HINTS = Comparison("hints", "question", "answer", "hints", questions, differences, counts)
+
+if __name__ == "__main__":
+    sys.exit(HINTS.main())

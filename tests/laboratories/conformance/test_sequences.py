@@ -1,0 +1,29 @@
+"""Sequences that a whole kube-scheduler decided, recorded by the oracle, against mooring's decisions."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.laboratories.conformance.program import NEWEST, VERSIONS
+from tests.laboratories.conformance.recordings import read_lines, recording
+from tests.laboratories.conformance.sequences.replay import differences
+
+PARTS = 8
+"""The recorded sequences are replayed in so many tests, for several processes to share."""
+
+COUNTS = {NEWEST: 500}
+
+
+@pytest.mark.parametrize("version", [pytest.param(version, id=version) for version in VERSIONS])
+@pytest.mark.parametrize("part", range(PARTS))
+def test_recorded_sequences(version: str, part: int) -> None:
+    lines = read_lines(recording("sequences", version))
+    assert len(lines) >= COUNTS.get(version, 100)
+    wrong = {
+        vector["sequence"]["id"]: found
+        for vector in map(json.loads, lines[part::PARTS])
+        if (found := differences(vector["sequence"], vector["decisions"], version))
+    }
+    assert not wrong

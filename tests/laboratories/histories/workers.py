@@ -1,0 +1,20 @@
+"""What processes of their own do."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+
+from tests.laboratories.histories.forms import FORMS
+from tests.laboratories.histories.rounds import Played, play, shrunk
+
+
+def quiet() -> None:
+    """What libraries log belongs to one of many histories, and is seen when that is played again."""
+    logging.disable(logging.CRITICAL)
+
+
+def play_some(form: str, seeds: Sequence[int]) -> list[Played]:
+    """Histories of a form; of those with a mismatch only the steps that matter stay."""
+    found = [play(FORMS[form], seed) for seed in seeds]
+    return [shrunk(FORMS[form], played) if played.mismatch else played for played in found]

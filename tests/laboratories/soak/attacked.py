@@ -1,0 +1,81 @@
+"""The server that rows E and F attack: `mooring serve` on the sample cluster, a process with both doors."""
+
+from __future__ import annotations
+
+import logging
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from tests.cli.commands import Started, serving
+from tests.good_client import good_client
+from tests.laboratories.soak.rounds import AT_END, Round
+
+log = logging.getLogger(__name__)
+
+MIB = 1 << 20
+SLOWER = 5.0
+"""So many times the calm median a good call may take beside an attack on a machine with other work."""
+
+
+@dataclass(frozen=True)
+class Attacked:
+    """The process.
+
+    Attributes:
+        started: What was started.
+        address: Of the gRPC door, HOST:PORT.
+        extender: Of the extender's door, HOST:PORT.
+    """
+
+    started: Started
+    address: str
+    extender: str
+
+    @property
+    def resident(self) -> int:
+        """Bytes of memory that the process holds now."""
+        status = Path(f"/proc/{self.started.process.pid}/status").read_text()
+        (line,) = [line for line in status.splitlines() if line.startswith("VmRSS:")]
+        return int(line.split()[1]) * 1024
+
+
+@cache
+def attacked() -> Attacked:
+    """One for all rows that are played in this process; it ends with it."""
+    folder = Path(AT_END.enter_context(tempfile.TemporaryDirectory()))
+    started = AT_END.enter_context(serving(folder, "--extender-listen", "127.0.0.1:0", "--reflection"))
+    assert started.ready, started.log.read_text()
+    return Attacked(started, started.address("grpc"), started.address("extender").removeprefix("http://"))
+
+
+@contextmanager
+def unharmed(round_: Round, growth: int = 64 * MIB, slower: float = SLOWER) -> Iterator[Attacked]:
+    """The server for an attack in the block: it stays alive, and a good client beside it gets all answers.
+
+    Args:
+        round_: Counts the attack.
+        growth: Bytes by which the process may have grown afterwards.
+        slower: How many times as long the median good call may take.
+    """
+    target = attacked()
+    with good_client(target.address, target.extender) as client:
+        client.calls()
+        calm, before = client.calls(), target.resident
+        yield target
+        beside, grown = client.calls(), target.resident - before
+        log.info(
+            "good calls: p50 %.1f -> %.1f ms, p99 %.1f -> %.1f ms; %+.1f MiB",
+            *(calls.percentile(share) * 1e3 for share in (0.5, 0.99) for calls in (calm, beside)),
+            grown / MIB,
+        )
+    round_.faults += 1
+    assert target.started.process.poll() is None, "the server has ended"
+    assert calm.failed == []
+    assert beside.failed == []
+    if round_.size == 1.0:
+        assert beside.percentile(0.5) <= slower * calm.percentile(0.5)
+    assert grown <= growth, f"{grown / MIB:.0f} MiB more"

@@ -1,0 +1,254 @@
+"""Rows S5 and S6: a pod with as many made-up names as an object holds, on 5,000 nodes."""
+
+from __future__ import annotations
+
+import json
+import logging
+import tempfile
+import time
+from collections.abc import Callable, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from mooring.testing.builders import node_manifest
+from tests.cli.schedulers import pending, scheduler
+from tests.fake_api_server import FakeApiServer
+from tests.laboratories.soak.rounds import AT_END, Round, Row
+
+log = logging.getLogger(__name__)
+
+NODES, SOME_NODES = 5_000, 50
+FOLLOWING = 20
+WAIT_SECONDS = 1.0
+"""How long another pod may wait behind one with many names."""
+
+MORE_BYTES = 256 << 20
+"""How much more memory the scheduler may take for such a pod at any time,"""
+
+LEFT = 1.1
+"""and how much of what it had before once the pod is gone."""
+
+Named = Callable[..., dict[str, Any]]
+"""Gives the ``spec`` of a pod, and under ``metadata`` what its metadata has."""
+
+
+def container(**fields: Any) -> dict[str, Any]:
+    return {"name": "c", "image": "i", **fields}
+
+
+def resources(count: int = 30_000) -> dict[str, Any]:
+    asked = {f"a.b/r{at}": "1" for at in range(count)}
+    return {"containers": [container(resources={"requests": asked, "limits": asked})]}
+
+
+def overhead(count: int = 60_000) -> dict[str, Any]:
+    return {"overhead": {f"a.b/r{at}": "1" for at in range(count)}}
+
+
+def huge_pages(count: int = 30_000) -> dict[str, Any]:
+    asked = {f"hugepages-{at}Mi": "1Mi" for at in range(count)}
+    return {"containers": [container(resources={"requests": asked, "limits": asked})]}
+
+
+def label_keys(count: int = 60_000) -> dict[str, Any]:
+    return {"metadata": {"labels": {f"key-{at}": "v" for at in range(count)}}}
+
+
+def annotated(count: int = 12_000) -> dict[str, Any]:
+    """No more than 256 KiB, as the API server has it."""
+    return {"metadata": {"annotations": {f"key-{at}": "value" for at in range(count)}}}
+
+
+def owners(count: int = 12_000) -> dict[str, Any]:
+    owner = {"apiVersion": "a.b/v1", "kind": "K", "uid": "u"}
+    return {"metadata": {"ownerReferences": [{**owner, "name": f"o{at}"} for at in range(count)]}}
+
+
+def node_selector(count: int = 60_000) -> dict[str, Any]:
+    return {"nodeSelector": {f"key-{at}": "v" for at in range(count)}}
+
+
+def node_affinity(count: int = 18_000) -> dict[str, Any]:
+    """Preferred, so that other schedulers bind the pod."""
+    return {
+        "affinity": {
+            "nodeAffinity": {
+                "preferredDuringSchedulingIgnoredDuringExecution": [
+                    {
+                        "weight": 1,
+                        "preference": {"matchExpressions": [{"key": f"k{at}", "operator": "Exists"}]},
+                    }
+                    for at in range(count)
+                ]
+            }
+        }
+    }
+
+
+def tolerations(count: int = 30_000) -> dict[str, Any]:
+    return {"tolerations": [{"key": f"key-{at}", "operator": "Exists"} for at in range(count)]}
+
+
+def host_ports(count: int = 25_000) -> dict[str, Any]:
+    ports = [{"containerPort": 1, "hostPort": 1 + at} for at in range(count)]
+    return {"containers": [container(ports=ports)]}
+
+
+def host_addresses(count: int = 18_000) -> dict[str, Any]:
+    ports = [
+        {"containerPort": 1, "hostPort": 80, "hostIP": f"10.{at >> 16}.{at >> 8 & 255}.{at & 255}"}
+        for at in range(count)
+    ]
+    return {"containers": [container(ports=ports)]}
+
+
+def images(count: int = 30_000) -> dict[str, Any]:
+    return {"containers": [{"name": f"c{at}", "image": f"r/i{at}"} for at in range(count)]}
+
+
+def topology_keys(count: int = 6_000) -> dict[str, Any]:
+    return {
+        "topologySpreadConstraints": [
+            {
+                "maxSkew": 1,
+                "topologyKey": f"zone-{at}",
+                "whenUnsatisfiable": "ScheduleAnyway",
+                "labelSelector": {"matchLabels": {f"app-{at}": "a"}},
+            }
+            for at in range(count)
+        ]
+    }
+
+
+def namespaces(count: int = 60_000) -> dict[str, Any]:
+    term = {
+        "labelSelector": {"matchLabels": {"app": "a"}},
+        "topologyKey": "kubernetes.io/hostname",
+        "namespaces": [f"namespace-{at}" for at in range(count)],
+    }
+    both = {"preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 1, "podAffinityTerm": term}]}
+    return {"affinity": {"podAffinity": both}}
+
+
+def values(count: int = 60_000) -> dict[str, Any]:
+    expressions = [{"key": "app", "operator": "NotIn", "values": [f"value-{at}" for at in range(count)]}]
+    term = {"labelSelector": {"matchExpressions": expressions}, "topologyKey": "kubernetes.io/hostname"}
+    return {"affinity": {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}}
+
+
+def volumes(count: int = 15_000) -> dict[str, Any]:
+    claims = [{"name": f"v{at}", "persistentVolumeClaim": {"claimName": f"c{at}"}} for at in range(count)]
+    return {"volumes": claims}
+
+
+def drivers(count: int = 20_000) -> dict[str, Any]:
+    return {"volumes": [{"name": f"v{at}", "csi": {"driver": f"d{at}.a.b"}} for at in range(count)]}
+
+
+def claims(count: int = 20_000) -> dict[str, Any]:
+    return {"resourceClaims": [{"name": f"r{at}", "resourceClaimName": f"c{at}"} for at in range(count)]}
+
+
+def gates(count: int = 60_000) -> dict[str, Any]:
+    return {"schedulingGates": [{"name": f"a.b/gate-{at}"} for at in range(count)]}
+
+
+_KINDS: tuple[Named, ...] = (
+    *(resources, overhead, huge_pages, label_keys, annotated, owners, node_selector, node_affinity),
+    *(tolerations, host_ports, host_addresses, images, topology_keys, namespaces, values, volumes),
+    *(drivers, claims, gates),
+)
+KINDS: Mapping[str, Named] = {made.__name__: made for made in _KINDS}
+
+
+class Cluster:
+    """Nodes and the scheduler at work on them, measured.
+
+    Attributes:
+        fake: The API server.
+    """
+
+    def __init__(self, folder: Path, nodes: int) -> None:
+        self.fake = AT_END.enter_context(FakeApiServer())
+        self.fake.add(*(node_manifest(f"n{at:04}") for at in range(nodes)))
+        self._started = AT_END.enter_context(scheduler(self.fake, folder, "--leader-elect=false"))
+        assert self._started.ready, self._started.log.read_text()
+        self._count = 0
+        self.waits()
+
+    def resident(self, field: str = "VmRSS") -> int:
+        """Bytes of memory now, or with VmHWM the most since it was reset."""
+        assert self._started.process.poll() is None, "the scheduler has ended"
+        status = Path(f"/proc/{self._started.process.pid}/status").read_text()
+        return next(int(line.split()[1]) << 10 for line in status.splitlines() if line.startswith(field))
+
+    def reset_most(self) -> None:
+        """Let VmHWM begin anew."""
+        Path(f"/proc/{self._started.process.pid}/clear_refs").write_text("5")
+
+    def waits(self, longest: float = 60.0) -> list[float]:
+        """Return the seconds that each of some pods waits, which come one after the other, ascending."""
+        names = [f"p-{self._count + at}" for at in range(FOLLOWING)]
+        self._count += FOLLOWING
+        created = {}
+        for name in names:
+            created[name] = time.monotonic()
+            self.fake.add(pending(name))
+            time.sleep(0.02)
+        bound: dict[str, float] = {}
+        while time.monotonic() < created[names[-1]] + longest and not created.keys() <= bound.keys():
+            time.sleep(0.01)
+            bound = {call.call.path.split("/")[-2]: call.call.at for call in self.fake.history.bindings()}
+        for name in names:
+            self.fake.remove("Pod", name, "default")
+        return sorted(bound.get(name, created[name] + longest) - created[name] for name in names)
+
+
+@cache
+def cluster(nodes: int) -> Cluster:
+    """One for both rows in this process."""
+    return Cluster(Path(AT_END.enter_context(tempfile.TemporaryDirectory())), nodes)
+
+
+def named(name: str, *, running: bool) -> dict[str, Any]:
+    """A pod that names what ``name`` says, on a node or pending."""
+    spec = KINDS[name]()
+    metadata = spec.pop("metadata", {})
+    pod = pending(f"big-{name.replace('_', '-')}", **({"nodeName": "n0001"} if running else {}), **spec)
+    return {**pod, "metadata": {**pod["metadata"], **metadata}}
+
+
+def beside(round_: Round, *, running: bool) -> None:
+    """Pods of others behind one that names what it can; a small round plays one kind and judges nothing."""
+    whole = round_.size == 1.0
+    target = cluster(NODES if whole else SOME_NODES)
+    for name in KINDS if whole else [round_.dice.choice([*KINDS])]:
+        pod = named(name, running=running)
+        target.waits()
+        before = target.resident()
+        target.reset_most()
+        target.fake.add(pod)
+        waits = target.waits()
+        later = target.waits()
+        most = target.resident("VmHWM")
+        target.fake.remove("Pod", pod["metadata"]["name"], "default")
+        target.waits()
+        left = target.resident()
+        round_.inputs += 2 * FOLLOWING
+        round_.faults += 1
+        log.info(
+            "%s, %s, %d kB: others wait %.2f s, then %.2f s; %d MB, %d more, %d left",
+            *(name, "running" if running else "pending", len(json.dumps(pod)) >> 10, waits[-1], later[-1]),
+            *(size >> 20 for size in (before, most - before, left - before)),
+        )
+        if whole:
+            assert max(waits[-1], later[-1]) <= WAIT_SECONDS, name
+            assert most - before <= MORE_BYTES, name
+            assert left <= LEFT * before, name
+
+
+ROWS = (
+    Row("S5", "names_of_pending_pods", lambda round_: beside(round_, running=False)),
+    Row("S6", "names_of_running_pods", lambda round_: beside(round_, running=True)),
+)

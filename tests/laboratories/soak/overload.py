@@ -1,0 +1,107 @@
+"""Row F8: more questions than the server can answer, from callers who don't wait for each other."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import grpc
+from grpc_health.v1 import health_pb2, health_pb2_grpc  # type: ignore[import-untyped]  # ships no types
+
+from mooring.framework import CycleState, FilterPlugin, NodeView, Pod, Verdicts
+from mooring.v1 import nodes_pb2, objects_pb2
+from mooring.v1 import scheduling_service_pb2 as pb
+from mooring.v1 import scheduling_service_pb2_grpc as pb_grpc
+from tests.cli.commands import Started, serving, write_config
+from tests.good_client import POD, ROOT
+from tests.laboratories.soak.asking import PATIENCE
+from tests.laboratories.soak.rounds import Round, Row, at_once
+
+PLUGIN_SECONDS = 0.06
+"""So long that slots are what is short, and not the processor that callers and server share."""
+
+TIMES = 5
+GOODPUT = 0.8
+CLIENT_TIMEOUT = 4.0
+PLUGIN_PATH = {"PYTHONPATH": str(ROOT)}
+SHED = {"RESOURCE_EXHAUSTED", "DEADLINE_EXCEEDED"}
+
+
+class Slow(FilterPlugin[None]):
+    """Takes its time for each pod: the server can answer some sixty calls a second."""
+
+    name = "Slow"
+
+    def filter_nodes(self, state: CycleState, pod: Pod, nodes: NodeView) -> Verdicts:
+        time.sleep(PLUGIN_SECONDS)
+        return Verdicts.passed(len(nodes))
+
+
+@contextmanager
+def slow_server() -> Iterator[Started]:
+    """`mooring serve` with that plugin."""
+    profile = {"plugins": {"filter": {"enabled": [{"name": Slow.name}]}}}
+    with tempfile.TemporaryDirectory() as folder:
+        config = write_config(Path(folder) / "config.yaml", profile)
+        plugin = f"{Slow.__module__}:{Slow.__name__}"
+        with serving(Path(folder), "--config", config, "--plugin", plugin, twins=PLUGIN_PATH) as started:
+            assert started.ready, started.log.read_text()
+            yield started
+
+
+def question() -> pb.FilterRequest:
+    pod = objects_pb2.PodSource(object=objects_pb2.KubernetesObject(json=json.dumps(POD).encode()))
+    return pb.FilterRequest(pod=pod, nodes=nodes_pb2.NodeSelection(all=nodes_pb2.AllNodes()))
+
+
+def answered_at_best(stub: pb_grpc.SchedulingServiceStub, seconds: float) -> float:
+    """Calls a second that are answered where each of some callers waits for its answer."""
+    began = time.monotonic()
+    end = began + seconds
+
+    def ask(_caller: int) -> int:
+        count = 0
+        while time.monotonic() < end:
+            stub.Filter(question(), timeout=60)
+            count += 1
+        return count
+
+    count: int = sum(at_once(16, ask, range(16)))
+    return count / (time.monotonic() - began)
+
+
+def overload_shed(round_: Round) -> None:
+    """Five times that: most of what can be answered is, others are rejected, and health answers at once."""
+    seconds = float(round_.some(5, 20))
+    patience = 1.0 if round_.size == 1.0 else PATIENCE
+    with slow_server() as started, grpc.insecure_channel(started.address("grpc")) as channel:
+        stub = pb_grpc.SchedulingServiceStub(channel)
+        best = answered_at_best(stub, max(1.0, seconds / 4))
+        calls: list[Any] = []
+        began, checked = time.monotonic(), 0
+        with grpc.insecure_channel(started.address("health")) as probes:
+            health = health_pb2_grpc.HealthStub(probes)
+            while (passed := time.monotonic() - began) < seconds:
+                while len(calls) < passed * best * TIMES:
+                    calls.append(stub.Filter.future(question(), timeout=CLIENT_TIMEOUT))
+                assert health.Check(health_pb2.HealthCheckRequest(), timeout=patience).status == 1
+                checked += 1
+                time.sleep(0.005)
+        codes = Counter(call.code().name for call in calls)
+        goodput = codes.pop("OK") / (time.monotonic() - began)
+        assert {*codes} <= SHED, codes
+        if round_.size == 1.0:
+            # A shorter one is over before the two rates can be told from what else the machine does.
+            assert goodput >= GOODPUT * best, f"{goodput:.0f} of {best:.0f} calls/s are answered, {codes}"
+        assert stub.Filter(question(), timeout=CLIENT_TIMEOUT) is not None
+        round_.inputs += len(calls) + checked
+        round_.faults += codes.total()
+
+
+ROWS = (Row("F8", "overload_shed", overload_shed),)
