@@ -1,9 +1,8 @@
 """The documents: decisions are dated and listed, what pages name exists, words are those of the glossary."""
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
-
-import pytest
 
 from tests.house.test_tree import FILES, ROOT
 
@@ -26,11 +25,16 @@ CODE = [
 PRIVATE = r"\b(?:refus\w+|kept evaluation|standing half|passing (?:answers|scores)|movements|chosen node)\b"
 
 
-@pytest.mark.parametrize("file", DECISIONS, ids=lambda file: file.stem)
-def test_a_decision_is_a_dated_question_that_the_index_lists(file: Path) -> None:
-    found = re.match(r"# (.+\?)\n\n\*\d{4}-\d\d-\d\d\*\n\n", file.read_text())
-    assert found
-    assert f"- [{found.group(1)}]({file.name})\n" in INDEX
+def private_words(file: Path) -> list[str]:
+    return re.findall(PRIVATE, file.read_text(), re.IGNORECASE)
+
+
+def test_a_decision_is_a_dated_question_that_the_index_lists() -> None:
+    question = r"# (.+\?)\n\n\*\d{4}-\d\d-\d\d\*\n\n"
+    found = {file.name: re.match(question, file.read_text()) for file in DECISIONS}
+    assert [
+        name for name, said in found.items() if not said or f"- [{said.group(1)}]({name})\n" not in INDEX
+    ] == []
 
 
 def test_no_decision_is_longer_than_a_page() -> None:
@@ -44,27 +48,30 @@ def test_the_changelog_of_a_release_fits_on_two_pages() -> None:
     assert long == []
 
 
-@pytest.mark.parametrize(
-    "file", [*DOCS, ROOT / "CONTRIBUTING.md"], ids=lambda file: str(file.relative_to(ROOT))
-)
-def test_code_that_a_page_names_exists(file: Path) -> None:
+def named_in(file: Path) -> Iterator[str]:
+    """Yield the files that a page names in its text, but for placeholders and what commands write."""
     prose = re.sub(r"```.*?```", "", file.read_text(), flags=re.DOTALL)
-    named = re.findall(r"`((?:[\w.]+/)+[\w]+\.(?:py|md|toml|txt|proto|binpb))`", prose)
-    missing = [name for name in named if not any((ROOT / root / name).exists() for root in ROOTS)]
-    assert [name for name in missing if "NAME" not in name and not name.startswith(".cache/")] == []
+    for name in re.findall(r"`((?:[\w.]+/)+[\w]+\.(?:py|md|toml|txt|proto|binpb))`", prose):
+        if "NAME" not in name and not name.startswith(".cache/"):
+            yield name
 
 
-@pytest.mark.parametrize("file", DOCS, ids=lambda file: str(file.relative_to(ROOT)))
-def test_a_page_uses_the_words_of_the_glossary(file: Path) -> None:
-    assert re.findall(PRIVATE, file.read_text(), re.IGNORECASE) == []
+def test_code_that_a_page_names_exists() -> None:
+    assert [
+        f"{file.relative_to(ROOT)}: {name}"
+        for file in (*DOCS, ROOT / "CONTRIBUTING.md")
+        for name in named_in(file)
+        if not any((ROOT / root / name).exists() for root in ROOTS)
+    ] == []
+
+
+def test_a_page_uses_the_words_of_the_glossary() -> None:
+    assert {file.name: words for file in DOCS if (words := private_words(file))} == {}
 
 
 def test_code_and_its_texts_say_rejected_and_selected() -> None:
-    found = {
-        str(file.relative_to(ROOT)): re.findall(PRIVATE, file.read_text(), re.IGNORECASE) for file in CODE
-    }
-    assert len(found) > 500
-    assert {name: words for name, words in found.items() if words} == {}
+    assert len(CODE) > 500
+    assert {str(file.relative_to(ROOT)): words for file in CODE if (words := private_words(file))} == {}
 
 
 def test_the_glossary_has_each_term_once_with_a_meaning() -> None:
