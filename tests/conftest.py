@@ -8,6 +8,9 @@ from collections.abc import Iterator
 import pytest
 
 from tests.compiled_loops import loops_as_written
+from tests.examples import register_profile
+
+register_profile()
 
 
 def pytest_collection_finish() -> None:

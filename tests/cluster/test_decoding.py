@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
@@ -35,6 +35,7 @@ from mooring.framework.objects import (
     Service,
 )
 from tests.cluster.messages import each_field, fields_of, fields_set, message_of, objects
+from tests.examples import examples
 
 FIXTURES = Path(__file__).parents[1] / "testdata" / "protobuf"
 KIND_OF_FILE = {kind.lower(): kind for kind in KINDS}
@@ -240,7 +241,7 @@ def test_both_encodings_say_the_same_of_every_field(kind: type[Object]) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
-@settings(max_examples=25)
+@examples(25)
 @given(st.data())
 def test_both_encodings_give_the_same_object_or_the_same_rejection(
     kind: type[Object], data: st.DataObject

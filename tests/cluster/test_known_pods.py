@@ -6,7 +6,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
@@ -18,6 +18,7 @@ from mooring.framework.errors import InvalidArgumentError
 from mooring.framework.objects import Pod
 from mooring.kubernetes.v1 import meta_pb2, pod_pb2, volume_pb2
 from tests.cluster.messages import each_field, message_of, objects
+from tests.examples import examples
 
 OWN_PARTS = ("name", "uid", "resource_version", "creation_timestamp", "labels")
 FIXTURES = Path(__file__).parents[1] / "testdata" / "protobuf"
@@ -56,7 +57,7 @@ def of_same_template(item: Pod, other: Pod) -> Pod:
     )
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(objects(Pod), st.lists(objects(Pod), min_size=1, max_size=3))
 def test_a_pod_whose_template_is_known_is_what_its_json_says(item: Pod, others: list[Pod]) -> None:
     pods = KnownPods()

@@ -9,7 +9,7 @@ from dataclasses import asdict, replace
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mooring.app.freshness import Freshness
@@ -35,6 +35,7 @@ from tests.fake_api_server import Answer, Cut, FakeApiServer, Hang, event_line
 from tests.fake_api_server.frames import frame_of
 from tests.fake_api_server.store import Copy
 from tests.process import until
+from tests.examples import examples
 
 AUDITING = replace(QUICK, probe=0.05)
 
@@ -478,7 +479,7 @@ NOISE = st.lists(st.tuples(st.integers(0, 30), st.booleans()), max_size=3)
 """What is told again after an event: which of those before, or only a bookmark of its version."""
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(st.lists(st.tuples(st.tuples(st.sampled_from(KEYS), st.booleans()), NOISE), min_size=1, max_size=12))
 def test_watch_dup_reorder_old(history: list[tuple[tuple[str, bool], list[tuple[int, bool]]]]) -> None:
     """Whatever is repeated, old or only a bookmark changes nothing; what is new counts once."""
@@ -499,7 +500,7 @@ def test_watch_dup_reorder_old(history: list[tuple[tuple[str, bool], list[tuple[
         assert teller.reflector.known.position == version
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(
     st.permutations(range(1, 8)),
     st.lists(st.tuples(st.sampled_from(KEYS), st.booleans()), min_size=7, max_size=7),
@@ -514,7 +515,7 @@ def test_a_shuffled_watch_never_goes_back(order: list[int], history: list[tuple[
         newest.update(found)
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(
     st.one_of(
         st.binary(max_size=60),
@@ -539,7 +540,7 @@ def test_any_line_is_taken_or_rejected(line: bytes) -> None:
         assert teller.versions() == {}
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(st.data())
 def test_any_frame_is_taken_or_rejected(data: st.DataObject) -> None:
     frame = bytearray(frame_of(event_line(*told(("a", True), 1, 1)))[4:])

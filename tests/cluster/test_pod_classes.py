@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mooring.cluster.kinds import Put, Remove
@@ -107,7 +107,6 @@ EVERY: tuple[Question, ...] = tuple(
 )
 
 
-@settings(deadline=None)
 @given(st.lists(steps(), max_size=30), st.lists(steps(), max_size=20), st.lists(steps(), max_size=20))
 def test_columns_count_what_pods_one_by_one_do(
     history: list[Step], on_origin: list[Step], on_fork: list[Step]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
@@ -17,6 +17,7 @@ from mooring.framework.cluster_events import StateChange
 from mooring.framework.errors import InvalidArgumentError
 from mooring.testing import make_node
 from tests.cluster.messages import objects
+from tests.examples import examples
 
 NAMES = st.sampled_from(["a", "b"])
 
@@ -42,7 +43,7 @@ def in_parts(pod: Pod, *, shared: bool) -> PodParts:
     return replace(parts, template=same_template(parts.template)) if shared else parts
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(st.lists(st.tuples(objects(Pod), NAMES, st.sampled_from(["", "a", "b"]), st.booleans()), max_size=4))
 def test_in_parts_they_are_what_they_are_as_a_whole(found: list[tuple[Pod, str, str, bool]]) -> None:
     pods = [

@@ -12,7 +12,7 @@ from dataclasses import fields
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
@@ -27,6 +27,7 @@ from mooring.framework.row_versions import as_of_now
 from mooring.framework.view import Snapshot
 from mooring.testing import make_node, make_pod
 from tests.cluster.histories import NODE_NAMES, POD_NAMES, changes, checked_counts, nodes, pods
+from tests.examples import examples
 
 Read = Callable[[Snapshot, int], object]
 
@@ -288,7 +289,7 @@ READERS = {
 """Those that write nothing that Filter reads."""
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(st.lists(st.one_of(*WRITERS.values()), max_size=20))
 def test_what_is_read_of_a_row_changes_with_a_sign_of_it_alone(steps: list[Step]) -> None:
     watched = Watched()

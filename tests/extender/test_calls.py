@@ -7,7 +7,7 @@ from typing import Any
 
 import grpc
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from mooring.app.local_client import LocalContext
@@ -21,6 +21,7 @@ from mooring_extender.failures import CallError
 from mooring_extender.questions import Questions
 from tests.extender.fakes import question
 from tests.service.backends import World, world
+from tests.examples import examples
 
 NODES = tuple(f"n{number}" for number in range(6))
 NAMES = st.lists(st.sampled_from((*NODES, "never-there")), min_size=1, max_size=6, unique=True)
@@ -104,7 +105,7 @@ async def play(w: World, steps: list[tuple[Any, ...]]) -> DirectClient:
 REUSED = [("ask", ["n0"]), ("remove", "n0"), ("put", "n5", "0"), ("ask", ["n1"]), ("ask", ["n0"])]
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(STEPS)
 @example(REUSED)
 def test_answers_by_index_are_those_by_name(steps: list[tuple[Any, ...]]) -> None:

@@ -8,7 +8,7 @@ from itertools import combinations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mooring.framework import Pod
@@ -19,6 +19,7 @@ from mooring.plugins.default_preemption.units import VictimUnit, by_importance, 
 from mooring.testing import explain, make_pod
 from mooring.testing.builders import node_manifest, pod_manifest
 from tests.plugins.preempting import preemption_of
+from tests.examples import examples
 
 Manifest = dict[str, Any]
 NOW = 4_000_000_000.0
@@ -347,7 +348,7 @@ def test_a_pod_that_has_no_nodes_at_all_is_told_only_that() -> None:
 pods = st.lists(st.tuples(st.integers(-3, 9), st.integers(1, 4)), max_size=5)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(pods, st.integers(1, 8), st.integers(0, 6))
 def test_no_victim_could_stay_and_the_others_leave_room(
     there: list[tuple[int, int]], asked: int, priority: int

@@ -6,13 +6,14 @@ import random
 from unittest.mock import patch
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mooring.framework import SUCCESS, Status
 from mooring.plugins.dynamic_resources.search import allocator
 from mooring.plugins.dynamic_resources.search.allocator import DeviceSearch
 from tests.plugins.hard_devices import DRIVER, KINDS, Draft, answer, answer_to, asking, one_of
+from tests.examples import examples
 
 NOT_ALL = Status.unresolvable("cannot allocate all claims")
 MOST_STEPS = 2000
@@ -78,7 +79,7 @@ def request(pick: random.Random) -> dict[str, object]:
     return asking(**asked)
 
 
-@settings(max_examples=400)
+@examples(400)
 @given(st.integers(0, 1 << 40), st.sampled_from((3, 4, 5, 32)))
 def test_the_same_devices_are_found_as_by_trying_all(seed: int, most: int) -> None:
     with patch.object(allocator, "MAX_DEVICES", most):

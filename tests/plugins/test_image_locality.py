@@ -1,13 +1,14 @@
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mooring.framework import Node, Pod
 from mooring.plugins.image_locality.plugin import ImageLocality, normalized_image_name
 from mooring.testing.builders import make_node, make_pod
 from tests.plugins.harness import cluster, make, raw_scores
+from tests.examples import examples
 
 MIB = 1 << 20
 
@@ -72,7 +73,7 @@ def test_before_1_36_image_volumes_do_not_count() -> None:
     assert raw_scores(make(ImageLocality, kube="1.35"), running("one", volumes=("two",)), nodes) == {"a": 0}
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(
     st.lists(st.dictionaries(st.sampled_from(["one", "two"]), st.integers(1, 900)), min_size=2, max_size=5)
 )

@@ -2,7 +2,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mooring.cluster.decoding import from_manifest
@@ -18,6 +18,7 @@ from mooring.plugins.inter_pod_affinity.filtering import (
 from mooring.plugins.inter_pod_affinity.plugin import InterPodAffinity
 from mooring.testing.builders import make_node, make_pod
 from tests.plugins.harness import final_scores, make, pre_filter, raw_scores, verdicts
+from tests.examples import examples
 
 ZONE = "zone"
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
@@ -312,7 +313,7 @@ def plain_verdict(asked: str, zone: str | None, there: Sequence[tuple[str | None
     return OPPOSED if zone in opposing else FINE
 
 
-@settings(max_examples=80, deadline=None)
+@examples(80)
 @given(
     zones=st.lists(st.sampled_from(["a", "b", None]), min_size=1, max_size=5),
     placed=PODS,

@@ -6,16 +6,17 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mooring.framework.internal import REJECTED
 from mooring.plugins.leading_rows import Leaders, leader_at, leaders_of, take_out
 from mooring.plugins.loops import FEWEST_NODES
 from tests.compiled_loops import compiled_loops
+from tests.examples import examples
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(
     st.integers(0, 2**32),
     st.sampled_from((1, 3, 500)),

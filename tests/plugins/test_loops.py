@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mooring.cluster.kinds import Put
@@ -36,6 +36,7 @@ from mooring.plugins.resource_totals import TotalsRating, TotalsRatings
 from mooring.testing import make_pod
 from tests.compiled_loops import compiled_loops, loops_as_written, loops_compiled_by_calls
 from tests.plugins.harness import make
+from tests.examples import examples
 
 pytest.importorskip("numba", reason="the extra fast isn't installed")
 
@@ -68,7 +69,7 @@ def table_of(allocatable: Int64s, requested: Int64s, non_zero: Int64s) -> NodeTa
     )
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(
     st.integers(0, 2**32),
     SIZES,
@@ -104,7 +105,7 @@ def test_answers_are_those_of_numpy(
     np.testing.assert_array_equal(looped, answers())
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(
     st.integers(0, 2**32),
     SIZES,
@@ -221,7 +222,7 @@ STRATEGIES: dict[str, Sequence[tuple[str, int]]] = {
 }
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(
     st.integers(0, 2**32),
     st.sampled_from(list(STRATEGIES)),
@@ -396,7 +397,7 @@ DOMAINS = st.sampled_from((1, 3, FEWEST_NODES))
 COUNTS = st.sampled_from((1, 50, 2**40, 2**52))
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(st.integers(0, 2**32), DOMAINS, COUNTS, st.booleans(), st.integers(0, 3), st.floats(0.7, 9.0))
 def test_totals_by_domain_are_those_of_numpy(
     seed: int, domains: int, most: int, outside: bool, weight: int, factor: float

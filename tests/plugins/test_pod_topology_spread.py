@@ -2,7 +2,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mooring.cluster.decoding import from_manifest
@@ -16,6 +16,7 @@ from mooring.plugins.pod_topology_spread.plugin import MATCH_LABEL_KEYS_GATE, Po
 from mooring.plugins.pod_topology_spread.scoring import SoftCounts
 from mooring.testing.builders import make_node, make_pod
 from tests.plugins.harness import final_scores, make, pre_filter, raw_scores, reasons, verdicts
+from tests.examples import examples
 
 ZONE = "topology.kubernetes.io/zone"
 WEB = {"app": "web"}
@@ -303,7 +304,7 @@ def plain_verdict(zone: str | None, counts: Mapping[str, int], skew: int, least:
     return Status.unschedulable(REASON) if counts[zone] + 1 - lowest > skew else Status()
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(
     zones=st.lists(ZONES, min_size=1, max_size=6),
     placed=PLACED,

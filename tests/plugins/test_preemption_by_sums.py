@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mooring.cluster.decoding import from_manifest
@@ -22,6 +22,7 @@ from mooring.runtime.cycle.post_filter import EvaluatedNodes
 from mooring.runtime.profiles.registry import new_in_tree_registry
 from mooring.testing import make_node, make_pod
 from mooring.testing.question import NoBinder
+from tests.examples import examples
 
 STARTS = (None, "2025-01-01T00:00:00Z", "2025-01-01T00:00:01Z", "2025-02-01T00:00:00Z")
 APPS = ("plain", "guarded", "guarded twice")
@@ -79,7 +80,7 @@ def found(pods: Sequence[Placed], allowed: int, version: str, *, nominated: bool
     return engine.evaluate(pod, engine.profile(), ALL_NODES, run=run)[0].preemption
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(st.lists(PLACED, max_size=16), st.integers(0, 2), st.sampled_from(("1.36", "1.37")), st.booleans())
 def test_the_victims_are_those_of_a_search_node_by_node(
     pods: list[Placed], allowed: int, version: str, nominated: bool

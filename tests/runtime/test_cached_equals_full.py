@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any, Self
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mooring.cluster.decoding import from_manifest
@@ -33,6 +33,7 @@ from mooring.testing.builders import Manifest
 from mooring.testing.question import NoBinder
 from tests.compiled_loops import compiled_loops
 from tests.laboratories.histories.comparing import facts
+from tests.examples import examples
 
 ZONE, HOST = "topology.kubernetes.io/zone", "kubernetes.io/hostname"
 APP_A: Manifest = {"matchLabels": {"app": "a"}}
@@ -225,19 +226,19 @@ EMPTY_NODES: list[Step] = [
 ]
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(histories())
 def test_decisions_from_kept_evaluations_are_those_in_full(later: list[Step]) -> None:
     History().run([*EMPTY_NODES, *later])
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(histories())
 def test_changed_rows_that_are_looked_at_as_columns_make_no_difference(later: list[Step]) -> None:
     History(tuning=CacheTuning(changed_rows=-1)).run([*EMPTY_NODES, *later])
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(st.sampled_from((-1, 1)), st.sampled_from((0, 2)), histories())
 def test_rows_that_a_compiled_pass_rates_make_no_difference(
     few: int, searches: int, later: list[Step]
@@ -247,7 +248,7 @@ def test_rows_that_a_compiled_pass_rates_make_no_difference(
         History(tuning=tuning).run([*EMPTY_NODES, *later])
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(st.sampled_from((0, 10, 40, 70)), histories())
 def test_those_of_a_search_that_ends_before_all_nodes_were_looked_at_are_too(
     percentage: int, later: list[Step]
@@ -258,7 +259,7 @@ def test_those_of_a_search_that_ends_before_all_nodes_were_looked_at_are_too(
         History(document).run([*EMPTY_NODES, *later])
 
 
-@settings(max_examples=50)
+@examples(50)
 @given(histories())
 def test_decisions_that_ask_no_plugin_are_the_same_or_none(later: list[Step]) -> None:
     history = History().run(EMPTY_NODES)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mooring.plugins.network_traffic.plugin import NetworkTraffic
@@ -13,6 +13,7 @@ from mooring.runtime.cycle.candidates import ALL_NODES
 from mooring.runtime.cycle.cycle import CycleOptions
 from mooring.testing import make_pod
 from tests.laboratories.histories.comparing import facts
+from tests.examples import examples
 
 from .test_cached_equals_full import EMPTY_NODES, NODES, History, Step, histories
 
@@ -82,7 +83,7 @@ def measured_histories(draw: st.DrawFn) -> list[Step]:
     return steps
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(measured_histories())
 def test_decisions_from_kept_evaluations_are_those_in_full(later: list[Step]) -> None:
     Systems().run([*EMPTY_NODES, *later])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 import numpy as np
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from mooring.framework import Int32s
@@ -19,6 +19,7 @@ from mooring.runtime.cycle.plugin_calls import NullObserver
 from mooring.runtime.engine import Engine
 from mooring.testing import make_pod
 from tests.runtime.test_cached_equals_full import EMPTY_NODES, NODES, TEMPLATES, History, Step, histories
+from tests.examples import examples
 
 
 class Calls(NullObserver):
@@ -95,7 +96,7 @@ OTHER_REASON: list[Step] = [
 ]
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(questions())
 @example(OTHER_REASON)
 def test_kept_answers_are_those_in_full(later: list[Step]) -> None:

@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mooring.cluster.decoding import from_manifest
@@ -19,6 +19,7 @@ from mooring.runtime.cycle.cycle import CycleOptions, evaluate
 from mooring.runtime.cycle.full_cycle import select
 from mooring.testing import make_pod
 from mooring.testing.builders import Manifest
+from tests.examples import examples
 from tests.runtime.test_cached_equals_full import (
     EMPTY_DOCUMENT,
     EMPTY_NODES,
@@ -223,13 +224,13 @@ class ClaimHistory(History):
         )
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(histories())
 def test_decisions_for_pods_with_claims_are_those_in_full(later: list[Step]) -> None:
     ClaimHistory().run([*EMPTY_NODES, *later])
 
 
-@settings(max_examples=50)
+@examples(50)
 @given(histories())
 def test_so_are_those_of_a_search_that_ends_early(later: list[Step]) -> None:
     ClaimHistory({**EMPTY_DOCUMENT, "percentageOfNodesToScore": 40}).run([*EMPTY_NODES, *later])
@@ -249,7 +250,7 @@ SCORED = {"type": "LeastAllocated", "resources": [{"name": "cpu"}, {"name": EXTE
 def test_so_are_those_for_pods_that_ask_for_devices_as_a_resource(args: Manifest) -> None:
     profile = {"pluginConfig": [{"name": "NodeResourcesFit", "args": args}]}
 
-    @settings(max_examples=50)
+    @examples(50)
     @given(histories("devices as a resource", "a device, and more as a resource", "plain"))
     def run(later: list[Step]) -> None:
         ClaimHistory({**EMPTY_DOCUMENT, "profiles": [profile]}).run([*EMPTY_NODES, *later])

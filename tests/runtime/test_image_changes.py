@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mooring.cluster.kinds import Put
@@ -18,6 +18,7 @@ from mooring.runtime.cycle.cycle import CycleOptions
 from mooring.runtime.profiles.registry import new_in_tree_registry
 from mooring.testing import make_node, make_pod
 from mooring.testing.question import NoBinder
+from tests.examples import examples
 
 MIB = 1 << 20
 IMAGES = ("app:1", "db:2", "web:3")
@@ -90,7 +91,7 @@ lists = st.dictionaries(st.sampled_from(IMAGES), st.sampled_from((100, 500, 900)
 pulls = st.tuples(st.sampled_from("abc"), lists, st.sampled_from(("", "", "", "z")))
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(st.lists(st.tuples(st.lists(pulls, max_size=3), st.sampled_from(IMAGES)), max_size=12))
 def test_after_any_pulls_the_answer_is_that_of_a_full_cycle(
     history: list[tuple[list[tuple[str, Sizes, str]], str]],

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mooring.cluster import table_writer
@@ -23,6 +23,7 @@ from mooring.runtime.tuning import DEFAULT_TUNING, CacheTuning
 from mooring.testing import make_pod
 from tests.cluster.histories import classes
 from tests.laboratories.histories.comparing import facts
+from tests.examples import examples
 from tests.runtime.test_cached_equals_full import (
     EMPTY_DOCUMENT,
     EMPTY_NODES,
@@ -155,13 +156,13 @@ def both(
     return many
 
 
-@settings(max_examples=80)
+@examples(80)
 @given(batches(), histories(), histories())
 def test_many_are_decided_as_one_by_one(batch: Batch, before: list[Step], after: list[Step]) -> None:
     both(batch, before[:20], after[:20])
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(st.sampled_from((0, 10, 70)), batches(), histories())
 def test_searches_that_end_early_go_on_from_pod_to_pod(
     percentage: int, batch: Batch, after: list[Step]
@@ -171,7 +172,7 @@ def test_searches_that_end_early_go_on_from_pod_to_pod(
         both(batch, [], after[:10], {**EMPTY_DOCUMENT, "percentageOfNodesToScore": percentage})
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(
     st.lists(st.sampled_from(PLAIN), min_size=1, max_size=2),
     st.integers(1, 20),

@@ -10,7 +10,7 @@ from typing import Any
 from unittest.mock import patch
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mooring.cluster.decoding import from_manifest
@@ -29,6 +29,7 @@ from mooring.runtime.profiles.registry import new_in_tree_registry
 from mooring.testing import make_node, make_pod
 from mooring.testing.builders import Manifest
 from mooring.testing.question import NoBinder
+from tests.examples import examples
 
 NODES = tuple(f"n{number}" for number in range(4))
 STARTS = (None, "2020-01-01T00:00:00Z", "2021-01-01T00:00:00Z", "2999-01-01T00:00:00Z")
@@ -208,7 +209,7 @@ steps = st.one_of(
 )
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(st.lists(steps, min_size=4, max_size=30))
 def test_what_was_found_before_is_what_is_found_now(history: list[tuple[Any, ...]]) -> None:
     crowded = Crowded()

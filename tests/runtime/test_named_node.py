@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mooring.framework.named_node import named_node, without_named_node
@@ -16,6 +16,7 @@ from mooring.runtime.cycle import sampling
 from mooring.runtime.cycle.candidates import ALL_NODES
 from mooring.testing import make_pod
 from mooring.testing.builders import Manifest
+from tests.examples import examples
 
 from .test_cached_equals_full import EMPTY_DOCUMENT, HOST, NODES, ZONE, Step
 from .test_claim_scores import MANY, ClaimHistory, claiming
@@ -97,7 +98,7 @@ steps: st.SearchStrategy[Step] = st.one_of(
 )
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(st.sampled_from(sorted(DOCUMENTS)), st.lists(steps, min_size=5, max_size=30))
 def test_their_answers_are_those_in_full(document: str, later: list[Step]) -> None:
     with pytest.MonkeyPatch.context() as patch:

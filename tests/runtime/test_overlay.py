@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Sequence
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mooring.cluster.kinds import Put
@@ -23,6 +23,7 @@ from mooring.testing import make_node, make_pod
 from mooring.testing.builders import Manifest
 from mooring.testing.question import NoBinder
 from tests.runtime.test_cached_equals_full import EMPTY_NODES, SMALL, TEMPLATES, History, Step, histories
+from tests.examples import examples
 
 SEED = 5
 PLAIN = ("small", "large", "asks for nothing", "of a service", "tolerant", "selecting", "preferring")
@@ -61,7 +62,7 @@ def rows(found: ChoiceColumns) -> Columns:
     return list(zip(*columns, strict=True))
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(histories(), st.lists(st.sampled_from(sorted(TEMPLATES)), min_size=1, max_size=3), st.data())
 def test_an_overlay_decides_as_a_copy_does(later: list[Step], names: list[str], data: st.DataObject) -> None:
     history = History().run([*EMPTY_NODES, *later])

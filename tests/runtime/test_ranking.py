@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.examples import examples
 
 from mooring.framework.internal import REJECTED
 from mooring.runtime.cache.layers import ranking
@@ -33,7 +34,7 @@ def check(found: Ranking, expected: list[int]) -> None:
         assert found.leaders().tolist() == leaders
 
 
-@settings(max_examples=400)
+@examples(400)
 @given(
     st.lists(st.sampled_from((3, 3, 3, 2)), min_size=ROWS, max_size=ROWS),
     steps,

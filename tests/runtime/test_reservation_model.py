@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from hypothesis import settings
 
+from tests.examples import examples
+
 from .reservation_model import Reserving
 
 TestReserveIdempotentAndForged = Reserving.TestCase
-TestReserveIdempotentAndForged.settings = settings(max_examples=25, stateful_step_count=40, deadline=None)
+TestReserveIdempotentAndForged.settings = settings(examples(25), stateful_step_count=40)

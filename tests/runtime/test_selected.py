@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mooring.framework.internal import REJECTED
 from mooring.plugins.loops import FEWEST_NODES
 from mooring.runtime.cache.layers.selected import best_of_rows
 from tests.compiled_loops import compiled_loops
+from tests.examples import examples
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(
     st.integers(0, 2**32), st.sampled_from((1, 3, 500)), st.sampled_from((0.0, 0.5, 0.999, 1.0)), st.text()
 )

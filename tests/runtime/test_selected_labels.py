@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mooring.cluster import table_writer
@@ -20,6 +20,7 @@ from mooring.runtime.cycle.candidates import ALL_NODES
 from mooring.testing import make_node, make_pod
 from mooring.testing.builders import Manifest
 from tests.laboratories.histories.comparing import facts
+from tests.examples import examples
 
 from .test_cached_equals_full import HOST, NODES, SMALL, ZONE, History, Step
 
@@ -114,7 +115,7 @@ steps = st.one_of(
 )
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(st.sampled_from((0, 256)), st.lists(steps, min_size=5, max_size=40))
 def test_whatever_selects_pods_their_answers_are_those_in_full(first: int, later: list[Any]) -> None:
     with pytest.MonkeyPatch.context() as patch:

@@ -6,7 +6,7 @@ from threading import Thread
 from typing import Any, cast
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mooring.cluster.state import State
@@ -22,6 +22,7 @@ from mooring.runtime.engine import Engine
 from mooring.runtime.profiles.extender import extender_failure
 from mooring.runtime.profiles.registry import new_in_tree_registry
 from mooring.testing.builders import make_node, make_pod
+from tests.examples import examples
 
 from .extenders import FakeExtender
 from .world import SOURCE, FakeCluster, configuration
@@ -215,7 +216,7 @@ def fail_once(extender: FakeExtender) -> None:
         raise FAILURE
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(
     requests=st.lists(st.sampled_from(["100m", "1", "3", "9"]), min_size=1, max_size=6),
     percentage=st.sampled_from([0, 100]),

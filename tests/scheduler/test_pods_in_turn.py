@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mooring.framework import Pod
@@ -16,6 +16,7 @@ from mooring.runtime.commit.placement import PlacedPod
 from mooring.scheduler import pods_in_turn
 from mooring.scheduler.queue import QueuedPod, SchedulingQueue
 from mooring.testing import make_node, make_pod
+from tests.examples import examples
 
 from .world import World
 
@@ -50,7 +51,7 @@ def scheduled(shapes: Sequence[str]) -> World:
     return world
 
 
-@settings(max_examples=15, deadline=None)
+@examples(15)
 @given(st.lists(st.sampled_from(sorted(SHAPES)), max_size=30))
 def test_each_pod_gets_what_it_would_get_alone(shapes: list[str]) -> None:
     in_turn = scheduled(shapes)

@@ -3,7 +3,7 @@
 from typing import Any
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mooring.framework import Node, Pod
@@ -15,8 +15,9 @@ from mooring.v1.statuses_pb2 import PluginScores
 from tests.cluster.messages import message_of
 from tests.service.backends import Stubs, as_json, configuration, direct, profile, sent, world
 from tests.service.fakes import scoring, scoring_all
+from tests.examples import examples
 
-SETTINGS = settings(deadline=None, max_examples=40)
+SETTINGS = examples(40)
 ZONES = st.sampled_from(("x", "y", "z"))
 CPUS = st.sampled_from(("500m", "1", "2", "4"))
 IMAGES = st.sampled_from(("registry.example/app:1", "registry.example/other:2"))

@@ -7,7 +7,7 @@ from typing import Any
 from unittest.mock import Mock
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mooring.framework import SUCCESS, CycleState, Part, Pod, ReservePlugin, Status
@@ -22,6 +22,7 @@ from mooring.v1.nodes_pb2 import NODE_FORM_INDICES, AllNodes, NodeSelection
 from tests.runtime.test_cached_equals_full import TEMPLATES, ZONE
 from tests.service.backends import World, configuration, direct, profile, world
 from tests.service.test_schedule import batch, chosen, columns, verdicts
+from tests.examples import examples
 
 POD_KINDS: dict[str, dict[str, Any]] = {
     **TEMPLATES,
@@ -82,7 +83,7 @@ def what_becomes_of(w: World, request: pb.ScheduleRequest) -> tuple[object, ...]
     return answer, kept, w.state.changes_since(since), w.state.snapshot.pods.records, counted
 
 
-@settings(max_examples=80)
+@examples(80)
 @given(requests(), st.sampled_from((pb.COMMIT_MODE_DRY_RUN, pb.COMMIT_MODE_RESERVE)))
 def test_places_are_those_of_one_pod_after_the_other(
     asked: tuple[list[str], list[int], list[Known]], mode: pb.CommitMode.ValueType

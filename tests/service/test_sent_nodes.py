@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mooring.cluster.kinds import Put, Remove
@@ -17,6 +17,7 @@ from mooring.v1 import nodes_pb2 as nodes_pb
 from mooring.v1 import scheduling_service_pb2 as pb
 from tests.service.backends import as_json, configuration, direct, profile, sent, world
 from tests.service.fakes import filtering
+from tests.examples import examples
 
 NAMES, CPUS = ("n0", "n1", "n2"), ("100m", "500m", "2")
 NODES = st.dictionaries(st.sampled_from(NAMES), st.sampled_from(CPUS), min_size=1)
@@ -53,7 +54,7 @@ def answers(stubs: Any, selection: nodes_pb.NodeSelection) -> tuple[Any, ...]:
     return filtered.status, filtered.feasible_count, verdicts, list(scored.totals)
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(STEPS)
 def test_answers_are_those_of_a_cluster_that_has_these_nodes(steps: list[tuple[Any, ...]]) -> None:
     stored = dict.fromkeys(NAMES, CPUS[-1])

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mooring.app.engine import build_core, configuration_of, registry_of
@@ -25,6 +25,7 @@ from mooring.sessions.pending import place_pending
 from mooring.sessions.work_trees import Work
 from mooring.testing import make_node, make_pod
 from tests.runtime.test_cached_equals_full import TEMPLATES, ZONE, near, spread
+from tests.examples import examples
 
 OPTIONS = EngineOptions()
 REGISTRY = registry_of(OPTIONS)
@@ -129,7 +130,7 @@ def placed_side_by_side(found: NodeGroups, groups: Sequence[NodeGroup], counts: 
     return places == REJECTED
 
 
-@settings(max_examples=120, deadline=None)
+@examples(120)
 @given(pods_of(tuple(SIDE_BY_SIDE)), groups_of(), full_nodes(), st.integers(1, 8))
 def test_pods_side_by_side_go_where_they_go_one_by_one(
     pods: list[Pod], groups: list[NodeGroup], there: list[Any], count: int
@@ -146,7 +147,7 @@ def test_pods_side_by_side_go_where_they_go_one_by_one(
         } == names
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(pods_of((*SIDE_BY_SIDE, *TEMPLATES)), groups_of(), full_nodes())
 def test_one_node_fewer_leaves_more_pods_over(
     pods: list[Pod], groups: list[NodeGroup], there: list[Any]

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
@@ -25,6 +25,7 @@ from mooring.runtime.forecast.node_removal import NodeRemovalForecast
 from mooring.sessions.removal import Departure, Landing, NodeRemoval, Removal, adopted, cordoned
 from mooring.testing import make_node, make_pod
 from tests.runtime.test_cached_equals_full import TEMPLATES, ZONE
+from tests.examples import examples
 
 OPTIONS = EngineOptions()
 REGISTRY = registry_of(OPTIONS)
@@ -119,7 +120,7 @@ def clusters(draw: st.DrawFn, kinds: Sequence[str]) -> tuple[list[Node], list[Po
 
 @BOTH
 @pytest.mark.parametrize("kinds", [pytest.param(PLAIN, id="plain"), pytest.param(tuple(KINDS), id="all")])
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(data=st.data())
 def test_each_node_is_looked_at_as_if_it_had_never_been_or_were_cordoned(
     kinds: Sequence[str], departure: Departure, data: st.DataObject
@@ -140,7 +141,7 @@ def test_each_node_is_looked_at_as_if_it_had_never_been_or_were_cordoned(
             assert facts(said) == facts(deleted)
 
 
-@settings(max_examples=20, deadline=None)
+@examples(20)
 @given(data=st.data())
 def test_nodes_that_go_one_after_the_other_are_gone_for_the_next(data: st.DataObject) -> None:
     nodes, pods = data.draw(clusters(tuple(KINDS)))

@@ -1,0 +1,18 @@
+"""How many examples a property tries: all of them in a full run, a third in ``make test``."""
+
+from __future__ import annotations
+
+from hypothesis import settings
+
+_FULL = 100
+"""What a property without settings tries in a full run."""
+
+
+def register_profile() -> None:
+    """Make the profile ``dev``: the first third of the examples that hypothesis' own profile ``ci`` tries."""
+    settings.register_profile("dev", settings.get_profile("ci"), max_examples=_FULL // 3)
+
+
+def examples(count: int) -> settings:
+    """Return settings that try ``count`` examples in a full run, and the profile's share of them otherwise."""
+    return settings(max_examples=-(-count * settings.default.max_examples // _FULL))
