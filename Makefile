@@ -14,13 +14,16 @@ NODES ?= 500
 PODS ?= 3000
 RUNS ?= 5
 MINUTES ?= 10
-# One more than there are cores, as tests of processes and deadlines mostly wait.
-WORKERS ?= $(shell echo $$(( $$(getconf _NPROCESSORS_ONLN) + 1 )))
-# Tests start more than a hundred processes, each of which would compile mooring anew: a third of its time.
+# Two for each core: tests of processes and deadlines mostly wait.
+WORKERS ?= $(shell echo $$(( $$(getconf _NPROCESSORS_ONLN) * 2 )))
+# How many examples properties try: `dev` a third, `ci` all.
+HYPOTHESIS_PROFILE ?= dev
+PYTEST = $(BIN)/python -m pytest -n $(WORKERS) --hypothesis-profile=$(HYPOTHESIS_PROFILE) --ignore=tests/laboratories/e2e
+# Tests start a hundred processes, each of which would compile mooring again: a third of its time.
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-packaging test-web check e2e conformance bench bench-cluster bench-list bench-gate bench-ghz bench-peers upstream soak histories fuzz doors format stubs docs names lock build web clean
+.PHONY: help run test test-slow test-packaging test-web check e2e conformance bench bench-cluster bench-list bench-gate bench-ghz bench-peers upstream soak histories fuzz doors format stubs docs names lock build web clean
 
 help: ## Print this list
 	@test -t 1 && bold=$$(printf '\033[1m') && plain=$$(printf '\033[0m'); \
@@ -30,11 +33,14 @@ help: ## Print this list
 run: $(VENV)/run.stamp ## Start server and extender adapter on the sample cluster, show a first decision, serve until Ctrl-C
 	@exec $(BIN)/mooring run
 
-test: $(VENV)/dev.stamp ## Run every test that needs nothing but Python
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile -m "not e2e and not bench and not packaging and not browser" --ignore=tests/laboratories/e2e $(ARGS)
+test: $(VENV)/dev.stamp ## Run the fast tests, which need nothing but Python
+	$(PYTEST) --dist worksteal -m "not (slow or packaging or browser)" $(ARGS)
+
+test-slow: $(VENV)/dev.stamp ## Run the tests that find little for their time: small rounds of the laboratories, older releases, notebooks
+	$(PYTEST) --dist worksteal -m slow $(ARGS)
 
 test-packaging: $(VENV)/dev.stamp ## Build the distributions and the image's environment, install them and packages of plugins, and try them
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile -m packaging --ignore=tests/laboratories/e2e $(ARGS)
+	$(PYTEST) --dist loadfile -m packaging $(ARGS)
 
 test-web: $(VENV)/dev.stamp ## Try every view of the page on a live scheduler (needs Chromium and Node)
 	$(BIN)/python -m pytest -n 2 --dist loadfile -m browser tests/web $(ARGS)

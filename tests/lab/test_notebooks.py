@@ -17,6 +17,7 @@ def opened(file: Path) -> Any:
     return nbformat.read(file, as_version=4)  # type: ignore[no-untyped-call]  # it has types for a part
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("default")  # of the kernel's client, which is not ours
 @pytest.mark.parametrize("file", NOTEBOOKS, ids=lambda file: file.stem)
 def test_notebook_runs(file: Path) -> None:

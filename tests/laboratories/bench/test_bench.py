@@ -15,6 +15,7 @@ from tests.laboratories.bench.report import PAGES, grids, record
 from tests.laboratories.bench.workload import QUICK, Figure, Size, percentile
 
 
+@pytest.mark.slow
 def test_the_quick_mode_reports_each_workload_with_all_repeats(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

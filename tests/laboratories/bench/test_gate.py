@@ -38,6 +38,7 @@ def test_a_ratio_is_the_median_of_the_first_attempt_that_passes(
     assert (len(taken), sorted(found)[REPEATS // 2] >= 2.0) == (measured, passes)
 
 
+@pytest.mark.slow
 def test_an_engine_that_keeps_nothing_does_not_pass(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from tests.laboratories.conformance import releases
 from tests.laboratories.conformance.groups.replay import differences
 from tests.laboratories.conformance.groups.run import GROUPS
 from tests.laboratories.conformance.recordings import read_lines, recording
@@ -14,7 +15,7 @@ PARTS = 4
 """The recorded scenarios are replayed in so many tests, for several processes to share."""
 
 
-@pytest.mark.parametrize("version", GROUPS.versions)
+@pytest.mark.parametrize("version", releases.each(GROUPS.versions))
 @pytest.mark.parametrize("part", range(PARTS))
 def test_recorded_groups(version: str, part: int) -> None:
     lines = read_lines(recording("groups", version))

@@ -7,6 +7,7 @@ from functools import cache
 
 import pytest
 
+from tests.laboratories.conformance import releases
 from tests.laboratories.conformance.families.draft import Manifest
 from tests.laboratories.conformance.hints.generator import SUBJECTS
 from tests.laboratories.conformance.hints.replay import differences
@@ -64,7 +65,7 @@ def test_recorded_changes(subject: str) -> None:
     assert not wrong(NEWEST, f"{subject}/")
 
 
-@pytest.mark.parametrize("version", VERSIONS[:-1])
+@pytest.mark.parametrize("version", releases.each(VERSIONS[:-1]))
 def test_recorded_changes_of_older_releases(version: str) -> None:
     assert not wrong(version)
 

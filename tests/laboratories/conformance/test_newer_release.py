@@ -41,6 +41,7 @@ def test_where_no_release_is_named_the_newest_is_followed() -> None:
     assert found == dict.fromkeys(found, str(NEWEST))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "tests",
     [

@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from tests.laboratories.conformance import releases
 from tests.laboratories.conformance.program import NEWEST, VERSIONS
 from tests.laboratories.conformance.recordings import read_lines, recording
 from tests.laboratories.conformance.sequences.replay import differences
@@ -16,7 +17,7 @@ PARTS = 8
 COUNTS = {NEWEST: 500}
 
 
-@pytest.mark.parametrize("version", [pytest.param(version, id=version) for version in VERSIONS])
+@pytest.mark.parametrize("version", releases.each(VERSIONS))
 @pytest.mark.parametrize("part", range(PARTS))
 def test_recorded_sequences(version: str, part: int) -> None:
     lines = read_lines(recording("sequences", version))

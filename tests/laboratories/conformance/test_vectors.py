@@ -8,6 +8,7 @@ from functools import cache
 import msgspec
 import pytest
 
+from tests.laboratories.conformance import releases
 from tests.laboratories.conformance.families.draft import Manifest
 from tests.laboratories.conformance.generator import names_of
 from tests.laboratories.conformance.program import NEWEST, VERSIONS
@@ -45,9 +46,9 @@ def cases(version: str) -> list[Manifest]:
 @pytest.mark.parametrize(
     ("version", "family"),
     [
-        pytest.param(version, name, id=f"{version}-{name}")
+        releases.of(version, version, family, name=f"{version}-{family}")
         for version in VERSIONS
-        for name in names_of(version)
+        for family in names_of(version)
     ],
 )
 def test_recorded_scenarios(version: str, family: str) -> None:
@@ -61,7 +62,7 @@ def test_recorded_scenarios(version: str, family: str) -> None:
     assert not wrong
 
 
-@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("version", releases.each(VERSIONS))
 def test_each_release_has_its_vectors(version: str) -> None:
     assert sum(map(len, by_family(version).values())) >= 1000
 

@@ -49,6 +49,7 @@ def time_is_no_matter(monkeypatch: Patch) -> None:
     monkeypatch.setattr(judging, "SECONDS", math.inf)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", TARGETS.values(), ids=lambda target: target.id)
 def test_seeds_and_fresh_inputs_find_nothing(target: Target) -> None:
     seeds = inputs_of(target)

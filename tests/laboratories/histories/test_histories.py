@@ -35,6 +35,7 @@ STEPS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [1, 3])
 @pytest.mark.parametrize("form", FORMS.values(), ids=lambda form: form.id)
 def test_a_short_history(form: Form, seed: int) -> None:
@@ -137,6 +138,7 @@ def test_a_run_goes_on_from_its_ledger(
     assert f"{total.comparisons:,}" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_callers_at_the_same_time_break_no_rule_and_none_fails() -> None:
     assert broken_rules(10, 60, 500)[:2] == (0, 0)
     assert failed_preemptions(10, 30, 500)[0] == 0

@@ -15,6 +15,7 @@ PROCESSES = ("A12", "C1", "C5")
 """Rows that start programs; what they share with the tests of these is tested there."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "row", [row for row in ROWS.values() if row.id not in PROCESSES], ids=lambda row: row.id
 )
