@@ -8,9 +8,11 @@ import os
 import ssl
 import subprocess
 import sys
+import threading
 import urllib.error
 import urllib.request
 from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +21,10 @@ from unittest.mock import patch
 
 import pytest
 
+from mooring.app.server import serve
 from mooring.cli import Option, main
+from mooring.cli.main import _parser
+from mooring.cli.serve import _server_options
 from mooring.documents import write_documents
 
 ROOT = Path(__file__).parents[2]
@@ -88,16 +93,22 @@ def scoring(*plugins: tuple[str, int], name: str = "default-scheduler") -> dict[
 
 
 @dataclass
-class Started:
-    """A program that said that it is ready, after what it had shown; `ready` is "" if it ended instead."""
+class Ready:
+    """What a program prints once it answers; "" if it ended instead."""
 
-    process: subprocess.Popen[str]
-    shown: list[str]
     ready: str
-    log: Path
 
     def address(self, name: str) -> str:
         return dict(part.split("=", 1) for part in self.ready.split()[2:])[name]
+
+
+@dataclass
+class Started(Ready):
+    """A process, what it had printed before it was ready, and its log."""
+
+    process: subprocess.Popen[str]
+    shown: list[str]
+    log: Path
 
 
 @contextmanager
@@ -117,20 +128,46 @@ def program(folder: Path, *command: object, twins: Mapping[str, str] | None = No
         shown: list[str] = []
         while (line := process.stdout.readline()) and " ready: " not in line:
             shown.append(line.rstrip("\n"))
-        yield Started(process, shown, line.strip(), log)
+        yield Started(line.strip(), process, shown, log)
     finally:
         if process.poll() is None:
             process.terminate()
         process.communicate()
 
 
-@contextmanager
-def serving(folder: Path, *flags: object, twins: Mapping[str, str] | None = None) -> Iterator[Started]:
+def _served(flags: Iterable[object]) -> list[str]:
     """`mooring serve` on free ports, without a pause before its end; on the sample by default."""
-    source = () if "--source" in flags else ("--source", "sample")
+    words = [str(flag) for flag in flags]
+    source = [] if "--source" in words else ["--source", "sample"]
     listeners = [word for name in LISTENERS for word in (f"--{name}", ANY_PORT)]
-    command = (BIN / "mooring", "serve", "--drain-delay", "0", *listeners, *source, *flags)
-    with program(folder, *command, twins=twins) as started:
+    return ["serve", "--drain-delay", "0", *listeners, *source, *words]
+
+
+@contextmanager
+def serving(*flags: object) -> Iterator[Ready]:
+    """`mooring serve` in this process: no signal ends it, and its log is nobody's."""
+    args = _parser(["serve"]).parse_args(_served(flags))
+    listening: Future[Mapping[str, str]] = Future()
+    stop = threading.Event()
+    with ThreadPoolExecutor(1, "mooring-serve") as threads:
+        ended = threads.submit(serve, _server_options(args, ()), stop, listening.set_result)
+        try:
+            wait((listening, ended), return_when=FIRST_COMPLETED)
+            if ended.done():
+                ended.result()
+            addresses = listening.result().items()
+            yield Ready(f"mooring ready: {' '.join(f'{name}={address}' for name, address in addresses)}")
+        finally:
+            stop.set()
+    assert ended.result()
+
+
+@contextmanager
+def serving_process(
+    folder: Path, *flags: object, twins: Mapping[str, str] | None = None
+) -> Iterator[Started]:
+    """The same as a process of its own, with signals, a log and twins of its flags."""
+    with program(folder, BIN / "mooring", *_served(flags), twins=twins) as started:
         yield started
 
 

@@ -95,7 +95,7 @@ def reload(folder: Path, changes: int, rate: float = 0.0, pause: float = 0.0) ->
     file, found = folder / "c.yaml", Reloaded()
     found.known.append(weights(file, 1))
     with (
-        serving(folder, "--config", file) as server,
+        serving("--config", file) as server,
         grpc.insecure_channel(server.address("grpc")) as channel,
     ):
         metrics, plugins = f"http://{server.address('metrics')}/metrics", PluginServiceStub(channel)

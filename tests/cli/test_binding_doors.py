@@ -15,7 +15,7 @@ import pytest
 from mooring.v1 import scheduling_service_pb2 as pb
 from mooring.v1.objects_pb2 import PodReference, PodSource
 from mooring.v1.scheduling_service_pb2_grpc import SchedulingServiceStub
-from tests.cli.commands import BIN, Started, fetch, program, serving
+from tests.cli.commands import BIN, Started, fetch, program, serving_process
 from tests.cluster.following import node, pod
 from tests.fake_api_server import FakeApiServer
 from tests.process import until
@@ -84,7 +84,7 @@ def doors(folder: Path, *flags: str, adapter: tuple[str, ...] = ()) -> Iterator[
         fake.add(node("n1"), pod("p", metadata={"uid": "u"}))
         source = f"kubernetes:{fake.kubeconfig(folder / 'kubeconfig')}"
         more = ("--source", source, "--extender-listen", "127.0.0.1:0", *flags)
-        server = running.enter_context(serving(folder, *more))
+        server = running.enter_context(serving_process(folder, *more))
         asked = ("--listen", "127.0.0.1:0", "--server", server.address("grpc"), "--drain-delay", "0")
         beside = program(folder, BIN / "mooring-extender", *asked, *adapter)
         readyz = f"http://{server.address('metrics')}/readyz"

@@ -52,7 +52,7 @@ def test_a_server_shows_them_without_times_of_creation(tmp_path: Path) -> None:
     with FakeApiServer() as fake:
         fake.add(node("n1"))
         source = f"kubernetes:{fake.kubeconfig(tmp_path / 'kubeconfig')}"
-        with serving(tmp_path, "--source", source, "--leader-elect") as server:
+        with serving("--source", source, "--leader-elect") as server:
             url = f"http://{server.address('metrics')}/metrics"
             until(lambda: b'leader_election_master_status{name="mooring-serve"} 1.0' in fetch(url)[1], "it")
             text = fetch(url)[1].decode()

@@ -18,7 +18,7 @@ from mooring.testing import explain
 from mooring.testing.builders import node_manifest, pod_manifest
 from tests.cli.commands import (
     BIN,
-    Started,
+    Ready,
     call,
     environment,
     scoring,
@@ -66,9 +66,9 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def server(cluster: Path) -> Iterator[Started]:
+def server(cluster: Path) -> Iterator[Ready]:
     socket = f"unix:{cluster.parent}/mooring.sock"
-    with serving(cluster.parent, "--source", f"files:{cluster}", "--listen", socket) as started:
+    with serving("--source", f"files:{cluster}", "--listen", socket) as started:
         yield started
 
 
@@ -81,7 +81,7 @@ def server(cluster: Path) -> Iterator[Started]:
     ],
 )
 def test_a_server_says_what_the_manifests_say(
-    pod: str, flags: list[str], cluster: Path, server: Started, capsys: pytest.CaptureFixture[str]
+    pod: str, flags: list[str], cluster: Path, server: Ready, capsys: pytest.CaptureFixture[str]
 ) -> None:
     offline = call(capsys, "explain", pod, "--manifests", cluster, "-o", "json", *flags)
     remote = call(capsys, "explain", pod, "--server", server.address("grpc"), "-o", "json", *flags)
@@ -89,7 +89,7 @@ def test_a_server_says_what_the_manifests_say(
     assert remote.code == offline.code == (0 if offline.document["selected"] else 3)
 
 
-def test_a_pod_that_the_server_does_not_know(server: Started, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_pod_that_the_server_does_not_know(server: Ready, capsys: pytest.CaptureFixture[str]) -> None:
     result = call(capsys, "explain", "ns/none", "--server", server.address("grpc"))
     assert result.code == 1
     assert "no pod ns/none is known; pending there: default/test, " in result.err

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.cli.commands import BIN, ROOT, call, fetch, program, serving
+from tests.cli.commands import BIN, ROOT, call, fetch, program, serving_process
 
 EXAMPLE = ROOT / "deploy" / "examples" / "extender"
 README = (EXAMPLE / "README.md").read_text()
@@ -31,7 +31,7 @@ def adapters(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str
     )
     with ExitStack() as running:
         path = {"PYTHONPATH": str(EXAMPLE)}
-        started = running.enter_context(serving(folder, *server, *inside, twins=path))
+        started = running.enter_context(serving_process(folder, *server, *inside, twins=path))
         address = ("--listen", "127.0.0.1:0", "--server", started.address("grpc"))
         outside = program(folder, BIN / "mooring-extender", *address, "--path-prefix", prefix)
         url = running.enter_context(outside).ready.split()[-1]

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from mooring.testing.builders import node_manifest, pod_manifest
-from tests.cli.commands import Started, call, fetch, serving, write_config, write_manifests
+from tests.cli.commands import Started, call, fetch, serving_process, write_config, write_manifests
 
 BOOM = """
 from mooring.framework import FilterPlugin, Status
@@ -84,7 +84,7 @@ def broken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Broken:
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Broken, Started]]:
     there = broken_in(tmp_path_factory.mktemp("served"))
     flags = ("--source", f"files:{there.manifests}", *there.flags)
-    with serving(there.folder, *flags, twins=there.twins) as started:
+    with serving_process(there.folder, *flags, twins=there.twins) as started:
         yield there, started
 
 

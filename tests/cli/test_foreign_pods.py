@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from mooring.testing.builders import node_manifest, pod_manifest
-from tests.cli.commands import Started, call, serving, write_config, write_manifests
+from tests.cli.commands import Ready, call, serving, write_config, write_manifests
 
 CLUSTER: list[dict[str, Any]] = [
     node_manifest("n1"),
@@ -26,8 +26,8 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def server(cluster: Path) -> Iterator[Started]:
-    with serving(cluster.parent, "--source", f"files:{cluster}") as started:
+def server(cluster: Path) -> Iterator[Ready]:
+    with serving("--source", f"files:{cluster}") as started:
         yield started
 
 
@@ -78,7 +78,7 @@ def test_why_it_waits_is_said_and_a_pod_that_is_being_deleted_does_not_wait(
     ],
 )
 def test_who_asks_all_the_same_is_told(
-    pod: str, said: str, cluster: Path, server: Started, capsys: pytest.CaptureFixture[str]
+    pod: str, said: str, cluster: Path, server: Ready, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for source in (["--manifests", cluster], ["--server", server.address("grpc")]):
         document = call(capsys, "explain", pod, *source, "-o", "json").document
@@ -86,7 +86,7 @@ def test_who_asks_all_the_same_is_told(
 
 
 def test_what_if_tells_it_too(
-    cluster: Path, server: Started, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    cluster: Path, server: Ready, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     said = "the pod's scheduler is 'volcano'; this is what profile 'default-scheduler' would do"
     shapes = write_manifests(tmp_path / "shapes.yaml", *CLUSTER[1:3])
@@ -98,7 +98,7 @@ def test_what_if_tells_it_too(
 
 
 def test_a_server_lists_no_pod_that_is_being_deleted(
-    server: Started, capsys: pytest.CaptureFixture[str]
+    server: Ready, capsys: pytest.CaptureFixture[str]
 ) -> None:
     documents = call(capsys, "explain", "-A", "--server", server.address("grpc"), "-o", "json").document
     assert [each["pod"] for each in documents] == ["default/job", "default/own"]

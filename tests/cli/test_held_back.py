@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from mooring.testing.builders import node_manifest, pod_manifest
-from tests.cli.commands import Started, call, serving, write_manifests
+from tests.cli.commands import Ready, call, serving, write_manifests
 
 IN_GROUP: dict[str, Any] = {"schedulingGroup": {"podGroupName": "train"}}
 GATED: dict[str, Any] = {"schedulingGates": [{"name": "kueue.x-k8s.io/topology"}]}
@@ -37,8 +37,8 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def server(cluster: Path) -> Iterator[Started]:
-    with serving(cluster.parent, "--source", f"files:{cluster}", *GATES) as started:
+def server(cluster: Path) -> Iterator[Ready]:
+    with serving("--source", f"files:{cluster}", *GATES) as started:
         yield started
 
 
@@ -61,7 +61,7 @@ def test_why_it_is_kept_back_and_what_would_be_but_for_that(
     message: str,
     otherwise: str | None,
     cluster: Path,
-    server: Started,
+    server: Ready,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     sources = (["--manifests", cluster, *GATES], ["--server", server.address("grpc")])
@@ -117,7 +117,7 @@ def test_a_group_that_fits_keeps_no_pod_back(tmp_path: Path, capsys: pytest.Capt
 
 
 def test_other_pending_pods_are_told_of(
-    cluster: Path, server: Started, capsys: pytest.CaptureFixture[str]
+    cluster: Path, server: Ready, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The case explain-beside-schedule."""
     for source in (["--manifests", cluster], ["--server", server.address("grpc")]):

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from mooring.testing.builders import node_manifest, pod_manifest
-from tests.cli.commands import Started, call, serving, write_manifests
+from tests.cli.commands import Ready, call, serving, write_manifests
 
 GPU = "example.com/gpu"
 
@@ -38,8 +38,8 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def server(cluster: Path) -> Iterator[Started]:
-    with serving(cluster.parent, "--source", f"files:{cluster}") as started:
+def server(cluster: Path) -> Iterator[Ready]:
+    with serving("--source", f"files:{cluster}") as started:
         yield started
 
 
@@ -60,7 +60,7 @@ def test_what_is_kept_is_not_free(
     kept: int,
     keepers: list[str],
     cluster: Path,
-    server: Started,
+    server: Ready,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     sources = (["--manifests", cluster], ["--server", server.address("grpc")])

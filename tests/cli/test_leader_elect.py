@@ -37,7 +37,7 @@ def replica(directory: Path, fake: FakeApiServer) -> Iterator[tuple[SchedulingSe
     flags = ("--config", str(config), "--source", f"kubernetes:{fake.kubeconfig(directory / 'kubeconfig')}")
     with (
         serving(
-            directory, *flags, "--leader-elect", "--insecure-binding", "--extender-listen", "127.0.0.1:0"
+            *flags, "--leader-elect", "--insecure-binding", "--extender-listen", "127.0.0.1:0"
         ) as server,
         grpc.insecure_channel(server.address("grpc")) as channel,
     ):

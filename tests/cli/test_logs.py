@@ -16,7 +16,7 @@ import pytest
 
 from mooring.cli.logs import SharedWriter
 from mooring.serving.logs import formatter
-from tests.cli.commands import BIN, program, scoring, serving, write_config
+from tests.cli.commands import BIN, program, scoring, serving_process, write_config
 
 
 class Slow(io.StringIO):
@@ -174,7 +174,7 @@ def test_servers_log_in_json(command: list[str], logger: str, tmp_path: Path) ->
 
 def test_what_a_server_says_at_its_start_is_a_record_each(tmp_path: Path) -> None:
     config = write_config(tmp_path / "config.yaml", scoring(("ImageLocality", 7)))
-    with serving(
+    with serving_process(
         tmp_path, "--source=sample", "--config", config, "--v=1", "--logging-format=json"
     ) as started:
         assert started.ready

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from mooring.testing.builders import node_manifest, pod_manifest
-from tests.cli.commands import Started, call, serving, write_manifests
+from tests.cli.commands import Ready, call, serving, write_manifests
 from tests.fake_api_server import FakeApiServer
 
 OWNED = [{"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "batch", "uid": "1", "controller": True}]
@@ -81,11 +81,11 @@ def clusters(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 
 @pytest.fixture(scope="module")
-def servers(clusters: dict[str, Path]) -> Iterator[dict[str, Started]]:
+def servers(clusters: dict[str, Path]) -> Iterator[dict[str, Ready]]:
     first, second = clusters
     with (
-        serving(clusters[first].parent, "--source", f"files:{clusters[first]}") as one,
-        serving(clusters[second].parent, "--source", f"files:{clusters[second]}") as other,
+        serving("--source", f"files:{clusters[first]}") as one,
+        serving("--source", f"files:{clusters[second]}") as other,
     ):
         yield {first: one, second: other}
 
@@ -98,7 +98,7 @@ def test_files_a_live_cluster_and_a_server_name_node_victims_and_violations(
     sentence: str,
     candidates: list[dict[str, Any]],
     clusters: dict[str, Path],
-    servers: dict[str, Started],
+    servers: dict[str, Ready],
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:

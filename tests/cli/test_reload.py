@@ -185,7 +185,7 @@ def test_an_earlier_configuration_is_still_known(tmp_path: Path) -> None:
     file = tmp_path / "c.yaml"
     known = [weights(file)]
     with (
-        serving(tmp_path, "--config", file) as server,
+        serving("--config", file) as server,
         grpc.insecure_channel(server.address("grpc")) as channel,
     ):
         plugins = PluginServiceStub(channel)

@@ -40,7 +40,7 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def server(file: Path) -> Iterator[str]:
-    with serving(file.parent, "--source", f"files:{file}") as started:
+    with serving("--source", f"files:{file}") as started:
         yield started.address("grpc")
 
 

@@ -22,6 +22,7 @@ from tests.cli.commands import (
     program,
     scoring,
     serving,
+    serving_process,
     write_config,
     write_manifests,
 )
@@ -30,7 +31,7 @@ from tests.process import wait_until
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=["SIGTERM", "SIGINT"])
 def test_ready_whatever_hangs_up_then_drained(number: signal.Signals, tmp_path: Path) -> None:
-    with serving(tmp_path, "--extender-listen", "127.0.0.1:0") as server:
+    with serving_process(tmp_path, "--extender-listen", "127.0.0.1:0") as server:
         assert re.fullmatch(
             r"mooring ready: grpc=\S+:\d+ extender=http://\S+:\d+ health=\S+:\d+ metrics=\S+:\d+",
             server.ready,
@@ -46,10 +47,10 @@ def test_ready_whatever_hangs_up_then_drained(number: signal.Signals, tmp_path: 
         assert "draining" in server.log.read_text()
 
 
-def test_not_ready_before_the_first_snapshot_is_complete(tmp_path: Path) -> None:
+def test_not_ready_before_the_first_snapshot_is_complete() -> None:
     begin = pb.PushEvent(snapshot_begin=pb.SnapshotBegin())
     end = pb.PushEvent(snapshot_end=pb.SnapshotEnd())
-    with serving(tmp_path, "--source", "push", "--extender-listen", "127.0.0.1:0") as server:
+    with serving("--source", "push", "--extender-listen", "127.0.0.1:0") as server:
         probe = f"http://{server.address('metrics')}"
         status, why = fetch(f"{probe}/readyz")
         assert (status, b"the state is not complete yet" in why) == (503, True)
@@ -91,7 +92,7 @@ def test_what_it_says_of_itself(
     write_config(tmp_path / "c.yaml", scoring(("ImageLocality", 7), name="x"), parallelism=3)
     file = write_manifests(tmp_path / "n.yaml", node_manifest("n1"), node_manifest("n2"))
     monkeypatch.chdir(tmp_path)
-    with serving(tmp_path, "--source", f"files:{file}", *flags) as server:
+    with serving_process(tmp_path, "--source", f"files:{file}", *flags) as server:
         text = server.log.read_text()
     assert re.search(
         rf"source=files:{file} synced=True nodes=2 pods=0 node_epoch=\d+ configuration=\w+", text

@@ -52,7 +52,7 @@ def test_decisions_follow_the_cluster_and_stop_committing_without_it(
 ) -> None:
     source = f"kubernetes:{fake.kubeconfig(tmp_path / 'kubeconfig')}"
     with (
-        serving(tmp_path, "--source", source, "--max-staleness", "3s", "--insecure-binding") as server,
+        serving("--source", source, "--max-staleness", "3s", "--insecure-binding") as server,
         grpc.insecure_channel(server.address("grpc")) as channel,
     ):
         readyz = f"http://{server.address('metrics')}/readyz"
@@ -146,7 +146,7 @@ def test_pods_in_flight_matter_where_their_bindings_are_heard_of(
         manifests.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
         where = f"files:{manifests}"
     with (
-        serving(tmp_path, "--source", where, "--config", config, *flags) as server,
+        serving("--source", where, "--config", config, *flags) as server,
         grpc.insecure_channel(server.address("grpc")) as channel,
     ):
         until(lambda: fetch(f"http://{server.address('metrics')}/readyz")[0] == 200, "readiness")

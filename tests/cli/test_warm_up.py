@@ -14,7 +14,7 @@ from mooring.app.warm_up import YOUNG_OBJECTS, warm_up
 from mooring.cluster.sources.static import StaticSource
 from mooring.cluster.state import State
 from mooring.testing.builders import make_node
-from tests.cli.commands import serving
+from tests.cli.commands import serving_process
 from tests.process import until
 
 
@@ -55,5 +55,5 @@ def test_it_ends_when_it_is_time_to_stop(compiled: list[int]) -> None:
 
 
 def test_a_server_is_warmed_up_by_itself(tmp_path: Path) -> None:
-    with serving(tmp_path) as server:
+    with serving_process(tmp_path) as server:
         until(lambda: "warmed up for 6 nodes" in server.log.read_text())

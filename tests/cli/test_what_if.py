@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from mooring.testing.builders import node_manifest, pod_manifest
-from tests.cli.commands import Started, call, serving, write_config, write_manifests
+from tests.cli.commands import Ready, call, serving, write_config, write_manifests
 
 SMALL: dict[str, Any] = {"cpu": "1", "memory": "1Gi", "pods": 10}
 OWNED = {"ownerReferences": [{"kind": "ReplicaSet", "name": "rs", "uid": "rs", "controller": True}]}
@@ -31,8 +31,8 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def server(cluster: Path) -> Iterator[Started]:
-    with serving(cluster.parent, "--source", f"files:{cluster}") as started:
+def server(cluster: Path) -> Iterator[Ready]:
+    with serving("--source", f"files:{cluster}") as started:
         yield started
 
 
@@ -136,7 +136,7 @@ def test_which_more_nodes_would_help(cluster: Path, groups: Path, capsys: pytest
 def test_a_server_says_what_the_manifests_say(
     question: str,
     cluster: Path,
-    server: Started,
+    server: Ready,
     shapes: Path,
     groups: Path,
     capsys: pytest.CaptureFixture[str],
@@ -155,7 +155,7 @@ def test_a_server_says_what_the_manifests_say(
 def test_a_server_is_asked_about_some_nodes_at_a_time(
     words: list[str],
     cluster: Path,
-    server: Started,
+    server: Ready,
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -260,7 +260,7 @@ def test_what_would_make_a_group_fit(tmp_path: Path, capsys: pytest.CaptureFixtu
     ]
     local = call(capsys, *argv, "--manifests", files, "-o", "json").document
     assert [len(option["landings"]) for option in local["options"]] == [3, 3]
-    with serving(tmp_path, "--source", f"files:{files}") as started:
+    with serving("--source", f"files:{files}") as started:
         far = call(capsys, *argv, "--server", started.address("grpc"), "-o", "json").document
     assert far == local
     refused = call(capsys, *argv, "--manifests", files, "--kind", "move")
@@ -268,7 +268,7 @@ def test_what_would_make_a_group_fit(tmp_path: Path, capsys: pytest.CaptureFixtu
 
 
 def test_a_server_says_the_same_of_changes(
-    server: Started, cluster: Path, capsys: pytest.CaptureFixture[str]
+    server: Ready, cluster: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     argv = ("what-if", "change", "waiting-0", "--node", "a", "-o", "json")
     local = call(capsys, *argv, "--manifests", cluster).document
@@ -276,7 +276,7 @@ def test_a_server_says_the_same_of_changes(
 
 
 def test_a_server_decides_as_the_flags_say(
-    server: Started, shapes: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    server: Ready, shapes: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     without_fit = {"plugins": {"multiPoint": {"disabled": [{"name": "InterPodAffinity"}]}}}
     config = write_config(tmp_path / "config.yaml", without_fit)
@@ -300,7 +300,7 @@ def test_a_server_decides_as_the_flags_say(
     ],
 )
 def test_what_a_server_can_not_decide_by_is_told(
-    flags: tuple[str, ...], code: int, said: str, server: Started, capsys: pytest.CaptureFixture[str]
+    flags: tuple[str, ...], code: int, said: str, server: Ready, capsys: pytest.CaptureFixture[str]
 ) -> None:
     result = call(capsys, "what-if", "removal", "--server", server.address("grpc"), *flags)
     assert result.code == code

@@ -27,7 +27,7 @@ def asked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Asked:
         files = write_manifests(tmp_path / "cluster.yaml", *objects)
         offline = call(capsys, "what-if", question, *words, "--manifests", files, "-o", "json")
         assert offline.code == 0, offline.err
-        with serving(tmp_path, "--source", f"files:{files}") as server:
+        with serving("--source", f"files:{files}") as server:
             remote = call(
                 capsys, "what-if", question, *words, "--server", server.address("grpc"), "-o", "json"
             )

@@ -45,7 +45,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     ]
     manifests = write_manifests(folder / "cluster.yaml", *items)
     flags = ("--feature-gates", "GenericWorkload=true")
-    with serving(folder, "--source", f"files:{manifests}", *flags) as started:
+    with serving("--source", f"files:{manifests}", *flags) as started:
         yield started.address("grpc")
 
 

@@ -9,7 +9,7 @@ import grpc
 import pytest
 
 from mooring.client.session import ClientSession
-from tests.cli.commands import call, serving
+from tests.cli.commands import call, serving_process
 from tests.replay.test_lives import pod, small, write
 
 
@@ -42,7 +42,7 @@ def test_a_server_over_a_recording_has_sessions_of_it(tmp_path: Path) -> None:
     recording.mkdir()
     write(recording, (0, small("a")), (1, pod("p")), (10, small("b")))
     flags = "--source", f"recording:{recording}@2026-09-21T14:13:25Z"
-    with serving(tmp_path, *flags) as server:
+    with serving_process(tmp_path, *flags) as server:
         assert f"source=recording:{recording} synced=True nodes=1 pods=1 " in server.log.read_text()
         with grpc.insecure_channel(server.address("grpc")) as channel, ClientSession(channel) as session:
             (removal,) = session.removal()

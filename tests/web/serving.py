@@ -7,7 +7,6 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from mooring.serving.http.hosts import Hosts
@@ -63,9 +62,9 @@ class Page:
 
 
 @contextmanager
-def page(folder: Path, *flags: object, prefix: str = "", hosts: Hosts | None = None) -> Iterator[Page]:
+def page(*flags: object, prefix: str = "", hosts: Hosts | None = None) -> Iterator[Page]:
     """The page about a server of its own, on the sample by default, and about a process that isn't there."""
-    with serving(folder, *flags) as server:
+    with serving(*flags) as server:
         addresses = [Address("sample", server.address("grpc")), Address("gone", "127.0.0.1:1")]
         app = WebApp(addresses, None, hosts or Hosts(()), prefix)
         listener = HttpServer(app, "127.0.0.1", 0)

@@ -14,9 +14,9 @@ pytestmark = pytest.mark.browser
 
 
 @pytest.fixture(scope="module")
-def sample_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def sample_server() -> Iterator[str]:
     """The address of a server on the sample cluster."""
-    with serving(tmp_path_factory.mktemp("server")) as server:
+    with serving() as server:
         yield server.address("grpc")
 
 

@@ -20,8 +20,8 @@ from tests.web.serving import POD, Page, Reply, page
 
 
 @pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
-    with page(tmp_path_factory.mktemp("server")) as running:
+def served() -> Iterator[Page]:
+    with page() as running:
         yield running
 
 

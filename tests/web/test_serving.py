@@ -19,8 +19,8 @@ from tests.web.serving import Page, page
 
 
 @pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
-    with page(tmp_path_factory.mktemp("server"), prefix="/mooring/") as running:
+def served() -> Iterator[Page]:
+    with page(prefix="/mooring/") as running:
         yield running
 
 

@@ -39,7 +39,7 @@ def group_page(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPath
     cluster = write_manifests(folder / "cluster.yaml", *manifests())
     gates = ("--feature-gates", request.param) if request.param else ()
     with (
-        serving(folder, "--source", f"files:{cluster}", *gates) as server,
+        serving("--source", f"files:{cluster}", *gates) as server,
         web(folder, server.address("grpc")) as url,
     ):
         yield url

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from tests.cli.commands import Started, serving
+from tests.cli.commands import Started, serving_process
 from tests.good_client import good_client
 from tests.laboratories.soak.rounds import AT_END, Round
 
@@ -47,7 +47,7 @@ class Attacked:
 def attacked() -> Attacked:
     """One for all rows that are played in this process; it ends with it."""
     folder = Path(AT_END.enter_context(tempfile.TemporaryDirectory()))
-    started = AT_END.enter_context(serving(folder, "--extender-listen", "127.0.0.1:0", "--reflection"))
+    started = AT_END.enter_context(serving_process(folder, "--extender-listen", "127.0.0.1:0", "--reflection"))
     assert started.ready, started.log.read_text()
     return Attacked(started, started.address("grpc"), started.address("extender").removeprefix("http://"))
 

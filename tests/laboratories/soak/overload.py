@@ -18,7 +18,7 @@ from mooring.framework import CycleState, FilterPlugin, NodeView, Pod, Verdicts
 from mooring.v1 import nodes_pb2, objects_pb2
 from mooring.v1 import scheduling_service_pb2 as pb
 from mooring.v1 import scheduling_service_pb2_grpc as pb_grpc
-from tests.cli.commands import Started, serving, write_config
+from tests.cli.commands import Started, serving_process, write_config
 from tests.good_client import POD, ROOT
 from tests.laboratories.soak.asking import PATIENCE
 from tests.laboratories.soak.rounds import Round, Row, at_once
@@ -50,7 +50,7 @@ def slow_server() -> Iterator[Started]:
     with tempfile.TemporaryDirectory() as folder:
         config = write_config(Path(folder) / "config.yaml", profile)
         plugin = f"{Slow.__module__}:{Slow.__name__}"
-        with serving(Path(folder), "--config", config, "--plugin", plugin, twins=PLUGIN_PATH) as started:
+        with serving_process(Path(folder), "--config", config, "--plugin", plugin, twins=PLUGIN_PATH) as started:
             assert started.ready, started.log.read_text()
             yield started
 
