@@ -3,15 +3,12 @@
 import importlib
 import os
 import re
-import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from unittest.mock import patch
 
-import grpc
 import pytest
 import yaml
 
@@ -23,7 +20,7 @@ from mooring.runtime.cache.lookup.signature import Signer
 from mooring.runtime.profiles.registry import new_in_tree_registry
 from mooring.testing import make_pod
 from mooring.testing.question import NoBinder
-from tests.cli.commands import call
+from tests.cli.commands import call, serving
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text()
@@ -111,10 +108,12 @@ def test_the_story_of_the_first_ten_minutes_is_true(command: str, output: str, t
 
 
 @pytest.mark.parametrize("file", ["scheduler.yaml", "binding.yaml"])
-def test_the_extender_stanza_is_valid(file: str, tmp_path: Path) -> None:
+def test_the_extender_stanza_is_valid(
+    file: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / file).write_text(FILES[file])
-    done = run(MOORING, "config", "check", "--strict", file, cwd=tmp_path)
-    assert (done.returncode, done.stdout) == (0, "ok\n"), done.stderr
+    done = call(capsys, "config", "check", "--strict", tmp_path / file)
+    assert (done.code, done.out) == (0, "ok\n"), done.err
 
 
 def test_the_tutorial_is_typed(tutorial: Path) -> None:
@@ -152,12 +151,6 @@ def test_only_the_cacheable_plugin_of_the_tutorial_is_cached(
     assert (Signer().sign(make_pod(), profile) is not None) is cached
 
 
-def free_addresses(count: int) -> list[str]:
-    with ExitStack() as stack:
-        listeners = [stack.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(count)]
-        return [f"127.0.0.1:{listener.getsockname()[1]}" for listener in listeners]
-
-
 @pytest.mark.parametrize("installed", [False, True], ids=["not installed", "installed"])
 def test_a_program_brings_its_plugin_along(installed: bool, tutorial: Path, tmp_path: Path) -> None:
     for name in ("my_mooring.py", "rack_affinity.py"):
@@ -169,10 +162,10 @@ def test_a_program_brings_its_plugin_along(installed: bool, tutorial: Path, tmp_
     assert line.split() == ["RackAffinity", "score", "in", "code", "available"]
 
 
-def test_the_decision_shown_is_the_real_one() -> None:
+def test_the_decision_shown_is_the_real_one(capsys: pytest.CaptureFixture[str]) -> None:
     shown = README[README.index("pod default/web-3") : README.index("\n...\nmooring ready:")]
-    done = run(MOORING, "explain", "web-3", "--by", "node", "--manifests", SAMPLE, cwd=ROOT)
-    assert [line.rstrip() for line in done.stdout.splitlines()][: shown.count("\n") + 1] == shown.split("\n")
+    done = call(capsys, "explain", "web-3", "--by", "node", "--manifests", SAMPLE)
+    assert [line.rstrip() for line in done.out.splitlines()][: shown.count("\n") + 1] == shown.split("\n")
 
 
 def shell_lines(text: str) -> list[str]:
@@ -248,77 +241,60 @@ def test_the_commands_and_flags_exist(capsys: pytest.CaptureFixture[str]) -> Non
         assert [flag for flag in flags if not any(flag in shown for shown in helps.values())] == []
 
 
-def test_the_second_schedulers_configuration_is_valid(tmp_path: Path) -> None:
+def test_the_second_schedulers_configuration_is_valid(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     file = tmp_path / "second-scheduler.yaml"
     file.write_text(FILES[file.name])
-    done = run(MOORING, "config", "check", file, cwd=ROOT)
-    assert done.returncode == 0, done.stderr
-
-
-@contextmanager
-def serving(tmp_path: Path, *flags: str) -> Iterator[str]:
-    """The address of a server."""
-    address, health, metrics = free_addresses(3)
-    listeners = ("--listen", address, "--health-listen", health, "--metrics-listen", metrics)
-    with (tmp_path / "log").open("w") as log:
-        process = subprocess.Popen(
-            [MOORING, "serve", *flags, *listeners], cwd=tmp_path, stdout=log, stderr=subprocess.STDOUT
-        )
-        try:
-            with grpc.insecure_channel(address) as channel:
-                ready = grpc.channel_ready_future(channel)
-                while not ready.done():
-                    assert process.poll() is None, (tmp_path / "log").read_text()
-                    time.sleep(0.05)
-            yield address
-        finally:
-            process.terminate()
-            process.wait()
+    done = call(capsys, "config", "check", file)
+    assert done.code == 0, done.err
 
 
 @pytest.fixture
-def server(tmp_path: Path) -> Iterator[str]:
+def server() -> Iterator[str]:
     """The address of a server on the embedded sample cluster."""
-    with serving(tmp_path, "--source", "sample") as address:
-        yield address
+    with serving() as started:
+        yield started.address("grpc")
 
 
-def test_the_client_is_told_a_node(server: str, tmp_path: Path) -> None:
-    (tmp_path / "client.py").write_text(FILES["client.py"])
-    done = run(sys.executable, "client.py", server, cwd=tmp_path)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert re.fullmatch(r"[a-z0-9.-]+\n", done.stdout)
+def printed(name: str, capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    """What a script of the documents prints."""
+    capsys.readouterr()
+    with patch.object(sys, "argv", [name, *arguments]):
+        exec(compile(FILES[name], name, "exec"), {"__name__": "__main__"})
+    return capsys.readouterr().out
 
 
-def test_a_batch_is_placed(server: str, tmp_path: Path) -> None:
-    (tmp_path / "batch.py").write_text(FILES["batch.py"])
-    done = run(sys.executable, "batch.py", server, cwd=tmp_path)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert [line.split()[0] for line in done.stdout.splitlines()] == [
+def test_the_client_is_told_a_node(server: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert re.fullmatch(r"[a-z0-9.-]+\n", printed("client.py", capsys, server))
+
+
+def test_a_batch_is_placed(server: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert [line.split()[0] for line in printed("batch.py", capsys, server).splitlines()] == [
         f"web-{number}" for number in range(100)
     ]
 
 
-def test_a_group_is_placed_as_a_whole(tmp_path: Path) -> None:
-    for name in ("gang.yaml", "groups.py"):
-        (tmp_path / name).write_text(FILES[name])
+def test_a_group_is_placed_as_a_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("gang.yaml").write_text(FILES["gang.yaml"])
     (command,) = (line for line in shell_lines(PAGES["clients"]) if line.startswith("mooring schedule"))
-    done = run(MOORING, *command.split()[1:], cwd=tmp_path)
-    assert (done.returncode, done.stderr) == (0, "")
-    nodes = [line.split()[1] for line in done.stdout.splitlines() if line.startswith("default/worker")]
+    done = call(capsys, *command.split()[1:])
+    assert (done.code, done.err) == (0, "")
+    nodes = [line.split()[1] for line in done.out.splitlines() if line.startswith("default/worker")]
     assert sorted(nodes) == ["b1", "b2"]
     gates = command.split()[-2:]
-    with serving(tmp_path, "--source", "files:gang.yaml", *gates) as address:
-        answered = run(sys.executable, "groups.py", address, cwd=tmp_path)
-    assert (answered.returncode, answered.stderr) == (0, "")
-    assert [line.split()[0] for line in answered.stdout.splitlines()] == ["a", "b", "worker-0", "worker-1"]
+    with serving("--source", "files:gang.yaml", *gates) as started:
+        answered = printed("groups.py", capsys, started.address("grpc"))
+    assert [line.split()[0] for line in answered.splitlines()] == ["a", "b", "worker-0", "worker-1"]
 
 
-def test_the_session_of_the_page_places_a_pod_twice(server: str, tmp_path: Path) -> None:
-    (tmp_path / "session.py").write_text(FILES["session.py"])
-    done = run(sys.executable, "session.py", server, cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    first, _, second = done.stdout.strip().partition(", and without it ")
+def test_the_session_of_the_page_places_a_pod_twice(
+    server: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first, _, second = printed("session.py", capsys, server).strip().partition(", and without it ")
     assert first
     assert second not in ("", first)
 
