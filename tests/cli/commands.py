@@ -11,10 +11,11 @@ import sys
 import threading
 import urllib.error
 import urllib.request
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -144,22 +145,29 @@ def _served(flags: Iterable[object]) -> list[str]:
 
 
 @contextmanager
-def serving(*flags: object) -> Iterator[Ready]:
-    """`mooring serve` in this process: no signal ends it, and its log is nobody's."""
-    args = _parser(["serve"]).parse_args(_served(flags))
+def in_this_process(run: Callable[[threading.Event, Callable[[Mapping[str, str]], None]], bool]) -> Iterator[Ready]:
+    """A program that runs until its event is set, and says where it listens; its log goes nowhere."""
     listening: Future[Mapping[str, str]] = Future()
     stop = threading.Event()
-    with ThreadPoolExecutor(1, "mooring-serve") as threads:
-        ended = threads.submit(serve, _server_options(args, ()), stop, listening.set_result)
+    with ThreadPoolExecutor(1) as threads:
+        ended = threads.submit(run, stop, listening.set_result)
         try:
             wait((listening, ended), return_when=FIRST_COMPLETED)
-            if ended.done():
+            if not listening.done():
                 ended.result()
-            addresses = listening.result().items()
-            yield Ready(f"mooring ready: {' '.join(f'{name}={address}' for name, address in addresses)}")
+            addresses = (f"{name}={address}" for name, address in listening.result().items())
+            yield Ready(f"mooring ready: {' '.join(addresses)}")
         finally:
             stop.set()
     assert ended.result()
+
+
+@contextmanager
+def serving(*flags: object) -> Iterator[Ready]:
+    """`mooring serve` in this process."""
+    args = _parser(["serve"]).parse_args(_served(flags))
+    with in_this_process(partial(serve, _server_options(args, ()))) as ready:
+        yield ready
 
 
 @contextmanager

@@ -5,12 +5,18 @@ from __future__ import annotations
 import ssl
 import urllib.error
 import urllib.request
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from mooring.app.scheduler import run_scheduler
+from mooring.cli.main import _parser
+from mooring.cli.scheduler import _scheduler_options
 from mooring.testing.builders import pod_manifest
 from tests.certificates import Pair
-from tests.cli.commands import BIN, Started, program, write_config
+from tests.cli.commands import BIN, Ready, Started, in_this_process, program, write_config
 from tests.fake_api_server import FakeApiServer
 
 MINE = {"schedulerName": "mine"}
@@ -23,20 +29,29 @@ def pending(name: str, **spec: Any) -> dict[str, Any]:
     return pod_manifest(name, spec={"schedulerName": "mine", **spec})
 
 
-def scheduler(
-    fake: FakeApiServer,
-    folder: Path,
-    *flags: str,
-    extenders: Any = (),
-    **connection: Any,
-) -> Any:
-    """``connection`` is added to the file's clientConnection."""
+def _command(
+    fake: FakeApiServer, folder: Path, flags: Sequence[str], extenders: Any, connection: Mapping[str, Any]
+) -> list[str]:
     pace = {"qps": 5000, "burst": 5000, **connection}
     config = write_config(folder / "config.yaml", MINE, clientConnection=pace, extenders=list(extenders))
     source = f"kubernetes:{fake.kubeconfig(folder / 'kubeconfig')}"
-    command = [BIN / "mooring", "scheduler", "--config", config, "--source", source]
-    command += ["--bind-address=127.0.0.1", "--secure-port=0", *flags]
-    return program(folder, *command)
+    listener = ("--bind-address=127.0.0.1", "--secure-port=0")
+    return ["scheduler", "--config", str(config), "--source", source, *listener, *flags]
+
+
+def scheduler(
+    fake: FakeApiServer, folder: Path, *flags: str, extenders: Any = (), **connection: Any
+) -> AbstractContextManager[Started]:
+    """A process; ``connection`` is added to the file's clientConnection."""
+    return program(folder, BIN / "mooring", *_command(fake, folder, flags, extenders, connection))
+
+
+def scheduling(
+    fake: FakeApiServer, folder: Path, *flags: str, extenders: Any = (), **connection: Any
+) -> AbstractContextManager[Ready]:
+    """The same in this process."""
+    args = _parser(["scheduler"]).parse_args(_command(fake, folder, flags, extenders, connection))
+    return in_this_process(partial(run_scheduler, _scheduler_options(args, ())))
 
 
 def node_of(fake: FakeApiServer, name: str) -> str:

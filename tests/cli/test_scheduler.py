@@ -19,7 +19,7 @@ from mooring.runtime.profiles.registry import new_in_tree_registry
 from mooring.scheduler.queue import BackoffTimes
 from mooring.testing.builders import node_manifest, pod_manifest
 from tests.cli.commands import BIN, call, environment, write_config
-from tests.cli.schedulers import MINE, QUICK, ended, lease, node_of, pending, probe, scheduler, take_lease
+from tests.cli.schedulers import MINE, QUICK, ended, lease, node_of, pending, probe, scheduler, scheduling, take_lease
 from tests.fake_api_server import Answer, FakeApiServer, Hang
 from tests.process import free_port, until
 from tests.scheduler.extenders import http_extender
@@ -83,7 +83,7 @@ def test_two_leaders(fake: FakeApiServer, tmp_path: Path) -> None:
 def test_nothing_is_bound_on_a_state_that_is_too_old(fake: FakeApiServer, tmp_path: Path) -> None:
     """Nodes are not followed any more, while pods are: none is bound until the state is young again."""
     port = free_port()
-    with scheduler(fake, tmp_path, f"--secure-port={port}", "--leader-elect=false", "--max-staleness=1s"):
+    with scheduling(fake, tmp_path, f"--secure-port={port}", "--leader-elect=false", "--max-staleness=1s"):
         fake.add(pending("before"))
         until(lambda: node_of(fake, "before"), "the first binding")
         fake.faults.on("WATCH", "/nodes$", Answer(500))
@@ -118,7 +118,7 @@ def test_second_scheduler_race(fake: FakeApiServer, tmp_path: Path) -> None:
     fake.add(node_manifest("small", allocatable={"pods": 40}))
     names = [f"p-{number}" for number in range(120)]
     api = fake.client()
-    with scheduler(fake, tmp_path, "--leader-elect=false"):
+    with scheduling(fake, tmp_path, "--leader-elect=false"):
         for number, name in enumerate(names):
             fake.add(pending(name))
             if number % 3 == 0:
@@ -145,7 +145,7 @@ def test_extenders_are_called(fake: FakeApiServer, tmp_path: Path) -> None:
 
     with http_extender({"filter": answer}) as running:
         extender = {"urlPrefix": running.url, "filterVerb": "filter"}
-        with scheduler(fake, tmp_path, "--leader-elect=false", extenders=[extender]):
+        with scheduling(fake, tmp_path, "--leader-elect=false", extenders=[extender]):
             until(lambda: node_of(fake, "fits"), "the pod that the extender lets pass")
             until(lambda: told(fake).keys() == {"fits", "rejected"}, "an event for each pod")
     assert node_of(fake, "fits") == "b"
@@ -194,7 +194,7 @@ def test_the_client_connection_is_the_files(fake: FakeApiServer, tmp_path: Path)
     """Its kubeconfig, where no other is named, and its pace: 20 requests a second after the first 10."""
     connection = {"kubeconfig": str(fake.kubeconfig(tmp_path / "named")), "qps": 20, "burst": 10}
     fake.add(*(pending(f"p-{number}") for number in range(40)))
-    with scheduler(fake, tmp_path, "--source=kubernetes", "--leader-elect=false", **connection):
+    with scheduling(fake, tmp_path, "--source=kubernetes", "--leader-elect=false", **connection):
         until(lambda: all(node_of(fake, f"p-{number}") for number in range(40)), "40 bindings")
     sent = [entry.call.at for entry in fake.history.bindings()]
     assert max(sent) - min(sent) > (40 - 10) / 20 - 0.1
@@ -208,7 +208,7 @@ def test_backoffs_are_the_files(tmp_path: Path) -> None:
 
 def test_master_names_the_server(fake: FakeApiServer, tmp_path: Path) -> None:
     fake.add(pending("p"))
-    with scheduler(fake, tmp_path, "--source=kubernetes", f"--master={fake.url}", "--leader-elect=false"):
+    with scheduling(fake, tmp_path, "--source=kubernetes", f"--master={fake.url}", "--leader-elect=false"):
         until(lambda: node_of(fake, "p"), "the binding")
 
 

@@ -21,7 +21,7 @@ from mooring.serving.listeners.pages import PageRequest
 from mooring.testing.builders import node_manifest
 from tests.certificates import Authority, Pair
 from tests.cli.commands import Started, program, write_config
-from tests.cli.schedulers import MINE, pending, probe, scheduler
+from tests.cli.schedulers import MINE, pending, probe, scheduler, scheduling
 from tests.fake_api_server import Answer, FakeApiServer, Hang
 from tests.process import free_port, until
 
@@ -40,7 +40,16 @@ def fake() -> Iterator[FakeApiServer]:
 
 
 @contextmanager
-def endpoint(fake: FakeApiServer, folder: Path, *flags: str) -> Iterator[tuple[int, Started]]:
+def endpoint(fake: FakeApiServer, folder: Path, *flags: str) -> Iterator[int]:
+    """Its port; the scheduler is in this process."""
+    port = free_port()
+    with scheduling(fake, folder, f"--secure-port={port}", "--leader-elect=false", *flags):
+        yield port
+
+
+@contextmanager
+def logging_endpoint(fake: FakeApiServer, folder: Path, *flags: str) -> Iterator[tuple[int, Started]]:
+    """Its port, and the process with its log."""
     port = free_port()
     with scheduler(fake, folder, f"--secure-port={port}", "--leader-elect=false", *flags) as started:
         assert started.ready
@@ -178,7 +187,7 @@ def test_a_slow_api_server_holds_few_threads(fake: FakeApiServer) -> None:
 def test_metrics_are_for_those_who_may_read_them(fake: FakeApiServer, tmp_path: Path) -> None:
     authority = Authority(tmp_path / "ca")
     flags = (f"--client-ca-file={authority.certificate}", "--authentication-skip-lookup")
-    with endpoint(fake, tmp_path, *flags) as (port, _):
+    with endpoint(fake, tmp_path, *flags) as port:
         assert probe(port, "metrics")[0] == 403
         assert probe(port, "metrics", Authorization="Bearer bad")[0] == 401
         assert probe(port, "metrics", Authorization="Bearer other")[0] == 403
@@ -208,7 +217,7 @@ def test_the_authority_of_certificates_is_looked_up_and_followed(fake: FakeApiSe
     old, new = Authority(tmp_path / "old"), Authority(tmp_path / "new")
     first, second = old.issue("admin"), new.issue("admin")
     name(old)
-    with endpoint(fake, tmp_path) as (port, _):
+    with endpoint(fake, tmp_path) as port:
         assert [taken(port, pair) for pair in (first, second)] == [True, False]
         name(new)
         until(lambda: taken(port, second), "the new authority counts")
@@ -256,7 +265,7 @@ def test_new_connections_follow_the_files_and_resume_nothing_earlier(
         f"--tls-private-key-file={key}",
     )
     mine, other = old.issue("admin"), new.issue("other")
-    with endpoint(fake, tmp_path, *flags) as (port, _):
+    with endpoint(fake, tmp_path, *flags) as port:
         before, session = shown(mine)
         put(new, "second")
         for resumed in (None, session):
@@ -269,7 +278,7 @@ def test_new_connections_follow_the_files_and_resume_nothing_earlier(
 def test_a_look_up_that_fails_is_tolerated_unless_asked_otherwise(
     fake: FakeApiServer, tmp_path: Path
 ) -> None:
-    with endpoint(fake, tmp_path) as (port, started):
+    with logging_endpoint(fake, tmp_path) as (port, started):
         assert probe(port, "metrics", Authorization="Bearer good")[0] == 200
         assert "client certificates are not taken, only tokens" in started.log.read_text()
     with scheduler(
@@ -322,7 +331,8 @@ ALL = "--authorization-always-allow-paths=/*"
 def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[int, Started]]:
     """A scheduler for tests that only look at it, of which everybody may read everything."""
     flags = ["--v=10", "--tls-min-version=VersionTLS13", "--grpc-listen=0.0.0.0:0", "--grpc-insecure-listen"]
-    with FakeApiServer() as fake, endpoint(fake, tmp_path_factory.mktemp("shared"), ALL, *flags) as running:
+    folder = tmp_path_factory.mktemp("shared")
+    with FakeApiServer() as fake, logging_endpoint(fake, folder, ALL, *flags) as running:
         yield running
 
 
@@ -357,7 +367,7 @@ def test_metrics_are_shown_as_far_as_asked(fake: FakeApiServer, tmp_path: Path) 
         "--allow-metric-labels=scheduler_pending_pods,queue=active,gated",
         f"--allow-metric-labels-manifest={manifest}",
     ]
-    with endpoint(fake, tmp_path, ALL, *flags) as (port, _):
+    with endpoint(fake, tmp_path, ALL, *flags) as port:
         text = probe(port, "metrics")[1]
     lines = [line for line in text.splitlines() if not line.startswith("#")]
     assert not [line for line in lines if line.startswith("mooring_reservations")]
@@ -372,7 +382,7 @@ def test_metrics_have_the_names_that_boards_of_kube_scheduler_ask_for(
     fake: FakeApiServer, tmp_path: Path
 ) -> None:
     flags = ["--metrics-prefix=scheduler", "--disabled-metrics=scheduler_reservations"]
-    with endpoint(fake, tmp_path, ALL, *flags) as (port, _):
+    with endpoint(fake, tmp_path, ALL, *flags) as port:
         text = probe(port, "metrics")[1]
     assert "mooring_" not in text
     assert "# TYPE scheduler_pending_pods gauge" in text
@@ -399,7 +409,7 @@ def test_who_speaks_no_tls_leaves_no_traceback(shared: tuple[int, Started]) -> N
 def test_two_processes_share_a_port_when_asked(fake: FakeApiServer, tmp_path: Path) -> None:
     (tmp_path / "second").mkdir()
     with (
-        endpoint(fake, tmp_path, "--permit-port-sharing") as (port, _),
+        endpoint(fake, tmp_path, "--permit-port-sharing") as port,
         scheduler(
             fake,
             tmp_path / "second",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from mooring.app.embedding import Option
@@ -108,10 +107,19 @@ def run(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
     if args.version not in (None, "false"):
         print(version_of(args.kube_version))
         return Exit.OK
-    values = flag_values(args)
-    log_flags(values, args.kube_version)
+    log_flags(flag_values(args), args.kube_version)
     warn_of_ignored_flags(args)
-    scheduler = SchedulerOptions(
+    scheduler = _scheduler_options(args, options)
+    if args.write_config_to:
+        write_configuration(scheduler, args.write_config_to)
+        return Exit.OK
+    ended_well = run_scheduler(scheduler, stop_signal(), _print_ready)
+    return Exit.OK if ended_well else Exit.FAILED
+
+
+def _scheduler_options(args: argparse.Namespace, options: tuple[Option, ...]) -> SchedulerOptions:
+    serves = args.secure_port and not args.write_config_to
+    return SchedulerOptions(
         engine=engine_options(args, options),
         connection=connection_options(args),
         election=election_options(args),
@@ -124,14 +132,8 @@ def run(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
         decisions=decision_options(args),
         recording=recording_options(args, args.record_to),
         tracing=args.tracing_config_file,
+        serving=serving_options(args, flag_values(args)) if serves else None,
     )
-    if args.write_config_to:
-        write_configuration(scheduler, args.write_config_to)
-        return Exit.OK
-    if args.secure_port:
-        scheduler = replace(scheduler, serving=serving_options(args, values))
-    ended_well = run_scheduler(scheduler, stop_signal(), _print_ready)
-    return Exit.OK if ended_well else Exit.FAILED
 
 
 def _print_ready(listeners: Mapping[str, str]) -> None:
