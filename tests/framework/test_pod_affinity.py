@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import gc
-import sys
 from collections.abc import Callable, Mapping
-from types import FrameType
 from typing import Any
 
 import pytest
@@ -16,6 +14,7 @@ from mooring.framework import pod_affinity
 from mooring.framework.label_selector import LabelMatcher, LabelMatchers, Requirement
 from mooring.framework.pod_affinity import AffinityTerm, Terms, affinity_terms
 from mooring.testing.builders import make_pod
+from tests.counted_calls import calls_of
 
 KEYS, VALUES = st.sampled_from("abc"), st.sampled_from("uvw")
 LABELS = st.dictionaries(KEYS, VALUES)
@@ -52,23 +51,6 @@ def test_terms_are_about_a_pod_as_each_is(
     assert Terms(terms).count_about(pod) == len(about)
 
 
-def calls_of(action: Callable[[], object]) -> int:
-    """How many functions in Python and C ``action`` calls."""
-    calls = 0
-
-    def count(_frame: FrameType, event: str, _argument: object) -> None:
-        nonlocal calls
-        calls += event in ("call", "c_call")
-
-    before = sys.getprofile()
-    sys.setprofile(count)
-    try:
-        action()
-    finally:
-        sys.setprofile(before)
-    return calls
-
-
 @pytest.mark.parametrize(
     ("selector", "topology_key"),
     [
@@ -99,7 +81,7 @@ def test_what_terms_cost_does_not_grow_with_their_number(
         terms = affinity_terms(having(made)).required_anti
         pod = "default", {"app": "web"}, {"team": "a"}
         keys = frozenset(("zone", "rack"))
-        return calls_of(lambda: (list(terms.weights_about(pod, keys)), terms.count_about(pod)))
+        return calls_of(lambda: (list(terms.weights_about(pod, keys)), terms.count_about(pod)), in_c=True)
 
     assert cost(2_000) == cost(200)
 

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable
 from functools import partial
-from types import FrameType
 
 import pytest
 
@@ -18,6 +15,7 @@ from mooring.plugins.dynamic_resources.cel import (
 )
 from mooring.plugins.dynamic_resources.cel.device import device_scope
 from mooring.plugins.dynamic_resources.cel.patterns import Pattern
+from tests.counted_calls import calls_of
 
 DRIVER = "gpu.example.com"
 SCOPE = device_scope(
@@ -48,23 +46,6 @@ def nested_binds(levels: int, uses: int) -> str:
 def doubled(times: int) -> str:
     binds = "".join(f"cel.bind(b{i + 1}, b{i} + b{i}, " for i in range(times))
     return f"cel.bind(b0, '0123456789', {binds}b{times}.size() > 0{')' * (times + 1)}"
-
-
-def calls_of(action: Callable[[], object]) -> int:
-    """How many functions in Python ``action`` calls."""
-    calls = 0
-
-    def count(_frame: FrameType, event: str, _argument: object) -> None:
-        nonlocal calls
-        calls += event == "call"
-
-    before = sys.getprofile()
-    sys.setprofile(count)
-    try:
-        action()
-    finally:
-        sys.setprofile(before)
-    return calls
 
 
 @pytest.mark.parametrize(
