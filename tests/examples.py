@@ -14,5 +14,6 @@ def register_profile() -> None:
 
 
 def examples(count: int) -> settings:
-    """Return settings that try ``count`` examples in a full run, and the profile's share of them otherwise."""
-    return settings(max_examples=-(-count * settings.default.max_examples // _FULL))
+    """Return settings: ``count`` examples in a full run, otherwise the profile's share of them."""
+    tried = settings().max_examples
+    return settings(max_examples=-(-count * tried // _FULL))

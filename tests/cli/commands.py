@@ -24,6 +24,7 @@ import pytest
 
 from mooring.app.server import serve
 from mooring.cli import Option, main
+from mooring.cli.logs import SharedWriter
 from mooring.cli.main import _parser
 from mooring.cli.serve import _server_options
 from mooring.documents import write_documents
@@ -60,12 +61,16 @@ def call(
     options: Iterable[Option] = (),
     columns: int | None = None,
 ) -> Result:
-    """One command in this process; the logging that it sets up ends with it."""
+    """One command in this process; the logging that it sets up ends with it, and is of it alone."""
     root = logging.getLogger()
     handlers, level = root.handlers[:], root.level
+    servers = {thread.ident for thread in threading.enumerate()} - {threading.get_ident()}
     capsys.readouterr()
     try:
-        with patch.dict(os.environ, environment({"COLUMNS": str(columns)} if columns else None), clear=True):
+        with (
+            patch.dict(os.environ, environment({"COLUMNS": str(columns)} if columns else None), clear=True),
+            patch.object(SharedWriter, "filter", lambda _writer, record: record.thread not in servers),
+        ):
             code = main(*options, argv=[str(word) for word in argv])
     except SystemExit as end:
         code = int(str(end.code))
@@ -145,14 +150,17 @@ def _served(flags: Iterable[object]) -> list[str]:
 
 
 @contextmanager
-def in_this_process(run: Callable[[threading.Event, Callable[[Mapping[str, str]], None]], bool]) -> Iterator[Ready]:
+def in_this_process(
+    run: Callable[[threading.Event, Callable[[Mapping[str, str]], None]], bool],
+) -> Iterator[Ready]:
     """A program that runs until its event is set, and says where it listens; its log goes nowhere."""
     listening: Future[Mapping[str, str]] = Future()
     stop = threading.Event()
     with ThreadPoolExecutor(1) as threads:
         ended = threads.submit(run, stop, listening.set_result)
         try:
-            wait((listening, ended), return_when=FIRST_COMPLETED)
+            either: list[Future[Any]] = [listening, ended]
+            wait(either, return_when=FIRST_COMPLETED)
             if not listening.done():
                 ended.result()
             addresses = (f"{name}={address}" for name, address in listening.result().items())

@@ -27,7 +27,7 @@ def test_manifests_by_either_flag(manifests: Path, capsys: pytest.CaptureFixture
 
 
 def test_a_server_by_either_flag_or_where_one_answers_by_default(
-    tmp_path: Path, manifests: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    manifests: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with serving("--source", f"files:{manifests}") as started:
         address = started.address("grpc")

@@ -36,9 +36,7 @@ def replica(directory: Path, fake: FakeApiServer) -> Iterator[tuple[SchedulingSe
     config.write_text(json.dumps(CONFIG))
     flags = ("--config", str(config), "--source", f"kubernetes:{fake.kubeconfig(directory / 'kubeconfig')}")
     with (
-        serving(
-            *flags, "--leader-elect", "--insecure-binding", "--extender-listen", "127.0.0.1:0"
-        ) as server,
+        serving(*flags, "--leader-elect", "--insecure-binding", "--extender-listen", "127.0.0.1:0") as server,
         grpc.insecure_channel(server.address("grpc")) as channel,
     ):
         yield SchedulingServiceStub(channel), server.address("extender")

@@ -19,7 +19,18 @@ from mooring.runtime.profiles.registry import new_in_tree_registry
 from mooring.scheduler.queue import BackoffTimes
 from mooring.testing.builders import node_manifest, pod_manifest
 from tests.cli.commands import BIN, call, environment, write_config
-from tests.cli.schedulers import MINE, QUICK, ended, lease, node_of, pending, probe, scheduler, scheduling, take_lease
+from tests.cli.schedulers import (
+    MINE,
+    QUICK,
+    ended,
+    lease,
+    node_of,
+    pending,
+    probe,
+    scheduler,
+    scheduling,
+    take_lease,
+)
 from tests.fake_api_server import Answer, FakeApiServer, Hang
 from tests.process import free_port, until
 from tests.scheduler.extenders import http_extender

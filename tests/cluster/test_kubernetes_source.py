@@ -31,11 +31,11 @@ from tests.cluster.breaking import (
     gone_while_paging,
 )
 from tests.cluster.following import QUICK, Following, following, held, node, pod
+from tests.examples import examples
 from tests.fake_api_server import Answer, Cut, FakeApiServer, Hang, event_line
 from tests.fake_api_server.frames import frame_of
 from tests.fake_api_server.store import Copy
 from tests.process import until
-from tests.examples import examples
 
 AUDITING = replace(QUICK, probe=0.05)
 

@@ -19,9 +19,9 @@ from mooring_extender import translate
 from mooring_extender.calls import NodeCalls
 from mooring_extender.failures import CallError
 from mooring_extender.questions import Questions
+from tests.examples import examples
 from tests.extender.fakes import question
 from tests.service.backends import World, world
-from tests.examples import examples
 
 NODES = tuple(f"n{number}" for number in range(6))
 NAMES = st.lists(st.sampled_from((*NODES, "never-there")), min_size=1, max_size=6, unique=True)

@@ -17,11 +17,11 @@ from mooring.framework.objects import Node, Pod
 from mooring_extender import casing, wire
 from mooring_extender.casing import Spelling
 from mooring_extender.questions import Questions
+from tests.extender.fakes import CAPTURED, PREEMPT, FakeClient, ask, question
 from tests.laboratories.conformance.casing import NODE, POD, QUESTION, questions
 from tests.laboratories.conformance.families.draft import Manifest
 from tests.laboratories.conformance.program import NEWEST
 from tests.laboratories.conformance.recordings import read, recording
-from tests.extender.fakes import CAPTURED, PREEMPT, FakeClient, ask, question
 
 RECORDED = read(recording("casing", NEWEST))
 

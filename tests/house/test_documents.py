@@ -108,9 +108,7 @@ def test_the_story_of_the_first_ten_minutes_is_true(command: str, output: str, t
 
 
 @pytest.mark.parametrize("file", ["scheduler.yaml", "binding.yaml"])
-def test_the_extender_stanza_is_valid(
-    file: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_extender_stanza_is_valid(file: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / file).write_text(FILES[file])
     done = call(capsys, "config", "check", "--strict", tmp_path / file)
     assert (done.code, done.out) == (0, "ok\n"), done.err
@@ -291,9 +289,7 @@ def test_a_group_is_placed_as_a_whole(
     assert [line.split()[0] for line in answered.splitlines()] == ["a", "b", "worker-0", "worker-1"]
 
 
-def test_the_session_of_the_page_places_a_pod_twice(
-    server: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_session_of_the_page_places_a_pod_twice(server: str, capsys: pytest.CaptureFixture[str]) -> None:
     first, _, second = printed("session.py", capsys, server).strip().partition(", and without it ")
     assert first
     assert second not in ("", first)

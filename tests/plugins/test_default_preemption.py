@@ -18,8 +18,8 @@ from mooring.plugins.default_preemption.importance import cheapest, costs_of
 from mooring.plugins.default_preemption.units import VictimUnit, by_importance, pods_of
 from mooring.testing import explain, make_pod
 from mooring.testing.builders import node_manifest, pod_manifest
-from tests.plugins.preempting import preemption_of
 from tests.examples import examples
+from tests.plugins.preempting import preemption_of
 
 Manifest = dict[str, Any]
 NOW = 4_000_000_000.0

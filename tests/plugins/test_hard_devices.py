@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from mooring.framework import SUCCESS, Status
 from mooring.plugins.dynamic_resources.search import allocator
 from mooring.plugins.dynamic_resources.search.allocator import DeviceSearch
-from tests.plugins.hard_devices import DRIVER, KINDS, Draft, answer, answer_to, asking, one_of
 from tests.examples import examples
+from tests.plugins.hard_devices import DRIVER, KINDS, Draft, answer, answer_to, asking, one_of
 
 NOT_ALL = Status.unresolvable("cannot allocate all claims")
 MOST_STEPS = 2000

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from mooring.framework import Node, Pod
 from mooring.plugins.image_locality.plugin import ImageLocality, normalized_image_name
 from mooring.testing.builders import make_node, make_pod
-from tests.plugins.harness import cluster, make, raw_scores
 from tests.examples import examples
+from tests.plugins.harness import cluster, make, raw_scores
 
 MIB = 1 << 20
 

@@ -17,8 +17,8 @@ from mooring.plugins.inter_pod_affinity.filtering import (
 )
 from mooring.plugins.inter_pod_affinity.plugin import InterPodAffinity
 from mooring.testing.builders import make_node, make_pod
-from tests.plugins.harness import final_scores, make, pre_filter, raw_scores, verdicts
 from tests.examples import examples
+from tests.plugins.harness import final_scores, make, pre_filter, raw_scores, verdicts
 
 ZONE = "zone"
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"

@@ -35,8 +35,8 @@ from mooring.plugins.node_resources_fit.plugin import NodeResourcesFit
 from mooring.plugins.resource_totals import TotalsRating, TotalsRatings
 from mooring.testing import make_pod
 from tests.compiled_loops import compiled_loops, loops_as_written, loops_compiled_by_calls
-from tests.plugins.harness import make
 from tests.examples import examples
+from tests.plugins.harness import make
 
 pytest.importorskip("numba", reason="the extra fast isn't installed")
 

@@ -15,8 +15,8 @@ from mooring.plugins.pod_topology_spread.filtering import REASON, REASON_NO_LABE
 from mooring.plugins.pod_topology_spread.plugin import MATCH_LABEL_KEYS_GATE, PodTopologySpread
 from mooring.plugins.pod_topology_spread.scoring import SoftCounts
 from mooring.testing.builders import make_node, make_pod
-from tests.plugins.harness import final_scores, make, pre_filter, raw_scores, reasons, verdicts
 from tests.examples import examples
+from tests.plugins.harness import final_scores, make, pre_filter, raw_scores, reasons, verdicts
 
 ZONE = "topology.kubernetes.io/zone"
 WEB = {"app": "web"}

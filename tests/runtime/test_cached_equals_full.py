@@ -32,8 +32,8 @@ from mooring.testing import make_node, make_pod
 from mooring.testing.builders import Manifest
 from mooring.testing.question import NoBinder
 from tests.compiled_loops import compiled_loops
-from tests.laboratories.histories.comparing import facts
 from tests.examples import examples
+from tests.laboratories.histories.comparing import facts
 
 ZONE, HOST = "topology.kubernetes.io/zone", "kubernetes.io/hostname"
 APP_A: Manifest = {"matchLabels": {"app": "a"}}

@@ -12,8 +12,8 @@ from mooring.plugins.network_traffic.plugin import NetworkTraffic
 from mooring.runtime.cycle.candidates import ALL_NODES
 from mooring.runtime.cycle.cycle import CycleOptions
 from mooring.testing import make_pod
-from tests.laboratories.histories.comparing import facts
 from tests.examples import examples
+from tests.laboratories.histories.comparing import facts
 
 from .test_cached_equals_full import EMPTY_NODES, NODES, History, Step, histories
 

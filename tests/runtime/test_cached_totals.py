@@ -18,8 +18,8 @@ from mooring.runtime.cycle.full_cycle import Found
 from mooring.runtime.cycle.plugin_calls import NullObserver
 from mooring.runtime.engine import Engine
 from mooring.testing import make_pod
-from tests.runtime.test_cached_equals_full import EMPTY_NODES, NODES, TEMPLATES, History, Step, histories
 from tests.examples import examples
+from tests.runtime.test_cached_equals_full import EMPTY_NODES, NODES, TEMPLATES, History, Step, histories
 
 
 class Calls(NullObserver):

@@ -22,8 +22,8 @@ from mooring.runtime.engine import Engine
 from mooring.runtime.tuning import DEFAULT_TUNING, CacheTuning
 from mooring.testing import make_pod
 from tests.cluster.histories import classes
-from tests.laboratories.histories.comparing import facts
 from tests.examples import examples
+from tests.laboratories.histories.comparing import facts
 from tests.runtime.test_cached_equals_full import (
     EMPTY_DOCUMENT,
     EMPTY_NODES,

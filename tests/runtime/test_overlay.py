@@ -22,8 +22,8 @@ from mooring.runtime.profiles.registry import new_in_tree_registry
 from mooring.testing import make_node, make_pod
 from mooring.testing.builders import Manifest
 from mooring.testing.question import NoBinder
-from tests.runtime.test_cached_equals_full import EMPTY_NODES, SMALL, TEMPLATES, History, Step, histories
 from tests.examples import examples
+from tests.runtime.test_cached_equals_full import EMPTY_NODES, SMALL, TEMPLATES, History, Step, histories
 
 SEED = 5
 PLAIN = ("small", "large", "asks for nothing", "of a service", "tolerant", "selecting", "preferring")

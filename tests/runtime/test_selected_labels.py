@@ -19,8 +19,8 @@ from mooring.runtime.cache.tracking import change_tracker
 from mooring.runtime.cycle.candidates import ALL_NODES
 from mooring.testing import make_node, make_pod
 from mooring.testing.builders import Manifest
-from tests.laboratories.histories.comparing import facts
 from tests.examples import examples
+from tests.laboratories.histories.comparing import facts
 
 from .test_cached_equals_full import HOST, NODES, SMALL, ZONE, History, Step
 

@@ -12,8 +12,8 @@ from hypothesis import given
 
 from mooring.cluster.kinds import Put
 from mooring.testing.builders import make_pod
-from tests.service.test_in_flight import NODES, Flying, flying
 from tests.examples import examples
+from tests.service.test_in_flight import NODES, Flying, flying
 
 PODS = ("p", "q", "r", "s", "t")
 

@@ -13,9 +13,9 @@ from mooring.v1 import scheduling_service_pb2 as pb
 from mooring.v1.objects_pb2 import KubernetesObject, PodSource
 from mooring.v1.statuses_pb2 import PluginScores
 from tests.cluster.messages import message_of
+from tests.examples import examples
 from tests.service.backends import Stubs, as_json, configuration, direct, profile, sent, world
 from tests.service.fakes import scoring, scoring_all
-from tests.examples import examples
 
 SETTINGS = examples(40)
 ZONES = st.sampled_from(("x", "y", "z"))

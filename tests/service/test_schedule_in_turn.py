@@ -19,10 +19,10 @@ from mooring.service.scheduling.dry_run import DryRun
 from mooring.testing.builders import make_node, make_pod
 from mooring.v1 import scheduling_service_pb2 as pb
 from mooring.v1.nodes_pb2 import NODE_FORM_INDICES, AllNodes, NodeSelection
+from tests.examples import examples
 from tests.runtime.test_cached_equals_full import TEMPLATES, ZONE
 from tests.service.backends import World, configuration, direct, profile, world
 from tests.service.test_schedule import batch, chosen, columns, verdicts
-from tests.examples import examples
 
 POD_KINDS: dict[str, dict[str, Any]] = {
     **TEMPLATES,

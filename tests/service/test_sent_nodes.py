@@ -15,9 +15,9 @@ from mooring.service.backend import ObjectDecoder
 from mooring.testing import make_node, make_pod
 from mooring.v1 import nodes_pb2 as nodes_pb
 from mooring.v1 import scheduling_service_pb2 as pb
+from tests.examples import examples
 from tests.service.backends import as_json, configuration, direct, profile, sent, world
 from tests.service.fakes import filtering
-from tests.examples import examples
 
 NAMES, CPUS = ("n0", "n1", "n2"), ("100m", "500m", "2")
 NODES = st.dictionaries(st.sampled_from(NAMES), st.sampled_from(CPUS), min_size=1)

@@ -24,8 +24,8 @@ from mooring.sessions.node_groups import NodeGroup, NodeGroups
 from mooring.sessions.pending import place_pending
 from mooring.sessions.work_trees import Work
 from mooring.testing import make_node, make_pod
-from tests.runtime.test_cached_equals_full import TEMPLATES, ZONE, near, spread
 from tests.examples import examples
+from tests.runtime.test_cached_equals_full import TEMPLATES, ZONE, near, spread
 
 OPTIONS = EngineOptions()
 REGISTRY = registry_of(OPTIONS)

@@ -24,8 +24,8 @@ from mooring.runtime.cycle.plugin_calls import NoDeadline
 from mooring.runtime.forecast.node_removal import NodeRemovalForecast
 from mooring.sessions.removal import Departure, Landing, NodeRemoval, Removal, adopted, cordoned
 from mooring.testing import make_node, make_pod
-from tests.runtime.test_cached_equals_full import TEMPLATES, ZONE
 from tests.examples import examples
+from tests.runtime.test_cached_equals_full import TEMPLATES, ZONE
 
 OPTIONS = EngineOptions()
 REGISTRY = registry_of(OPTIONS)

@@ -52,7 +52,9 @@ def main(arguments: Sequence[str] | None = None, folder: Path = REPORT) -> int:
     Returns:
         0; 2 if no workload has the wanted name.
     """
-    parser = argparse.ArgumentParser(prog="python -m tests.laboratories.bench", description=__doc__, allow_abbrev=False)
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.laboratories.bench", description=__doc__, allow_abbrev=False
+    )
     parser.add_argument("--only", metavar="NAME", action="append", help="workloads with NAME in their name")
     parser.add_argument("--quick", action="store_true", help="show that it works; the figures mean nothing")
     parser.add_argument("--repeats", type=int, default=0, metavar="COUNT", help="repeats of each workload")

@@ -120,4 +120,6 @@ def some(seed: int, family: str) -> list[Manifest]:
 
 def test_scenarios_depend_on_the_seed_alone() -> None:
     families = generator.NAMES
-    assert [name for name in families if some(7, name) != some(7, name) or some(7, name) == some(8, name)] == []
+    assert [
+        name for name in families if some(7, name) != some(7, name) or some(7, name) == some(8, name)
+    ] == []

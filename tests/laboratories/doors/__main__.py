@@ -25,7 +25,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns:
         0; 1 if something was not the same in this run.
     """
-    parser = argparse.ArgumentParser(prog="python -m tests.laboratories.doors", description=__doc__, allow_abbrev=False)
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.laboratories.doors", description=__doc__, allow_abbrev=False
+    )
     parser.add_argument("--minutes", type=float, default=10.0, help="no set begins after that (10)")
     parser.add_argument("--count", type=int, help="end after so many sets, however long it takes")
     parser.add_argument("--seed", type=int, action="append", help="play this set, and write no ledger")

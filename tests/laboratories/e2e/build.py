@@ -3,9 +3,10 @@
 `python tests/laboratories/e2e/build.py [NAME...]` puts etcd, the control planes of two Kubernetes releases,
 kustomize, Helm, ghz, h2spec and kwok, or those that are named, into `.cache/e2e/bin`. What is a part of
 Kubernetes lies there in a folder of its release: `kube-scheduler` names that of the newest,
-`1.36/kube-scheduler` an older one. e2e.test, which only `make upstream` needs, and kube-schedulers before 1.36
-have to be named. A binary is built again only when something it is made from has changed; the stamps lie
+`1.36/kube-scheduler` an older one. e2e.test, which only `make upstream` needs, and kube-schedulers before
+1.36 have to be named. A binary is built again only when something it is made from has changed; the stamps lie
 beside the binaries.
+"""
 
 import hashlib
 import os

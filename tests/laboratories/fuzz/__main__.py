@@ -37,7 +37,9 @@ def rounds_of(target: str, folder: Path) -> list[Played]:
     found.mkdir(parents=True, exist_ok=True)
     note, log = folder / f"{target}-{seeds[0]}.note", folder / f"{target}-{seeds[0]}.log"
     began = time.monotonic()
-    lines, code = long_runs.lines_of("tests.laboratories.fuzz.play", [target, note, found, *seeds], log, LONGEST)
+    lines, code = long_runs.lines_of(
+        "tests.laboratories.fuzz.play", [target, note, found, *seeds], log, LONGEST
+    )
     played = [msgspec.json.decode(line, type=Played) for line in lines]
     if code:
         name = f"ended-with-{code}-{seeds[len(played)]}"
@@ -137,7 +139,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns:
         0; 1 if something was found in this run.
     """
-    parser = argparse.ArgumentParser(prog="python -m tests.laboratories.fuzz", description=__doc__, allow_abbrev=False)
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.laboratories.fuzz", description=__doc__, allow_abbrev=False
+    )
     parser.add_argument("--minutes", type=float, default=10.0, help="no process begins after that (10)")
     parser.add_argument("--target", choices=TARGETS, metavar="TARGET", action="append", help="this one alone")
     parser.add_argument("--seed", type=int, help="play one round of --target, and write no ledger")

@@ -1,4 +1,4 @@
-"""Rounds of one target, in a process: ``python -m tests.laboratories.fuzz.play TARGET NOTE FOUND SEED...``."""
+"""Rounds of one target: ``python -m tests.laboratories.fuzz.play TARGET NOTE FOUND SEED...``."""
 
 from __future__ import annotations
 

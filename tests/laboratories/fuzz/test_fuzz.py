@@ -27,7 +27,16 @@ from tests.laboratories import long_runs
 from tests.laboratories.fuzz import __main__ as command
 from tests.laboratories.fuzz import judging, mutating
 from tests.laboratories.fuzz.judging import Finding, Target, timed, watched
-from tests.laboratories.fuzz.rounds import Played, corpus, drawn, inputs_of, play, read_note, tried, write_down
+from tests.laboratories.fuzz.rounds import (
+    Played,
+    corpus,
+    drawn,
+    inputs_of,
+    play,
+    read_note,
+    tried,
+    write_down,
+)
 from tests.laboratories.fuzz.targets import TARGETS
 
 Patch = pytest.MonkeyPatch

@@ -172,7 +172,9 @@ def failed_preemptions(calls: int, nodes: int, rate: float) -> tuple[int, float]
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m tests.laboratories.histories.callers", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.laboratories.histories.callers", description=__doc__
+    )
     parser.add_argument("--rounds", type=int, default=1000)
     parser.add_argument("--calls", type=int, default=1000)
     parser.add_argument("--rate", type=float, default=500, help="pod events a second")

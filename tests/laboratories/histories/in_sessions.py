@@ -23,7 +23,16 @@ from mooring.sessions.sessions import MAX_LEASE_SECONDS, Session, Sessions
 from mooring.sessions.versions import Version
 from mooring.sessions.work_trees import Work
 from tests.laboratories.histories.cluster import Cluster, Scene
-from tests.laboratories.histories.comparing import Tally, Verdicts, check, facts, in_full, is_cached, rows_of, verdicts
+from tests.laboratories.histories.comparing import (
+    Tally,
+    Verdicts,
+    check,
+    facts,
+    in_full,
+    is_cached,
+    rows_of,
+    verdicts,
+)
 from tests.laboratories.histories.configurations import PROFILES, Setting
 from tests.laboratories.histories.plugins import Measured
 from tests.laboratories.histories.pods import pod_of

@@ -29,7 +29,16 @@ from mooring.runtime.cycle.cycle import evaluate_preemption
 from mooring.runtime.cycle.evaluation import Evaluation
 from mooring.runtime.profiles.profile import Profile
 from tests.laboratories.histories.cluster import Cluster, Scene
-from tests.laboratories.histories.comparing import Facts, Tally, check, facts, in_full, is_cached, rows_of, verdicts
+from tests.laboratories.histories.comparing import (
+    Facts,
+    Tally,
+    check,
+    facts,
+    in_full,
+    is_cached,
+    rows_of,
+    verdicts,
+)
 from tests.laboratories.histories.configurations import PROFILES, Setting
 from tests.laboratories.histories.objects import claim, volume
 from tests.laboratories.histories.pods import ZONE, Kind, app, named, pod_of, without

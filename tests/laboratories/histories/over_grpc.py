@@ -21,7 +21,16 @@ from mooring.v1 import nodes_pb2
 from mooring.v1 import scheduling_service_pb2 as pb
 from mooring.v1.objects_pb2 import KubernetesObject, PodReference
 from tests.laboratories.histories.cluster import Cluster, Scene
-from tests.laboratories.histories.comparing import Facts, Tally, Verdicts, check, facts, in_full, rows_of, verdicts
+from tests.laboratories.histories.comparing import (
+    Facts,
+    Tally,
+    Verdicts,
+    check,
+    facts,
+    in_full,
+    rows_of,
+    verdicts,
+)
 from tests.laboratories.histories.configurations import PROFILES, Setting
 from tests.laboratories.histories.plugins import OWN, Measured
 from tests.laboratories.histories.pods import Kind, named, pod_of, without

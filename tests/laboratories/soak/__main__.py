@@ -69,7 +69,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns:
         0; 1 if something did not hold in this run.
     """
-    parser = argparse.ArgumentParser(prog="python -m tests.laboratories.soak", description=__doc__, allow_abbrev=False)
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.laboratories.soak", description=__doc__, allow_abbrev=False
+    )
     parser.add_argument("--minutes", type=float, default=10.0, help="no round begins after that (10)")
     parser.add_argument("--row", choices=ROWS, metavar="ROW", action="append", help="this row alone")
     parser.add_argument(

@@ -47,7 +47,9 @@ class Attacked:
 def attacked() -> Attacked:
     """One for all rows that are played in this process; it ends with it."""
     folder = Path(AT_END.enter_context(tempfile.TemporaryDirectory()))
-    started = AT_END.enter_context(serving_process(folder, "--extender-listen", "127.0.0.1:0", "--reflection"))
+    started = AT_END.enter_context(
+        serving_process(folder, "--extender-listen", "127.0.0.1:0", "--reflection")
+    )
     assert started.ready, started.log.read_text()
     return Attacked(started, started.address("grpc"), started.address("extender").removeprefix("http://"))
 

@@ -13,10 +13,10 @@ from mooring.testing.builders import make_pod, pod_manifest
 from tests.cluster.cutting import proxied
 from tests.fake_api_server import Answer, Cut, Delay, FakeApiServer, Hang
 from tests.fake_api_server.faults import Action
+from tests.laboratories.soak.rounds import Round, Row, at_once
 from tests.runtime.committing import BINDING, ROOM, UNKNOWN, Late, World, hooked, manifest
 from tests.runtime.killed import POINTS
 from tests.runtime.killing import kill_at
-from tests.laboratories.soak.rounds import Round, Row, at_once
 
 UNREAD = (Cut(), Answer(503), Answer(403), Answer(200, body=b"<html>"), Hang())
 """What keeps a pod from being read."""

@@ -24,13 +24,13 @@ from mooring.testing.builders import node_manifest
 from tests.cli.commands import ANY_PORT, BIN, Started, program
 from tests.cli.schedulers import scheduler
 from tests.fake_api_server import FakeApiServer
-from tests.process import free_port
-from tests.service import frames
-from tests.service.wire import field
 from tests.laboratories.soak.asking import smuggled
 from tests.laboratories.soak.attacked import MIB, attacked
 from tests.laboratories.soak.floods import FLOODS, flood
 from tests.laboratories.soak.rounds import AT_END, Round, Row
+from tests.process import free_port
+from tests.service import frames
+from tests.service.wire import field
 
 PATIENCE: Final = 60.0
 GROWTH: Final = 256 * MIB

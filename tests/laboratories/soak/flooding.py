@@ -15,11 +15,11 @@ from mooring.v1 import cluster_service_pb2 as pb
 from mooring.v1 import cluster_service_pb2_grpc as pb_grpc
 from mooring.v1 import simulation_service_pb2 as simulation_pb
 from mooring.v1 import simulation_service_pb2_grpc as simulation_grpc
-from tests.service import frames
-from tests.service.wire import field
 from tests.laboratories.soak.attacked import MIB, unharmed
 from tests.laboratories.soak.floods import flood
 from tests.laboratories.soak.rounds import Round, Row, at_once
+from tests.service import frames
+from tests.service.wire import field
 
 METHODS = (
     "/mooring.v1.SchedulingService/Schedule",

@@ -13,6 +13,8 @@ from mooring.testing import make_node, make_pod
 from mooring.testing.builders import node_manifest
 from tests.cli.schedulers import QUICK, ended, node_of, pending, scheduler, take_lease
 from tests.fake_api_server import FakeApiServer
+from tests.laboratories.soak.binding import manifests
+from tests.laboratories.soak.rounds import Round, Row, at_once
 from tests.process import until
 from tests.runtime.committing import hooked
 from tests.scheduler.electing import FakeStore, SkewedClock, election, unavailable
@@ -27,8 +29,6 @@ from tests.scheduler.fakes import (
     seconds_until_active,
 )
 from tests.scheduler.world import World
-from tests.laboratories.soak.binding import manifests
-from tests.laboratories.soak.rounds import Round, Row, at_once
 
 QUIET_SECONDS = 0.5
 """So long nothing is heard of a process that stands still."""

@@ -50,7 +50,9 @@ def slow_server() -> Iterator[Started]:
     with tempfile.TemporaryDirectory() as folder:
         config = write_config(Path(folder) / "config.yaml", profile)
         plugin = f"{Slow.__module__}:{Slow.__name__}"
-        with serving_process(Path(folder), "--config", config, "--plugin", plugin, twins=PLUGIN_PATH) as started:
+        with serving_process(
+            Path(folder), "--config", config, "--plugin", plugin, twins=PLUGIN_PATH
+        ) as started:
             assert started.ready, started.log.read_text()
             yield started
 

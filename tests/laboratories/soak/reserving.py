@@ -11,10 +11,10 @@ from hypothesis.stateful import run_state_machine_as_test
 from mooring.framework import BindOutcome
 from mooring.framework.errors import InvalidArgumentError, PermissionDeniedError
 from tests.fake_api_server import Answer
-from tests.runtime.committing import BINDING, failing, manifest
-from tests.runtime.reservation_model import Reserving
 from tests.laboratories.soak.binding import manifests, some_fault
 from tests.laboratories.soak.rounds import Round, Row, at_once
+from tests.runtime.committing import BINDING, failing, manifest
+from tests.runtime.reservation_model import Reserving
 
 
 def last_ip_race(round_: Round) -> None:

@@ -16,10 +16,10 @@ from mooring.testing.builders import node_manifest
 from tests.cli.commands import Started
 from tests.cli.schedulers import node_of, pending, scheduler
 from tests.fake_api_server import FakeApiServer
+from tests.laboratories.soak.rounds import AT_END, Round, Row
 from tests.plugins.test_dynamic_resources import claim, device_class, exactly, slice_of
 from tests.plugins.test_selector_costs import OPTIONAL_900, nested_binds
 from tests.process import until
-from tests.laboratories.soak.rounds import AT_END, Round, Row
 
 log = logging.getLogger(__name__)
 

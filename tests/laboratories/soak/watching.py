@@ -16,8 +16,8 @@ from tests.cluster.chaos import TIMERS, Chaos
 from tests.cluster.following import QUICK, Following, following, held, node, pod
 from tests.fake_api_server import Answer, Cut, FakeApiServer, event_line
 from tests.fake_api_server.faults import Edit
-from tests.process import until
 from tests.laboratories.soak.rounds import Round, Row
+from tests.process import until
 
 AUDITING = replace(QUICK, probe=0.05, compare=0.3)
 """What was lost is found soon."""

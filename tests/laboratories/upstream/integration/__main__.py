@@ -15,7 +15,13 @@ from pathlib import Path
 
 from tests.laboratories.e2e.build import KUBERNETES_VERSION
 from tests.laboratories.upstream.integration.build import build, packages, prepare
-from tests.laboratories.upstream.integration.playing import COMMANDS, MOORING, NOT_APPLICABLE, NOT_STARTED, play
+from tests.laboratories.upstream.integration.playing import (
+    COMMANDS,
+    MOORING,
+    NOT_APPLICABLE,
+    NOT_STARTED,
+    play,
+)
 from tests.laboratories.upstream.reasons import read_reasons
 from tests.laboratories.upstream.suite import Outcome
 

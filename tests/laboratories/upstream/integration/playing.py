@@ -14,9 +14,9 @@ from pathlib import Path
 
 from mooring.framework.releases import FEATURE_GATES
 from tests.laboratories.e2e.build import BIN, kubernetes
-from tests.process import environment
 from tests.laboratories.upstream.integration.build import MODULE, SUITE, binary
 from tests.laboratories.upstream.suite import Outcome
+from tests.process import environment
 
 MOORING = "mooring"
 COMMANDS = {

@@ -7,7 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.laboratories.upstream.integration.playing import NOT_APPLICABLE, NOT_STARTED, each_test_of, outcomes
+from tests.laboratories.upstream.integration.playing import (
+    NOT_APPLICABLE,
+    NOT_STARTED,
+    each_test_of,
+    outcomes,
+)
 from tests.laboratories.upstream.suite import Outcome
 
 STARTED = "scheduler process: started\n"
