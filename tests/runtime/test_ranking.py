@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.examples import examples
 
 from mooring.framework.internal import REJECTED
 from mooring.runtime.cache.layers import ranking
 from mooring.runtime.cache.layers.ranking import Ranking
+from tests.examples import examples
 
 ROWS = 20
 totals = st.integers(REJECTED, 3)
