@@ -63,7 +63,7 @@ def workloads(size: Size) -> list[Workload]:
             f"sessions/Schedule/{size.nodes}Nodes/Beside{SESSIONS}Busy",
             partial(_prepare, size),
             {"% of calls/s": "- / 95", "% of calls per processor second": "- / 95"},
-            note="of the same without sessions, in turn; processor time is the server's",
+            note="of the same without sessions, alternately; processor time is the server's",
         )
     ]
 

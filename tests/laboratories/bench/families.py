@@ -302,7 +302,7 @@ FAMILIES = (
         2,
         cluster=(BUDGET,),
         preempts=True,
-        note="as PreemptionBasic; a budget protects every other pod, of which it lets one go",
+        note="as PreemptionBasic; a budget protects every other pod, and lets one go",
         target="1k / 3k",
     ),
 )
