@@ -26,7 +26,7 @@ from mooring.runtime.cache.answers.totals import CachedTotals, Totals
 from mooring.runtime.cache.layers.cached_evaluation import Template
 from mooring.runtime.cache.lookup.evaluation_cache import EvaluationCache
 from mooring.runtime.cache.outcome import NEEDS_PLUGINS, Bypass, CacheCounts, NeedsPlugins, NotCachedError
-from mooring.runtime.cycle.candidates import ALL_NODES, Candidates
+from mooring.runtime.cycle.candidates import Candidates
 from mooring.runtime.cycle.choice import Choice, ChoiceColumns, PlacedColumns
 from mooring.runtime.cycle.cycle import CycleOptions, Run, evaluate, evaluate_filters, evaluate_scores
 from mooring.runtime.cycle.evaluation import Evaluation
@@ -364,10 +364,6 @@ class Engine:
             return self._decisions.with_copy(pod, template, seed, calls, start=start)
         except NotCachedError:
             return None
-
-    def in_full(self, pod: Pod, profile: Profile, seed: int, state: ClusterState) -> Choice:
-        """``decide`` over ``state``, from a full evaluation."""
-        return self.decide(pod, profile, ALL_NODES, seed=seed, state=state, options=CycleOptions())
 
     def _why_rejected(self, pod: Pod, profile: Profile, totals: Totals, progress: Progress | None) -> Found:
         """Run the filters for the rejected candidates whose reasons are not known, and for no others."""

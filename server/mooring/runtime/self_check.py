@@ -14,6 +14,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any, Protocol
 
 import msgspec
@@ -27,7 +28,9 @@ from mooring.runtime.cache.answers.decide import Cached
 from mooring.runtime.cache.layers.cached_evaluation import CachedEvaluation
 from mooring.runtime.cache.lookup.evaluation_cache import EvaluationCache
 from mooring.runtime.cache.tracking.change_tracker import DYNAMIC, ChangeTracker
+from mooring.runtime.cycle.candidates import ALL_NODES, Candidates
 from mooring.runtime.cycle.choice import Choice
+from mooring.runtime.cycle.cycle import CycleOptions
 from mooring.runtime.cycle.evaluation import Evaluation
 from mooring.runtime.cycle.full_cycle import FullCycle
 from mooring.runtime.profiles.profile import Profile
@@ -64,8 +67,17 @@ class Asking(Protocol):
         """Return the cached answer, with a copy of the state; None when there is none now."""
         ...
 
-    def in_full(self, pod: Pod, profile: Profile, seed: int, state: ClusterState) -> Choice:
-        """Return the answer of a full cycle."""
+    def decide(
+        self,
+        pod: Pod,
+        profile: Profile,
+        candidates: Candidates,
+        *,
+        seed: int,
+        state: ClusterState | None,
+        options: CycleOptions | None,
+    ) -> Choice:
+        """Return the answer; with options, of a full cycle."""
         ...
 
 
@@ -143,7 +155,8 @@ class SelfCheck:
         cached = asking.cached_with_copy(asked, profile, seed)
         if cached is None:
             return self._check_verdicts(asked, profile)
-        full = asking.in_full(asked, profile, seed, cached.state)
+        in_full = partial(asking.decide, seed=seed, state=cached.state, options=CycleOptions())
+        full = in_full(asked, profile, ALL_NODES)
         same = summary(cached.choice) == summary(full)
         self._checked("same" if same else "different")
         now = Asked(cached.cached, asked, full.evaluation, full.state_version)
@@ -153,7 +166,7 @@ class SelfCheck:
                 now,
                 tuple(self._earlier),
                 self._cache.tracker,
-                lambda like: asking.in_full(like, profile, seed, cached.state).evaluation,
+                lambda like: in_full(like, profile, ALL_NODES).evaluation,
             )
             self._cache.drop()
             self._earlier.clear()

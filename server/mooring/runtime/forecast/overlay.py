@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 
 import numpy as np
 
@@ -19,13 +20,14 @@ from mooring.runtime.cache.answers.consistency import (
     check_takes_room_alone,
 )
 from mooring.runtime.cache.layers.cached_evaluation import Template
-from mooring.runtime.cache.layers.ranking import Ranking, shallow_copy
+from mooring.runtime.cache.layers.ranking import Ranking
 from mooring.runtime.cache.layers.static_scores import StaticScores
 from mooring.runtime.cache.lookup.evaluation_cache import EvaluationCache
 from mooring.runtime.cache.outcome import Bypass, NotCachedError
 from mooring.runtime.cache.tracking.change_tracker import UNKNOWN, ChangeTracker
 from mooring.runtime.cycle.choice import ChoiceColumns
 from mooring.runtime.cycle.plugin_calls import PluginAccess, PluginCalls
+from mooring.runtime.forecast.resource_states import show_states, state_after
 from mooring.runtime.profiles.profile import Profile
 
 GUESSES = 4
@@ -61,20 +63,14 @@ class Branch:
         self._calls = calls
         self._use(totals.base)
         # What is learned for ids of another generation goes into another array.
-        self._scores = self._resources.states.values
-        self.values = self._scores.data
+        self.values = self._resources.states.values.data
 
     def twin(self) -> Branch:
         """Return an independent copy of a branch that nothing was taken in by."""
-        other = shallow_copy(self)
-        other.detach()
-        return other
-
-    def detach(self) -> None:
-        """Share nothing with the branch that this is a shallow copy of."""
-        self.ranking, self.unknown = self.ranking.copy(), []
-        self._scores = self._resources.states.values
-        self.values = self._scores.data
+        twin = copy(self)
+        twin.ranking, twin.unknown = self.ranking.copy(), []
+        twin.values = self._resources.states.values.data
+        return twin
 
     def holds(self, cluster: ClusterState) -> bool:
         """Return whether what it begins with is true for the state as it is. The caller holds the state's
@@ -127,8 +123,7 @@ class Branch:
             resource_ids = self._resources.unknown_ids(self.unknown)
             scratch, rows = overlay.shown(resource_ids)
             self._resources.score_states(resource_ids, NodeView(scratch.snapshot, rows), self._calls, scratch)
-            self._scores = self._resources.states.values
-        self.values = self._scores.data
+            self.values = self._resources.states.values.data
         self.unknown = []
 
     def _put(self, rows: Sequence[int], resource_ids: Int32s) -> bool:
@@ -263,7 +258,7 @@ class Overlay:
         rows = table.rows()[: len(resource_ids)]
         with self._cluster.lock:
             self._check_generation()
-            self._tracker.show(resource_ids[: len(rows)], table, rows)
+            show_states(self._tracker, resource_ids[: len(rows)], table, rows)
         return self.scratch, rows
 
     def _decide(self, template: int, number: int, columns: ChoiceColumns) -> None:
@@ -287,7 +282,7 @@ class Overlay:
     def _after(self, resource_id: int, kind: PodKind) -> int:
         with self._cluster.lock:
             self._check_generation()
-            return self._tracker.after(resource_id, kind.usage)
+            return state_after(self._tracker, resource_id, kind.usage, self._cluster.snapshot.nodes)
 
     def _check_generation(self) -> None:
         if self._tracker.generation != self._generation:

@@ -32,6 +32,7 @@ from mooring.runtime.cycle.choice import ChoiceColumns, FirstChoices
 from mooring.runtime.cycle.plugin_calls import PluginAccess, PluginCalls
 from mooring.runtime.cycle.tie_break import UInt64s
 from mooring.runtime.forecast.placement_loop import MAX_UNKNOWN, place_in_each
+from mooring.runtime.forecast.resource_states import show_states, state_after
 from mooring.runtime.profiles.profile import Profile
 
 MAX_STEPS = 1 << 24
@@ -211,7 +212,7 @@ class PlacementBatch:
                 for _ in range(ahead):
                     after = tracker.next_ids(usage).get(state)
                     if after is None:
-                        after = tracker.after(state, usage)
+                        after = state_after(tracker, state, usage, cluster.snapshot.nodes)
                     reached.add(after)
                     state = after
         for column in columns:
@@ -251,7 +252,7 @@ class PlacementBatch:
                 non_zero_requested=np.zeros((len(known.non_zero_requested), count), np.int64),
             )
             rows = np.arange(count, dtype=np.int32)
-            tracker.show(resource_ids, table, rows)
+            show_states(tracker, resource_ids, table, rows)
             return NodeView(replace(cluster.snapshot, nodes=table), rows)
 
 

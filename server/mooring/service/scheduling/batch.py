@@ -112,11 +112,10 @@ class Batch(msgspec.Struct, frozen=True):
         uids: list[str] = []
         if columns is not None:
             if columns.namespaces:
-                namespaces = _spread("namespaces", columns.namespaces[:], len(indices))
+                namespaces = _spread("namespaces", list(columns.namespaces), len(indices))
                 templates, indices = _in_namespaces(templates, indices, namespaces)
-            # A slice of a column is a list of its own, for half of what ``list`` takes.
-            names = _spread("names", columns.names[:], len(indices))
-            uids = _spread("uids", columns.uids[:], len(indices))
+            names = _spread("names", list(columns.names), len(indices))
+            uids = _spread("uids", list(columns.uids), len(indices))
         names = names or [templates[index][0].metadata.name for index in indices]
         uids = uids or [templates[index][0].metadata.uid for index in indices]
         _check_uids(uids)

@@ -8,13 +8,11 @@ from itertools import islice, takewhile
 import msgspec
 import numpy as np
 
-from mooring.framework import Int32s, Int64s, NodeTable, Part
-from mooring.framework.node_table import PODS_ROW
+from mooring.framework import Int32s, Part
 from mooring.framework.pod_affinity import AffinityKey, AffinityTerms
 from mooring.framework.pod_requests import PodUsage
 from mooring.framework.pod_table import UNPLACED, PodKind
 from mooring.framework.state import IMAGES_ALONE, ClusterState, RowChange
-from mooring.runtime.cache.outcome import Bypass, NotCachedError
 from mooring.runtime.cache.tracking.row_log import MovedPods, RowLog
 from mooring.runtime.tuning import DEFAULT_TUNING, CacheTuning
 
@@ -64,13 +62,14 @@ class ChangeTracker:
         version: Up to here the log was read.
         generation: Changes when ids get a new meaning.
         structure: Changes with anything but resources and pods without terms about others.
+        resource_index: The resources that ids were made of, as in ``NodeTable``.
     """
 
     def __init__(self, state: ClusterState, tuning: CacheTuning = DEFAULT_TUNING) -> None:
         self._state = state
         self._tuning = tuning
         self._log = RowLog(state)
-        self._resource_index = state.snapshot.nodes.resource_index
+        self.resource_index = state.snapshot.nodes.resource_index
         self._known: dict[bytes, int] = {}
         self._keys: list[bytes] = []
         self._next_ids: dict[PodUsage, dict[int, int]] = {}
@@ -151,7 +150,7 @@ class ChangeTracker:
             changes = self._state.changes_since(self.version) if behind else ()
             tuning = self._tuning
             most = max(tuning.resource_states, tuning.resource_states_per_row * len(self._resource_ids))
-            moved = self._state.snapshot.nodes.resource_index is not self._resource_index
+            moved = self._state.snapshot.nodes.resource_index is not self.resource_index
             if changes is None or moved or len(self._known) > most:
                 self._begin()
             elif changes:
@@ -193,7 +192,7 @@ class ChangeTracker:
             self.version = -1
 
     def next_ids(self, usage: PodUsage) -> dict[int, int]:
-        """Return the known results of ``after`` for ``usage`` in this generation, by resource-state id."""
+        """Return the known ids after one more pod that takes ``usage``, by the id before."""
         if usage is not self._usage:
             if len(self._next_ids) >= _MAX_USAGES:
                 self._forget_next_ids()
@@ -230,37 +229,20 @@ class ChangeTracker:
             self._set_id_after(row, self._unnumbered.pop(row))
         return self._resource_ids.data
 
-    def after(self, resource_id: int, usage: PodUsage) -> int:
-        """Return the id that rows with ``resource_id`` have once a pod takes ``usage``.
+    def key_of(self, resource_id: int) -> bytes:
+        """Return allocatable, requested and the non-zero requests, as int64 one after the other."""
+        return self._keys[resource_id]
 
-        The caller holds the state's lock.
+    def id_of(self, key: bytes) -> int:
+        """Return the id of a resource state by its ``key_of``. The caller holds the state's lock."""
+        resource_id = self._known.setdefault(key, len(self._known))
+        if resource_id == len(self._keys):
+            self._keys.append(key)
+        return resource_id
 
-        Raises:
-            NotCachedError: Columns have other meanings by now.
-        """
-        amounts, table = self._resources(resource_id), self._state.snapshot.nodes
-        width = len(table.requested)
-        if table.resource_index is not self._resource_index:
-            raise NotCachedError(Bypass.RESOURCES)
-        requested, non_zero = amounts[width : 2 * width], amounts[2 * width :]
-        requested[PODS_ROW] += 1
-        for position, amount in table.by_position(usage.requests):
-            requested[position] += amount
-        non_zero += (usage.non_zero_cpu, usage.non_zero_memory)
-        after = self._id_of(amounts.tobytes())
+    def note_next(self, resource_id: int, after: int, usage: PodUsage) -> None:
+        """Note the id that rows with ``resource_id`` have once a pod takes ``usage``."""
         self._note(resource_id, after, self.next_ids(usage))
-        return after
-
-    def show(self, resource_ids: Sequence[int], table: NodeTable, rows: Int32s) -> None:
-        """Give ``rows`` of ``table``, a scratch copy, the resource states with these ids. As ``after``."""
-        width = len(table.allocatable)
-        keys = b"".join([self._keys[resource_id] for resource_id in resource_ids])
-        if len(keys) != len(rows) * (2 * width + 2) * table.allocatable.itemsize:
-            raise NotCachedError(Bypass.RESOURCES)
-        resources = np.frombuffer(keys, np.int64).reshape(len(rows), -1).T
-        table.allocatable[:, rows] = resources[:width]
-        table.requested[:, rows] = resources[width : 2 * width]
-        table.non_zero_requested[:, rows] = resources[2 * width :]
 
     def _note(self, resource_id: int, after: int, next_ids: dict[int, int]) -> None:
         if self._next_ids_count >= _MAX_NEXT_IDS:
@@ -272,16 +254,6 @@ class ChangeTracker:
         self._next_ids.clear()
         self._columns.clear()
         self._next_ids_count, self._usage = 0, None
-
-    def _resources(self, resource_id: int) -> Int64s:
-        """int64[2 * R + 2]: allocatable, requested and the non-zero requests, a copy."""
-        return np.frombuffer(self._keys[resource_id], np.int64).copy()
-
-    def _id_of(self, key: bytes) -> int:
-        resource_id = self._known.setdefault(key, len(self._known))
-        if resource_id == len(self._keys):
-            self._keys.append(key)
-        return resource_id
 
     def _read(self, changes: Sequence[RowChange]) -> None:
         unnumbered = self._unnumbered
@@ -324,7 +296,7 @@ class ChangeTracker:
         """Give every row an id, as if everything had changed."""
         version = self._state.version
         table = self._state.snapshot.nodes
-        self._resource_index = table.resource_index
+        self.resource_index = table.resource_index
         resources = np.concatenate((table.allocatable, table.requested, table.non_zero_requested))
         self._affinities_since = version
         self._affinities = {}
@@ -380,7 +352,7 @@ class ChangeTracker:
             + table.requested[:, row].tobytes()
             + table.non_zero_requested[:, row].tobytes()
         )
-        self._resource_ids.data[row] = self._id_of(key)
+        self._resource_ids.data[row] = self.id_of(key)
 
 
 def _length(key: AffinityKey | None) -> int:
