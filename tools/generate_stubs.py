@@ -1,6 +1,6 @@
 """Generates the Python stubs of all .proto files, or checks that the committed ones are up to date.
 
-Without options it writes *_pb2*.py[i] of each package. With `--check` it writes nothing,
+Without options it writes *_pb2*.py[i] of each package. With ``--check`` it writes nothing,
 lists what is stale, and its exit code is 1 if anything is.
 """
 
@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 @dataclass(frozen=True)
 class Package:
-    """A folder of .proto files, and where its stubs go: below `out`, at the same path."""
+    """A folder of .proto files, and where its stubs go: below ``out``, at the same path."""
 
     path: str
     source: str = "protos"
@@ -28,7 +28,7 @@ class Package:
 
 PACKAGES = (
     Package("mooring/v1"),
-    # `_pb2_grpc` modules without a service would be empty.
+    # ``_pb2_grpc`` modules without a service would be empty.
     Package("mooring/kubernetes/v1", services=False),
     # Contracts of others, which adapters speak, are beside their stubs.
     Package("mooring_estimator/wire", source="adapters", out="adapters"),
@@ -37,7 +37,7 @@ PACKAGES = (
 
 
 def generate(out: Path) -> None:
-    """Write every stub below `out`. Raises SystemExit if protoc rejects a file."""
+    """Write every stub below ``out``. Raises SystemExit if protoc rejects a file."""
     for package in PACKAGES:
         source, target = ROOT / package.source, out / package.out
         target.mkdir(parents=True, exist_ok=True)
@@ -57,13 +57,13 @@ def _protoc(source: Path, *arguments: str) -> None:
 
 
 def stubs(root: Path) -> dict[str, bytes]:
-    """Return the generated files below `root`: relative path to content."""
+    """Return the generated files below ``root``: relative path to content."""
     found = (p for package in PACKAGES for p in (root / package.out / package.path).glob("*_pb2*.py*"))
     return {str(p.relative_to(root)): p.read_bytes() for p in found if p.suffix in (".py", ".pyi")}
 
 
 def differences(root: Path = ROOT) -> list[str]:
-    """One line per stub below `root` that is missing, left over or different from what its .proto gives."""
+    """One line per stub below ``root`` that is missing, left over or different from what its .proto gives."""
     with tempfile.TemporaryDirectory() as directory:
         generate(Path(directory))
         wanted = stubs(Path(directory))

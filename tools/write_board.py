@@ -1,6 +1,6 @@
 """Writes deploy/monitoring/board.json, a dashboard for Grafana, from the table below.
 
-`python tools/write_board.py` writes it; with `--check` it says whether the file is what would be written.
+``python tools/write_board.py`` writes it; with ``--check`` it says whether the file is what would be written.
 """
 
 import json

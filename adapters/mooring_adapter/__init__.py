@@ -1,4 +1,4 @@
-"""What the adapters that serve gRPC share: their listener, their way to mooring, and their command.
+"""Parts of the adapters that serve gRPC: their listener, their connection to mooring, and their command.
 
-An adapter is a servicer that asks a `Mooring`; `run` makes a command of it.
+An adapter is a servicer that asks a ``Mooring``; ``run`` makes a command of it.
 """

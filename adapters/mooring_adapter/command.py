@@ -30,12 +30,12 @@ GRACE_SECONDS: Final = 5.0
 
 @dataclass(frozen=True)
 class Adapter:
-    """What makes a command of a servicer.
+    """The parts of a command that runs a servicer.
 
     Attributes:
         name: The command; twins of its flags begin with it, as MOORING_ESTIMATOR_.
         about: What it does.
-        listen: Where it listens by default.
+        listen: The default address.
         add_flags: Adds the flags that others don't have.
         service: Makes the service that the flags describe.
     """

@@ -1,4 +1,4 @@
-"""The gRPC listener of an adapter: that of `mooring serve`, one pool of places, and its health."""
+"""The gRPC listener of an adapter: that of ``mooring serve``, one pool of places, and its health."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from mooring_adapter.mooring import Mooring
 PLACES: Final = 64
 """Calls that are answered at once."""
 READY_SECONDS: Final = 1.0
-"""How long mooring may take to say whether it is ready, and the pause until it is asked again."""
+"""Seconds that mooring's readiness check may take, and the pause until the next one."""
 
 _HEALTH: Final = health_pb2.DESCRIPTOR.services_by_name["Health"]
 _CHECK: Final = f"/{_HEALTH.full_name}/Check"
@@ -37,8 +37,8 @@ class AdapterListener:
     Args:
         address: HOST:PORT; port 0 takes a free one.
         service: What the adapter offers.
-        mooring: What is asked whether it is ready, as the adapter is then.
-        tls: The certificate to show, and whom to let in; None serves plain gRPC.
+        mooring: The mooring whose readiness is the adapter's.
+        tls: The server's certificate and the CA of its clients; None serves plain gRPC.
         health_listen: HOST:PORT or unix:PATH of health alone, in plain text; "" = none.
 
     Raises:
@@ -46,8 +46,8 @@ class AdapterListener:
         OSError: A file of ``tls`` can't be read.
 
     Attributes:
-        address: Where it listens; port 0 replaced by the real one.
-        health_address: Where health alone listens; "" = nowhere.
+        address: The address on which it listens; port 0 is replaced by the real one.
+        health_address: The address of health alone; "" = none.
     """
 
     def __init__(
@@ -89,7 +89,7 @@ class AdapterListener:
         self._calls.start()
 
     def stop(self, grace: float | None) -> None:
-        """Take no more calls; those that run have ``grace`` seconds, none where it is None."""
+        """Take no more calls; running ones have ``grace`` seconds; None = no time."""
         self._calls.stop(grace)
         self._readiness.stop()
         if self._health is not None:
@@ -97,12 +97,12 @@ class AdapterListener:
 
 
 class _Readiness:
-    """What mooring said last when it was asked whether it is ready. Thread-safe: probes don't wait for it."""
+    """mooring's last readiness. Thread-safe: probes don't wait for it."""
 
     def __init__(self, mooring: Mooring) -> None:
         self._mooring = mooring
         self._ended = threading.Event()
-        self._fault = "mooring was not asked yet"
+        self._fault = "mooring's readiness is not known yet"
 
     def start(self) -> None:
         self._ask()
@@ -130,7 +130,7 @@ class _Readiness:
 
 
 def _add_check(probes: Probes, server: grpc.Server) -> None:
-    """Offer health's Check beside the adapter's service. It takes no place."""
+    """Offer health's Check with the adapter's service. It takes no place."""
     answers = health_pb2.HealthCheckResponse
 
     def check(request: Any, _context: grpc.ServicerContext) -> Any:

@@ -50,7 +50,7 @@ class Mooring:
         tls: what to trust and to show; None speaks plain text.
 
     Raises:
-        OSError: a file of `tls` can't be read.
+        OSError: a file of ``tls`` can't be read.
     """
 
     def __init__(self, address: str, tls: TlsFiles | None = None) -> None:

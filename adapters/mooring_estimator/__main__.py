@@ -1,4 +1,4 @@
-"""`python -m mooring_estimator`."""
+"""``python -m mooring_estimator``."""
 
 import sys
 

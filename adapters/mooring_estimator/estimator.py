@@ -27,18 +27,18 @@ from mooring_estimator.wire.estimator_service_pb2_grpc import (
 )
 
 MOST: Final = 2**31 - 1
-"""What Karmada takes for no limit."""
+"""Karmada's value for no limit."""
 TEMPLATE_HASH: Final = "pod-template-hash"
 """The label of a Deployment's pods with which the name of their ReplicaSet ends."""
 FIRST_BATCH: Final = 64
 LARGEST_BATCH: Final = 8_192
-"""Pods in a batch. They double, so that little is placed for nothing where little fits."""
+"""Pods in a batch. They double, so that little is placed in vain if little fits."""
 
 
 class Estimator(EstimatorServicer):
     """Answers from one mooring.
 
-    Mirrors ``pkg/estimator/server`` of Karmada, with the profile's plugins in place of sums.
+    Mirrors ``pkg/estimator/server`` of Karmada, with the profile's plugins instead of sums.
 
     Args:
         mooring: Who is asked.
@@ -187,5 +187,5 @@ ADAPTER: Final = Adapter(
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run `mooring-estimator`; the result is the exit code."""
+    """Run ``mooring-estimator``; the result is the exit code."""
     return ADAPTER.run(argv)

@@ -1,4 +1,4 @@
-"""Pods made of what Karmada says about them."""
+"""Pods made from Karmada's replica requirements."""
 
 from __future__ import annotations
 

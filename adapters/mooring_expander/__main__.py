@@ -1,4 +1,4 @@
-"""`python -m mooring_expander`."""
+"""``python -m mooring_expander``."""
 
 import sys
 

@@ -41,7 +41,7 @@ class Expander(ExpanderServicer):
     def BestOptions(  # noqa: N802 - the name of the call
         self, request: pb.BestOptionsRequest, context: grpc.ServicerContext
     ) -> pb.BestOptionsResponse:
-        """Return the options that place the most pods, the best first; none where none places any."""
+        """Return the options that place the most pods, the best first; none if no option places a pod."""
         for at, option in enumerate(request.options):
             if option.node_count < 0:
                 raise InvalidArgumentError.at(f"options[{at}].node_count", f"{option.node_count} is negative")
@@ -65,7 +65,7 @@ class Expander(ExpanderServicer):
         return pb.BestOptionsResponse(options=map(_named, best))
 
     def _placed(self, asking: Asking, session: str, option: pb.Option, template: bytes) -> int:
-        """Return how many pods the option places. The session is as before then."""
+        """Return how many pods the option places. The session is unchanged afterwards."""
         if not (option.node_count and _pods(option)):
             return 0
         _add_nodes(asking, session, [template] * option.node_count)
@@ -155,5 +155,5 @@ ADAPTER: Final = Adapter(
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run `mooring-expander`; the result is the exit code."""
+    """Run ``mooring-expander``; the result is the exit code."""
     return ADAPTER.run(argv)

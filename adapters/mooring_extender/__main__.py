@@ -1,4 +1,4 @@
-"""`python -m mooring_extender`."""
+"""``python -m mooring_extender``."""
 
 import sys
 

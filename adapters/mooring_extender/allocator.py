@@ -10,7 +10,7 @@ _SETTINGS: Final = {-1: 128 * 2**20, -2: 32 * 2**20, -3: 32 * 2**20}
 
 
 def keep_freed_memory() -> None:
-    """Keep what is freed for the next call, in this whole process; does nothing where libc is not glibc.
+    """Keep freed memory for the next call, in this whole process; does nothing without glibc.
 
     Otherwise glibc gives each buffer from 128 kB on back to the system, which hands it out page by page: half
     of the processor time of a call with 31 MB of nodes.

@@ -1,7 +1,7 @@
 """The HTTP side of the adapter: one bare ASGI callable.
 
-Routes: `/VERB` and `/profiles/NAME/VERB`, both also under the path prefix; `/healthz`, `/livez`, `/readyz`,
-`/metrics`.
+Routes: ``/VERB`` and ``/profiles/NAME/VERB``, both also under the path prefix; ``/healthz``, ``/livez``,
+``/readyz``, ``/metrics``.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class Options:
     profile: str = ""
     """The profile of requests whose path names none. Default: the first in mooring's configuration file."""
     path_prefix: str = ""
-    """A path under which every verb is served too, such as `/api/scheduler`. Default: none."""
+    """A path under which every verb is served too, such as ``/api/scheduler``. Default: none."""
     http_timeout: float = 2.0
     """kube-scheduler's httpTimeout in seconds. Calls to mooring end after 75 % of it, so that the reason of a
     failure still reaches kube-scheduler."""
@@ -82,7 +82,7 @@ class Options:
 class _Call(msgspec.Struct, frozen=True):
     """One call: what came, for which profile (empty: the default one), until when (monotonic seconds).
 
-    `client` is the first name in the certificate of who asks; empty without one.
+    ``client`` is the first name in the caller's certificate; empty without one.
     """
 
     body: bytes
@@ -195,7 +195,7 @@ class ExtenderApp:
         return None
 
     def _rejection(self, scope: Scope, verb: str) -> Answer | None:
-        """Return the answer to what can be rejected before its body is read."""
+        """Return the answer to a request that can be rejected before its body is read."""
         method, headers = scope["method"], dict(scope["headers"])
         if method != "POST":
             text = f"method {method} is not allowed here: extender calls are POST"
@@ -214,7 +214,7 @@ class ExtenderApp:
         return None
 
     def _of_a_page(self, scope: Scope, headers: Mapping[bytes, bytes]) -> Answer | None:
-        """Return the answer to what a page of another site may have made a browser send.
+        """Return the answer to a request that another site's page may have made a browser send.
 
         A browser sends these headers. Without asking first, it sends only a few types of bodies, and JSON is
         not one of them.
@@ -258,7 +258,7 @@ class ExtenderApp:
         try:
             return Answer(_OK, await self._verbs[verb](call))
         except (wire.MalformedBodyError, wire.ArgumentsError, CallError) as error:
-            # mooring may have been started anew with another configuration.
+            # mooring may have been restarted with another configuration.
             self._first_profile = ""
             log.warning("%s failed: %s", verb, shortened(error))
             return answer_failure(verb, error)
@@ -267,7 +267,7 @@ class ExtenderApp:
             return answer_failure(verb, error)
 
     async def _read(self, reader: Callable[[bytes], Document], body: bytes) -> Document:
-        """Read a body; a large one in another thread, so that calls beside it go on."""
+        """Read a body; a large one in another thread, so that other calls go on."""
         if len(body) <= LARGE_BODY_BYTES:
             return reader(body)
         return await asyncio.get_running_loop().run_in_executor(self._readers, reader, body)
@@ -349,7 +349,7 @@ class ExtenderApp:
         return Answer(HTTPStatus.OK, b"ok", _PLAIN_TEXT)
 
     async def _ready(self) -> Answer:
-        """Say what mooring said within the last second, to all who ask at once."""
+        """Return mooring's readiness within the last second; concurrent callers share one call."""
         if self._withdrawn:
             return Answer(HTTPStatus.SERVICE_UNAVAILABLE, b"stopping", _PLAIN_TEXT)
         now = time.monotonic()

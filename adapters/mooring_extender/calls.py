@@ -37,15 +37,15 @@ class NodeCalls:
         self._following: asyncio.Task[None] | None = None
 
     async def filter(self, request: FilterRequest, asked: Question, seconds: Seconds) -> FilterResponse:
-        """Call Filter with `request` about the nodes of `asked`. Raises CallError."""
+        """Call Filter with ``request`` about the nodes of ``asked``. Raises CallError."""
         return await self._ask(self._client.filter, request, asked, seconds)
 
     async def score(self, request: ScoreRequest, asked: Question, seconds: Seconds) -> ScoreResponse:
-        """Call Score with `request` about the nodes of `asked`. Raises CallError."""
+        """Call Score with ``request`` about the nodes of ``asked``. Raises CallError."""
         return await self._ask(self._client.score, request, asked, seconds)
 
     async def close(self) -> None:
-        """Let go of what is under way. No call follows."""
+        """Cancel running calls. No call follows."""
         if self._following is not None:
             self._following.cancel()
             await asyncio.gather(self._following, return_exceptions=True)
@@ -70,7 +70,7 @@ class NodeCalls:
         return self._followed(await method(request, seconds()))
 
     def _followed(self, response: Response) -> Response:
-        """Get to know the server's nodes, behind the answer, when they are others by now."""
+        """Read the server's nodes in the background, if they have changed."""
         stale = response.HasField("provenance") and response.provenance.node_epoch != self._table.epoch
         if stale and (self._following is None or self._following.done()):
             self._following = asyncio.get_running_loop().create_task(self._follow())
@@ -81,7 +81,7 @@ class NodeCalls:
             self._table.take(await self._client.list_nodes(self._table.request(), LIST_SECONDS))
         except CallError as error:
             log.info(
-                "mooring did not list its nodes, which are asked about by name meanwhile: %s",
+                "mooring did not list its nodes; calls name nodes meanwhile: %s",
                 shortened(error),
             )
 

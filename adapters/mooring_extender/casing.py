@@ -1,11 +1,11 @@
 """Give every key of a document the spelling that its Go type has.
 
-Go reads JSON keys whatever their case, so a caller may send `nodenames` or `NODENAMES` for `NodeNames`, and
-the same anywhere in the pod and its nodes. Keys of *structs* get their published names; keys of *maps*
+Go reads JSON keys whatever their case, so a caller may send ``nodenames`` or ``NODENAMES`` for ``NodeNames``,
+and the same anywhere in the pod and its nodes. Keys of *structs* get their published names; keys of *maps*
 (labels, annotations, resource names) are data, and a key that no field has stays as it came.
 
-`go_types.json` lists the fields of extender/v1, core/v1 and meta/v1 by the name of their Go type. Each has
-the type of the struct that it holds, `map:TYPE` for a map of them, or nothing.
+``go_types.json`` lists the fields of extender/v1, core/v1 and meta/v1 by the name of their Go type. Each has
+the type of the struct that it holds, ``map:TYPE`` for a map of them, or nothing.
 """
 
 from __future__ import annotations
@@ -46,10 +46,10 @@ class Spelling:
     def is_exact(self, text: bytes) -> bool:
         """Return whether all keys are published ones, spelt as they are published.
 
-        This takes a fraction of what `fold` takes, and a key that no field has is a reason to fold.
+        This takes a fraction of the time of ``fold``, and a key that no field has is a reason to fold.
 
         Raises:
-            msgspec.DecodeError, RecursionError: `text` is not JSON, or nests too deeply.
+            msgspec.DecodeError, RecursionError: ``text`` is not JSON, or nests too deeply.
         """
         if hash(text) in self._exact:
             return True
@@ -63,12 +63,13 @@ class Spelling:
         return True
 
     def fold(self, text: bytes) -> bytes:
-        """Return the object `text` with its keys in their published spelling, all values as they were spelt.
+        """Return the object ``text`` with its keys in their published spelling, all values as they were
+        spelt.
 
         If two keys fold to one name, the later one wins.
 
         Raises:
-            msgspec.DecodeError, UnicodeDecodeError, RecursionError: `text` is not a JSON object, or nests
+            msgspec.DecodeError, UnicodeDecodeError, RecursionError: ``text`` is not a JSON object, or nests
                 too deeply.
         """
         return msgspec.json.encode(_folded_object(text, self._kind))
@@ -94,7 +95,7 @@ def _folded_object(text: bytes | Raw, schema: str) -> dict[str, Any]:
 
 
 def _published(kind: str, key: str) -> str:
-    """Return the name of the field that Go sets for `key`, or `key` if there is none.
+    """Return the name of the field that Go sets for ``key``, or ``key`` if there is none.
 
     Go folds letter by letter, Python one letter to several, such as ß to ss.
     """
@@ -109,7 +110,7 @@ def _names_by_folded(kind: str) -> dict[str, str]:
 
 @cache
 def _strict_type(kind: str) -> Any:
-    """Return a type with the fields of `kind` that takes no other ones."""
+    """Return a type with the fields of ``kind`` that takes no other ones."""
     names = {f"field_{at}": name for at, name in enumerate(_FIELDS[kind])}
     fields = [(field, _strict_value(_FIELDS[kind][name]), None) for field, name in names.items()]
     return msgspec.defstruct(kind, fields, rename=names, forbid_unknown_fields=True, gc=False)

@@ -1,4 +1,4 @@
-"""The command `mooring-extender`."""
+"""The command ``mooring-extender``."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def _server(args: argparse.Namespace, host: str, port: int, tracer: Tracer | Non
         hosts=own_hosts(host, args.allow_host, shown, "--allow-host"),
     )
     if trusted:
-        # Faults are told now, not when the first call comes.
+        # Faults are reported now, not at the first call.
         channel_credentials(trusted)
     app = ExtenderApp(partial(GrpcClient, args.server, trusted), options, tracer)
     if not is_loopback(host):
@@ -95,9 +95,9 @@ def _parser(environment: Mapping[str, str]) -> AdapterParser:
         _delay,
     )
     flag("max-body-bytes", "BYTES", str(64 * 2**20), "the largest request body", _positive)
-    flag("allow-client", "NAMES", "", "who may call bind: certificates' names, as cn:x,dns:y", _names)
-    flag("insecure-binding", SWITCH, "false", "let all call bind that reach a loopback port", boolean)
-    flag("allow-host", "NAMES", "", "hosts of urlPrefix beside those in the certificate, as x,y", _names)
+    flag("allow-client", "NAMES", "", "clients that may call bind, by names in their certificates, such as cn:x,dns:y", _names)
+    flag("insecure-binding", SWITCH, "false", "let every client that reaches a loopback port call bind", boolean)
+    flag("allow-host", "NAMES", "", "accepted hosts of urlPrefix besides those in the certificate, such as x,y", _names)
     flag("tracing-config-file", "FILE", "", "TracingConfiguration: what is traced, and the OTLP collector")
     parser.add_log()
     return parser

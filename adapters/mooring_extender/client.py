@@ -54,7 +54,7 @@ RENEW_SECONDS: Final = 10.0
 class Client(Protocol):
     """The calls that the adapter makes. All methods belong to one event loop.
 
-    `seconds` is binding: a call ends by then. Each method raises CallError, and nothing else,
+    ``seconds`` is binding: a call ends by then. Each method raises CallError, and nothing else,
     if there is no answer.
     """
 
@@ -80,7 +80,7 @@ class Client(Protocol):
         """Call ClusterService.ListNodes."""
 
     async def close(self) -> None:
-        """Let go of what the client holds. No call follows."""
+        """Release the client's resources. No call follows."""
 
 
 Request_contra = TypeVar("Request_contra", contravariant=True)
@@ -106,7 +106,7 @@ class GrpcClient:
         tls: what to trust and to show; None speaks plain text.
 
     Raises:
-        OSError: a file of `tls` cannot be read.
+        OSError: a file of ``tls`` cannot be read.
     """
 
     def __init__(self, address: str, tls: TlsFiles | None = None) -> None:

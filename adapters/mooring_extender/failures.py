@@ -1,6 +1,6 @@
 """The answers to kube-scheduler when a call failed.
 
-kube-scheduler drops the body of every answer that is not a 200. filter and bind have an `Error` field, so
+kube-scheduler drops the body of every answer that is not a 200. filter and bind have an ``Error`` field, so
 their failures are 200 with the text in it. prioritize and preempt have none, so theirs are 400 where the
 question is at fault, else 5xx: the text is for people and logs. Other 4xx are for other requests.
 """
@@ -21,7 +21,7 @@ _MAX_CHARACTERS: Final = 900
 
 
 class CallError(Exception):
-    """mooring did not answer a call. `code` is gRPC's, the text is mooring's own."""
+    """mooring did not answer a call. ``code`` is gRPC's, the text is mooring's own."""
 
     def __init__(self, code: grpc.StatusCode, text: str) -> None:
         super().__init__(text)
@@ -29,7 +29,7 @@ class CallError(Exception):
 
 
 def shortened(error: object) -> str:
-    """Return what `error` says, at most about 1 kB: it may quote a question of many megabytes."""
+    """Return what ``error`` says, at most about 1 kB: it may quote a question of many megabytes."""
     text = str(error)
     return text if len(text) <= _MAX_CHARACTERS else f"{text[:_MAX_CHARACTERS]} ..."
 
@@ -40,7 +40,8 @@ def misfit(text: str) -> CallError:
 
 
 class Answer(msgspec.Struct, frozen=True):
-    """A whole HTTP answer. `failure` says why the verb failed, for metrics and logs; empty if it did not."""
+    """A whole HTTP answer. ``failure`` says why the verb failed, for metrics and logs; empty if it did not.
+    """
 
     status: int
     body: bytes
@@ -70,7 +71,7 @@ def reject(status: HTTPStatus, text: str, *, allow: bytes = b"") -> Answer:
 
 
 def answer_failure(verb: str, error: Exception) -> Answer:
-    """Return the answer of `verb`, one of VERBS, for a call that ended with `error`.
+    """Return the answer of ``verb``, one of VERBS, for a call that ended with ``error``.
 
     Knows MalformedBodyError, ArgumentsError and CallError; anything else is a defect of the adapter.
     """

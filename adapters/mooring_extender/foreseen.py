@@ -1,8 +1,8 @@
 """Scores that came along with an answer of filter, for the prioritize call that follows it.
 
-kube-scheduler decides a pod on one snapshot of its cluster, and asks prioritize about the very pod and nodes
-that filter has left. So Filter and Score of such a pair are one call to mooring, which looks at one state. A
-question is recognised by all of its bytes; any other one is asked of mooring.
+kube-scheduler decides a pod on one snapshot of its cluster, and calls prioritize with the very pod and nodes
+that filter has left. So Filter and Score of such a pair are one call to mooring, on one state. A
+request is recognised by all of its bytes; any other one goes to mooring.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _MOST: Final = 4
 
 
 class _Expected(msgspec.Struct, frozen=True):
-    """A prioritize question that is expected, and until when (seconds, as `clock` counts)."""
+    """A prioritize question that is expected, and until when (seconds, as ``clock`` counts)."""
 
     profile: str
     pod: bytes
@@ -30,7 +30,7 @@ class _Expected(msgspec.Struct, frozen=True):
     scores: Scores
 
     def is_asked_by(self, body: bytes) -> bool:
-        """Return whether `body` is the question, as Go writes it."""
+        """Return whether ``body`` is the question, as Go writes it."""
         beginning, end = b'{"Pod":%s' % self.pod, self.scores.names.ending
         return len(body) == len(beginning) + len(end) and body.startswith(beginning) and body.endswith(end)
 
@@ -56,11 +56,12 @@ class Foreseen:
         self._asked.add(profile)
 
     def forget(self, pod: bytes) -> None:
-        """Forget all answers about `pod` (its JSON), of which a new cycle has begun."""
+        """Forget all answers about ``pod`` (its JSON), since a new cycle has begun for it."""
         self._expected = [one for one in self._expected if one.pod != pod]
 
     def expect(self, profile: str, pod: bytes, scores: Scores) -> None:
-        """Expect the question about `pod` and exactly these nodes; of several the latest few are expected."""
+        """Expect the question about ``pod`` and exactly these nodes; of several the latest few are expected.
+        """
         self.forget(pod)
         del self._expected[: 1 - _MOST]
         self._expected.append(_Expected(profile, pod, self._clock() + FRESH_SECONDS, scores))

@@ -1,4 +1,4 @@
-"""What the adapter counts. kube-scheduler has no metric of its own about extenders."""
+"""The adapter's metrics. kube-scheduler has no metric of its own about extenders."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Metrics:
         self._resolvable, self._unresolvable = rejected.labels("true"), rejected.labels("false")
 
     def answered(self, verb: str, answer: Answer, seconds: float) -> None:
-        """Count one answer of `verb`."""
+        """Count one answer of ``verb``."""
         self._duration[verb].observe(seconds)
         if answer.failure:
             self._failures.labels(verb, answer.failure).inc()

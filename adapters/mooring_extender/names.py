@@ -17,11 +17,11 @@ Mask = npt.NDArray[np.bool_]
 Columns = npt.NDArray[np.int64]
 
 BEFORE_NAMES: Final = b',"Nodes":null,"NodeNames":'
-"""What Go writes after the pod, where nodes come by name; within a string the quotes would be escaped."""
+"""Go's bytes between the pod and nodes by name; within a string the quotes would be escaped."""
 
 _BETWEEN: Final = '","'
 _NEXT: Final = ',{"Host":"'
-# What stands between a name and the next one, by the score.
+# The bytes between a name and the next one, by the score.
 _SCORED: Final = np.array([f'","Score":{score}}}{_NEXT}' for score in range(11)], np.object_)
 
 
@@ -43,7 +43,7 @@ class Names:
 
     @cached_property
     def joined(self) -> bytes:
-        """The names as mooring.v1 takes them. ArgumentsError: one is none that a node can have."""
+        """Return the names in mooring.v1's form. ArgumentsError: the list contains an invalid node name."""
         return wire.joined_names(self.listed, "NodeNames[{}]")
 
     @cached_property

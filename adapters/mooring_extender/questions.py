@@ -1,8 +1,8 @@
 """The arguments of filter and prioritize, read from their documents.
 
-kube-scheduler asks about one pod after the other. The nodes that it names are often those of a call before:
-prioritize is asked about exactly what filter has answered. Where a document ends with the very bytes of a
-list that was read or answered before, the list is not read again.
+kube-scheduler calls the extender for one pod after the other. The nodes that it names are often those of an
+earlier call: prioritize names exactly the nodes that filter has answered. If a document ends with the very
+bytes of a list that was read or answered before, the list is not read again.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ REMEMBERED_BYTES: Final = 2 * 2**20
 class Question(msgspec.Struct, frozen=True):
     """One pod, at least one node.
 
-    `items` is None if nodes came by name; otherwise it holds their JSON, parallel to `names`.
+    ``items`` is None if nodes came by name; otherwise it holds their JSON, parallel to ``names``.
     """
 
     pod: bytes
@@ -58,7 +58,8 @@ class Questions:
         return asked
 
     def remember(self, names: Names) -> None:
-        """Expect a question about exactly these names, spelt as in `names.array`; a long list is not kept."""
+        """Expect a question about exactly these names, spelt as in ``names.array``; a long list is not kept.
+        """
         if len(names.array) > REMEMBERED_BYTES:
             return
         if names.array not in [known.array for known in tuple(self._recent)]:
@@ -84,7 +85,7 @@ class Questions:
 
 
 def question(args: wire.ExtenderArgs) -> Question:
-    """Check the arguments of filter or prioritize. An empty list beside the other one counts as none.
+    """Check the arguments of filter or prioritize. An empty list counts as absent if the other one is there.
 
     Raises:
         ArgumentsError: no pod, not exactly one node list, no node, or something that is not a node name.

@@ -19,7 +19,7 @@ MAX_NODE_SCORE: Final = 100
 
 
 class Scores(msgspec.Struct, frozen=True):
-    """What mooring said of some nodes.
+    """mooring's answer about some nodes.
 
     Attributes:
         names: The nodes.
@@ -44,11 +44,11 @@ def priorities(scores: Scores) -> bytes:
 def extender_scores(totals: Int64s, weight_sum: int) -> Int64s:
     """Return the nodes' totals (int64[M]) as integers 0..10, rounded half up.
 
-    The scale is absolute: it does not depend on the other nodes of the call. `weight_sum` counts every score
-    plugin of the profile, those that skipped the pod too; 0, a profile that scores nothing, gives 0.
+    The scale is absolute: it does not depend on the other nodes of the call. ``weight_sum`` counts every
+    score plugin of the profile, those that skipped the pod too; 0, a profile that scores nothing, gives 0.
 
     Raises:
-        CallError: a total is outside 0..100 times `weight_sum`.
+        CallError: a total is outside 0..100 times ``weight_sum``.
     """
     if not weight_sum:
         return np.zeros(len(totals), np.int64)

@@ -39,7 +39,7 @@ Int64s = npt.NDArray[np.int64]
 class Filtered(msgspec.Struct, frozen=True):
     """The answer to a filter question.
 
-    `passed` is the names that stay, None if there is none; the counts say how many nodes do not, by whether
+    ``passed`` is the names that stay, None if there is none; the counts say how many nodes do not, by whether
     preemption may help.
     """
 
@@ -50,17 +50,18 @@ class Filtered(msgspec.Struct, frozen=True):
 
 
 def filter_request(pod: bytes, profile: str, *, scores: bool = False) -> FilterRequest:
-    """Return the Filter call for a filter question, still without its nodes; `scores` asks for those too."""
+    """Return the Filter call for a filter question, still without its nodes; ``scores`` asks for those too.
+    """
     return FilterRequest(
         pod=_pod_source(pod), profile=profile, include_totals=scores, in_scheduling_cycle=True
     )
 
 
 def filtered(asked: Question, response: FilterResponse) -> Filtered:
-    """Return the answer to a filter question: who stays, in the question's order, and why the others do not.
+    """Return the answer to a filter call: the feasible nodes in the call's order, and why others are not.
 
     A node is Unschedulable (FailedNodes) or, for any other code, UnschedulableAndUnresolvable. Nodes are
-    answered the way they were asked; the other node list is null, and so is a map without entries.
+    answered in the call's form; the other node list is null, and so is a map without entries.
 
     Raises:
         CallError: the answer does not fit the question, or the verdict on a node is an error.
@@ -133,7 +134,7 @@ def bind_result(response: BindResponse) -> wire.ExtenderBindingResult:
     if response.outcome in {BIND_OUTCOME_BOUND, BIND_OUTCOME_ALREADY_BOUND}:
         return wire.ExtenderBindingResult()
     if response.outcome == BIND_OUTCOME_LOCAL:
-        text = "the pod is not bound: there is no API server to tell; start mooring with --kubeconfig"
+        text = "the pod is not bound: mooring has no API server; start it with --kubeconfig"
         raise CallError(grpc.StatusCode.FAILED_PRECONDITION, text)
     raise misfit(f"bind outcome {response.outcome}")
 
@@ -203,7 +204,8 @@ def _filter_result(
     failed: dict[str, bytes],
     unresolvable: dict[str, bytes],
 ) -> bytes:
-    """Return an ExtenderFilterResult. `stays` (bool[M]) is None when all do; the maps have escaped names."""
+    """Return an ExtenderFilterResult. ``stays`` (bool[M]) is None when all do; the maps have escaped names.
+    """
     after = b',"FailedNodes":%s,"FailedAndUnresolvableNodes":%s,"Error":""}' % (
         _map(failed),
         _map(unresolvable),
@@ -243,7 +245,7 @@ def _status_indices(verdicts: NodeVerdicts, count: int) -> Int64s | None:
 
 
 def _totals(response: FilterResponse | ScoreResponse, count: int) -> Int64s:
-    """Return one total per node, int64[M], 0 where nothing scores.
+    """Return one total per node, int64[M], 0 for nodes without a score.
 
     Raises:
         CallError: they do not fit the question.

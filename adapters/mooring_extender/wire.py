@@ -1,8 +1,8 @@
 """The JSON documents of Kubernetes' extender/v1, as kube-scheduler writes and reads them.
 
 None of Go's types has a JSON tag: keys are the Go field names, every field is always written, an absent value
-is an explicit `null`. Reading accepts any casing and takes `null` for absent; writing uses Go's spelling and
-order. A body is exactly one JSON document: kube-scheduler sends nothing after it, so anything but white
+is an explicit ``null``. Reading accepts any casing and takes ``null`` for absent; writing uses Go's spelling
+and order. A body is exactly one JSON document: kube-scheduler sends nothing after it, so anything but white
 space there is rejected.
 
 Pods and nodes stay the bytes that came, or those with their keys as published. Only what the adapter needs is
@@ -37,7 +37,9 @@ class ArgumentsError(ValueError):
 
 
 class ExtenderArgs(Struct, rename="pascal", frozen=True):
-    """The question of filter and prioritize. One of `nodes` and `node_names` is null, by nodeCacheCapable."""
+    """The question of filter and prioritize. One of ``nodes`` and ``node_names`` is null, by
+    nodeCacheCapable.
+    """
 
     pod: Raw = NULL
     nodes: Raw = NULL
@@ -157,7 +159,7 @@ class Reader(Generic[T]):
         self._decoder = msgspec.json.Decoder(kind)
 
     def read(self, body: bytes) -> T:
-        """Decode `body`, whatever the casing of its keys.
+        """Decode ``body``, whatever the casing of its keys.
 
         Raises:
             MalformedBodyError: no JSON, no object, or more than one document.
@@ -215,7 +217,7 @@ def read_node_list(nodes: Raw) -> list[Raw] | None:
     """Split a NodeList into its items; None if there is no list.
 
     Raises:
-        ArgumentsError: `nodes` is not a NodeList.
+        ArgumentsError: ``nodes`` is not a NodeList.
     """
     text = present(nodes)
     if text is None:
@@ -231,7 +233,7 @@ def read_name_list(names: Raw) -> list[str | None] | None:
 
     Raises:
         MalformedBodyError: a name is not UTF-8.
-        ArgumentsError: `names` is not a list of names, or there are more than MAX_NODES.
+        ArgumentsError: ``names`` is not a list of names, or there are more than MAX_NODES.
     """
     limit_names(bytes(names))
     try:
@@ -258,7 +260,7 @@ def limit_names(body: bytes, start: int = 0) -> None:
 
 
 def limit_nodes(items: list[Raw]) -> list[Raw]:
-    """Return `items`. ArgumentsError: there are more than MAX_NODES."""
+    """Return ``items``. ArgumentsError: there are more than MAX_NODES."""
     if len(items) > MAX_NODES:
         raise ArgumentsError(f"Nodes has {len(items)} items, more than {MAX_NODES}")
     return items
@@ -268,7 +270,7 @@ def node_names(items: list[bytes]) -> list[str | None]:
     """Find the name of each node; one without a name has None.
 
     Raises:
-        ArgumentsError: an item is no node.
+        ArgumentsError: an item is not a node.
     """
     try:
         heads = [_node_head.decode(item) for item in items]
@@ -278,10 +280,10 @@ def node_names(items: list[bytes]) -> list[str | None]:
 
 
 def joined_names(names: Sequence[str | None], field: str) -> bytes:
-    """Return `names` as mooring.v1 takes them: UTF-8, a NUL byte between two names.
+    """Return ``names`` as mooring.v1 takes them: UTF-8, a NUL byte between two names.
 
-    `field` is where the names stand in the document, with {} for the position. A name that is null, empty or
-    holds a NUL character raises ArgumentsError: no node can have it.
+    ``field`` is where the names stand in the document, with {} for the position. A name that is null, empty
+    or holds a NUL character raises ArgumentsError: no node can have it.
     """
     if all(names):
         joined = "\0".join(names).encode()  # type: ignore[arg-type]  # all() has found no None
@@ -304,17 +306,18 @@ def pod(value: Raw) -> bytes:
 
 
 def victims(values: Sequence[Raw] | None) -> list[bytes]:
-    """Return the JSON of victims, as `pod` does."""
+    """Return the JSON of victims, as ``pod`` does."""
     return _objects(_pod, list(map(bytes, values or ())), "Pods[{}]")
 
 
 def nodes(items: list[Raw]) -> list[bytes]:
-    """Return the JSON of nodes, as `pod` does."""
+    """Return the JSON of nodes, as ``pod`` does."""
     return _objects(_node, list(map(bytes, items)), "Nodes.items[{}]")
 
 
 def _objects(spelling: Spelling, texts: list[bytes], field: str) -> list[bytes]:
-    """Return objects with their keys as published; `field` is where they stand, with {} for the position."""
+    """Return objects with their keys as published; ``field`` is where they stand, with {} for the position.
+    """
     for at, text in enumerate(texts):
         if not text.startswith(b"{"):
             raise ArgumentsError(f"{field.format(at)} is not an object")
@@ -324,7 +327,7 @@ def _objects(spelling: Spelling, texts: list[bytes], field: str) -> list[bytes]:
 
 
 def present(value: Raw) -> bytes | None:
-    """Return the JSON that `value` holds, or None where it is null or was absent."""
+    """Return the JSON of ``value``, or None if it is null or was absent."""
     text = bytes(value)
     return None if text == b"null" else text
 
@@ -336,5 +339,5 @@ def _malformed(error: Exception) -> MalformedBodyError:
 
 
 def _at_field(error: Exception) -> str:
-    """Spell the decoder's complaint without its `$` for the root."""
+    """Spell the decoder's complaint without its ``$`` for the root."""
     return str(error).replace("`$.", "`").replace("$.", "")

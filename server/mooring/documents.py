@@ -63,7 +63,7 @@ _FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?"
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """What is wrong with a text.
+    """A fault of a text.
 
     Attributes:
         path: The field, such as ``spec.containers[0].name``; "" = the document.
@@ -182,7 +182,7 @@ _Dumper.add_representer(str, _represent_string)
 
 
 class _NotJsonError(Exception):
-    """The text is no JSON object that YAML reads in the same way, so the YAML reader takes it."""
+    """The text is not a JSON object with the same meaning in YAML, so it goes to the YAML reader."""
 
 
 _SPACES = re.compile(r"\s*")
@@ -198,17 +198,17 @@ def _leading_json(text: str, strict: bool) -> tuple[list[TextDocument], int]:
     )
     found: list[TextDocument] = []
     end = 0
-    while text.startswith("{", start := _behind_spaces(text, end)):
+    while text.startswith("{", start := _after_spaces(text, end)):
         try:
-            value, behind = decoder.raw_decode(text, start)
+            value, end_of_value = decoder.raw_decode(text, start)
         except (ValueError, RecursionError, _NotJsonError):
             break
         found.append(TextDocument(1 + text.count("\n", 0, start), value))
-        end = behind
+        end = end_of_value
     return found, end
 
 
-def _behind_spaces(text: str, start: int) -> int:
+def _after_spaces(text: str, start: int) -> int:
     match = _SPACES.match(text, start)
     return match.end() if match else start
 
@@ -236,7 +236,7 @@ def _with_whole_characters(text: str) -> str:
 
     A surrogate without its other half becomes U+FFFD, as in Go.
     """
-    if not text.startswith("{", _behind_spaces(text, 0)) or not _HALF.search(text):
+    if not text.startswith("{", _after_spaces(text, 0)) or not _HALF.search(text):
         return text
     return _ESCAPE.sub(_whole_character, text)
 

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Final
 
 FILE_BYTES: Final = 4 << 20
-"""What a file may have: a configuration, certificates, a token. etcd stores no object above 1.5 MiB."""
+"""The most bytes of a configuration, certificate or token file. etcd stores no object above 1.5 MiB."""
 
 
 def seen(path: str | PathLike[str], most: int = FILE_BYTES) -> os.stat_result:
-    """Return the status of a file, or of what it links to.
+    """Return the status of a file, or of the file to which it links.
 
     Raises:
         OSError: It can't be seen, is not a regular file, or has more than ``most`` bytes.
@@ -28,7 +28,7 @@ def read_file(path: str | PathLike[str], most: int = FILE_BYTES, *, pipe: bool =
     Args:
         path: The file.
         most: Bytes that it may have.
-        pipe: Take a pipe or a terminal as well, and wait for what comes; for a file that is read once.
+        pipe: Accept a pipe or a terminal, too, and wait for its bytes; for a file that is read once.
 
     Raises:
         OSError: It can't be read, is not a regular file, or has more than ``most`` bytes.

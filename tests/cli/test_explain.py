@@ -112,7 +112,7 @@ def test_a_pod_that_runs_already_is_asked_about_as_if_it_did_not(
     [
         pytest.param("small", {}, "runs on small; today another node is better (", id="better elsewhere"),
         pytest.param("large", {}, "runs on large, where it would go today", id="agrees"),
-        pytest.param("gone", {}, "runs on gone, which is not there any more", id="node is gone"),
+        pytest.param("gone", {}, "runs on gone, which no longer exists", id="node is gone"),
         pytest.param(
             "small",
             {"cpu": "1"},

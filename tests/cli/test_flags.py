@@ -182,14 +182,14 @@ def test_what_is_no_time(text: str) -> None:
         pytest.param(["plugins", "--nope"], "unrecognized arguments: --nope", id="unknown flag"),
         pytest.param(["serve", "--plug", "a:b"], "unrecognized arguments", id="abbreviated flag"),
         pytest.param(["plugins", "-v", "11"], "'11' is not a number from 0 to 10", id="verbosity"),
-        pytest.param(["plugins", "-o", "xml"], "'xml' is none of table, json, yaml", id="output"),
+        pytest.param(["plugins", "-o", "xml"], "'xml' is not one of table, json, yaml", id="output"),
         pytest.param(["schedule"], "give --manifests PATH..., --kubeconfig FILE or", id="no manifests"),
-        pytest.param(["schedule", "--cluster", "server:a:1"], "is none of files:", id="no server"),
+        pytest.param(["schedule", "--cluster", "server:a:1"], "is not one of files:", id="no server"),
         pytest.param(["explain"], "name a POD, or select some", id="no pod"),
         pytest.param(["serve"], "--source: say where the cluster comes from: kubernetes:", id="no source"),
         pytest.param(["sweep"], "--workload: name the manifests to place pods of", id="no workload"),
         pytest.param(
-            ["decisions", "--result", "x"], "'x' is none of scheduled, unschedulable", id="no result"
+            ["decisions", "--result", "x"], "'x' is not one of scheduled, unschedulable", id="no result"
         ),
         pytest.param(
             ["explain", "web", "-l", "a=b", "--manifests", "f"],
@@ -199,9 +199,9 @@ def test_what_is_no_time(text: str) -> None:
         pytest.param(
             ["explain", "-A", "--node", "a", "--manifests", "f"], "are about one POD", id="labels and a node"
         ),
-        pytest.param(["explain", "-l", "a=(", "--manifests", "f"], "is none of KEY=VALUE", id="selector"),
+        pytest.param(["explain", "-l", "a=(", "--manifests", "f"], "is not one of KEY=VALUE", id="selector"),
         pytest.param(["explain", "web", "--manifests", "f", "--server", "a:1"], "either", id="two to ask"),
-        pytest.param(["explain", "web", "--cluster", "push"], "'push' is none of server:", id="no cluster"),
+        pytest.param(["explain", "web", "--cluster", "push"], "'push' is not one of server:", id="no cluster"),
         pytest.param(["explain", "web", "--seed", "-1"], "'-1' is not a whole number", id="negative seed"),
         pytest.param(
             ["explain", "web", f"--seed={2**64}"], "is not a whole number from 0", id="seed too large"

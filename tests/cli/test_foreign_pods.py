@@ -17,7 +17,7 @@ CLUSTER: list[dict[str, Any]] = [
     pod_manifest("leaving", metadata={"deletionTimestamp": "2026-11-28T19:00:00Z"}),
     pod_manifest("own"),
 ]
-FOREIGN = "its scheduler is 'volcano', which is none of the profiles: "
+FOREIGN = "its scheduler is 'volcano', which is not one of the profiles: "
 
 
 @pytest.fixture(scope="module")

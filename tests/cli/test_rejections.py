@@ -75,11 +75,11 @@ SAMPLE = ("--source", "sample")
         pytest.param(["plugins", "new", "Json"], "Python has a json already", id="name of a module"),
         pytest.param(["plugins", "new", "Class"], "Python has a class already", id="a keyword"),
         pytest.param(
-            ["serve", "--source", "etcd"], "--source (--cluster): 'etcd' is none of sample,", id="source"
+            ["serve", "--source", "etcd"], "--source (--cluster): 'etcd' is not one of sample,", id="source"
         ),
         pytest.param(
             ["web", "--cluster", "etcd:1"],
-            "--cluster: 'etcd:1' is none of server:ADDRESS,",
+            "--cluster: 'etcd:1' is not one of server:ADDRESS,",
             id="page's cluster",
         ),
         pytest.param(

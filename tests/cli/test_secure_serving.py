@@ -393,7 +393,7 @@ def test_metrics_have_the_names_that_boards_of_kube_scheduler_ask_for(
 
 def test_the_grpc_listener_names_its_own_flags(shared: tuple[int, Started]) -> None:
     _, started = shared
-    assert "--grpc-insecure-listen: anyone who reaches" in started.log.read_text()
+    assert "--grpc-insecure-listen: every client that reaches" in started.log.read_text()
 
 
 def test_who_speaks_no_tls_leaves_no_traceback(shared: tuple[int, Started]) -> None:

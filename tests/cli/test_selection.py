@@ -97,7 +97,7 @@ def test_pods_of_a_cluster_that_others_schedule_are_asked_about(
         (None, "waiting for scheduling gates: [quota]", 0, ["default/gated"]),
         (
             None,
-            "its scheduler is 'other', which is none of the profiles: default-scheduler",
+            "its scheduler is 'other', which is not one of the profiles: default-scheduler",
             0,
             ["default/foreign"],
         ),
@@ -106,7 +106,7 @@ def test_pods_of_a_cluster_that_others_schedule_are_asked_about(
     table = call(capsys, "why-pending", "big-1", "-n", "prod", "--manifests", file)
     assert table.out.splitlines()[1].split()[:3] == ["1", "prod", "ReplicaSet/big"]
     nothing = call(capsys, "why-pending", "-l", "app=db", "--manifests", file)
-    assert (nothing.code, nothing.out) == (0, "no pod waits for a node, as far as is known\n")
+    assert (nothing.code, nothing.out) == (0, "no pod is known to wait for a node\n")
 
 
 def test_a_server_that_has_decided_nothing_decides_now(
@@ -116,13 +116,13 @@ def test_a_server_that_has_decided_nothing_decides_now(
     assert (found.code, found.err) == (3, "")
     _, row, said = found.out.splitlines()
     assert "  prod              fits now: its scheduler has not placed it      1 " in row
-    assert said == "1 pod was asked about now, as the server remembers no decision"
+    assert said == "1 pod was evaluated now: the server remembers no decision"
     one = call(capsys, "why-pending", "web", "-n", "prod", "--server", server)
     assert (one.code, one.out.splitlines()) == (
         3,
         [
             "pod prod/web: fits now: its scheduler has not placed it (n1)",
-            "asked now, as the server remembers no decision; mooring explain prod/web shows all nodes",
+            "evaluated now: the server remembers no decision; mooring explain prod/web shows all nodes",
         ],
     )
 

@@ -162,4 +162,4 @@ def test_pods_in_flight_matter_where_their_bindings_are_heard_of(
 def test_a_mode_of_pods_in_flight_that_there_is_not(capsys: pytest.CaptureFixture[str]) -> None:
     result = call(capsys, "serve", "--pods-in-flight=maybe")
     assert result.code == 2
-    assert "--pods-in-flight: 'maybe' is none of wait, count, off" in result.err
+    assert "--pods-in-flight: 'maybe' is not one of wait, count, off" in result.err

@@ -78,7 +78,7 @@ def test_pods_that_wait_already_come_before_the_shape(
     one = call(capsys, *words, "-o", "json").document[0]
     assert (one["count"], one["placedFirst"], one["stillPending"]) == (1, 1, 2)
     lines = call(capsys, *words, columns=120).out.splitlines()
-    assert lines[-3] == "pending pods that were placed first: 1, that stay pending: 2"
+    assert lines[-3] == "pending pods placed first: 1, still pending: 2"
     assert lines[-2].startswith("  default/waiting-1: 0/3 nodes are available: 3 Insufficient cpu.")
 
 
@@ -88,7 +88,7 @@ def test_which_nodes_could_go(cluster: Path, capsys: pytest.CaptureFixture[str])
     lines = [line.split() for line in result.out.splitlines()]
     assert [line[:3] for line in lines[1:3]] == [["a", "can", "go"], ["b", "can", "go"]]
     assert lines[3][:2] == ["c", "stays"]
-    assert "default/on-c: no controller would make it anew" in result.out
+    assert "default/on-c: no controller would recreate it" in result.out
     assert result.out.splitlines()[-1] == "2 of 3 nodes could go by drain, each alone"
     assert "by drain, together" in call(capsys, *words, "--cumulative").out
 
@@ -179,7 +179,7 @@ def test_a_server_is_asked_about_some_nodes_at_a_time(
         ),
         pytest.param(
             ["node-groups", "--manifests", "CLUSTER", "--group", "NODES", "--price", "x=1"],
-            "x is none of the groups: n",
+            "x is not one of the groups: n",
             1,
             id="price of another",
         ),
@@ -230,7 +230,7 @@ def test_a_pod_that_nothing_would_make_fit(cluster: Path, capsys: pytest.Capture
     argv = ("what-if", "change", "waiting-0", "--manifests", cluster, "--node", "a", "--kind")
     result = call(capsys, *argv, "label")
     assert (result.code, result.out.splitlines()[-1]) == (3, "no such change would make it fit")
-    assert "none of toleration, label, request, move, node" in call(capsys, *argv, "luck").err
+    assert "not one of toleration, label, request, move, node" in call(capsys, *argv, "luck").err
 
 
 def test_what_would_make_a_group_fit(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

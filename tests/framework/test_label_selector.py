@@ -125,9 +125,9 @@ def test_a_selector_as_kubectl_takes_it(text: str, matches: bool) -> None:
 @pytest.mark.parametrize(
     ("text", "fault"),
     [
-        pytest.param("app=web,", "'' is none of KEY=VALUE", id="ends with a comma"),
-        pytest.param("app in web", "'app in web' is none of", id="no parentheses"),
-        pytest.param("app in (web", "'app in (web' is none of", id="open parenthesis"),
+        pytest.param("app=web,", "'' is not one of KEY=VALUE", id="ends with a comma"),
+        pytest.param("app in web", "'app in web' is not one of", id="no parentheses"),
+        pytest.param("app in (web", "'app in (web' is not one of", id="open parenthesis"),
         pytest.param("a>1", "'a>1' is not a label key", id="an order"),
         pytest.param("-a=b", "'-a' is not a label key", id="key"),
         pytest.param("a=-b", "'-b' is not a label value", id="value"),

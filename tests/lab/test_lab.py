@@ -194,7 +194,7 @@ class TestComparing:
         assert sorted(row["percent"] for row in rows) == [0, 50, 50, 100]
 
     def test_an_unknown_resource(self) -> None:
-        with pytest.raises(InvalidArgumentError, match="'gpu' is none of cpu"):
+        with pytest.raises(InvalidArgumentError, match="'gpu' is not one of cpu"):
             cluster().place().used("gpu")
 
     def test_a_cluster_without_nodes(self) -> None:

@@ -227,7 +227,7 @@ def test_an_attempt_that_others_end_parks_nobody_and_names_them(monkeypatch: pyt
     world = crowded(Metrics())
     world.add(make_pod("p"))
     [condition] = world.cluster.named("p").status.conditions
-    assert "look at what other pods ask for, default/culprit most" in condition.message
+    assert "check what other pods ask for, default/culprit most" in condition.message
     counts = world.queue.count_pods()
     assert (counts["backoff"], counts["unschedulable"]) == (1, 0)
 

@@ -167,9 +167,9 @@ def test_stuck_workers_are_logged_once_for_each_more_and_when_all_are_free(
     slots.stop()
     stuck_text = (
         "a call's deadline passed in plugin Stuck at Score, where its thread still is; stuck workers: {}, "
-        "and beyond 2 no calls are taken; look at what the plugin waits for"
+        "and beyond 2 no calls are accepted; check what the plugin waits for"
     )
-    assert caplog.messages == [*map(stuck_text.format, (1, 2)), "no worker is stuck any more"]
+    assert caplog.messages == [*map(stuck_text.format, (1, 2)), "no worker is stuck"]
 
 
 def test_work_that_got_no_slot_in_time_never_runs() -> None:

@@ -38,7 +38,7 @@ def test_from_the_overview_to_an_answer(page: Page, sample: str) -> None:
     page.get_by_role("link", name="What if it goes?").click()
     going = page.get_by_role("region", name="If worker-a1 goes")
     expect(going).to_contain_text("It can't go")
-    expect(going).to_contain_text("default/web-1 ✕ no controller would make it anew")
+    expect(going).to_contain_text("default/web-1 ✕ no controller would recreate it")
 
 
 def test_a_pod_that_runs_says_where_and_whether_that_is_todays_answer(page: Page, sample: str) -> None:
@@ -106,5 +106,5 @@ def test_the_same_without_a_mouse_under_a_prefix(
 
 def test_a_filter_that_is_none_says_so_and_nothing_goes_on_loading(page: Page, sample: str) -> None:
     page.goto(f"{sample}#/decisions?selector=a===b")
-    expect(page.get_by_role("alert")).to_contain_text("'a===b' is none of KEY=VALUE")
+    expect(page.get_by_role("alert")).to_contain_text("'a===b' is not one of KEY=VALUE")
     expect(page.get_by_text("Loading")).to_have_count(0)

@@ -1,4 +1,4 @@
-"""Where the service's needs meet the cluster's parts: objects, pushed events, sources."""
+"""Connects the service to parts of the cluster package: objects, pushed events, sources."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Decoder:
 def read_changes(
     changes: Sequence[simulation_pb.SessionChange],
 ) -> tuple[Sequence[Change], tuple[str, ...]]:
-    """Read the changes of a session, with warnings about what is ignored.
+    """Read the changes of a session, with warnings about ignored fields.
 
     Raises:
         InvalidArgumentError: One is malformed.

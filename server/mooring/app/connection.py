@@ -28,7 +28,7 @@ class ApiServerConnection:
 
     Attributes:
         kubeconfig: A kubeconfig file; "" = the cluster that this process runs in.
-        master: The server's address in place of the one in there.
+        master: The server's address, which overrides the kubeconfig's.
         options: How to talk to it.
     """
 

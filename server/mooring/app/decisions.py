@@ -1,4 +1,4 @@
-"""What a process remembers of its decisions, put together."""
+"""The journals and explanations of a process's decisions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from mooring.service.wire.decision_messages import encode_explanation
 from mooring.telemetry.metrics import Metrics
 
 CHANGE_BYTES = 320
-"""What a change of the state takes in the journal of changes, with what nothing else has any more."""
+"""The bytes of a state change in the journal of changes, with objects that only the journal still holds."""
 
 RECORDED_CHANGES = 1 << 16
 """Changes of the state that are noted at least for a recorder, which reads them twice a second."""
@@ -24,11 +24,11 @@ RECORDED_CHANGES = 1 << 16
 
 @dataclass(frozen=True, slots=True)
 class DecisionMemory:
-    """What is remembered.
+    """The journals and explanations of a process.
 
     Attributes:
         live: The live state, for sessions and for decisions that are made again.
-        decisions: Where decisions are noted; None = nowhere.
+        decisions: The journal of decisions; None = none is written.
         repeater: Makes them again; None = that can't be done.
     """
 

@@ -20,7 +20,7 @@ from mooring.telemetry.process_metrics import measure_leadership
 def with_election(
     configuration: config.Configuration, options: ElectionOptions, default_lease: str
 ) -> config.Configuration:
-    """Return the configuration with the election of the options in place of the file's.
+    """Return the configuration with the options' leader election instead of the file's.
 
     ``default_lease`` is the lease's name where neither of them has one.
     """
@@ -44,7 +44,7 @@ def _time(seconds: float | None, given: timedelta) -> timedelta:
 def election_of(
     asked: LeaderElectionConfiguration, server: ApiServer, metrics: Metrics, lost: Callable[[], None]
 ) -> LeaderElection:
-    """Take part in the election for the lease, with the times, of ``asked``.
+    """Take part in the election for the lease of ``asked``, with its times.
 
     ``lost`` is called when this process led and leads no more.
     """

@@ -1,4 +1,4 @@
-"""What a program that embeds the command line may add to it."""
+"""Additions to the command line by a program that embeds it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From options to what decides: registry, configuration, state and engine. The only place where they meet."""
+"""Makes registry, configuration, state and engine from options. No other module makes all of them."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def parse_configuration(
 
 @dataclass(slots=True)
 class Core:
-    """An engine with what it was built from.
+    """An engine with the parts it was built from.
 
     Attributes:
         registry: The plugins that there are.
@@ -162,7 +162,7 @@ def build_core(  # noqa: PLR0913 - what the engines of server, scheduler and off
         registry: The plugins that there are.
         configuration: The configuration in force.
         binder: Makes what binds, given the state; by default pods are bound in the state alone.
-        first_epoch: Where the state's node epochs begin.
+        first_epoch: The first of the state's node epochs.
         cluster: What the plugins find in their handle; None = there is no API server.
         observer: Records measurements.
         extenders: Take part in every decision, in this order.

@@ -47,7 +47,7 @@ def extender_server(options: ExtenderOptions, servicers: Servicers, tracer: Trac
 
 
 def _access(options: ExtenderOptions) -> Access:
-    """Return who may call bind. Where no authority vouches for names there are none."""
+    """Return the clients that may call bind; none if no authority vouches for names."""
     files = options.certificate
     names = options.allow_clients if files is not None and files.authority is not None else ()
     return Access.at(options.listen, names, insecure_binding=options.insecure_binding)

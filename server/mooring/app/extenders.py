@@ -11,7 +11,7 @@ from mooring.scheduler.extender import HttpExtender, build_transport
 
 
 def originals_for(extenders: Sequence[ExtenderStanza], schedulers: Container[str]) -> Originals:
-    """Where the source keeps what the extenders are sent: as little as their stanzas allow.
+    """The source's store of objects for the extenders, no larger than their stanzas require.
 
     Pods without a node are kept if there is any extender, those with one if it is sent victims, nodes if it
     is sent nodes. ``schedulers`` are the names of the profiles.

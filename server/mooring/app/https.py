@@ -117,7 +117,7 @@ def followed_context(
 
 
 def _pair_files(options: HttpsOptions) -> tuple[Path | None, Path | None]:
-    """Return the files of the certificate and its key; None where there is none."""
+    """Return the files of the certificate and its key; None without one."""
     if options.certificate or options.key:
         return Path(options.certificate), Path(options.key) if options.key else None
     if options.directory:

@@ -44,7 +44,7 @@ class LockWatch:
                 self._waiting_since = None
 
     def _by(self) -> str:
-        """Return which thread holds the lock, which CPython tells nowhere else."""
+        """Return the thread that holds the lock; CPython shows it nowhere else."""
         owner = re.search(r"owner=(\d+)", repr(self._lock))
         threads = (each for each in threading.enumerate() if owner and each.ident == int(owner[1]))
         return next((f", by thread {each.name}" for each in threads), "")

@@ -37,7 +37,7 @@ LISTED_PODS = 20
 """How many pods are named where the wanted one is unknown."""
 
 Objects = Iterable[str | Path] | ApiServer | Moment
-"""Where objects are read: files and directories of manifests, a live cluster, once, or a recorded one."""
+"""The places from which objects are read once: manifests, a live cluster, or a recording."""
 
 Shown = Callable[[Iterable[Pod], int], Iterable[Pod]]
 """Yields the pods of an iterable, given their number, and may show the progress."""

@@ -1,4 +1,4 @@
-"""What a server, a scheduler and an offline engine are made from: options that are parsed already.
+"""The parsed options from which a server, a scheduler and an offline engine are made.
 
 The command line turns its arguments into these. Importing this module brings none of the parts that the
 options are for.
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from mooring.service.server import Options
 
 SOURCES: Final = "sample, files:PATH,..., recording:DIR[@TIME], push and kubernetes[:KUBECONFIG]"
-"""What ``ServerOptions.source`` can name."""
+"""The sources that ``ServerOptions.source`` can name."""
 
 IN_FLIGHT: Final = ("wait", "count", "off")
-"""What ``ServerOptions.pods_in_flight`` can be."""
+"""The values of ``ServerOptions.pods_in_flight``."""
 
 PROBES: Final = ("/healthz", "/readyz", "/livez")
 """The paths that need no authorization by default: kubelets send no credentials."""
@@ -54,13 +54,13 @@ class EngineOptions:
 
     @property
     def gates(self) -> Gates:
-        """Which features of which release are on."""
+        """A Kubernetes release and its feature gates."""
         return Gates(KubeVersion.parse(self.kube_version), self.feature_gates)
 
 
 @dataclass(frozen=True, slots=True)
 class DecisionOptions:
-    """What is remembered of decisions, each in bytes; 0 = nothing.
+    """Sizes of the journals and explanations of decisions in bytes; 0 disables one.
 
     Attributes:
         journal: For the decisions, with their pods. Without them nothing else is kept.
@@ -78,7 +78,7 @@ class RecordingOptions:
     """Whether and how the process is recorded.
 
     Attributes:
-        directory: Where the recording goes; "" = nowhere.
+        directory: The directory of the recording; "" = none is made.
         limits: When a file of it ends, and how many are kept.
     """
 
@@ -113,9 +113,9 @@ class ExtenderOptions:
         http_timeout: The extender stanza's httpTimeout in seconds.
         certificate: The files of its certificate, key and clients' authority; None = plain HTTP.
         allow_clients: Names in client certificates that may call bind.
-        insecure_binding: Let all call bind who reach a loopback address.
+        insecure_binding: Let every client that reaches a loopback address call bind.
         insecure_listen: Allow plain HTTP on an address that others can reach.
-        hosts: Names by which it is called, beside those of the address and the certificate.
+        hosts: Accepted host names, besides those of the address and the certificate.
     """
 
     listen: str
@@ -136,7 +136,8 @@ class ServerOptions:
     Attributes:
         engine: What decides.
         service: The listeners and their limits.
-        source: Where the cluster comes from, one of SOURCES; "" = the cluster of the pod that this runs in.
+        source: The source of the cluster's state, one of SOURCES; "" = the cluster of the pod that this runs
+            in.
         kubeconfig: The API server to bind through; "" = that of the source.
         in_cluster: Bind through the API server of the cluster that this process runs in.
         max_staleness: Nothing is committed on a state that is older.
@@ -174,7 +175,7 @@ class ConnectionOptions:
     Attributes:
         source: ``kubernetes``, or ``kubernetes:KUBECONFIG``, which wins over the configuration's file.
         kubeconfig: The file when neither names one; "" = the cluster that this process runs in.
-        master: The server's address in place of the one in there.
+        master: The server's address, which overrides the kubeconfig's.
         qps: Requests a second without a configuration file; None = its default.
         burst: Requests at once, likewise.
     """
@@ -207,18 +208,18 @@ class HttpsOptions:
 
 @dataclass(frozen=True, slots=True)
 class SecureServingOptions:
-    """The HTTPS endpoint of ``mooring scheduler``, and who may read what there. Times are in seconds.
+    """The HTTPS endpoint of ``mooring scheduler``, and its users' rights. Times are in seconds.
 
     Attributes:
-        address: Where it listens.
+        address: The address on which it listens.
         port: Its port.
         share_port: Let other processes listen on the same port.
         https: Its certificate and the versions and suites of TLS.
         client_ca_file: The CAs whose client certificates authenticate users; "" = looked up in the cluster.
         skip_lookup: Don't look them up.
         tolerate_lookup_failure: Go on when the look-up fails.
-        authentication_kubeconfig: Where TokenReviews are made; "" = at the scheduler's API server.
-        authorization_kubeconfig: Where SubjectAccessReviews are made, likewise.
+        authentication_kubeconfig: The API server for TokenReviews; "" = the scheduler's.
+        authorization_kubeconfig: The API server for SubjectAccessReviews; "" = the scheduler's.
         token_seconds: How long a TokenReview counts.
         allowed_seconds: How long an allowing SubjectAccessReview counts.
         denied_seconds: How long a denying one counts.
@@ -257,7 +258,7 @@ class SchedulerOptions:
     Attributes:
         engine: What decides.
         connection: The API server.
-        election: What the flags say of the lease.
+        election: The flags of the lease.
         replace_default: Allow kube-scheduler's own lease.
         max_staleness: Nothing is committed on a state that is older.
         longest_wait: A rejected pod that no event helped is tried again after this.

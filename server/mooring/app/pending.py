@@ -1,4 +1,4 @@
-"""The pods without a node of manifests or of a live cluster, and why: each asked about by itself."""
+"""The pending pods of manifests or a live cluster, each evaluated by itself, and why they wait."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def pending_pods(
     Args:
         options: What decides.
         paths: The manifests' files and directories, or the API server of a live cluster.
-        wanted: Whether a pod is asked about.
+        wanted: Whether a pod is evaluated.
         shown: Shows the progress.
         profile: The profile of every pod; "" = the one that each names.
 

@@ -13,7 +13,7 @@ from mooring.framework.objects import ObjectMeta
 from mooring.scheduler.extender import HttpExtender, build_transport
 
 NAME = "mooring-probe"
-"""Of the pod and of the node that an extender is asked about; there are none of that name."""
+"""The name of the pod and of the node in a probe of an extender; neither exists."""
 
 SLOW_SHARE = 0.75
 """An answer that takes more of its httpTimeout is one that may come too late under load."""
@@ -23,13 +23,13 @@ _POD = Pod(ObjectMeta(NAME, "default", NAME))
 
 @dataclass(frozen=True, slots=True)
 class Probed:
-    """What one verb of one extender answered.
+    """The answer of one verb of one extender.
 
     Attributes:
         path: The verb's field.
         seconds: How long it took.
         timeout: How long it may take.
-        fault: Why it is no answer; "" = it is one.
+        fault: Why the answer is invalid; "" = it is valid.
     """
 
     path: str
@@ -59,7 +59,7 @@ class _Manifests:
 def probe(extenders: Sequence[ExtenderStanza]) -> Iterator[Probed]:
     """Ask each extender to filter and to prioritize, one after the other, and yield what came of it.
 
-    It is not asked to preempt or to bind, which would be about pods that are there.
+    Its preempt and bind verbs are not called, since they would affect existing pods.
 
     Raises:
         InvalidArgumentError: A certificate can't be used.

@@ -107,7 +107,7 @@ def _recorder(
 def header_of(
     core: Core, engine: EngineOptions, scheduler: pb.RecordedScheduler.ValueType
 ) -> pb.RecordingHeader:
-    """Return what a recording says of the process."""
+    """Return a recording's description of the process."""
     return pb.RecordingHeader(
         kube_version=engine.kube_version,
         feature_gates=dict(engine.feature_gates),

@@ -22,7 +22,7 @@ from mooring.telemetry.reload_metrics import ReloadMetrics
 log = logging.getLogger(__name__)
 
 POLL_SECONDS = 1.0
-"""Between two looks at the file: a mounted ConfigMap changes by a symlink that no watcher reports."""
+"""Seconds between two reads of the file: a ConfigMap's mount changes a symlink, which watchers miss."""
 
 STOP_SECONDS = 2.0
 """How long the end of the process waits for a look that has begun."""
@@ -32,10 +32,10 @@ RELOADED = ("profiles", "percentage_of_nodes_to_score")
 
 
 NAMESPACE_FILE = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
-"""Where kubelet writes the namespace of a pod."""
+"""The file in which kubelet writes the namespace of a pod."""
 
 TOOK, REJECTED = "ConfigurationReloaded", "ConfigurationRejected"
-"""What is told of a changed file, in one word."""
+"""The outcome of a changed file, in one word."""
 
 
 def _nobody(_reason: str, _note: str) -> None:
@@ -51,10 +51,10 @@ class ConfigurationReload:
         file: The configuration's file.
         in_force: The configuration that was read from it.
         read: Makes a configuration of the file's text.
-        apply: Decides by a configuration from now on.
-        metrics: Where it is told how that went.
+        apply: Puts a configuration in force.
+        metrics: Counts the outcomes.
         tell: Called when the file has changed: with TOOK or REJECTED, and a sentence.
-        poll_seconds: Seconds between two looks.
+        poll_seconds: Seconds between two reads.
     """
 
     def __init__(
@@ -86,7 +86,7 @@ class ConfigurationReload:
         self._thread.start()
 
     def stop(self) -> None:
-        """Follow it no longer; doesn't wait long for a look at a file system that hangs."""
+        """Stop following the file; doesn't wait long for a file system that hangs."""
         self._stopping.set()
         self._thread.join(STOP_SECONDS)
 
@@ -96,7 +96,7 @@ class ConfigurationReload:
         try:
             text = read_text(self._file)
         except (InvalidArgumentError, ConfigError) as error:
-            # No text that can be read is the same as this one, and it is told once, too.
+            # Equals no text that can be read, so that this failure is reported once, too.
             text = missing = f"\0{error}"
         before, self._found = self._found, text
         if text in (self._done, None) or text != before:
@@ -156,7 +156,7 @@ def followed(
     *,
     tell: Callable[[str, str], None] = _nobody,
 ) -> Iterator[None]:
-    """Follow the configuration's file in a ``with`` block, unless it is ""; as ``ConfigurationReload``."""
+    """Follow the configuration's file in a ``with`` block, unless it is ""; see ``ConfigurationReload``."""
     reload = ConfigurationReload(file, in_force, read, apply, ReloadMetrics(metrics), tell=tell)
     if not file:
         yield
@@ -178,7 +178,7 @@ def own_pod(state: ClusterState, namespace_file: Path = NAMESPACE_FILE) -> Pod |
 
 
 def kept_fields(found: Configuration, in_force: Configuration) -> list[str]:
-    """Return the fields of the file that differ from what is in force, and that only a start reads."""
+    """Return the fields of the file that only a start reads and that differ from those in force."""
     names = (field.name for field in fields(found.document))
     return [
         _as_written(name)
@@ -188,7 +188,7 @@ def kept_fields(found: Configuration, in_force: Configuration) -> list[str]:
 
 
 def with_kept_fields(found: Configuration, in_force: Configuration) -> Configuration:
-    """Return ``found`` with what only a start reads as it is in force."""
+    """Return ``found`` with the values in force for fields that only a start reads."""
     changed = {name: getattr(found.document, name) for name in RELOADED}
     return replace(found, document=replace(in_force.document, **changed))
 

@@ -23,7 +23,7 @@ from mooring.v1 import recording_pb2 as pb
 
 @dataclass(slots=True)
 class Tally:
-    """What came out of all decisions of a recording.
+    """The results of all decisions of a recording.
 
     Attributes:
         then: By what they were decided, for people.
@@ -31,7 +31,7 @@ class Tally:
         endings: How many ended in which way.
         causes: How many of those that differ rest on what.
         skipped: How many can't be made again, by why.
-        damage: Where the recording can't be read from; None when all of it was read.
+        damage: The place from which the recording can't be read; None when all of it was read.
     """
 
     then: str

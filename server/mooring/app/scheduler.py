@@ -66,7 +66,7 @@ LEASE = "mooring"
 """The lease unless a flag or the configuration names one."""
 
 BINDINGS_PER_WORKER = 4
-"""Bindings under way at most, by `parallelism`; kube-scheduler sets no limit. A pod takes both sides less
+"""Bindings under way at most, by ``parallelism``; kube-scheduler sets no limit. A pod takes both sides less
 processor time with 64 than with 16, since a thread that wakes finds more to do."""
 
 LOOK_SECONDS = 0.05
@@ -85,7 +85,7 @@ def run_scheduler(
             for none, once the state is complete.
 
     Returns:
-        Whether it ended because it was asked to; False when the lease was lost, or the scheduler failed.
+        Whether it ended on request; False when the lease was lost, or the scheduler failed.
 
     Raises:
         ConfigError, RegistryError, InvalidArgumentError, ListenError: Something can't be had.
@@ -223,7 +223,7 @@ class _SchedulerParts:
         self.scheduler.reconfigure(profiles)
 
     def tell(self, reason: str, note: str, action: str) -> None:
-        """Have an Event written about the pod that this process runs in, if it is in one."""
+        """Have an Event written about this process's pod, if it runs in one."""
         pod = own_pod(self.core.state)
         if pod is not None:
             kind = "Normal" if reason == TOOK else "Warning"

@@ -38,7 +38,7 @@ MAX_ABANDONED = 32
 
 @dataclass(frozen=True, slots=True)
 class DecidingParts:
-    """What the listener answers from: the engine with its source, and the scheduler; and what it traces."""
+    """The parts behind the listener: the engine with its source, the scheduler, and the tracer."""
 
     core: Core
     memory: DecisionMemory

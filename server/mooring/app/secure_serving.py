@@ -1,4 +1,4 @@
-"""The HTTPS endpoint of ``mooring scheduler``: its pages, and who may read them.
+"""The HTTPS endpoint of ``mooring scheduler``: its pages, and the right to read them.
 
 Mirrors ``newEndpointsHandler`` and ``buildHandlerChain`` of ``cmd/kube-scheduler/app/server.go``.
 """
@@ -52,8 +52,8 @@ def endpoint(
     """Return the endpoint, listening.
 
     Args:
-        options: Where it listens, with what, and who may read what.
-        connection: The scheduler's API server, which is asked who may read what unless others are named.
+        options: Its address, its certificate, and its users' rights.
+        connection: The scheduler's API server, which authorizes users unless other servers are named.
         probes: What /healthz, /livez and /readyz say.
         metrics: The metrics.
         document: Returns the configuration in force.
@@ -198,8 +198,8 @@ class Delegated:
         if fault != self._last_fault:
             self._last_fault = fault
             log.warning(
-                "who may read /metrics can't be found out: %s; mooring needs the rights of the ClusterRole "
+                "cannot authorize requests for /metrics: %s; mooring needs the rights of the ClusterRole "
                 "system:auth-delegator",
                 fault,
             )
-        return rejection(HTTPStatus.SERVICE_UNAVAILABLE, "the API server does not say who may read this")
+        return rejection(HTTPStatus.SERVICE_UNAVAILABLE, "the API server could not authorize this request")

@@ -63,7 +63,7 @@ COMMIT_SLOTS = 32
 """Commits worked on at once; most of the time they wait for the API server."""
 
 WORK_TREES = 2
-"""Copies of the state for sessions, each of which a call may work on: they are processor-bound."""
+"""Copies of the state for sessions; each call that uses one is processor-bound."""
 
 MAX_OPEN_COMMITS = 256
 """Commits whose callers have gone, while the API server is silent, before further ones are rejected."""
@@ -80,7 +80,7 @@ def serve(
         on_ready: Told the addresses by listener (grpc, extender, health, metrics) once all are answered on.
 
     Returns:
-        Whether it ended because it was asked to; False when the lease was lost.
+        Whether it ended on request; False when the lease was lost.
 
     Raises:
         ConfigError, RegistryError, InvalidArgumentError, ListenError: Something can't be had.
@@ -137,7 +137,7 @@ def _extender(options: ServerOptions, servicers: Servicers, tracer: Tracer | Non
 
 @dataclass(frozen=True, slots=True)
 class _AllSlots:
-    """Where calls run that take long: plugins' code, commits, and calls about sessions."""
+    """The threads for long calls: plugins' code, commits, and calls about sessions."""
 
     plugins: Slots
     commits: Slots
@@ -163,7 +163,7 @@ def _certificates(options: ServerOptions) -> list[Path]:
 
 @dataclass(frozen=True, slots=True)
 class _Decisions:
-    """What answers stand on: the engine over its source, and what commits."""
+    """The parts behind the answers: the engine over its source, and the committer."""
 
     options: ServerOptions
     core: Core
@@ -265,7 +265,7 @@ class _Decisions:
         self.core.reconfigure(configuration, profiles)
 
     def begin_to_warm_up(self, stop: threading.Event) -> None:
-        """Warm up beside the calls: the state of a push source comes by them."""
+        """Warm up while calls are answered: they fill the state of a push source."""
         work = threading.Thread(
             target=warm_up, args=(self.source, self.core.state, stop), name="warm-up", daemon=True
         )
@@ -342,7 +342,7 @@ def _election(
 
 
 def _first_epoch() -> int:
-    """Where node epochs begin: those of another start or replica must never validate indices of this one.
+    """The first node epoch: epochs of another start or replica must never validate indices of this one.
 
     A time would not do: replicas start together, and every node of a start takes an epoch. Four million of
     them lie between two beginnings, and all stay below 2**62.

@@ -86,7 +86,7 @@ class LiveState:
         base: Policy | None,
         progress: Progress,
     ) -> Policy:
-        """Return by what a session decides; what is empty is as in ``base``, or in force.
+        """Return the settings of a session; empty fields take the value of ``base``, or the one in force.
 
         Raises:
             DeadlineExceededError: The caller no longer waits.
@@ -138,7 +138,7 @@ class LiveState:
             raise InvalidArgumentError.at("configuration", str(error)) from None
 
     def rest(self) -> None:
-        """Note no changes any more, unless they are noted all the time."""
+        """Stop noting changes, unless they are always noted."""
         if not self._keeps:
             self._core.state.end_journal()
 
@@ -178,7 +178,7 @@ class LiveState:
 
 
 def _check_length(source: str, feature_gates: Mapping[str, bool]) -> None:
-    """Check the length of what a session decides by.
+    """Check the length of a session's settings.
 
     Raises:
         InvalidArgumentError: It is too long.
@@ -205,6 +205,6 @@ def _check_arguments(asked: Configuration, in_force: Configuration) -> None:
                     continue
             raise InvalidArgumentError.at(
                 f"configuration: profiles[{index}].pluginConfig",
-                f"a session can't give arguments to {name}, which is none of kube-scheduler's plugins; "
+                f"a session can't give arguments to {name}, which is not a kube-scheduler plugin; "
                 "leave them out, or give those of the server",
             )

@@ -1,4 +1,4 @@
-"""What ends a command that serves."""
+"""Signals that end a command that serves."""
 
 from __future__ import annotations
 

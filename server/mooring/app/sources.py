@@ -1,4 +1,4 @@
-"""Where the cluster comes from, and the API server behind it."""
+"""The source of the cluster's state, and its API server."""
 
 from __future__ import annotations
 
@@ -88,11 +88,11 @@ def source_of(
         return StaticSource(state, f"recording:{moment.directory}", moment.objects)
     if kind == "kubernetes" and api is not None:
         return KubernetesSource(state, api, {"DaemonSet": ["NodeGroups"], **readers_of(profiles)})
-    raise InvalidArgumentError.at("--source (--cluster)", f"{text!r} is none of {SOURCES}")
+    raise InvalidArgumentError.at("--source (--cluster)", f"{text!r} is not one of {SOURCES}")
 
 
 def check_read_kinds(profiles: Iterable[Profile], source: Source) -> None:
-    """Check that ``profiles`` read no kinds beside those that a live source follows since its start.
+    """Check that ``profiles`` read only kinds that a live source has followed since its start.
 
     Raises:
         InvalidArgumentError: A plugin does.

@@ -1,4 +1,4 @@
-"""What a server says about itself when it starts, at the verbosity at which kube-scheduler does."""
+"""The log lines of a server's start, at kube-scheduler's verbosity."""
 
 from __future__ import annotations
 

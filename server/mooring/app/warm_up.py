@@ -1,4 +1,4 @@
-"""What a process that decides all day does first: ``mooring scheduler`` and ``mooring serve``."""
+"""The first work of a long-running process: ``mooring scheduler`` and ``mooring serve``."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ LOOK_SECONDS = 0.05
 def warm_up(source: Source, state: State, stop: threading.Event) -> bool:
     """Do what would slow down decisions later, as soon as ``state`` is complete; return when it is done.
 
-    Loops are compiled, and the garbage collector no longer looks at what was listed, as most of it lives as
+    Loops are compiled, and listed objects are frozen for the garbage collector, since most of them live as
     long as the process.
 
     Args:

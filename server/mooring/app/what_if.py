@@ -98,7 +98,7 @@ def groups_of(paths: Iterable[str | Path], prices: Mapping[str, float]) -> list[
     """Return a group for each node in manifests, called like it.
 
     Raises:
-        InvalidArgumentError: A manifest can't be used, there is no node, or a price is none of theirs.
+        InvalidArgumentError: A manifest can't be used, there is no node, or a price names no group.
     """
     files = list(paths)
     nodes = load_manifests(files).nodes
@@ -107,7 +107,7 @@ def groups_of(paths: Iterable[str | Path], prices: Mapping[str, float]) -> list[
     names = [node.metadata.name for node in nodes]
     for name in prices:
         if name not in names:
-            raise InvalidArgumentError.at("--price", f"{name} is none of the groups: {', '.join(names)}")
+            raise InvalidArgumentError.at("--price", f"{name} is not one of the groups: {', '.join(names)}")
     return [
         NodeGroup(name, node, price=prices.get(name, 1.0)) for name, node in zip(names, nodes, strict=True)
     ]

@@ -1,4 +1,4 @@
-"""What would make a pod or a group fit, of manifests or a server: for ``what-if change`` and ``explain``."""
+"""The changes that would make a pod or group fit: for ``what-if change`` and ``explain``."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from mooring.v1 import simulation_service_pb2 as pb
 
 KINDS = ("toleration", "label", "request", "move", "node")
-"""What may be changed, the mildest first."""
+"""The kinds of change, the mildest first."""
 
 GROUP = "podgroup"
-"""What stands before the name of a group."""
+"""The prefix of a group's name."""
 
 Document = dict[str, Any]
 
@@ -36,7 +36,7 @@ def ask(
     group: bool = False,
     by_flags: bool = True,
 ) -> Document:
-    """Return the document of what would make a pod fit on one of the nodes, or on any; or a group.
+    """Return the changes that would make a pod, or a group, fit on one of the nodes or on any, as a document.
 
     A server decides by its own release, gates and configuration, or ``by_flags``.
 
@@ -102,7 +102,7 @@ def _sentence(step: Document, pod: str) -> str:
         case "request":
             resource = step["resource"]
             less, before = amount(resource, step["after"]), amount(resource, step["before"])
-            return f"{pod} requests {less} {resource} in place of {before}"
+            return f"{pod} requests {less} {resource} instead of {before}"
         case "move":
             return f"{step['pod']} goes to {step['node']}"
         case _:

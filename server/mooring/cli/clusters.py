@@ -48,7 +48,7 @@ def add_cluster(flags: Flags, *, server: bool = True) -> None:
     flags.add("cluster", "SOURCE", "", text)
     add_manifests(flags)
     flags.add(
-        "kubeconfig", "FILE", "", "read the live cluster of this file once, as --cluster kubernetes:FILE"
+        "kubeconfig", "FILE", "", "read this file's live cluster once, like --cluster kubernetes:FILE"
     )
     if server:
         remote.add_server(flags)
@@ -90,7 +90,7 @@ def choose_cluster(args: argparse.Namespace) -> str:
 
         args.manifests = api_server_to_read(rest)
     elif source:
-        return f"--cluster: {source!r} is none of {SOURCES if asks else _READ}"
+        return f"--cluster: {source!r} is not one of {SOURCES if asks else _READ}"
     return ""
 
 

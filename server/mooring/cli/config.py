@@ -41,12 +41,12 @@ def add(commands: Commands) -> None:
     text = "kube-scheduler's configuration, whose extenders call these profiles"
     check.add("extenders", "FILE", "", text)
     check.switch("probe", "ask each of these extenders to filter and prioritize a pod that isn't there")
-    text = "print the file with every default, as kube-scheduler --write-config-to does"
+    text = "print the file with every default, like kube-scheduler --write-config-to"
     show = _verb(verbs, "show", text, file=f"{file}; default the default profile", optional=True)
     show.add("config", "FILE", "", "the same as FILE")
     show.switch("resolved", "print the plugins in force by extension point, in their order, with weights")
     diff = _verb(
-        verbs, "diff", "compare what is in force by two files; exit code 1 if they differ", file=file
+        verbs, "diff", "compare the effective configurations of two files; exit code 1 if they differ", file=file
     )
     diff.parser.add_argument("other", metavar="FILE", help="the other one")
     _verb(verbs, "schema", "print the JSON Schema of the file and of the plugins' arguments")
@@ -85,7 +85,7 @@ def run(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
         return Exit.OK
     if args.verb == "check":
         if args.probe and not args.extenders:
-            raise InvalidArgumentError.at("--probe", "needs --extenders, which names whom to ask")
+            raise InvalidArgumentError.at("--probe", "needs --extenders, which names the extenders to call")
         return _check(args, catalog)
     file = args.file or (args.config if args.verb == "show" else "")
     loaded = _load(args, file, catalog)

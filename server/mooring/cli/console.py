@@ -26,14 +26,14 @@ NAME_WIDTH = 32
 """Names up to this long stay in one piece."""
 
 PATIENCE_SECONDS = 1.0
-"""What takes longer is said."""
+"""Work that takes longer shows its progress."""
 
 WORD_WIDTH = 12
 """Other words up to this long do too."""
 
 
 FAILED_STYLE = "bold magenta"
-"""Of decisions that failed, which says nothing about whether the pod fits: red is for pods that don't."""
+"""The style of failed decisions. Red is for pods that don't fit, which a failure doesn't show."""
 
 
 def is_width_known() -> bool:

@@ -44,7 +44,7 @@ def add(commands: Commands) -> None:
     flags = Flags(parser)
     server = flags.group(SERVER)
     remote.add_server(server, remote.DEFAULT_SERVER)
-    server.add("cluster", "SOURCE", "", "the server, as server:ADDRESS")
+    server.add("cluster", "SOURCE", "", "the server: server:ADDRESS")
     _add_filter(flags.group("Filter flags"))
     flags.add("limit", "COUNT", "50", "how many, the newest ones", positive)
     flags.switch("watch", "go on with the next decisions until Ctrl-C")
@@ -100,7 +100,7 @@ def run(args: argparse.Namespace, _options: tuple[Option, ...]) -> int:
 def _before(
     args: argparse.Namespace, where: pb.DecisionFilter, page: Sequence[pb.Decision]
 ) -> list[pb.Decision]:
-    """Return the decisions before those of ``page``, as many as ``--limit`` still asks for."""
+    """Return the decisions before those of ``page``, up to ``--limit`` in total."""
     from mooring.v1 import decision_service_pb2 as pb
 
     earlier: list[pb.Decision] = []
@@ -158,7 +158,7 @@ def result_of(decision: pb.Decision) -> str:
     from mooring.v1 import decision_service_pb2 as pb
 
     if decision.kind == pb.DECISION_KIND_FILTER and decision.result == pb.DECISION_RESULT_SCHEDULED:
-        # Who asked selects the node.
+        # The caller selects the node.
         return "feasible"
     return pb.DecisionResult.Name(decision.result).removeprefix("DECISION_RESULT_").lower()
 

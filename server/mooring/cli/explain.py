@@ -88,7 +88,7 @@ def _add_view(flags: Flags) -> None:
     flags.switch("all", "show every node")
     flags.add("node", "NODE", "", "why this node, or why not")
     flags.add("compare", "NODE,NODE", "", "the scores of two nodes side by side", _two)
-    flags.add("what-would-it-take", "NODE", "", "what would have to change for the pod to go to this node")
+    flags.add("what-would-it-take", "NODE", "", "print which changes would send the pod to this node")
 
 
 def run(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
@@ -128,10 +128,10 @@ def _ask(args: argparse.Namespace, options: tuple[Option, ...]) -> Document:
     """Return the explanation.
 
     Raises:
-        NotFoundError: It has no such pod, or none of the nodes that are asked about.
+        NotFoundError: It has no such pod, or the server lacks one of the nodes.
     """
     pod = pod_key(args.pod, args.namespace)
-    # What is said of one node is all that is known of it.
+    # For one node, all that is known about it is printed.
     every = args.all_rejections or bool(_asked_nodes(args))
     answer = _remote(args, pod, every) if args.server else _offline(args, options, pod, every)
     document = answer.document()
@@ -205,7 +205,7 @@ def _show_all(args: argparse.Namespace, documents: list[Document], options: tupl
     elif args.output == "table":
         print_pods([_row(document) for document in documents])
         if len(documents) > 1:
-            print_line("each pod is asked about by itself; mooring schedule places one after the other")
+            print_line("each pod is evaluated by itself; mooring schedule places one after the other")
     else:
         for document in documents:
             _show(args, document, options)

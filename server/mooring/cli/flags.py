@@ -39,7 +39,7 @@ class Parser(SwitchParser):
     """The parser of a command, which shows all values once they are parsed."""
 
     def values(self, args: argparse.Namespace) -> dict[str, str]:
-        """Each flag's value as Go writes it, by its long name without the dashes, sorted."""
+        """Return each flag's value as Go writes it, by its long name without dashes, sorted."""
         found = {
             _long_name(action): _text(action, getattr(args, action.dest, None))
             for action in self._actions
@@ -49,10 +49,10 @@ class Parser(SwitchParser):
 
 
 Commands: TypeAlias = "argparse._SubParsersAction[Parser]"  # noqa: SLF001 - it has no public name
-"""What a command is added to."""
+"""The parsers to which a command is added."""
 
 Container: TypeAlias = "argparse._ActionsContainer"  # noqa: SLF001 - it has no public name
-"""What a flag is added to: a parser, or a group of one."""
+"""A parser, or a group of one, to which a flag is added."""
 
 CLUSTER = "Cluster flags"
 SERVER = "Server flags"
@@ -71,7 +71,7 @@ class Flags:
         self._groups: dict[str, Flags] = {}
 
     def group(self, title: str) -> Flags:
-        """Return what adds flags under this title of the help."""
+        """Return an adder of flags under this title of the help."""
         if title not in self._groups:
             self._groups[title] = Flags(self.parser.add_argument_group(title))
         return self._groups[title]
@@ -103,7 +103,7 @@ class Flags:
         )
 
     def optional(self, name: str, metavar: str, text: str, kind: Kind = str, *, bare: str = "") -> None:
-        """Add a flag that is None unless it is given; ``bare`` is what it means without a value."""
+        """Add a flag that is None unless it is given; without a value it means ``bare``."""
         self.parser.add_argument(
             f"--{name}",
             type=kind,
@@ -130,39 +130,39 @@ class Flags:
 
 
 def add_self_check(flags: Flags) -> None:
-    """``--self-check-every``, for the commands that decide."""
+    """Add ``--self-check-every``, for the commands that decide."""
     from mooring.runtime.tuning import SELF_CHECK_EVERY
 
-    text = "compare one cached answer in this many with a full evaluation, behind the decisions; 0 = none"
+    text = "verify every Nth cached answer against a full evaluation, in the background; 0 disables"
     flags.group(CONFIGURATION).add("self-check-every", "COUNT", str(SELF_CHECK_EVERY), text, count)
 
 
 def add_decisions(flags: Flags) -> None:
-    """Add the flags of what is remembered of decisions."""
+    """Add the flags of the decision journal."""
     flags = flags.group(DECISIONS)
     kept = DecisionOptions()
     flags.add(
-        "decision-journal-bytes", "BYTES", str(kept.journal), "remember decisions; 0 = none of this", count
+        "decision-journal-bytes", "BYTES", str(kept.journal), "memory for recent decisions; 0 disables the journal", count
     )
-    text = "keep whole explanations of some decisions; 0 = none"
+    text = "memory for whole explanations of some decisions; 0 disables"
     flags.add("decision-explanation-bytes", "BYTES", str(kept.explanations), text, count)
-    text = "keep changes of the state, so that recent decisions can be made again; 0 = none"
+    text = "memory for changes of the state, with which recent decisions can be repeated; 0 disables"
     flags.add("decision-undo-bytes", "BYTES", str(kept.undo), text, count)
 
 
 def add_recording(flags: Flags, *, required: bool = False) -> None:
-    """Add the flags of what is recorded; ``required`` where recording is all that the command does."""
+    """Add the flags of a recording; ``required`` if recording is the command's only purpose."""
     flags = flags.group("Recording flags")
     kept = RecordingLimits()
     if not required:
-        flags.add("record-to", "DIR", "", "record changes of the cluster and decisions in files there")
-    text = "end a file of the recording when it is larger"
+        flags.add("record-to", "DIR", "", "record changes of the cluster, and decisions, in files in this directory")
+    text = "close a file of the recording larger than this"
     flags.add("record-segment-bytes", "BYTES", str(kept.segment_bytes), text, positive)
-    flags.add("record-segment-age", "TIME", "1h", "end it when it is older", above_zero)
+    flags.add("record-segment-age", "TIME", "1h", "close a file of the recording older than this", above_zero)
     flags.add(
-        "record-keep", "COUNT", str(kept.keep), "how many files to keep, the newest ones; 0 = all", count
+        "record-keep", "COUNT", str(kept.keep), "number of newest files to keep; 0 = all", count
     )
-    text = "record the values of all annotations, not just of those that scheduling may read"
+    text = "record the values of all annotations, not just those that scheduling may read"
     flags.switch("record-annotations", text)
 
 
@@ -178,8 +178,8 @@ def recording_options(args: argparse.Namespace, directory: str) -> RecordingOpti
 
 
 def add_tracing(flags: Flags) -> None:
-    """``--tracing-config-file``, as kube-apiserver's."""
-    text = "TracingConfiguration, as kube-apiserver's: what is traced, and where it goes; default: nothing"
+    """Add ``--tracing-config-file``, kube-apiserver's."""
+    text = "TracingConfiguration, same format as kube-apiserver's; default: no tracing"
     flags.group("Tracing flags").add("tracing-config-file", "FILE", "", text)
 
 
@@ -239,7 +239,7 @@ def certificate_files(
 
 
 def add_verbosity(flags: Flags) -> None:
-    """``-v``, as kube-scheduler's."""
+    """Add ``-v``, kube-scheduler's."""
     flags.group(LOGS).add(
         "v",
         "LEVEL",
@@ -252,25 +252,25 @@ def add_verbosity(flags: Flags) -> None:
 
 
 def add_logging_format(flags: Flags) -> None:
-    """``--logging-format``, as that of Kubernetes' components."""
-    text = f"of the log: {' or '.join(FORMATS)}"
+    """Add ``--logging-format`` of Kubernetes' components."""
+    text = f"log format: {' or '.join(FORMATS)}"
     flags.group(LOGS).add("logging-format", "FORMAT", "text", text, logging_format)
 
 
 def add_metrics_prefix(flags: Flags) -> None:
-    """``--metrics-prefix``, so that boards of kube-scheduler find its metrics."""
-    text = "what the names of the metrics begin with; scheduler = kube-scheduler's names"
+    """Add ``--metrics-prefix``, so that boards of kube-scheduler find its metrics."""
+    text = "prefix of metric names; scheduler = kube-scheduler's names"
     flags.add("metrics-prefix", "PREFIX", "mooring", text, metrics_prefix)
 
 
 def add_output(flags: Flags, *more: str) -> None:
-    """``-o``, as kubectl's: table, json, yaml, and what else the command has."""
+    """Add kubectl's ``-o``: table, json, yaml, and the command's ``more``."""
     forms = ("table", *more, "json", "yaml")
     flags.add("output", "FORM", "table", f"one of {', '.join(forms)}", one_of(*forms), short="o")
 
 
 def add_manifests(flags: Flags) -> None:
-    """``--manifests``; its twin separates the paths by commas."""
+    """Add ``--manifests``; its environment variable separates the paths by commas."""
     flags.parser.add_argument(
         "--manifests",
         nargs="+",
@@ -281,7 +281,7 @@ def add_manifests(flags: Flags) -> None:
 
 
 def add_namespace(flags: Flags) -> None:
-    """``-n``, as kubectl's."""
+    """Add kubectl's ``-n``."""
     flags.add("namespace", "NAMESPACE", "", "the pod's namespace", short="n")
 
 
@@ -300,12 +300,12 @@ def pod_key(text: str, namespace: str) -> str:
 
 
 def add_plugins(flags: Flags) -> None:
-    """``--plugin``."""
+    """Add ``--plugin``."""
     flags.group(CONFIGURATION).many("plugin", "MODULE:CLASS", "register this plugin class")
 
 
 def add_release(flags: Flags, *, otherwise: str = "") -> None:
-    """Which Kubernetes release to follow; ``otherwise`` says what "" means where that is the default."""
+    """Add the flags of the Kubernetes release; ``otherwise`` describes the default "" if that is allowed."""
     flags = flags.group(CONFIGURATION)
     flags.add(
         "kube-version",
@@ -324,7 +324,7 @@ def add_release(flags: Flags, *, otherwise: str = "") -> None:
 
 
 def add_command(commands: Commands, name: str, text: str, examples: str = "") -> Parser:
-    """Declare a command, or a verb of one, and say what it is for."""
+    """Declare a command, or a verb of one, with its purpose."""
     return commands.add_parser(
         name,
         help=text,
@@ -336,7 +336,7 @@ def add_command(commands: Commands, name: str, text: str, examples: str = "") ->
 
 
 def add_deciding(flags: Flags, *, otherwise: str = "") -> None:
-    """Add the flags of every command that decides; ``otherwise`` as in ``add_release``."""
+    """Add the flags of every command that decides; ``add_release`` explains ``otherwise``."""
     text = "KubeSchedulerConfiguration file; default: the default profile"
     flags.group(CONFIGURATION).add("config", "FILE", "", text)
     add_plugins(flags)
@@ -345,8 +345,8 @@ def add_deciding(flags: Flags, *, otherwise: str = "") -> None:
 
 
 def add_unknown_plugins(flags: Flags) -> None:
-    """``--unknown-plugins``, for the commands that only ask: nothing is committed without a plugin."""
-    text = "unknown plugins of the configuration: reject it, or stub: go on without them and say so"
+    """Add ``--unknown-plugins``, for commands without commits: nothing is committed without a plugin."""
+    text = "unknown plugins in the configuration: reject it, or go on without them and warn (stub)"
     known = one_of("reject", "stub")
     flags.group(CONFIGURATION).add("unknown-plugins", "reject|stub", "reject", text, known)
 

@@ -29,7 +29,7 @@ LEADER_ELECTION: Final = "Leader election flags"
 
 _NO_HTTP2: Final = "the endpoint speaks HTTP/1.1"
 _NO_PROFILING: Final = "there is no /debug/pprof: the process is Python's, not Go's"
-_NO_PROXY: Final = "no front proxy is trusted; users show a token or a certificate of their own"
+_NO_PROXY: Final = "no front proxy is trusted; users authenticate with a token or a certificate"
 _UNBUFFERED: Final = "each line is written to standard error at once"
 
 
@@ -39,8 +39,8 @@ class Ignored:
 
     Attributes:
         why: Why it is not needed here.
-        default: What /flagz shows when it isn't given, as kube-scheduler does.
-        harmless: Values that ask for what is the case anyway.
+        default: The value on /flagz when it isn't given, the same as kube-scheduler's.
+        harmless: Values that mooring follows anyway.
     """
 
     why: str
@@ -60,7 +60,7 @@ IGNORED: Final[Mapping[str, Ignored]] = {
     "log-json-split-stream": Ignored(_UNBUFFERED, "false", ("false",)),
     "log-text-info-buffer-size": Ignored(_UNBUFFERED, "0"),
     "log-text-split-stream": Ignored(_UNBUFFERED, "false", ("false",)),
-    "min-compatibility-version": Ignored("--emulated-version alone says what is followed", "[]"),
+    "min-compatibility-version": Ignored("only --emulated-version is used", "[]"),
     "permit-address-sharing": Ignored("SO_REUSEADDR is always set", "false", ("true",)),
     "profiling": Ignored(_NO_PROFILING, "true", ("false",)),
     "requestheader-allowed-names": Ignored(_NO_PROXY, "[]"),
@@ -71,8 +71,8 @@ IGNORED: Final[Mapping[str, Ignored]] = {
     "requestheader-username-headers": Ignored(_NO_PROXY, "[x-remote-user]"),
     "show-hidden-metrics-for-version": Ignored("no metric is hidden"),
     "tls-curve-preferences": Ignored("OpenSSL's own order is used", "[]"),
-    "tls-sni-cert-key": Ignored("one certificate is shown, that of --tls-cert-file", "[]"),
-    "vmodule": Ignored("verbosity is that of --v everywhere"),
+    "tls-sni-cert-key": Ignored("the only certificate is that of --tls-cert-file", "[]"),
+    "vmodule": Ignored("--v sets the verbosity everywhere"),
 }
 """By name, without the dashes."""
 
@@ -87,12 +87,13 @@ OVERRIDES: Final[Mapping[str, str]] = {
     "leader-elect-resource-namespace": "kube-system",
     "leader-elect-retry-period": "2s",
 }
-"""The defaults of flags that take the place of what the configuration file says, when they are given."""
+"""The defaults of flags that, if given, override the configuration file."""
 
 
 def add_kube_scheduler_flags(flags: Flags) -> None:
-    """Declare all of them but those that every command has, ``--config``, ``--feature-gates`` and ``--v``,
-    in the groups of kube-scheduler's help.
+    """Declare all of them, in the groups of kube-scheduler's help.
+
+    ``--config``, ``--feature-gates`` and ``--v``, which every command has, are declared elsewhere.
     """
     _add_api_server(flags.group(CLUSTER))
     _add_leader_election(flags.group(LEADER_ELECTION))
@@ -107,30 +108,30 @@ def add_kube_scheduler_flags(flags: Flags) -> None:
 
 
 def _add_metrics(flags: Flags) -> None:
-    text = "the only values of a label that are shown; others become unexpected"
+    text = "values of a label that are exposed; all others become unexpected"
     _listed(flags, "allow-metric-labels", "METRIC,LABEL=VALUES", text, lambda text: [text])
     flags.add("allow-metric-labels-manifest", "FILE", "", "the same from a file, under allowListMapping")
-    _listed(flags, "disabled-metrics", "NAMES", "metrics that are not shown")
+    _listed(flags, "disabled-metrics", "NAMES", "metrics that are not exposed")
     add_metrics_prefix(flags)
 
 
 def _add_misc(flags: Flags) -> None:
-    flags.optional("emulated-version", "VERSION", "in place of --kube-version, as kube=1.35", _emulated)
+    flags.optional("emulated-version", "VERSION", "alternative to --kube-version, such as kube=1.35", _emulated)
     flags.add(
         "pod-max-in-unschedulable-pods-duration",
         "TIME",
         "5m0s",
-        "a pod that no event helped is tried again after this",
+        "retry an unschedulable pod after this time even without an event",
         above_zero,
     )
     flags.optional("version", "BOOL", "print the version and exit", bare="true")
     flags.add("write-config-to", "FILE", "", "write the configuration in force there and exit")
-    text = "blueking-ip-scheduler's; here it is ipsPerNode of the plugin UnderlayIP"
+    text = "blueking-ip-scheduler's flag; use ipsPerNode of the plugin UnderlayIP"
     flags.optional("ip-resource", "COUNT", text, _ips_per_node)
 
 
 def _add_api_server(flags: Flags) -> None:
-    flags.optional("master", "ADDRESS", "the API server's address, in place of the kubeconfig's")
+    flags.optional("master", "ADDRESS", "the API server's address, overrides the kubeconfig's")
     flags.optional("kubeconfig", "FILE", "the API server to use when the configuration names no kubeconfig")
     _overriding(flags, "kube-api-qps", "NUMBER", "requests a second, without --config", float)
     _overriding(flags, "kube-api-burst", "COUNT", "requests at once, without --config", int)
@@ -144,7 +145,7 @@ def _add_leader_election(flags: Flags) -> None:
         ("retry-period", "the pause between two attempts"),
     ):
         _overriding(flags, f"leader-elect-{name}", "TIME", text, above_zero)
-    _overriding(flags, "leader-elect-resource-lock", "KIND", "the only kind there is", _leases)
+    _overriding(flags, "leader-elect-resource-lock", "KIND", "the only supported kind", _leases)
     _overriding(flags, "leader-elect-resource-name", "NAME", "the lease")
     _overriding(flags, "leader-elect-resource-namespace", "NAMESPACE", "its namespace")
 
@@ -156,33 +157,33 @@ def _add_serving(flags: Flags) -> None:
     flags.add("secure-port", "PORT", "10259", "their port; 0 = none", port)
     flags.switch("permit-port-sharing", "let other processes listen on the same port (SO_REUSEPORT)")
     flags.add(
-        "cert-dir", "DIRECTORY", "", "where the generated certificate is stored, kube-scheduler.crt and .key"
+        "cert-dir", "DIRECTORY", "", "directory for the generated kube-scheduler.crt and kube-scheduler.key"
     )
-    flags.add("tls-cert-file", "FILE", "", "the endpoint's certificate, PEM; without one it is generated")
+    flags.add("tls-cert-file", "FILE", "", "the endpoint's certificate, PEM; generated if not given")
     flags.add("tls-private-key-file", "FILE", "", "its private key, PEM")
-    _listed(flags, "tls-cipher-suites", "NAMES", "the only suites up to TLS 1.2, by Go's names")
+    _listed(flags, "tls-cipher-suites", "NAMES", "allowed suites up to TLS 1.2, by Go's names")
     flags.add("tls-min-version", "VERSION", "", f"one of {', '.join(TLS_VERSIONS)}", _tls_version)
 
 
 def _add_authentication(flags: Flags) -> None:
     flags.add("client-ca-file", "FILE", "", "the CAs whose client certificates authenticate users, PEM")
-    text = "where TokenReviews are made, if not at the scheduler's API server"
+    text = "API server for TokenReviews; default: the scheduler's"
     flags.add("authentication-kubeconfig", "FILE", "", text)
     flags.switch("authentication-skip-lookup", "don't look up the client CA in the cluster")
     flags.add(
-        "authentication-tolerate-lookup-failure", "BOOL", "true", "go on when that look-up fails", boolean
+        "authentication-tolerate-lookup-failure", "BOOL", "true", "go on if looking up the client CA fails", boolean
     )
     flags.add(
-        "authentication-token-webhook-cache-ttl", "TIME", "10s", "how long a TokenReview counts", seconds
+        "authentication-token-webhook-cache-ttl", "TIME", "10s", "how long a TokenReview is cached", seconds
     )
 
 
 def _add_authorization(flags: Flags) -> None:
-    flags.add("authorization-kubeconfig", "FILE", "", "where SubjectAccessReviews go, likewise")
-    text = f"paths that need no authorization, * at the end for all below (default: {','.join(PROBES)})"
+    flags.add("authorization-kubeconfig", "FILE", "", "API server for SubjectAccessReviews; default: the scheduler's")
+    text = f"paths that need no authorization; a trailing * matches all paths below (default: {','.join(PROBES)})"
     _listed(flags, "authorization-always-allow-paths", "PATHS", text)
-    flags.add("authorization-webhook-cache-authorized-ttl", "TIME", "10s", "how long a yes counts", seconds)
-    flags.add("authorization-webhook-cache-unauthorized-ttl", "TIME", "10s", "how long a no counts", seconds)
+    flags.add("authorization-webhook-cache-authorized-ttl", "TIME", "10s", "how long an allowing review is cached", seconds)
+    flags.add("authorization-webhook-cache-unauthorized-ttl", "TIME", "10s", "how long a denying review is cached", seconds)
 
 
 def _overriding(flags: Flags, name: str, metavar: str, text: str, kind: Kind = str) -> None:
@@ -200,7 +201,7 @@ def _listed(
 
 
 def flag_values(args: argparse.Namespace) -> dict[str, str]:
-    """Each flag of ``mooring scheduler`` with its value, as /flagz shows it, by name without the dashes."""
+    """Return the flags of ``mooring scheduler`` with their values for /flagz, by name without dashes."""
     defaults = {name: ignored.default for name, ignored in IGNORED.items()}
     defaults |= {
         **OVERRIDES,
@@ -211,7 +212,7 @@ def flag_values(args: argparse.Namespace) -> dict[str, str]:
 
 
 def connection_options(args: argparse.Namespace) -> ConnectionOptions:
-    """Which API server the flags name."""
+    """Return the API server that the flags name."""
     return ConnectionOptions(
         source=args.source,
         kubeconfig=args.kubeconfig or "",
@@ -234,7 +235,7 @@ def election_options(args: argparse.Namespace) -> ElectionOptions:
 
 
 def https_options(args: argparse.Namespace) -> HttpsOptions:
-    """With what the endpoint speaks HTTPS."""
+    """Return the options of the endpoint's HTTPS."""
     return HttpsOptions(
         certificate=args.tls_cert_file,
         key=args.tls_private_key_file,
@@ -245,7 +246,7 @@ def https_options(args: argparse.Namespace) -> HttpsOptions:
 
 
 def serving_options(args: argparse.Namespace, values: Mapping[str, str]) -> SecureServingOptions:
-    """Return the options of the endpoint; ``values`` as ``flag_values`` gives them."""
+    """Return the options of the endpoint; ``values`` come from ``flag_values``."""
     return SecureServingOptions(
         address=args.bind_address,
         port=args.secure_port,
@@ -277,7 +278,7 @@ def warn_of_ignored_flags(args: argparse.Namespace) -> None:
     }
     if args.config:
         given |= {
-            name: "--config says it, in clientConnection"
+            name: "--config sets it in clientConnection"
             for name in ("kube-api-qps", "kube-api-burst")
             if getattr(args, name.replace("-", "_")) is not None
         }
@@ -287,24 +288,24 @@ def warn_of_ignored_flags(args: argparse.Namespace) -> None:
 
 def _leases(text: str) -> str:
     if text != "leases":
-        raise argparse.ArgumentTypeError(f"{text!r} is not leases, the only lock there is")
+        raise argparse.ArgumentTypeError(f"{text!r} is not leases, the only supported lock")
     return text
 
 
 def _ips_per_node(text: str) -> str:
     raise argparse.ArgumentTypeError(
-        f"is blueking-ip-scheduler's: write ipsPerNode: {text} into the args of UnderlayIP in --config's file"
+        f"is a flag of blueking-ip-scheduler: write ipsPerNode: {text} into the args of UnderlayIP in --config's file"
     )
 
 
 def _emulated(text: str) -> str:
     component, equals, version = text.rpartition("=")
     if equals and component != "kube":
-        raise argparse.ArgumentTypeError(f"{component!r} is not kube, the only component there is")
+        raise argparse.ArgumentTypeError(f"{component!r} is not kube, the only supported component")
     return kube_version(version)
 
 
 def _tls_version(text: str) -> str:
     if text and text not in TLS_VERSIONS:
-        raise argparse.ArgumentTypeError(f"{text!r} is none of {', '.join(TLS_VERSIONS)}")
+        raise argparse.ArgumentTypeError(f"{text!r} is not one of {', '.join(TLS_VERSIONS)}")
     return text

@@ -28,7 +28,7 @@ class SharedWriter(logging.Handler):
     interpreter: 16 threads that logged a line per binding waited 40 % of their time for each other.
 
     Args:
-        stream: Where the lines go.
+        stream: The lines' destination.
     """
 
     def __init__(self, stream: TextIO) -> None:
@@ -42,14 +42,14 @@ class SharedWriter(logging.Handler):
         self.lock = None
 
     def handle(self, record: logging.LogRecord) -> bool:
-        """As the base class does, but for its lock, which Python 3.13 takes even where there is none."""
+        """Handle a record without the base class's lock, which Python 3.13 takes even if there is none."""
         passes = bool(self.filter(record))
         if passes:
             self.emit(record)
         return passes
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Write the line, or leave it to who is writing."""
+        """Write the line, or leave it to the thread that is writing."""
         try:
             self._lines.append(self.format(record))
             # Who writes looks again after it let go: a line that came meanwhile is written, too.
@@ -58,7 +58,7 @@ class SharedWriter(logging.Handler):
                     self._write()
                 finally:
                     self._writing.release()
-        except Exception:  # noqa: BLE001 - as every handler's: logging stops nobody
+        except Exception:  # noqa: BLE001 - logging must not stop the program
             self.handleError(record)
 
     def _write(self) -> None:

@@ -10,7 +10,7 @@ from mooring.cli.flags import Commands, Flags, add_command
 from mooring.cli.output import Exit
 
 DEFAULT_SERVER = "127.0.0.1:50051"
-"""Where ``mooring serve`` listens unless it is told otherwise."""
+"""The default address of ``mooring serve``."""
 
 
 def add(commands: Commands) -> None:

@@ -1,4 +1,4 @@
-"""What more nodes would do, as a document and as a table: for ``what-if node-groups``."""
+"""The effect of more nodes, as a document and as a table: for ``what-if node-groups``."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ class Exit(IntEnum):
     USAGE = 2
     UNSCHEDULED = 3
     PREEMPTS = 4
-    """What was asked about runs once others were preempted."""
+    """The pod runs once others are preempted."""
 
 
 def worst(codes: Iterable[int]) -> int:

@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 TIMEOUT_SECONDS = 30.0
 
 DEFAULT_SERVER = "127.0.0.1:50051"
-"""Where ``mooring run`` and ``mooring serve`` listen by default."""
+"""The default address of ``mooring run`` and ``mooring serve``."""
 
 MOST_ATTEMPTS = 1_000
-"""Decisions about one pod that are looked at."""
+"""The most decisions about one pod that are read."""
 
 CHANNEL_OPTIONS = (("grpc.max_receive_message_length", -1), ("grpc.enable_http_proxy", 0))
 
@@ -152,7 +152,7 @@ def _pending(channel: grpc.Channel, **wanted: str) -> list[str]:
 
 
 def _meant(pod: str, known: list[str]) -> str:
-    """Return what a pod that nobody knows may have been meant to be, or which pods have no node."""
+    """Return a hint about an unknown pod: pods with a similar name, or the pods without a node."""
     from mooring.app.offline import meant_pods
 
     return meant_pods(pod, known, known)

@@ -33,7 +33,7 @@ def add(commands: Commands) -> None:
     """Declare the command."""
     text = "make the decisions of a recording again, and say which come out differently, and why"
     parser = add_command(commands, "replay", text)
-    parser.add_argument("directory", metavar="DIR", help="what --record-to wrote")
+    parser.add_argument("directory", metavar="DIR", help="the directory given to --record-to")
     flags = Flags(parser)
     flags.add("seed", "NUMBER", "", "decides between nodes of equal totals; default each one's own", _seed)
     flags.add("to", "FILE", "", "write every decision there, a line of JSON for each")

@@ -45,7 +45,7 @@ def live(address: str, stop: threading.Event) -> None:
 def _decide_pending(scheduling: SchedulingServiceStub, cluster: ClusterServiceStub) -> None:
     waiting = cluster.ListPendingPods(cluster_service_pb2.ListPendingPodsRequest(), timeout=_CALL_SECONDS)
     for each in waiting.pods:
-        # Each by itself, as kube-scheduler would look at them.
+        # Each by itself, the way kube-scheduler would evaluate them.
         template = pb.PodTemplate(pod=objects_pb2.PodSource(reference=each.pod))
         scheduling.Schedule(pb.ScheduleRequest(templates=[template]), timeout=_CALL_SECONDS)
 

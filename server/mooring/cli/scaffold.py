@@ -35,7 +35,7 @@ packages = ["$module"]
     "README.md": """\
 # $name
 
-A scheduler plugin for mooring. Install it beside mooring, name it in a profile, and it is active:
+A scheduler plugin for mooring. Install it together with mooring and name it in a profile:
 
     pip install --editable . pytest
     pytest
@@ -99,7 +99,7 @@ class ${name}Args:
     label: str = "example.com/tier"
 
     def validate(self) -> Iterable[FieldError]:
-        """What is wrong with the values, if anything."""
+        """Yield what is wrong with the values."""
         if not self.label:
             yield FieldError("label", "must not be empty")
 

@@ -70,7 +70,7 @@ def add(commands: Commands) -> None:
 
 
 def _add_service(flags: Flags) -> None:
-    """Where questions are answered over gRPC; the other listener's flags have kube-scheduler's names."""
+    """Declare the gRPC listener's flags; those of the HTTPS listener have kube-scheduler's names."""
     text = "HOST:PORT or unix:PATH of the gRPC service, which answers what changes nothing; default: none"
     flags.add("grpc-listen", "ADDRESS", "", text)
     flags.add("grpc-health-listen", "ADDRESS", "", "HOST:PORT or unix:PATH of gRPC health; default: none")

@@ -41,13 +41,13 @@ def add(commands: Commands) -> None:
     flags = Flags(parser)
     add_deciding(flags)
     add_logging_format(flags)
-    text = f"where the cluster comes from: {SOURCES}; in a pod: kubernetes"
+    text = f"source of the cluster's state: {SOURCES}; default in a pod: kubernetes"
     cluster = flags.group(CLUSTER)
     cluster.add("source", "SOURCE", "", text, alias="cluster")
-    cluster.add("kubeconfig", "FILE", "", "the API server to bind through; without one binds stay local")
-    cluster.switch("in-cluster", "bind through the API server of the cluster that this runs in")
+    cluster.add("kubeconfig", "FILE", "", "the API server for bindings; without one bindings stay local")
+    cluster.switch("in-cluster", "bind through the API server of this process's cluster")
     cluster.add("max-staleness", "TIME", "8s", "commit nothing on a state older than this", above_zero)
-    text = "commit only with the lease, at the pace of the file's leaderElection"
+    text = "commit only while holding the lease, timed by the configuration's leaderElection"
     cluster.switch("leader-elect", text)
     add_self_check(flags)
     add_decisions(flags)
@@ -60,7 +60,7 @@ def add(commands: Commands) -> None:
 
 
 def _add_serving(flags: Flags) -> None:
-    """Where and how calls are answered."""
+    """Declare where and how calls are answered."""
     flags.add("listen", "ADDRESS", "127.0.0.1:50051", "HOST:PORT or unix:PATH of the service")
     flags.add("health-listen", "ADDRESS", "127.0.0.1:50052", "HOST:PORT or unix:PATH of gRPC health")
     flags.add("metrics-listen", "ADDRESS", "127.0.0.1:50053", "HOST:PORT of /healthz, /readyz, /metrics")
@@ -69,38 +69,38 @@ def _add_serving(flags: Flags) -> None:
     flags.add("tls-private-key-file", "FILE", "", "its private key, PEM")
     flags.add("tls-client-ca-file", "FILE", "", "accept only clients with a certificate of these CAs, PEM")
     flags.many(
-        "allow-client", "NAME", "who may bind, reserve and push: a client certificate's name, such as cn:x"
+        "allow-client", "NAME", "a client that may bind, reserve and push: a name in its certificate, such as cn:x"
     )
     flags.switch("insecure-listen", "allow plain text on addresses that other machines can reach")
-    flags.switch("insecure-binding", "let all bind pods that reach a loopback port, without a certificate")
-    flags.switch("reflection", "offer gRPC server reflection off loopback, too")
+    flags.switch("insecure-binding", "let every client that reaches a loopback port bind pods, without a certificate")
+    flags.switch("reflection", "offer gRPC server reflection on other addresses than loopback, too")
 
 
 def _add_limits(flags: Flags) -> None:
-    """How much is done at once, and how it ends."""
+    """Declare limits of concurrency, and how the process ends."""
     flags.add("plugin-slots", "COUNT", "4", "threads that run plugins", positive)
     flags.add(
         "max-abandoned-workers",
         "COUNT",
         "32",
-        "plugin threads stuck past their deadline at which liveness fails",
+        "liveness fails at this many plugin threads stuck past their deadline",
         positive,
     )
     flags.add(
-        "max-concurrent-calls", "COUNT", "128", "questions worked on at once, and as many commits", positive
+        "max-concurrent-calls", "COUNT", "128", "most concurrent questions, and most concurrent commits", positive
     )
     flags.add("body-timeout", "TIME", "2s", "how long a request may take to arrive", above_zero)
-    flags.add("drain-delay", "TIME", "5s", "from the end of readiness to the end of listening", seconds)
-    flags.add("stop-grace", "TIME", "15s", "how long running calls may go on then", seconds)
+    flags.add("drain-delay", "TIME", "5s", "time from the end of readiness to the end of listening", seconds)
+    flags.add("stop-grace", "TIME", "15s", "how long running calls may then take to end", seconds)
 
 
 def _add_extender(flags: Flags) -> None:
-    """Where and how extender calls are answered."""
-    flags.add("extender-listen", "HOST:PORT", "", "answer extender calls there, in this process")
-    flags.add("extender-profile", "NAME", "", "profile of extender calls whose path names none")
+    """Declare where and how extender calls are answered."""
+    flags.add("extender-listen", "HOST:PORT", "", "answer extender calls at this address, in this process")
+    flags.add("extender-profile", "NAME", "", "profile of extender calls without a profile in their path")
     flags.add("extender-path-prefix", "PATH", "", "serve the extender's verbs under this path too")
     flags.add("extender-http-timeout", "TIME", "2s", "the extender stanza's httpTimeout", above_zero)
-    text = "pods that kube-scheduler may be binding, if a rule reads pods: wait for them, count them, or off"
+    text = "if a rule reads pods, the pods that kube-scheduler may be binding: wait for them, count them, or off"
     flags.add("pods-in-flight", "MODE", "wait", text, in_flight)
     flags.add("extender-tls-cert-file", "FILE", "", "certificate of the extender's listener, PEM")
     flags.add("extender-tls-private-key-file", "FILE", "", "its private key, PEM")
@@ -108,9 +108,9 @@ def _add_extender(flags: Flags) -> None:
         "extender-client-ca-file",
         "FILE",
         "",
-        "the extender's listener accepts only clients of these CAs, PEM",
+        "the extender's listener accepts only clients with a certificate of these CAs, PEM",
     )
-    flags.many("extender-allow-host", "NAME", "a host of a urlPrefix, beside those in the certificate")
+    flags.many("extender-allow-host", "NAME", "an accepted host of a urlPrefix, besides those in the certificate")
 
 
 def run(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
@@ -188,7 +188,7 @@ def _allowed(args: argparse.Namespace) -> frozenset[str]:
     """Return the names of clients that may commit or push over gRPC.
 
     Raises:
-        InvalidArgumentError: No listener could tell the name of a client.
+        InvalidArgumentError: No listener can learn the name of a client.
     """
     if args.allow_client and not (args.tls_client_ca_file or args.extender_client_ca_file):
         raise InvalidArgumentError.at(

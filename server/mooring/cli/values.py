@@ -1,4 +1,4 @@
-"""What flags take for values: from the words of a command line, or why not."""
+"""Parsers of flags' values, with errors that say what is wrong."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from mooring.framework import KubeVersion
 from mooring.serving.grammar import boolean
 
 Kind = Callable[[str], Any]
-"""Parses a value; raises ArgumentTypeError for one that is none."""
+"""Parses a value; raises ArgumentTypeError for an invalid one."""
 
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)")
@@ -40,7 +40,7 @@ def count(text: str) -> int:
 def in_flight(text: str) -> str:
     """Parse what calls do about pods in flight."""
     if text not in IN_FLIGHT:
-        raise argparse.ArgumentTypeError(f"{text!r} is none of {', '.join(IN_FLIGHT)}")
+        raise argparse.ArgumentTypeError(f"{text!r} is not one of {', '.join(IN_FLIGHT)}")
     return text
 
 
@@ -96,7 +96,7 @@ def one_of(*words: str) -> Kind:
     def word(text: str) -> str:
         given = text.removeprefix("=")
         if given not in words:
-            raise argparse.ArgumentTypeError(f"{given!r} is none of {', '.join(filter(None, words))}")
+            raise argparse.ArgumentTypeError(f"{given!r} is not one of {', '.join(filter(None, words))}")
         return given
 
     return word

@@ -49,7 +49,7 @@ def add(commands: Commands) -> None:
     cluster.add("cluster", "SOURCE", "", f"{SOURCES}; a server of its own reads all but the first")
     add_manifests(cluster)
     server = flags.group(SERVER)
-    text = f"look at this process: HOST:PORT or unix:PATH; default {remote.DEFAULT_SERVER}"
+    text = f"show this process: HOST:PORT or unix:PATH; default {remote.DEFAULT_SERVER}"
     server.many("server", "[NAME=]ADDRESS", text)
     remote.add_server_certificates(server)
     serving = flags.group("Serving flags")
@@ -61,7 +61,7 @@ def add(commands: Commands) -> None:
     serving.add("tls-client-ca-file", "FILE", "", text)
     serving.switch("insecure-listen", "allow plain text on addresses that other machines can reach")
     serving.add("path-prefix", "PATH", "", "serve the page under this path too, such as /mooring")
-    serving.many("allow-host", "NAME", "a name by which browsers ask, beside localhost")
+    serving.many("allow-host", "NAME", "an accepted host name of the page, besides localhost")
     add_deciding(flags)
     add_logging_format(flags)
     parser.set_defaults(run=run)
@@ -94,7 +94,7 @@ def run(args: argparse.Namespace, _options: tuple[Option, ...]) -> int:
 
 
 def _addresses(args: argparse.Namespace, running: ExitStack) -> list[Address]:
-    """Return the processes to ask; one that reads the cluster is started where none is named.
+    """Return the processes to show; if none is named, one that reads the cluster is started.
 
     Raises:
         InvalidArgumentError: The flags don't go together.
@@ -109,7 +109,7 @@ def _addresses(args: argparse.Namespace, running: ExitStack) -> list[Address]:
     if kind == "server" and rest:
         return [Address(*_named(rest))]
     if source and not is_read(source):
-        raise InvalidArgumentError.at("--cluster", f"{source!r} is none of {SOURCES}")
+        raise InvalidArgumentError.at("--cluster", f"{source!r} is not one of {SOURCES}")
     if source:
         return [Address(source, _start_server(args, source, running))]
     named = [_named(text) for text in args.server or [remote.DEFAULT_SERVER]]
@@ -146,7 +146,7 @@ def _start_server(args: argparse.Namespace, source: str, running: ExitStack) -> 
 
 
 def _trusted(args: argparse.Namespace) -> TlsFiles | None:
-    """Return with what the processes are asked; None = in plain text."""
+    """Return the TLS credentials for calls to the processes; None = plain text."""
     names = (args.server_cert_file, args.server_key_file, args.server_ca_file)
     if not any(names):
         return None

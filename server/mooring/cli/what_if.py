@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from mooring.v1 import simulation_service_pb2 as pb
 
 MOST_NAMED = 10
-"""How many of the pods that stay pending are named, with the reason."""
+"""The number of pods still pending that are printed, each with its reason."""
 
 DRAIN = "drain"
 
@@ -53,11 +53,11 @@ def add(commands: Commands) -> None:
 
 
 def _add_capacity(questions: Commands) -> None:
-    text = "how many more pods of each shape there is room for, and what ends it"
+    text = "how many more pods of each shape fit, and why no more do"
     parser, flags = _question(questions, "capacity", text)
-    flags.many("shape", "PATH", "a manifest with a pod or a workload whose pods are meant")
-    flags.add("limit", "COUNT", "1000000", "the most pods of a shape to look for", positive)
-    flags.switch("nodes", "say how many each node takes")
+    flags.many("shape", "PATH", "a manifest with a pod, or with a workload that makes pods")
+    flags.add("limit", "COUNT", "1000000", "count at most this many pods of a shape", positive)
+    flags.switch("nodes", "print how many each node takes")
     _add_ignore_pending(flags)
     flags.add("profile", "NAME", "", "the profile; default that of the pod's schedulerName")
     parser.set_defaults(run=_run_capacity)
@@ -66,33 +66,33 @@ def _add_capacity(questions: Commands) -> None:
 def _add_removal(questions: Commands) -> None:
     text = "which nodes could go, and where their pods would land"
     parser, flags = _question(questions, "removal", text)
-    flags.many("node", "NAME", "a node to look at; default all")
+    flags.many("node", "NAME", "consider only this node; default all")
     modes = "drain: a node stays, cordoned, until its pods have others; deletion: it is deleted first"
     flags.add("by", "HOW", DRAIN, f"how nodes are removed; {modes}", one_of(DRAIN, "deletion"))
-    flags.switch("cumulative", "remove each node that can go before looking at the next one")
+    flags.switch("cumulative", "remove each node that can go before the next one is considered")
     _add_ignore_pending(flags)
-    flags.add("profile", "NAME", "", "the profile of pods whose scheduler is none of the profiles")
+    flags.add("profile", "NAME", "", "the profile of pods whose schedulerName names no profile")
     parser.set_defaults(run=_run_removal)
 
 
 def _add_node_groups(questions: Commands) -> None:
-    text = "which kind of node, and how many of it, would take the pods that have none"
+    text = "which nodes of which group, and how many, would take the pending pods"
     parser, flags = _question(questions, "node-groups", text)
-    flags.many("group", "PATH", "manifests with a node for each group: what its nodes are, and its name")
-    flags.many("price", "NAME=PRICE", "what a node of a group costs; default 1")
+    flags.many("group", "PATH", "manifests with one node for each group, which gives the group its name and its nodes' form")
+    flags.many("price", "NAME=PRICE", "price of one node of a group; default 1")
     flags.add("profile", "NAME", "", "the profile; default that of each pod's schedulerName")
     parser.set_defaults(run=_run_node_groups)
 
 
 def _add_change(questions: Commands) -> None:
-    text = "the fewest changes with which a pod that no node takes, or a group, would fit"
+    text = "the fewest changes after which an unschedulable pod, or a pod group, would fit"
     parser, flags = _question(questions, "change", text)
     parser.add_argument(
         "pod", metavar="POD", help="NAME, pod/NAME or NAMESPACE/NAME; podgroup/NAME is a group"
     )
     add_namespace(flags)
-    flags.many("node", "NAME", "a node of which one is to take the pod; default any, or a new one")
-    kinds = f"what may be changed: {', '.join(change.KINDS)}; default everything, of a group all but move"
+    flags.many("node", "NAME", "consider only this node; default any, or a new one")
+    kinds = f"kinds of change: {', '.join(change.KINDS)}; default all, for a group all but move"
     flags.many("kind", "KIND", kinds)
     flags.add("profile", "NAME", "", "the profile; default that of the pod's schedulerName")
     parser.set_defaults(run=_run_change)
@@ -100,7 +100,7 @@ def _add_change(questions: Commands) -> None:
 
 def _add_ignore_pending(flags: Flags) -> None:
     flags.switch(
-        "ignore-pending", "leave out the pods that have no node yet; by default they are placed first"
+        "ignore-pending", "leave out pending pods; by default they are placed first"
     )
 
 
@@ -198,8 +198,8 @@ def _queue(response: pb.CapacityResponse | pb.RemovalResponse) -> dict[str, Any]
 def _print_queue(response: pb.CapacityResponse | pb.RemovalResponse) -> None:
     left = list(map(node_groups.left_over, response.unplaced))
     if response.placed_count or left:
-        said = f"placed first: {response.placed_count}, that stay pending: {len(left)}"
-        print_line(f"pending pods that were {said}")
+        said = f"placed first: {response.placed_count}, still pending: {len(left)}"
+        print_line(f"pending pods {said}")
         node_groups.print_preempted(list(map(removal.pod_key, response.preempted)))
     for each in left[:MOST_NAMED]:
         print_line(f"  {each['pod']}: {each['message']}")
@@ -245,7 +245,7 @@ def _run_change(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
         return code
     unknown = [kind for kind in args.kind if kind not in change.KINDS]
     if unknown:
-        complain(f"--kind: {unknown[0]!r} is none of {', '.join(change.KINDS)}")
+        complain(f"--kind: {unknown[0]!r} is not one of {', '.join(change.KINDS)}")
         return Exit.USAGE
     kind, _, name = args.pod.rpartition("/")
     grouped = kind == change.GROUP

@@ -1,4 +1,4 @@
-"""Answers to what-if questions, of manifests or of a running server."""
+"""Answers to what-if questions about manifests or from a running server."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from mooring.v1.simulation_service_pb2_grpc import SimulationServiceStub
 
 NODES_A_CALL = 100
-"""Nodes whose removal is asked about at once, so that a busy server answers within a call's deadline."""
+"""Nodes per removal call, so that a busy server answers within a call's deadline."""
 
 
 def sent(item: Object) -> objects_pb2.KubernetesObject:
@@ -42,7 +42,7 @@ def answer(
     *,
     by_flags: bool = True,
 ) -> Any:
-    """Return the answer of a server or of manifests; it is about what is there, and about ``objects``.
+    """Return the answer of a server or of manifests, with ``objects`` added to the cluster.
 
     A server decides by the flags' release, gates and configuration, or not ``by_flags`` by its own.
 
@@ -95,7 +95,7 @@ def _removal_pages(
 def _session(
     simulation: SimulationServiceStub, opening: simulation_service_pb2.OpenSessionRequest
 ) -> Iterator[str]:
-    """Open a session and close it; what the server says of it goes to standard error.
+    """Open a session and close it; the server's warnings go to standard error.
 
     Raises:
         grpc.RpcError: It can't be opened.
@@ -112,7 +112,7 @@ def _session(
 
 
 def _opening(args: argparse.Namespace) -> simulation_service_pb2.OpenSessionRequest | None:
-    """Return what opens a session in which the flags decide; None where they leave everything to the server.
+    """Return the request for a session with the flags' settings; None if they leave everything to the server.
 
     Raises:
         CallError: The configuration can't be read.

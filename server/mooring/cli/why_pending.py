@@ -1,7 +1,7 @@
 """``mooring why-pending``: which pods have no node, and what is in the way.
 
-A server says what it remembers of its decisions. Pods about which it remembers nothing, and those of
-manifests or of a live cluster, are each asked about in the cluster as it is.
+A server answers from the decisions that it remembers. Other pods, and those of manifests or of a live
+cluster, are each evaluated in the cluster as it is now.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ if TYPE_CHECKING:
     from mooring.v1 import decision_service_pb2 as pb
 
 _EXAMPLES = """examples:
-  mooring why-pending                                    what the server at its default address knows
+  mooring why-pending                                    the pods that a server on this machine remembers
   mooring why-pending web-3 -n prod                      one pod, with its attempts
   mooring why-pending -l app=web -A --kubeconfig ~/.kube/config
   kubectl get nodes,pods -A -o json | mooring why-pending --manifests -"""
 
 EXAMPLES = 3
-"""The pods that are named of each group."""
+"""The number of pods named for each group."""
 
 COLUMNS = ("#PODS", "NAMESPACE", "OWNER", "REASON", "#NODES", "SINCE", "SUCH AS")
 
@@ -59,8 +59,8 @@ def add(commands: Commands) -> None:
     flags = Flags(parser)
     add_cluster(flags)
     add_selection(flags.group("Selection flags"))
-    flags.add("profile", "NAME", "", "only decisions of this profile; of a cluster, the profile of each pod")
-    text = "look at a server's decisions of so long; 0 = all that are remembered"
+    flags.add("profile", "NAME", "", "only decisions of this profile; for --cluster and --manifests, each pod's profile")
+    text = "only a server's decisions of the last TIME; 0 = all that it remembers"
     flags.add("window", "TIME", "0", text, seconds)
     add_output(flags)
     add_deciding(flags)
@@ -111,13 +111,13 @@ def _print_asked(asked: int, left: int) -> None:
 
     if asked:
         pods = "1 pod was" if asked == 1 else f"{asked} pods were"
-        print_line(f"{pods} asked about now, as the server remembers no decision")
+        print_line(f"{pods} evaluated now: the server remembers no decision")
     if left:
-        print_line(f"{left} more without a node: ask again, or about one with mooring explain POD")
+        print_line(f"{left} more have no node: repeat the command, or run mooring explain POD for one of them")
 
 
 def _run_offline(args: argparse.Namespace, options: tuple[Option, ...], selection: PodSelection) -> int:
-    """Ask about each pod in the cluster as it is."""
+    """Evaluate each pod in the cluster as it is now."""
     from mooring.app.pending import pending_pods
 
     key = pod_key(args.pod, args.namespace) if args.pod else ""
@@ -148,7 +148,7 @@ def _print_one(pod: PendingPod) -> None:
 
 
 def _grouped(pods: list[PendingPod]) -> list[dict[str, Any]]:
-    """Return the pods by who made them and the dominant reason, as ``_group`` does."""
+    """Return the pods by controller and dominant reason, in the form of ``_group``."""
     from mooring.decisions.summary import grouped
     from mooring.service.decisions import group_message
 
@@ -166,7 +166,7 @@ def _print_groups(groups: list[dict[str, Any]], count: int) -> None:
     from mooring.cli.console import print_line, put, table_of
 
     if not groups:
-        print_line("no pod waits for a node, as far as is known")
+        print_line("no pod is known to wait for a node")
         return
     put(table_of(COLUMNS, map(_row, groups)))
     if count > len(groups):
@@ -193,12 +193,12 @@ def _preempting(group: dict[str, Any]) -> str:
         some = "" if count == group["pods"] else f"{count} of {group['pods']} "
         said.append(f"{some}will run after preemption")
     if kept_for := group.get("keptFor"):
-        said.append(f"room is kept for {', '.join(kept_for)}, nominated")
+        said.append(f"room is kept for the nominated {', '.join(kept_for)}")
     return f" ({'; '.join(said)})" if said else ""
 
 
 def _ago(moment: str | None) -> str:
-    """Return how long ago a time was, as kubectl's AGE; "" for what is none."""
+    """Return how long ago a time was, like kubectl's AGE; "" if the text is not a time."""
     try:
         passed = time.time() - datetime.fromisoformat(moment or "").timestamp()
     except ValueError:
@@ -245,7 +245,7 @@ def _run_pod(args: argparse.Namespace) -> int:
 
 
 def _ask_now(args: argparse.Namespace, pod: str) -> int:
-    """Ask the server about a pod that it remembers no decision about."""
+    """Let the server evaluate a pod for which it remembers no decision."""
     from mooring.cli.console import print_line
     from mooring.decisions.asking import FITS
     from mooring.v1 import scheduling_service_pb2 as scheduling
@@ -256,7 +256,7 @@ def _ask_now(args: argparse.Namespace, pod: str) -> int:
     said = f"{FITS} ({found['selected']})" if found["selected"] else found["status"]["message"]
     print_line(f"pod {pod}: {said}")
     print_preemption(found["preemption"])
-    print_line(f"asked now, as the server remembers no decision; mooring explain {pod} shows all nodes")
+    print_line(f"evaluated now: the server remembers no decision; mooring explain {pod} shows all nodes")
     return Exit.PREEMPTS if node_of(found["preemption"]) else Exit.UNSCHEDULED
 
 
@@ -281,7 +281,7 @@ def _print_attempts(args: argparse.Namespace, pod: str, found: list[pb.Decision]
 
 
 def _print_now(args: argparse.Namespace, pod: str) -> None:
-    """Say of a pod that was rejected whether it would fit now, and what its queue waits for then."""
+    """Print whether a rejected pod would fit now, and if so, which event its queue waits for."""
     from mooring.cli.console import print_line
     from mooring.v1 import decision_service_pb2 as pb
     from mooring.v1 import scheduling_service_pb2 as scheduling
@@ -295,7 +295,7 @@ def _print_now(args: argparse.Namespace, pod: str) -> None:
         namespace = pod.rpartition("/")[0]
         queue = remote.decide(args, "ListQueue", pb.ListQueueRequest(namespace=namespace, limit=10_000)).pods
     except remote.CallError:
-        # It came with a call and is in no state, or this process has no queue.
+        # The pod came with a call and isn't in the state, or this process has no queue.
         return
     for queued in queue:
         if f"{queued.pod.namespace}/{queued.pod.name}" == pod:

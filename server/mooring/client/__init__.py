@@ -1,4 +1,4 @@
-"""A client of mooring.v1: batches of pods, node indices in place of names, retries where they are safe.
+"""A client of mooring.v1: batches of pods, node indices instead of names, retries if they are safe.
 
 It shows what a client in another language does as well; it needs nothing of mooring but the contract.
 """

@@ -61,7 +61,7 @@ class Client:
         """Decide about the pods of all groups in one batch, in order; each sees the earlier ones placed.
 
         A dry run is answered by indices, so that no names travel. What is committed is answered by names: an
-        index says nothing any more once its node is gone, and a commit is not repeated in order to find out.
+        index means nothing once its node is gone, and a commit is not repeated in order to find out.
 
         Args:
             groups: The pods.
@@ -145,7 +145,7 @@ class Client:
 
 
 def _sent(call: Callable[[float], T], until: float, *, idempotent: bool) -> T:
-    """Return what ``call`` gives within the seconds that are left; sent again where that can do no harm."""
+    """Return the response of ``call`` within the remaining seconds; retried if that is safe."""
     pause = FIRST_PAUSE
     while True:
         left = max(until - time.monotonic(), 0.0)

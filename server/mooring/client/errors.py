@@ -1,4 +1,4 @@
-"""What a failed call says, and whether it may be sent again."""
+"""Errors of failed calls, and whether a call may be sent again."""
 
 from __future__ import annotations
 

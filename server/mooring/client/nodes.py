@@ -1,4 +1,4 @@
-"""The server's nodes by index, read once and followed by what changed."""
+"""The server's nodes by index: read once, then updated with the changes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from mooring.v1.cluster_service_pb2_grpc import ClusterServiceStub
 from mooring.v1.nodes_pb2 import NODE_FORM_JOINED_NAMES, NodeIndices
 
 NO_NODE = 2**32 - 1
-"""What an answer has in place of an index where a pod has no node."""
+"""The index in an answer for a pod without a node."""
 
 
 class NodeIndex:

@@ -46,7 +46,7 @@ from mooring.v1.simulation_service_pb2_grpc import SimulationServiceStub
 
 @dataclass(slots=True)
 class Trial:
-    """What is tried in a session for the length of a block.
+    """Trial changes to a session for the length of a block.
 
     Attributes:
         kept: Whether what was done stays when the block ends.
@@ -96,7 +96,7 @@ class ClientSession:
         self._simulation.CloseSession(CloseSessionRequest(session=self.id), timeout=self._timeout)
 
     def fork(self) -> ClientSession:
-        """Return a session that begins with what this one is now; both go on by themselves."""
+        """Return a new session that begins with this one's current version; later changes are not shared."""
         return ClientSession(self._channel, self._timeout, self.id)
 
     def put(self, *objects: bytes) -> None:

@@ -1,7 +1,7 @@
-"""Where bindings go: to the API server, or into the local state when there is none.
+"""Bindings: to the API server, or into the local state without one.
 
 The API server answers 409 to a pod that is bound, being deleted, gated or recreated (BindingREST in
-pkg/registry/core/pod/storage/storage.go), so the pod is read again to tell these apart.
+pkg/registry/core/pod/storage/storage.go), so the pod is read again to distinguish these.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class LocalBinder:
     """Binds in the local state alone; no other process sees it.
 
     Args:
-        state: Where the pod is counted.
+        state: The state that counts the pod.
     """
 
     def __init__(self, state: State) -> None:
@@ -119,7 +119,7 @@ class KubernetesBinder(SendingBinder):
                 raise _unavailable(pod, error.message) from error
             if response.ok:
                 return BindOutcome.BOUND
-            # A conflict, or a request whose fate is unknown: only the pod itself can tell.
+            # A conflict, or a request whose outcome is unknown: only the pod itself shows it.
             if self._is_bound(pod, node_name):
                 bound_before = attempt == 0 and response.status == 409
                 return BindOutcome.ALREADY_BOUND if bound_before else BindOutcome.BOUND

@@ -1,4 +1,4 @@
-"""What changed lately: lets a reader look again at a few rows instead of all."""
+"""The latest changes: with them a reader reads a few rows again instead of all."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from mooring.framework.pod_table import PodRecord
 from mooring.framework.state import RowChange
 
 DEFAULT_LENGTH = 1 << 12
-"""Changes that are remembered; for a reader that is further behind it is cheaper to look at every row."""
+"""Changes that are remembered; a reader that is further behind reads every row at lower cost."""
 
 MAX_BYTES = share_of_memory(128, 1 << 23)
 """Encoded bytes of large pods that may be remembered: they may be gone, and take several times as much."""
@@ -37,7 +37,7 @@ class ChangeLog:
     def extend(self, changes: Sequence[RowChange]) -> None:
         """Note ``changes``, the next versions.
 
-        With so many at once, as a full load brings, and with too many large pods, all are forgotten.
+        With this many at once, such as after a full load, and with too many large pods, all are forgotten.
         """
         for _, record, _ in changes:
             if record is not None:

@@ -1,4 +1,4 @@
-"""What mooring reads and writes at the API server besides its source and its bindings."""
+"""Reads and writes at the API server other than watches and bindings."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ class KubernetesApi:
             body={"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": {"uid": target.uid}},
             before=self._require_leader,
         )
-        # Of another UID by now: this one is gone.
+        # Not found, or a new pod with another UID: this one is gone.
         if response.status not in (404, 409):
             _body(response, f"delete {_name(target)}")
 

@@ -25,14 +25,14 @@ class Holdings:
         self._pod_uids: dict[str, dict[str, str]] = {}
 
     def has_others(self, source: str) -> bool:
-        """Return whether there are sources beside ``source`` that may have its objects."""
+        """Return whether there are sources besides ``source`` that may have its objects."""
         return len(self._sources) > (source in self._sources)
 
     def check_ownership(self, source: str, identities: Iterable[Identity]) -> None:
         """Rejects objects when another source has one of them.
 
         Raises:
-            InvalidArgumentError: Names the objects and who has them.
+            InvalidArgumentError: Names the objects and the sources that have them.
         """
         others = [(name, kinds) for name, kinds in self._sources.items() if name != source]
         if not others:
@@ -59,8 +59,8 @@ class Holdings:
             kinds.setdefault(kind, {})[name] = None
 
     def has_pod(self, source: str, record: PodRecord) -> bool:
-        """Return whether ``source`` has the pod, which is not finished, by its name already: as most often
-        when it tells of one.
+        """Return whether ``source`` already has the unfinished pod by its name, like in most of
+        its events.
         """
         base = record.kind.base
         kinds, names = self._sources.get(source), self._pod_uids.get(base.template.metadata.namespace)
@@ -92,7 +92,7 @@ class Holdings:
                 self._forget_name(name)
 
     def missing_objects(self, source: str, batch: PreparedObjects, only: str = "") -> list[tuple[str, str]]:
-        """Kind and identity of what ``source`` has beyond ``batch``, of one kind or of all.
+        """Return the kind and identity of the objects of ``source`` beyond ``batch``, of one kind or of all.
 
         Pods come before their nodes.
         """
@@ -106,7 +106,8 @@ class Holdings:
         return known if known != record.uid and not record.kind.base.finished else None
 
     def find_identity(self, source: str, change: Remove) -> str | None:
-        """Return the identity of what ``change`` removes; None when ``source`` has no such object."""
+        """Return the identity of the object that ``change`` removes; None when ``source`` has no such object.
+        """
         if change.kind == "Pod":
             name = self.pod_uid(change.namespace, change.name) or ""
         else:

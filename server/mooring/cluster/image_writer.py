@@ -34,7 +34,7 @@ class ImageWriter:
         return twin
 
     def put_images(self, row: int, old: Images, new: Images) -> None:
-        """Give the node of ``row`` the images ``new`` in place of ``old``."""
+        """Replace the images ``old`` of the node of ``row`` with ``new``."""
         nodes_with = self._table.image_set_nodes
         before = int(self._table.image_set[row])
         if old is new and nodes_with[before] > 1:

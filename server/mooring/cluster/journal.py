@@ -1,7 +1,7 @@
-"""What was written to the tables, with what stood there before: tables go forth and back along it.
+"""The journal of writes to the tables, with the values before, along which tables go forward and back.
 
-A change log says which rows to look at again. A journal has the objects themselves, so that a copy of the
-tables can follow the original, be taken back to what it was, and be given the changes of another version.
+A change log has the rows to read again. A journal has the objects themselves, so that a copy of the
+tables can follow the original, return to an earlier version, and get the changes of another version.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from mooring.framework.objects import Node, Object
 from mooring.framework.pod_table import PodRecord
 
 DEFAULT_LENGTH = 1 << 18
-"""Entries that are kept; each takes some 100 bytes, beside the objects that nothing else has any more."""
+"""Entries that are kept; each takes some 100 bytes, besides objects that only the journal still holds."""
 
 MAX_BYTES = share_of_memory(64, 1 << 25)
 """Encoded bytes of large pods that may be kept; they take several times as much."""
@@ -117,7 +117,7 @@ class Journal:
             self._bytes = 0
 
     def add_alike(self, entries: Sequence[Entry], changes: int) -> None:
-        """``add`` many, each of which changes one row."""
+        """Add many entries, each of which changes one row."""
         first = self.version + changes
         self._entries += entries
         self._versions += range(first, first + len(entries))

@@ -56,10 +56,10 @@ TabledObject = (
     | VolumeAttachment
     | Workload
 )
-"""What stands in the object table."""
+"""The kinds in the object table."""
 
 ClusterObject = Node | Pod | TabledObject
-"""What a source may deliver."""
+"""The kinds that a source may deliver."""
 
 _CORE = ("v1",)
 _APPS = ("apps/v1", "apps/v1beta2", "apps/v1beta1", "extensions/v1beta1")

@@ -16,7 +16,7 @@ class Lease:
     """Reads and writes the Lease of a name. Safe from any thread; each call blocks for its answer.
 
     Args:
-        api: Where it is.
+        api: The API server that has it.
         namespace: Its namespace.
         name: Its name.
         timeout_seconds: For each request.

@@ -27,7 +27,7 @@ MAX_NODE_RESOURCES = 256
 """At most this many resources of one node count: each has a column over all nodes."""
 
 MAX_RESOURCE_BYTES = share_of_memory(8, 256 << 20)
-"""What the columns of resources may take: more only for the first ``MAX_NODE_RESOURCES``."""
+"""The most bytes of resource columns: more only for the first ``MAX_NODE_RESOURCES``."""
 
 log = logging.getLogger(__name__)
 
@@ -44,7 +44,7 @@ class NodeWriter:
         self._ports = SharedValues(table.ports, dict)
         self._images = ImageWriter(table)
         self._label_keys: Counter[str] = Counter()
-        # Of each column of a resource, how many nodes offer it.
+        # How many nodes offer the resource, for each column.
         self._offering = np.zeros(len(table.allocatable), np.int32)
         # By row, what its pods take of resources that have no column: no node offers them.
         self._unoffered: SharedValues[int, dict[str, int]] = SharedValues({}, dict)
@@ -155,7 +155,7 @@ class NodeWriter:
         return row, change
 
     def remove_node(self, row: int) -> None:
-        """Frees ``row``, which no pod takes anything from any more."""
+        """Frees ``row``, whose resources no pod uses."""
         table = self.table
         node = table.nodes[row]
         table.alive[row] = False
@@ -292,7 +292,7 @@ class NodeWriter:
         return len(offered) - int(np.count_nonzero(after))
 
     def _add_columns(self, names: Sequence[str]) -> None:
-        """Give the first of ``names`` columns, as many as there is room for."""
+        """Add columns for the first of ``names``, as many as there is room for."""
         table, index = self.table, self.table.resource_index.copy()
         most = max(
             MAX_NODE_RESOURCES, MAX_RESOURCE_BYTES // (2 * table.allocatable.itemsize * table.capacity)
@@ -336,7 +336,7 @@ class NodeWriter:
             self._unoffered.drop(row)
 
     def _put_taints(self, row: int, taints: tuple[Taint, ...]) -> None:
-        """Let ``row`` have ``taints``; a list of taints that no node has any more gives its number back."""
+        """Let ``row`` have ``taints``; a list of taints that no node has frees its number."""
         table, numbers = self.table, self._taint_numbers
         before = int(table.taint_set[row])
         number = numbers.get(taints)
@@ -352,7 +352,7 @@ class NodeWriter:
             self._free_taints.append(before)
 
     def _put_labels(self, row: int, labels: Mapping[str, str]) -> None:
-        """Let ``row`` have ``labels``. A column most of whose values no node has any more is built again by
+        """Let ``row`` have ``labels``. A column whose values mostly belong to no node is built again by
         its next reader.
         """
         columns = self.table.label_columns
@@ -362,7 +362,7 @@ class NodeWriter:
                 del columns[key]
 
     def _count_label_keys(self, old: Mapping[str, str], new: Mapping[str, str]) -> None:
-        """Take in that a node has the labels ``new`` in place of ``old``."""
+        """Update the columns for a node whose labels change from ``old`` to ``new``."""
         if old == new:
             return
         counts = self._label_keys

@@ -36,7 +36,7 @@ class ObjectWriter:
         self._show(kind, key, item)
 
     def assume_object(self, item: TabledObject) -> None:
-        """Show ``item`` in the table in place of what was delivered of it."""
+        """Show ``item`` in the table instead of the delivered object."""
         kind, key = type(item), (item.metadata.namespace, item.metadata.name)
         self._delivered.setdefault((kind, key), self.find_object(kind, key))
         self._show(kind, key, item)

@@ -1,4 +1,4 @@
-"""Objects as the API server sent them, for those who hand them on whole.
+"""Objects as the API server sent them, for users that pass them on whole.
 
 The state holds what scheduling reads of an object; extenders are sent the whole object.
 """

@@ -1,4 +1,4 @@
-"""What pods of one template are and count as, worked out once for all of them."""
+"""The kinds of pods: properties of a template, computed once for all of its pods."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ _MOST_REQUESTS, _MOST_BYTES = 1 << 6, 1 << 14
 """How many requests and bytes of terms a part may have that is kept while it is unused."""
 
 _LATELY = 1 << 12
-"""At this many kinds that are found again all are forgotten: those of pods with labels of their own have no
-equal, and fill it once in so many."""
+"""At this many kinds all are forgotten: pods with labels of their own have kinds without an equal, which
+fill this table."""
 
 _encode = msgspec.json.Encoder().encode
 
@@ -65,8 +65,8 @@ class PodKinds:
         return self._kind(base, _class_key(template, labels))
 
     def like(self, template: Pod, kind: PodKind) -> PodKind:
-        """Return the kind of pods with the labels of ``kind``, who count as those but are like ``template``,
-        which has no labels.
+        """Return the kind of pods that have the labels of ``kind`` and count like it but are like
+        ``template``, which has no labels.
         """
         encoded, base = self._find(template)
         if base is None:
@@ -74,7 +74,7 @@ class PodKinds:
         return self._kind(base, kind.class_key)
 
     def labelled(self, kind: PodKind, labels: Mapping[str, str]) -> PodKind:
-        """Return the kind of pods who are as those of ``kind`` but for their labels."""
+        """Return the kind of pods that differ from those of ``kind`` only in their labels."""
         return self._kind(kind.base, _class_key(kind.base.template, labels))
 
     def made_of(self, pod: Pod) -> PodKind:
@@ -125,7 +125,7 @@ class PodKinds:
         both = id(base), key
         seen = self._lately.get(both)
         kind = seen() if seen is not None else None
-        # Another base may have come to where one was.
+        # Another base may have replaced one.
         if kind is None or kind.base is not base:
             if len(self._lately) >= _LATELY:
                 self._lately.clear()
@@ -159,7 +159,7 @@ def _size(encoded: bytes) -> int:
 
 
 def _counted(template: Pod, rules: ResourceRules) -> tuple[PodUsage, AffinityKey | None, AffinityTerms, bool]:
-    """Return what a base has beside its template."""
+    """Return the parts of a base besides its template."""
     key = affinity_key(template)
     terms = NO_TERMS if key is None else affinity_terms(template)
     return pod_usage(template, rules), key, terms, template.has_storage

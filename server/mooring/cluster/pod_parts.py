@@ -1,4 +1,4 @@
-"""Pods in parts, as they are decoded where most of each is known already."""
+"""Pods in parts, the form in which mostly known pods are decoded."""
 
 from __future__ import annotations
 

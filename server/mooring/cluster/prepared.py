@@ -47,7 +47,7 @@ class PreparedObjects:
         yield from self.identities_but_pods()
 
     def identities_but_pods(self) -> Iterable[Identity]:
-        """Return those of what is no pod."""
+        """Return the identities of non-pods."""
         for name in self.nodes:
             yield "Node", name, None
         for kind, name in self.objects:

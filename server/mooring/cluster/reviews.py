@@ -116,8 +116,8 @@ class Reviews:
     """Token and access reviews by the API server, cached. Safe from any thread; may block for some seconds.
 
     Args:
-        tokens: Where TokenReviews are made.
-        access: Where SubjectAccessReviews are made.
+        tokens: The API server for TokenReviews.
+        access: The API server for SubjectAccessReviews.
         lifetimes: How long answers count.
     """
 

@@ -35,10 +35,10 @@ _MAX_BYTES = share_of_memory(16, 256 << 20)
 """The most bytes of parts, which are found by the hash of their encoding."""
 
 _OBJECT_BYTES = 8
-"""What a byte of an encoding takes as objects, if these are maps of short names to short amounts."""
+"""The bytes that a byte of an encoding takes as objects: maps of short names to short amounts."""
 
 _PART_BYTES = 256
-"""What a part takes beside its encoding."""
+"""The bytes that a part takes besides its encoding."""
 
 _LARGEST_BYTES = 1 << 16
 """The longest encoding of a part that is kept. Pods hold on to a larger template by themselves."""
@@ -59,10 +59,10 @@ _encode = msgspec.json.Encoder().encode
 
 
 class KnownParts(Generic[KeyT, T]):
-    """Parts by what they are found by. Safe from any thread: losing one only costs time and memory.
+    """Parts by their look-up keys. Safe from any thread: losing one only costs time and memory.
 
     Args:
-        most: At this many bytes all are forgotten, with them those that no object has any more.
+        most: At this many bytes all are forgotten, including those that no object has.
 
     Attributes:
         parts: The parts.
@@ -89,10 +89,10 @@ _known: KnownParts[int, object] = KnownParts(_MAX_BYTES)
 
 
 class SeenLately(Generic[T]):
-    """Parts of one sort that were seen lately, each in the place that its hash gives.
+    """Parts of one sort that were seen lately, each in the slot of its hash.
 
-    It is for parts most of which may have no equal, as the labels of a StatefulSet's pods: to remember all of
-    them takes as much as they do themselves.
+    It is for parts that are mostly unique, such as the labels of a StatefulSet's pods: remembering all of
+    them would take as much memory as the parts.
     """
 
     def __init__(self, most: int = _LATELY) -> None:
@@ -120,7 +120,7 @@ def shared(item: ObjectT, check: Callable[[ClusterObject], None]) -> ObjectT:
 
     Args:
         item: The object.
-        check: Raises an error for an object that can't be used; of pods it is asked about new templates.
+        check: Raises an error for an object that can't be used; for pods, called with new templates only.
     """
     if isinstance(item, Pod):
         return _shared_pod(item, check)  # type: ignore[return-value] # the object is a pod

@@ -1,4 +1,4 @@
-"""The cluster's state: the tables, who delivered what, and what was only decided so far.
+"""The cluster's state: the tables, the objects of each source, and the assumed pods.
 
 Mirrors what pkg/scheduler/backend/cache/cache.go promises of assumed pods, keyed by UID throughout.
 """
@@ -180,7 +180,7 @@ class State:
             twin._delivered = self._delivered.copy()
 
     def journal(self, length: int = JOURNAL_LENGTH) -> Journal:
-        """Return the journal of what is written from the first call on. The caller holds the lock.
+        """Return the journal of writes since the first call. The caller holds the lock.
 
         ``length`` is what the first call wants it to be.
         """
@@ -210,18 +210,18 @@ class State:
         self._writer.objects.settle()
 
     def end_journal(self) -> None:
-        """Write no journal any more, and keep nothing of it."""
+        """Stop the journal and drop its entries."""
         with self.lock:
             self._writer.journal = None
 
     def replace(
-        self, source: str, objects: Iterable[ClusterObject], *, kind: str = "", anew: bool = False
+        self, source: str, objects: Iterable[ClusterObject], *, kind: str = "", discard: bool = False
     ) -> None:
         """Load in full: ``objects`` are now all that ``source`` has, or all of the given ``kind``.
 
-        Either all of it takes effect or nothing. What is the same as before costs nothing and keeps its rows.
-        New nodes get their rows in name order. Of an object given twice the last one counts. With ``anew``
-        all that was there is removed first, with what was decided since: it was of another cluster.
+        Either all of it takes effect or nothing. Unchanged objects cost nothing and keep their rows.
+        New nodes get their rows in name order. If an object is given twice, the last one counts. With
+        ``discard`` all present objects and assumed pods are removed first: they were of another cluster.
 
         Raises:
             InvalidArgumentError: A quantity can't be used, or another source has one of the objects.
@@ -229,7 +229,7 @@ class State:
         batch = prepare(objects, self._kinds)
         with self.lock:
             self._holdings.check_ownership(source, batch.identities())
-            kept = prepare((), self._kinds) if anew else batch
+            kept = prepare((), self._kinds) if discard else batch
             for gone, name in self._holdings.missing_objects(source, kept, kind):
                 self._drop(source, gone, name)
             self._writer.nodes.reserve_rows(len(batch.nodes.keys() - self.snapshot.nodes.index.keys()))
@@ -261,7 +261,9 @@ class State:
             self._publish()
 
     def _step(self, change: Change | PutPod) -> PodRecord | PreparedObjects | Remove:
-        """Return a change as it is written. Pods, of which most changes are, come without a batch."""
+        """Return a change in the form in which it is written. Pods, which most changes are, come without a
+        batch.
+        """
         match change:
             case PutPod(pod=parts):
                 return prepare_pod(parts, self._kinds)
@@ -355,7 +357,7 @@ class State:
         return self._delivered[uid] if uid in self._delivered else self.snapshot.pods.records.get(uid)
 
     def _write_pod(self, record: PodRecord) -> None:
-        """Write a pod as its source delivered it, and tell of it if that is new."""
+        """Write a pod as its source delivered it, and notify listeners if that is new."""
         uid = record.uid
         known, assumed = self.snapshot.pods.records.get(uid), uid in self._delivered
         before = self._delivered[uid] if assumed else known

@@ -49,7 +49,7 @@ class TableWriter:
         pods: The pod table.
         objects: The writer of the object table.
         changes: What was written since the owner emptied this list.
-        journal: Where everything that is written is noted; None = nowhere.
+        journal: Notes every write; None = none is noted.
     """
 
     def __init__(self, nodes: NodeWriter, pods: PodTable, objects: ObjectWriter) -> None:
@@ -192,13 +192,13 @@ class TableWriter:
         self.pods.assumed_count += len(records)
 
     def _put_known(self, records: Sequence[PodRecord]) -> None:
-        """As ``_put_new``, where some are there without a node."""
+        """Put new records like ``_put_new``, some of which exist without a node."""
         known = self.pods.records
         for record in records:
             uid = record.uid
             if (old := known.get(uid)) is not None:
                 base = old.kind.base
-                # What is plain and has no node is in nothing else, unless it is nominated.
+                # A plain pod without a node is in no other table, unless it is nominated.
                 if base is not record.kind.base or base.template.status.nominated_node_name:
                     self._detach(old)
                 self.pods.pending_count -= 1
@@ -302,7 +302,7 @@ class TableWriter:
         uid, row, kind = record.uid, record.row, record.kind
         base, pod = kind.base, kind.base.template
         if gone or _has_room(record):
-            # Of any other pod, what becomes of it is the change.
+            # For any other pod, its new form is the change.
             self.changes.append((row, record, -1))
         if pod.spec.scheduling_group is not None and (group := pod.group) is not None:
             discard_from(self._groups, group, uid)
@@ -345,7 +345,7 @@ class TableWriter:
         count(affinity, record.row, 1, self.nodes.table.capacity)
 
     def _select(self, keys: Iterable[str]) -> None:
-        """Note that a selector names the label ``keys``; those that none names any more go in bulk."""
+        """Note that a selector names the label ``keys``; keys that no selector names are dropped in bulk."""
         pods = self.pods
         new = pods.selected_keys.union(keys)
         if len(new) == len(pods.selected_keys):

@@ -1,4 +1,4 @@
-"""Keeps which pods have storage, and on which rows their volumes may lead to something else than before."""
+"""Keeps the pods that have storage, and the rows on which their volumes may have changed."""
 
 from __future__ import annotations
 

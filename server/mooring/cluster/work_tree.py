@@ -1,7 +1,7 @@
-"""A copy of the live state that is moved to what is in question: an earlier version, or one that never was.
+"""A copy of the live state that becomes the version in question: an earlier or a hypothetical one.
 
-Like the work tree of a version control system: there are few of them and many versions, of which each is what
-was changed since another. So a version costs what its changes cost, and going from one to the other as well.
+Like the work tree of a version control system: there are few of them and many versions, each stored as the
+changes since another. So a version costs only its changes, and so does going from one to another.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ class WorkTree(State):
         self._write_entries(backwards(entries))
 
     def take_changes(self) -> tuple[Entry, ...]:
-        """Return what was changed since the last call, by whomever; nothing is assumed any more then."""
+        """Return the changes since the last call by any caller; no pod is assumed afterwards."""
         self._settle()
         if self._names is not None:
             self._names.follow(self._changes.since(self._named))

@@ -36,8 +36,8 @@ Elsewhere it runs plugins in process, and calls no extenders."""
 def advise_on_gates(gates: Gates) -> Iterator[str]:
     """Yield a sentence that names the feature gates that were set in vain, if there are any.
 
-    kube-scheduler rejects a gate that it doesn't know; mooring can't tell those from gates that another
-    component reads, so it goes on without them, but says so.
+    kube-scheduler rejects a gate that it doesn't know; mooring can't distinguish those from gates that
+    another component reads, so it warns and goes on without them.
     """
     if names := gates.without_effect():
         release = f"Kubernetes {gates.version}"
@@ -87,7 +87,7 @@ def differing_defaults(written: KubeSchedulerConfiguration) -> tuple[str, ...]:
     silent = any(profile is None or profile.percentage_of_nodes_to_score is None for profile in profiles)
     if silent and written.percentage_of_nodes_to_score is None:
         differences.append(
-            "percentageOfNodesToScore: mooring looks at every node, kube-scheduler samples as for 0"
+            "percentageOfNodesToScore: mooring evaluates every node, kube-scheduler samples as for 0"
         )
     election = written.leader_election
     if not election.resource_name and election.leader_elect is not False:

@@ -1,4 +1,4 @@
-"""What kube-scheduler's extender stanzas have to be for mooring's adapter to answer them."""
+"""Requirements of mooring's adapter on kube-scheduler's extender stanzas."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def advise_on_calls(extenders: Sequence[ExtenderStanza]) -> Iterator[str]:
         if not extender.node_cache_capable:
             yield f"{path}.nodeCacheCapable: false sends each node whole in each call; names would do"
         if extender.http_timeout > _LONG:
-            yield f"{path}.httpTimeout: so long may one pod hold up all others when the adapter is stuck"
+            yield f"{path}.httpTimeout: one pod may hold up all others for this long when the adapter is stuck"
         tls = extender.tls_config
         if extender.enable_https and (tls is None or not (tls.insecure or tls.ca_file or tls.ca_data)):
             yield f"{path}.tlsConfig: without caFile only certificates of the system's CAs are accepted"

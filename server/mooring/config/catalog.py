@@ -1,4 +1,4 @@
-"""What the configuration has to know about plugins; the caller passes it in."""
+"""Facts about plugins for the configuration; the caller passes them in."""
 
 from __future__ import annotations
 
@@ -72,8 +72,8 @@ class Catalog(Mapping[str, PluginDescription]):
     def may_list(self, name: str, point: str) -> bool:
         """Return whether a file may list a known plugin at a point.
 
-        A plugin of kube-scheduler may stand wherever kube-scheduler's does, also where mooring's needs no
-        method; at a point that came with a later release it is passed over.
+        A plugin of kube-scheduler may be listed at all points of kube-scheduler's, also at those where
+        mooring's needs no method; at a point of a later release it is ignored.
         """
         plugin = self._plugins[name]
         return point in plugin.points or (

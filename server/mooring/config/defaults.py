@@ -1,4 +1,4 @@
-"""What a file leaves out, filled in as kube-scheduler does.
+"""Defaults for fields that a file leaves out, the same as kube-scheduler's.
 
 Mirrors ``pkg/scheduler/apis/config/v1/defaults.go``.
 """

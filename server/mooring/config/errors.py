@@ -1,4 +1,4 @@
-"""What a faulty configuration raises."""
+"""Errors of a faulty configuration."""
 
 from __future__ import annotations
 

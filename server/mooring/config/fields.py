@@ -39,13 +39,13 @@ from mooring.framework.args import HIDDEN
 RecordT = TypeVar("RecordT")
 
 ALIAS = "alias"
-"""Key in a dataclass field's metadata: its name in the file, where that is not plain camelCase."""
+"""Key in a dataclass field's metadata: its name in the file, if that is not plain camelCase."""
 
 GATES = "gates"
 """Key in a dataclass field's metadata: the feature gates without which the field may not be set."""
 
 MOST_FAULTS = 100
-"""Faults of one record that are described: each takes some milliseconds, and nobody reads more."""
+"""Faults of one record that are described: each takes some milliseconds, and no one reads more."""
 
 _PREFIX = "field_"  # keeps record fields clear of the names that pydantic's models own
 _PLAIN = frozenset({bool, float, int, str})
@@ -86,10 +86,10 @@ def decode(record: type[RecordT], value: object, path: str) -> tuple[RecordT | N
     Args:
         record: The record's class.
         value: The document, as ``read_configuration`` gives it.
-        path: Where the document stands in the whole file; put before every error's path.
+        path: The document's path in the whole file; put before every error's path.
 
     Returns:
-        The record, and what is wrong with the document. Where leaving out the faulty fields makes a record,
+        The record, and the faults of the document. If leaving out the faulty fields makes a record,
         it is that one, so that its other fields can be checked too; else None.
     """
     document = without_nulls(value)
@@ -126,7 +126,7 @@ def _without(value: Any, faulty: set[str], path: str) -> Any:
 def encode(value: object, *, hide: bool = False) -> Any:
     """Write a record as a plain document; None and empty lists are left out, as Go's omitempty does.
 
-    ``hide`` puts HIDDEN in the place of what fields marked SECRET hold.
+    ``hide`` replaces the values of fields marked SECRET with HIDDEN.
     """
     if value is None or type(value) in _PLAIN:
         return value
@@ -241,7 +241,7 @@ def _required(record: type[Any]) -> set[str]:
 
 
 def _strict(annotation: Any) -> Any:
-    """Return the annotation with every record and duration in it replaced by what reads it strictly."""
+    """Return the annotation with every record and duration in it replaced by its strict reader."""
     if isinstance(annotation, type) and get_origin(annotation) is None and is_record(annotation):
         return _model(annotation)
     if annotation is timedelta:

@@ -53,8 +53,8 @@ def _candidates(node: yaml.Node, first: int) -> Iterator[tuple[yaml.Node, int]]:
         for item in node.value:
             yield from _candidates(item, first)
     elif isinstance(node, yaml.ScalarNode) and node.style == "|":
-        # Only a block keeps its lines: in other styles, breaks of the text are none of the file. What stands
-        # beside the configuration may be no YAML.
+        # Only a block keeps its lines: in other styles, line breaks of the text are not in the file. The text
+        # around the configuration may not be YAML.
         with suppress(DocumentError):
             for inner in compose_documents(node.value):
                 yield inner, first + node.start_mark.line + 1

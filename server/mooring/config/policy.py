@@ -111,7 +111,7 @@ _IGNORED_KEYS = ("alwaysCheckAllPredicates", "metadata")
 
 @dataclass(slots=True)
 class _Reading:
-    """What has been read out of a policy so far."""
+    """The result of reading a policy so far."""
 
     filters: set[str] = field(default_factory=lambda: set(_MANDATORY))
     weights: dict[str, int] = field(default_factory=dict)
@@ -158,7 +158,7 @@ def policy_to_v1(policy: Document, catalog: Catalog) -> tuple[Document, tuple[st
     if extenders:
         document["extenders"] = extenders
     notes = ["converted from a scheduler Policy; plugins that it does not list are disabled"]
-    notes += [f"{key} has no effect any more" for key in _IGNORED_KEYS[:1] if key in policy]
+    notes += [f"{key} no longer has an effect" for key in _IGNORED_KEYS[:1] if key in policy]
     return document, tuple(notes)
 
 

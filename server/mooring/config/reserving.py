@@ -1,8 +1,8 @@
-"""What the profiles hold behind kube-scheduler: it needs the extender's bind verb.
+"""Reservations of the profiles, which need the extender's bind verb in kube-scheduler.
 
-kube-scheduler tells an extender of no reservation. Between filter and its own binding two pods may be
-promised the same thing; only when mooring binds, the filters run again under the reservation. Amounts that
-nodes offer kube-scheduler holds itself, unless it is told to ignore them.
+kube-scheduler doesn't inform an extender of a reservation. Between filter and its own binding two pods may be
+promised the same thing; only when mooring binds, the filters run again under the reservation. kube-scheduler
+itself reserves amounts of nodes, apart from resources that it is configured to ignore.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from mooring.config.types import ExtenderStanza
 from mooring.framework import FieldError
 
 _PROFILE = re.compile(r"/profiles/([^/]+)/?$")
-"""Where a URL prefix names the profile that the adapter is to ask."""
+"""The place in a URL prefix that names the adapter's profile."""
 
 
 def check_reserving(

@@ -22,7 +22,7 @@ API_VERSION = f"{GROUP}/v1"
 KIND = "KubeSchedulerConfiguration"
 
 CONFIGURATION_KINDS = (KIND, "Policy")
-"""What a file's configuration may be; Policy is that of 2017."""
+"""The kinds of a file's configuration; Policy is that of 2017."""
 
 Int32 = Annotated[int, Field(ge=-(2**31), lt=2**31)]
 Int64 = Annotated[int, Field(ge=-(2**63), lt=2**63)]
@@ -48,7 +48,8 @@ class ListedPlugin:
 
 @dataclass(frozen=True, slots=True)
 class PluginSet:
-    """What a section enables, in order, and disables; ``*`` in ``disabled`` stands for every default."""
+    """The plugins that a section enables, in order, and disables; ``*`` in ``disabled`` means every default.
+    """
 
     enabled: tuple[ListedPlugin, ...] = ()
     disabled: tuple[ListedPlugin, ...] = ()

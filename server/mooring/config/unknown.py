@@ -124,8 +124,8 @@ def stub_notes(unknown: Places, catalog: Catalog) -> list[str]:
 
 
 def without_unknown(profile: ProfileStanza, unknown: Collection[str]) -> ProfileStanza:
-    """Return the profile without the plugins; where one of them alone was to sort or bind, with
-    kube-scheduler's own.
+    """Return the profile without the plugins; if one of them was the only one to sort or bind, with
+    kube-scheduler's own instead.
     """
     sections = {}
     for name, plugins in profile.plugins.items():

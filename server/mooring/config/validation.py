@@ -86,7 +86,7 @@ def check_profiles(
 
     Args:
         document: The document with its defaults.
-        points: Of each profile, the plugins by point.
+        points: For each profile, the plugins by point.
     """
     takes_over = bool(ignored_resources(document.extenders))
     for index, profile in enumerate(document.profiles):
@@ -193,7 +193,7 @@ def _check_extenders(extenders: Sequence[ExtenderStanza]) -> Iterator[FieldError
             yield FieldError(join(path, "weight"), "must be greater than 0, as prioritizeVerb is set")
         tls = extender.tls_config
         if tls and tls.insecure and (tls.ca_file or tls.ca_data):
-            text = "must not be true beside caFile or caData: certificates are checked or they are not"
+            text = "must not be true together with caFile or caData: certificates are checked or they are not"
             yield FieldError(join(path, "tlsConfig", "insecure"), text)
         for position, resource in enumerate(extender.managed_resources):
             where = join(path, "managedResources", position, "name")

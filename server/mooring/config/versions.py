@@ -194,7 +194,9 @@ def _keep_weights(profile: dict[str, Any]) -> None:
 
 
 def _modernise(profile: dict[str, Any], path: str) -> Iterator[FieldError]:
-    """Yield what only v1beta1 said otherwise: the resource scorers, and how pods spread by default."""
+    """Yield the defaults that differ only in v1beta1: the resource scorers, and the default spreading of
+    pods.
+    """
     spread = _arguments(profile).get("PodTopologySpread", {})
     if spread.get("defaultConstraints"):
         spread.setdefault("defaultingType", "List")

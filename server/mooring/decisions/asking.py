@@ -1,4 +1,4 @@
-"""What would be decided now about a pod without a node: asked, and remembered nowhere."""
+"""The decision about a pending pod if it were made now; it is not remembered."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class PendingPod:
         why: Why no node takes it; None if one does.
         node: The node that would be selected now; "" = none.
         feasible: How many nodes would take it.
-        preemption: Where preemption could make room; None = nowhere.
+        preemption: The nodes where preemption could make room; None = none.
         kept_for: The nominated pods that keep room from it.
     """
 

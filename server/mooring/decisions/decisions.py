@@ -1,4 +1,4 @@
-"""Where every decision is noted, whichever part made it."""
+"""The one place where decisions of all parts are noted."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Decisions:
     """The decisions of one process. Safe from any thread; noting one never waits.
 
     Args:
-        journal: Where they are noted.
+        journal: The journal that gets them.
         explanations: Keeps some of their explanations; None = none.
     """
 
@@ -46,7 +46,7 @@ class Decisions:
 
 
 def write_choice(record: Record, choice: Choice) -> None:
-    """Write to a record what was decided; also why there is no node, where one was to be selected."""
+    """Write the decision to a record; if a node was to be selected and there is none, also why."""
     record.evaluated, record.feasible = choice.evaluated, choice.feasible
     if choice.node_name is not None:
         record.node, record.total, record.ties = choice.node_name, choice.total, choice.tie_count
@@ -94,7 +94,7 @@ def why_of_error(error: Exception) -> Why:
 
 
 def _attributes(record: Record) -> Attributes:
-    """Return what a span says of a decision, by OpenTelemetry's names where there are any."""
+    """Return a decision's attributes for a span, by OpenTelemetry's names where it defines them."""
     return {
         "k8s.namespace.name": record.namespace,
         "k8s.pod.name": record.name,

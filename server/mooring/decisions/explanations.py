@@ -24,7 +24,7 @@ WAITING = 64
 """Explanations that may wait to be packed; each holds some arrays with an entry per node."""
 
 PER_SECOND = 2.0
-"""Explanations kept a second, beside those that are always kept."""
+"""Explanations kept per second, besides those that are always kept."""
 
 REST_TIMES = 199
 """The packing thread rests this many times as long as it worked: it takes half a percent of a processor."""
@@ -38,7 +38,7 @@ MOST_FIRSTS = 4_096
 _ENTRY_BYTES = 200
 
 Encode = Callable[[Explanation, Record], bytes]
-"""Packs an explanation; whoever reads it knows the form."""
+"""Packs an explanation; its reader knows the form."""
 
 NumberOf = Callable[[Record], int | None]
 """Returns the number of a decision that was noted; None when it is forgotten."""
@@ -47,8 +47,8 @@ NumberOf = Callable[[Record], int | None]
 class Explanations:
     """Safe from any thread; offering one never waits.
 
-    Only decisions that were evaluated in full have one to offer. Of the others, which come from a kept
-    evaluation, the explanation is found by making them again.
+    Only decisions that were evaluated in full offer one. Others come from a cached evaluation and
+    are explained by making the decision again.
 
     Args:
         encode: The form in which they are kept.

@@ -1,4 +1,4 @@
-"""Pods that were tried with their group, decided again: each beside those that the group tried before it."""
+"""Pods that were tried with their group, decided again: each after those that the group tried before it."""
 
 from __future__ import annotations
 
@@ -54,9 +54,9 @@ class MemberAgain:
         write_member(self.record, self._decision.members[self._at], self._decision)
 
     def choice(self, *, all_rejections: bool = False) -> Choice:
-        """Return what the nodes of the placement are to the pod, evaluated in full.
+        """Return the pod's evaluation of the placement's nodes, in full.
 
-        Where the group was given up before the pod's turn, no node is looked at.
+        If the group was given up before the pod's turn, no node is evaluated.
         """
         decision, at = self._decision, self._at
         if decision.taken < 0 or at >= len(decision.tried[decision.taken].members):

@@ -1,9 +1,9 @@
 """The newest decisions, numbered from 1, within budgets of bytes.
 
 A decision only appends a record to a list, without a lock, a number, or a notification.
-Records are taken from there in runs of some hundred, by whoever reads, or by the decision that makes the list
-long. Only then they get their numbers, and the oldest go, those of the sort that takes most: questions, which
-anybody may ask, push out no commits. A batch is one record that shares the lists of its call.
+A reader, or the decision that makes the list long, takes records from it in runs of some hundred. Only then
+they get their numbers, and the oldest go, those of the sort with the most bytes: questions, which
+every client may send, push out no commits. A batch is one record that shares the lists of its call.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from mooring.decisions.pod_sizes import PodSizes
 from mooring.decisions.records import BatchRecord, DecisionKind, Record
 
 RECORD_BYTES = 640
-"""What a record takes without its pod, with the strings that nothing else has any more,"""
+"""The bytes of a record without its pod, with the strings that only the journal still holds,"""
 REASON_BYTES = 160
 """each reason why there is no node, which is also in the message,"""
 BATCH_ROW_BYTES = 400
@@ -40,7 +40,8 @@ RUN_SHARE = 8
 """A run takes at most one byte in this many of the budget."""
 
 LOOK_SECONDS = 0.1
-"""Between two looks of a reader that waits: decisions wake nobody, so they are not slowed down by readers."""
+"""Seconds between two reads of a waiting reader: decisions wake no reader, so readers don't slow them
+down."""
 
 SORTS: tuple[frozenset[DecisionKind], ...] = (
     frozenset({DecisionKind.SCHEDULE, DecisionKind.BIND}),
@@ -65,8 +66,8 @@ class Passage(NamedTuple):
 
     Attributes:
         decisions: The decisions.
-        looked: Up to which number was looked at.
-        missed: How many were forgotten before they could be looked at.
+        looked: The last number that was read.
+        missed: How many were forgotten before they could be read.
     """
 
     decisions: list[Numbered]
@@ -263,7 +264,7 @@ class DecisionJournal:
         return next((run for run in chain.from_iterable(found) if run.first <= seq), None)
 
     def _number(self) -> None:
-        """Give numbers to what was noted until now, and forget the oldest. The lock is held."""
+        """Number the records noted so far, and forget the oldest. The lock is held."""
         noted = self._noted
         # Each of the two is one step for other threads; what they append in between stays.
         taken = noted[:]

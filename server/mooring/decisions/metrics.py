@@ -1,4 +1,4 @@
-"""What is remembered of decisions, as metrics that are read when they are scraped."""
+"""Metrics of the decision journal, read at each scrape."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What pods take in memory, about, without looking at each."""
+"""Estimates of pods' sizes in memory, without measuring each."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from msgspec.json import encode
 from mooring.framework import Pod
 
 MEASURED_ONE_IN = 128
-"""One in so many pods is measured, since that takes longer than noting a decision."""
+"""One in this many pods is measured, since that takes longer than noting a decision."""
 
 BYTES_IN_MEMORY = 3
-"""What a byte of a pod's JSON takes in memory, about."""
+"""The approximate bytes in memory for a byte of a pod's JSON."""
 
 FIRST_GUESS = 2_048
-"""What a pod takes until some were measured."""
+"""The assumed bytes of a pod until some were measured."""
 
 MOST_MEASURED = 64
-"""After so many the older ones count for half."""
+"""After this many measurements the older ones count for half."""
 
 
 class PodSizes:

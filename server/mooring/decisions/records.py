@@ -1,4 +1,4 @@
-"""What is remembered of a decision: a record, or a part of the record that a whole batch has."""
+"""The record of a decision, alone or as a part of its batch's record."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NOBODY: Owner = ("", "")
 
 
 class DecisionKind(IntEnum):
-    """What was to be decided; the numbers are those of the contract."""
+    """The kind of decision; the numbers are those of the contract."""
 
     SCHEDULE = auto()
     DRY_RUN = auto()
@@ -47,7 +47,7 @@ Placed = Sequence[tuple[Pod, str]]
 
 
 class NodeRejections(msgspec.Struct, frozen=True, gc=False):
-    """How many nodes a plugin rejected for one reason; 0 where no node was looked at."""
+    """The number of nodes that a plugin rejected for one reason; 0 if no node was evaluated."""
 
     plugin: str
     reason: str
@@ -75,7 +75,7 @@ class Why(msgspec.Struct, frozen=True, gc=False):
 
 
 class Details(msgspec.Struct, gc=False, eq=False):
-    """What few decisions have.
+    """Details that few decisions have.
 
     Attributes:
         result: How it ended, if not with a node.
@@ -85,12 +85,12 @@ class Details(msgspec.Struct, gc=False, eq=False):
         budgets: The disruption budgets that this violates, as ``namespace/name``.
         runner_up: The node with the next lower total, "" where it isn't known.
         runner_up_total: That total.
-        repeatable: All nodes of the live state were in question, and nothing else but the state counted.
-        start: Where the search began that ends before all nodes are evaluated.
+        repeatable: All nodes of the live state were candidates, and only the state determined the answer.
+        start: The first row of a search that ends before all nodes are evaluated.
         attempt: Which attempt of the pod it was, 0 without a queue.
         queue_wait: For how many seconds the pod was ready to be tried.
         earlier: How many pods of the same dry run had been placed before.
-        placed: The pods that this dry run placed one by one, of which those come first; none where they are
+        placed: The pods that this dry run placed one by one, the ``earlier`` ones first; none if they are
             the first of the decision's batch.
         group: The group with which the pod was tried; None = it was tried alone.
         trace_id: The trace that it belongs to, "" = none.
@@ -187,7 +187,7 @@ class Record(msgspec.Struct, gc=False, eq=False):
 
     @property
     def details(self) -> Details:
-        """What few decisions have, to be read."""
+        """The details, for readers."""
         return self.written or _USUAL
 
     @property
@@ -197,7 +197,7 @@ class Record(msgspec.Struct, gc=False, eq=False):
 
     @property
     def why(self) -> Why | None:
-        """Why there is no node; None when there is one."""
+        """The reason for no node; None when there is one."""
         return self.details.why
 
     def own_details(self) -> Details:
@@ -230,25 +230,25 @@ class BatchRecord(msgspec.Struct, gc=False, eq=False):
     """Decisions of one call that all found a node; it shares the lists of the call. One entry per pod.
 
     Attributes:
-        time: As in ``Record``, like all that isn't explained.
-        began: As there, of the first.
-        kind: As there.
-        seed: As there.
+        time: See ``Record``.
+        began: That of the first.
+        kind: See ``Record``.
+        seed: See ``Record``.
         templates: The pods that the others are copies of, and their profiles.
         indices: The template of each pod.
         names: The names.
         uids: The UIDs.
         nodes: The selected nodes.
         totals: Their totals.
-        ties: As there.
-        evaluated: As there.
-        feasible: As there.
+        ties: See ``Record``.
+        evaluated: See ``Record``.
+        feasible: See ``Record``.
         versions: The version of the state of each; of a dry run one for all.
-        node_epoch: As there.
-        repeatable: As in ``Details``, unless the pod's profile lets the search end early.
+        node_epoch: See ``Record``.
+        repeatable: See ``Details``; False if the pod's profile lets the search end early.
         earlier: How many pods of the same dry run had been placed before the first.
-        placed: As in ``Details``.
-        trace_id: As there.
+        placed: See ``Details``.
+        trace_id: See ``Record``.
     """
 
     time: float

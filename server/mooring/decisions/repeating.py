@@ -57,7 +57,7 @@ class Repeater:
         """Return what comes out when decision ``seq`` is made again, as a record, and its explanation.
 
         Raises:
-            NotFoundError: There is no such decision, or not any more (DECISION_NOT_FOUND).
+            NotFoundError: There is no such decision, or it was forgotten (DECISION_NOT_FOUND).
             FailedPreconditionError: It can't be made again (DECISION_NOT_REPEATABLE).
             DeadlineExceededError: The caller no longer waits.
         """
@@ -148,6 +148,6 @@ def _decided_again(
 
 def _not_repeatable(why: str) -> FailedPreconditionError:
     return FailedPreconditionError(
-        f"the decision can't be made again: {why}; ask for an explanation of now",
+        f"the decision can't be made again: {why}; request a current explanation",
         reason="DECISION_NOT_REPEATABLE",
     )

@@ -1,4 +1,4 @@
-"""Which pods are without a node, grouped by who made them and the dominant reason."""
+"""Pods without a node, grouped by controller and dominant reason."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ STEPS = 12
 """Into how many parts the window is divided for the trend."""
 
 _ASIDE = frozenset({DecisionKind.SCORE, DecisionKind.PREEMPT})
-"""What doesn't say whether the pod gets a node."""
+"""Results that leave open whether the pod gets a node."""
 
 
 @dataclass(slots=True)
@@ -54,7 +54,7 @@ class ReasonGroup:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """The groups, those with the most pods first; from when on, and how many decisions were looked at."""
+    """The groups, those with the most pods first; the begin of the window, and the decisions read."""
 
     groups: list[ReasonGroup]
     begin: float
@@ -73,7 +73,7 @@ def summarize(
 
     Args:
         journal: Has the decisions.
-        begin: Where the window begins, in seconds since the epoch.
+        begin: The begin of the window, in seconds since the epoch.
         pending: Whether the pod of a decision is, by all that is known, still without a node.
         namespace: Only pods of this namespace; "" = all.
         profile: Only decisions of this profile; "" = all.

@@ -1,4 +1,4 @@
-"""What a plugin author imports: the scheduling framework's vocabulary.
+"""The scheduling framework: the names that a plugin author imports.
 
 Everything a plugin needs is here, and nothing that pulls in a network library. The extension points
 are in ``interface``, the objects in ``objects``, the columns that vectorised plugins read in

@@ -1,4 +1,4 @@
-"""What is wrong with a plugin's arguments, and where."""
+"""Faults of a plugin's arguments, each with its field."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ and is the better place for a secret.
 """
 
 HIDDEN: Final = "REDACTED"
-"""What is shown in place of a secret."""
+"""The text shown instead of a secret."""
 
 
 MAX_PATH_CHARACTERS = 300
 MAX_MESSAGE_CHARACTERS = 700
-"""Of a fault; together less than a kilobyte."""
+"""The most characters of a fault's path and message; together less than a kilobyte."""
 
 
 @dataclass(frozen=True, slots=True)

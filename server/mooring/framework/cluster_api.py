@@ -1,4 +1,4 @@
-"""What mooring writes to the cluster besides bindings, as plugins and the scheduler see it."""
+"""Writes to the cluster other than bindings, for plugins and the scheduler."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class ClusterApi(Protocol):
         """Replace the object's finalizers, and nothing else of it; returns it as it is then.
 
         A patch may fail where this doesn't: the API server rebuilds a patched object from JSON, in which a
-        driver's parameters can read otherwise than they are stored.
+        driver's parameters can differ from the stored ones.
         """
         ...
 

@@ -1,4 +1,4 @@
-"""What happens in the cluster, in the words of the scheduling queue: which event may help which pod.
+"""Cluster events for the scheduling queue: which event may help which pod.
 
 A plugin that rejected a pod says here which changes may make the pod fit, so that the pod is
 tried again then and not before. Mirrors ``ClusterEvent`` and ``EnqueueExtensions`` of
@@ -99,14 +99,14 @@ class ActionType(Flag):
 
 @dataclass(frozen=True, slots=True)
 class ClusterEvent:
-    """A kind of change: of what, and how."""
+    """A kind of change: the resource, and the action."""
 
     resource: EventResource
     action: ActionType
 
 
 class QueueingHint(Enum):
-    """What an event means for a waiting pod."""
+    """The effect of an event on a waiting pod."""
 
     SKIP = "skip"
     """Nothing."""
@@ -126,7 +126,7 @@ HintFunction = Callable[[Pod, Any, Any], QueueingHint]
 
 @dataclass(frozen=True, slots=True)
 class HintedEvent:
-    """An event that a plugin registers, with the hint that tells which pods it may help.
+    """An event that a plugin registers, with the hint that finds the pods that it may help.
 
     Attributes:
         event: The event; its action may combine several.

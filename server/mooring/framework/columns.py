@@ -19,7 +19,7 @@ ABSENT = 0
 """The id of "there is no such label"."""
 
 MAX_LABEL_COLUMNS = 64
-"""At most this many label keys of a table have a column: those who create pods select the keys, and each
+"""At most this many label keys of a table have a column: users that create pods select the keys, and each
 write of a row goes through all columns."""
 
 STALE_VALUES = 2
@@ -90,7 +90,7 @@ class LabelColumn:
         self.ids, self._shared = grown(self.ids, capacity), False
 
     def ids_as_now(self) -> Int32s:
-        """Return ``ids`` as they stay for whoever has them, one array until the next change."""
+        """Return ``ids`` as an array that stays unchanged, the same one until the next change."""
         self._shared = True
         return self.ids
 
@@ -133,7 +133,7 @@ class LabelColumn:
 class LabelColumns(dict[str, LabelColumn]):
     """A table's label columns by key, each built on first use.
 
-    There are `MAX_LABEL_COLUMNS` at most; for one more, the one that was built first is dropped.
+    There are ``MAX_LABEL_COLUMNS`` at most; for one more, the one that was built first is dropped.
 
     Args:
         columns: Those that are there already.

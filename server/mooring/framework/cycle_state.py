@@ -1,4 +1,4 @@
-"""What plugins write down for themselves between the extension points of one cycle."""
+"""The plugins' own data between the extension points of one cycle."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class NotWrittenError(KeyError):
 
 
 class CycleState:
-    """What plugins write down for one pod during one cycle, by key.
+    """The plugins' data for one pod during one cycle, by key.
 
     A value is immutable or has ``clone()``. One CycleState belongs to one cycle and one thread, so it takes
     no lock; a plugin must never keep such values on itself, because plugins are shared between threads.
@@ -64,7 +64,7 @@ class CycleState:
         self._values.pop(key, None)
 
     def shared(self) -> CycleState:
-        """Return a copy with the same values, of which none is changed, for plugins with other keys."""
+        """Return a copy that shares the values, which must not change, for plugins with other keys."""
         copy = CycleState()
         copy._values = self._values.copy()
         return copy
@@ -76,12 +76,13 @@ class CycleState:
         return copy
 
     def cloned_when_read(self) -> CycleState:
-        """``clone`` of values that nobody changes any more, each when it is first read: most never are."""
+        """Return ``clone`` of values that no longer change, each made when it is first read: most never are.
+        """
         return _ClonedWhenRead(self._values)
 
 
 class _ClonedWhenRead(CycleState):
-    """A copy of which each value is cloned when it is first read."""
+    """A copy that clones each value when it is first read."""
 
     __slots__ = ("_theirs",)
 
@@ -111,7 +112,7 @@ class _ClonedWhenRead(CycleState):
         super().delete(key)
 
     def shared(self) -> CycleState:
-        """As ``clone``: what is still the original's is nobody's to share."""
+        """Return ``clone``: values of the original must not be shared."""
         return self.clone()
 
     def _clone(self, key: Hashable) -> None:

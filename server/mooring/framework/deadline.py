@@ -1,4 +1,4 @@
-"""The deadline of the decision that a plugin works for: loops over what others wrote look at it.
+"""The deadline of the decision that a plugin works for, checked while iterating untrusted input.
 
 A pod may have ten thousands of resources or terms, and a claim's search any length. Nothing can stop a thread
 from outside, so code that loops checks whether the caller still waits.
@@ -15,10 +15,11 @@ from mooring.framework.objects import Pod
 
 T = TypeVar("T")
 Payer = Callable[[], Pod | None]
-"""Finds the pod that asks for most of what takes time; None = it is gone."""
+"""Finds the pod whose requests cause most of the work; None = it is gone."""
 
 LOOK_EVERY = 8
-"""After how many rounds ``timely`` looks: one over the columns of 5,000 nodes takes some 10 microseconds."""
+"""The number of rounds after which ``timely`` checks: one over 5,000 nodes' columns takes some 10
+microseconds."""
 
 
 def _in_no_hurry() -> None:
@@ -31,12 +32,13 @@ class _Running(threading.local):
 
 
 RUNNING = _Running()
-"""The ``check`` of the decision for which this thread runs a plugin, and what ``at_others_expense`` does."""
+"""The ``check`` of the decision for which this thread runs a plugin, and the work of
+``at_others_expense``."""
 
 
 def at_others_expense(payer: Payer) -> AbstractContextManager[object]:
-    """Enter for work on what placed pods ask for: an attempt of the scheduler to place another one is not
-    charged for it, and tells who is to blame if it takes long. A caller's deadline holds all the same.
+    """Enter for work that placed pods' requests cause: an attempt of the scheduler to place another one is
+    not charged for it, and reports the pod to blame if it takes long. A caller's deadline still holds.
     """
     return RUNNING.charge_others(payer)
 

@@ -10,7 +10,7 @@ from mooring.framework.objects import Pod, PodDisruptionBudget
 
 
 class DisruptionBudgets:
-    """Some budgets by what they select: an empty selector all pods of its namespace, an absent one none.
+    """Some budgets by their selectors: an empty one selects all pods of its namespace, an absent one none.
 
     Immutable.
     """

@@ -1,7 +1,8 @@
 """Errors that end a call: what was wrong, where, and what the caller does next.
 
 A plugin's "no" is a Status, never one of these. They know nothing of any transport; the service maps each
-class to one gRPC code, and `reason` is the name of a value of `mooring.v1.ErrorReason` without its prefix.
+class to one gRPC code, and ``reason`` is the name of a value of ``mooring.v1.ErrorReason`` without its
+prefix.
 
     MooringError
     ├── InvalidArgumentError      a field of the request is wrong
@@ -107,7 +108,7 @@ class PermissionDeniedError(MooringError):
 
 
 class PluginFailureError(MooringError):
-    """A plugin raised, or returned what it must not. `metadata` may add pod and node."""
+    """A plugin raised, or returned what it must not. ``metadata`` may add pod and node."""
 
     def __init__(self, message: str, *, plugin: str, extension_point: str, **metadata: str) -> None:
         super().__init__(
@@ -131,7 +132,7 @@ def not_installed(package: str, extra: str) -> FailedPreconditionError:
 
 
 def node_not_found(node_name: str) -> NotFoundError:
-    """Return the error for a node that does not exist (any more)."""
+    """Return the error for a node that does not exist, or no longer does."""
     return NotFoundError(
         f"node {node_name!r} is not known; schedule the pod again", reason="NODE_NOT_FOUND", node=node_name
     )

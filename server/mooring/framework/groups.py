@@ -59,7 +59,7 @@ class PodGroupInfo:
 
 @dataclass(frozen=True, slots=True)
 class GroupPlacement:
-    """Some nodes, of which the group's pods get theirs.
+    """The nodes a group may be placed on.
 
     Attributes:
         name: For people: the value of the topology label; "" for all nodes.
@@ -107,7 +107,7 @@ class PodGroupAssignments:
 
 @dataclass(frozen=True, slots=True)
 class GroupPreemption:
-    """What could be done for a group that fits nowhere.
+    """Possible changes for a group that fits nowhere.
 
     Attributes:
         status: Success when the group will fit soon; else why not.
@@ -131,8 +131,8 @@ class GroupWhatIf(Protocol):
         snapshot: The tables as they are now.
         rows: int32[N], the rows of all nodes, in the order in which kube-scheduler lists them.
         assignments: The pods of the group that got a node when they were tried last, and the nodes.
-        noted: The pods before the group was rejected, each time that one was tried in a placement, with what
-            plugins wrote for it; None where it got its node without any plugin being called.
+        noted: The pods before the group was rejected, each time that one was tried in a placement, with its
+            cycle state; None if it got its node without any plugin being called.
     """
 
     snapshot: Snapshot
@@ -149,7 +149,9 @@ class GroupWhatIf(Protocol):
         ...
 
     def put_back(self, pods: Sequence[Pod]) -> bool:
-        """Put pods on their nodes again, unless the assignments don't fit beside them; return which."""
+        """Put pods on their nodes again, unless the assignments don't fit with them; return whether they were
+        put back.
+        """
         ...
 
 

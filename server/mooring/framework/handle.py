@@ -1,4 +1,4 @@
-"""What the runtime gives a plugin when it makes it."""
+"""The handle that the runtime gives a plugin when it makes it."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ class Handle:
     Attributes:
         snapshot: Gives the tables of the live state; safe from any thread. Within a cycle use the
             NodeView that the point is called with, never this.
-        binder: Where bindings go.
+        binder: Sends bindings.
         clock: The time.
         logger: A logger named after the plugin.
         kube_version: The release whose behaviour is followed.

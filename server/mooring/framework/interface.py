@@ -1,15 +1,15 @@
 """The extension points: what a plugin may implement.
 
 A plugin class inherits from one or several of these. It is made once per profile by
-``Class(args, handle)`` and shared between threads: what it finds out about one pod belongs in the CycleState,
+``Class(args, handle)`` and shared between threads: its findings about one pod belong in the CycleState,
 never on ``self``. An exception becomes Code Error with the plugin's name on it.
 
-A pod passes the points in this order. PreEnqueue and QueueSort are asked by the queue, PreFilter to Score by
-the scheduling cycle, which may also run only to answer a question; Reserve and Permit once a node is
-selected; PreBind, Bind and PostBind in the binding cycle, beside the scheduling cycles of other pods.
-Up to Score a plugin only looks: the same question may be asked again, for other nodes, or never end in a
-binding. From Reserve on it acts, and what it did is undone by ``unreserve``. A plugin whose answers may be
-reused for like pods says so with ``CacheablePlugin``, beside its points.
+A pod passes the points in this order. The queue calls PreEnqueue and QueueSort, the scheduling cycle calls
+PreFilter to Score, and may also run only to answer a question. Reserve and Permit follow once a node is
+selected. PreBind, Bind and PostBind run in the binding cycle, concurrently with the scheduling cycles of
+other pods. Up to Score a plugin only reads: it may be called again, for other nodes, or without a later
+binding. From Reserve on it acts, and ``unreserve`` undoes its actions. A plugin whose answers may be reused
+for equal pods declares so with ``CacheablePlugin``, in addition to its points.
 
 Mirrors ``k8s.io/kube-scheduler/framework`` (interface.go).
 """
@@ -51,8 +51,8 @@ class Plugin(ABC, Generic[ArgsT]):
         name: The plugin's name in configurations, metrics and answers: PascalCase, no "Plugin" at the end.
         Args: The class of its arguments, a frozen dataclass with snake_case fields and defaults, or None.
             It may have ``validate() -> Iterable[FieldError]``.
-        reads: The kinds of objects, beside nodes and pods, that it reads from the state. A live cluster is
-            asked for what the plugins in force declare; of other kinds there are none.
+        reads: The kinds of objects, besides nodes and pods, that it reads from the state. A live source
+            follows only the kinds that the plugins in force declare; the state has no others.
     """
 
     name: ClassVar[str]
@@ -72,8 +72,8 @@ class PreEnqueuePlugin(Plugin[ArgsT]):
     """Says whether a pod may enter the queue of pods to schedule.
 
     Called when a pod arrives, and again after each event that the plugin registered for and each change of
-    the pod; also before a decision about a pod that is only asked about. It holds up the queue: look at the
-    pod and at what is in memory, and never wait.
+    the pod; also before a dry run for the pod. It holds up the queue: read the
+    pod and data in memory, and never wait.
     """
 
     @abstractmethod
@@ -112,9 +112,9 @@ class PreFilterResult:
 class PreFilterPlugin(Plugin[ArgsT]):
     """Looks at the pod once, before the nodes.
 
-    Called at the beginning of each scheduling cycle. It is the place for what is the same for all nodes:
-    ``filter`` finds it in the CycleState and need not work it out for each of them. It may also narrow the
-    nodes to a few by name, or reject the pod before any node is looked at.
+    Called at the beginning of each scheduling cycle. It is the place for values that are the same for all
+    nodes: ``filter`` reads them in the CycleState and need not compute them for each node. It may also narrow
+    the nodes to a few by name, or reject the pod before any node is evaluated.
 
     A plugin that also has ``add_pod`` and ``remove_pod`` with the signature
     ``(state, pod, other, node) -> Status`` keeps what it wrote to ``state`` true while a what-if evaluation,
@@ -148,7 +148,7 @@ class FilterPlugin(Plugin[ArgsT]):
         """Say whether ``node`` can take ``pod``.
 
         Returns:
-            Success; Unschedulable when removing pods from the node may help, so that preemption looks at it;
+            Success; Unschedulable when removing pods from the node may help, so that preemption tries it;
             UnschedulableAndUnresolvable when it can't. Error fails the whole decision.
         """
         raise TypeError(f"{type(self).__name__} has no per-node filter")
@@ -162,9 +162,9 @@ class FilterPlugin(Plugin[ArgsT]):
 class PostFilterPlugin(Plugin[ArgsT]):
     """Tries to make room for a pod that no node takes.
 
-    Called in the profile's order when PreFilter or Filter left no node, until one plugin does not say
-    Unschedulable. ``nodes`` tells why each node was rejected: only where that was Unschedulable may anything
-    be gained.
+    Called in the profile's order when PreFilter or Filter left no node, until one plugin does not return
+    Unschedulable. ``nodes`` has the status of each node: removing pods may help only on nodes with
+    Unschedulable.
     """
 
     @abstractmethod
@@ -202,8 +202,8 @@ class PreemptingPlugin(PostFilterPlugin[ArgsT]):
 class PreScorePlugin(Plugin[ArgsT]):
     """Looks at the feasible nodes once, before they are scored.
 
-    Called when there is more than one feasible node: where only one is left nothing is scored. It is the
-    place for what all scores of one pod have in common.
+    Called when there is more than one feasible node: a single one is not scored. It is the
+    place for values that all scores of one pod share.
     """
 
     @abstractmethod
@@ -350,7 +350,7 @@ class BindPlugin(Plugin[ArgsT]):
 
 
 class PostBindPlugin(Plugin[ArgsT]):
-    """Learns that a pod is bound: the place to clean up, or to tell others.
+    """Called after a pod is bound: the place to clean up, or to notify others.
 
     Called once it is known that a binding succeeded, for all PostBind plugins in the profile's order. It has
     no status, because nothing that fails here changes what is bound: an exception is logged. Don't rely on it

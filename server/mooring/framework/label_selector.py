@@ -67,7 +67,7 @@ class LabelMatcher:
         return not self.nothing
 
     def lacks(self, texts: Collection[str]) -> bool:
-        """Return True where no labels of which these are all keys and values can match; False says nothing.
+        """Return True if no labels with only these keys and values can match; False leaves it open.
 
         It takes a fraction of making the labels and matching them.
         """
@@ -77,14 +77,14 @@ class LabelMatcher:
         return self.nothing
 
     def narrowed(self, other: LabelMatcher) -> LabelMatcher:
-        """Return a matcher of what both match; it matches nothing when one of them does."""
+        """Return a matcher that matches labels which both match; nothing if one of them matches nothing."""
         return LabelMatcher(self.requirements + other.requirements, self.nothing or other.nothing)
 
 
 class LabelMatchers:
     """Many selectors, which are matched with labels in one step. Immutable.
 
-    A label looks up the requirements about its key alone, and each of those takes one look at its values.
+    A label looks up only the requirements about its key, each with one look-up of its value.
 
     Args:
         selectors: S selectors.
@@ -135,7 +135,7 @@ EVERYTHING = LabelMatcher()
 
 
 def having(labels: Mapping[str, str]) -> LabelMatcher:
-    """Return a matcher of what has all of ``labels``."""
+    """Return a matcher that requires all of ``labels``."""
     return LabelMatcher(tuple(Requirement(key, "In", frozenset((value,))) for key, value in labels.items()))
 
 
@@ -158,7 +158,7 @@ def parsed(text: str) -> LabelMatcher:
     """Compile a selector as kubectl takes it: ``app=web,tier!=db,zone in (a, b),!gpu``; "" matches all.
 
     Raises:
-        SelectorError: It is none, or too long.
+        SelectorError: It is not a selector, or too long.
     """
     if len(text) > MAX_SELECTOR:
         raise SelectorError(f"has {len(text)} characters, and may have {MAX_SELECTOR}")
@@ -186,7 +186,7 @@ def _parsed(text: str) -> Requirement:
         return Requirement(found[1], "In" if found[2] == "in" else "NotIn", values)
     if found := _EXISTENCE.fullmatch(text):
         return Requirement(found[2], "DoesNotExist" if found[1] else "Exists")
-    raise SelectorError(f"{text!r} is none of KEY=VALUE, KEY!=VALUE, KEY in (VALUE, ...), KEY and !KEY")
+    raise SelectorError(f"{text!r} is not one of KEY=VALUE, KEY!=VALUE, KEY in (VALUE, ...), KEY and !KEY")
 
 
 def _requirement(expression: LabelSelectorRequirement) -> Requirement:

@@ -1,4 +1,4 @@
-"""What counts as a well-formed name. Mirrors ``k8s.io/apimachinery/pkg/util/validation`` (validation.go)."""
+"""Checks of well-formed names. Mirrors ``k8s.io/apimachinery/pkg/util/validation`` (validation.go)."""
 
 from __future__ import annotations
 

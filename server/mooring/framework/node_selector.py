@@ -2,7 +2,7 @@
 
 Mirrors ``k8s.io/component-helpers/scheduling/corev1/nodeaffinity`` (nodeaffinity.go). A term without
 conditions matches nothing. A term with a malformed condition matches nothing either; whether it is an
-error besides is for the caller, who asks ``selector_errors`` or ``preferred_errors``.
+error besides is for the caller, which calls ``selector_errors`` or ``preferred_errors``.
 """
 
 from __future__ import annotations
@@ -180,7 +180,7 @@ _VALUE_RULES: dict[str, tuple[Callable[[tuple[str, ...]], bool], str]] = {
     "Gt": (_one_integer, "exactly one value, an integer"),
     "Lt": (_one_integer, "exactly one value, an integer"),
 }
-"""What each operator demands of its values, as a test and in words."""
+"""The requirement of each operator on its values, as a test and in words."""
 
 
 def _label_matches(requirement: NodeSelectorRequirement, nodes: NodeView) -> Bools:

@@ -20,7 +20,7 @@ from mooring.framework.recent_changes import RecentChanges, next_version
 from mooring.framework.resources import CPU, EPHEMERAL_STORAGE, MEMORY, PODS
 
 CPU_ROW, MEMORY_ROW, EPHEMERAL_STORAGE_ROW, PODS_ROW = range(4)
-"""Where the fixed resources stand on the first axis of ``allocatable`` and ``requested``."""
+"""The index of each fixed resource on the first axis of ``allocatable`` and ``requested``."""
 
 FIXED_RESOURCES = 4
 """How many of these there are."""
@@ -35,7 +35,7 @@ class ImageUse:
     """An image name: its size and where it is.
 
     Attributes:
-        size: Bytes, as the first node that listed the image said; upstream's cache does the same.
+        size: Bytes, from the first node that listed the image, like upstream's cache.
         sets: The numbers in ``NodeTable.image_set`` of the nodes that have it.
         version: Another one after each change of a node that has it from then on, or no longer, or in another
             size; which nodes there are is not in it.
@@ -55,8 +55,8 @@ class NodeTable:
         epoch: Changes whenever a row is assigned or freed; validates indices held by callers.
         first_epoch: The epoch that the table began with; an older one belongs to another table.
         row_epoch: int64[capacity], the epoch in which each row was assigned or freed for the last time.
-        names: Name of each row, "" for a free one; never changed in place once it was published, so whoever
-            holds it knows which nodes the rows were.
+        names: Name of each row, "" for a free one; never changed in place once it was published, so a
+            holder of it knows the nodes of the rows at that time.
         index: Row of each name.
         nodes: The node of each row, None for a free one.
         alive: bool[capacity], the row has a node.

@@ -1,4 +1,4 @@
-"""The cluster's objects beside nodes and pods: services, claims, storage classes, devices and so on."""
+"""The cluster's objects other than nodes and pods: services, claims, storage classes, devices and so on."""
 
 from __future__ import annotations
 
@@ -80,9 +80,10 @@ class ObjectTable:
         return tuple(found)
 
     def changes_since(self, kind: type[Object], version: int) -> Sequence[ObjectKey] | None:
-        """Return which objects of ``kind`` changed after ``version``, in turn; None when that is forgotten.
+        """Return the objects of ``kind`` that changed after ``version``, in order; None when that is
+        forgotten.
 
-        A version that only another copy of the table had is none of this one's.
+        Versions of other copies of the table are unknown here.
         """
         objects = self.kinds.get(kind)
         if objects is None:

@@ -34,9 +34,9 @@ class AffinityTerm:
     """The pods that a term selects, and its topology.
 
     Attributes:
-        selector: Of the pods' labels.
+        selector: Selects by the pods' labels.
         namespaces: Names of namespaces in which they may be.
-        namespace_selector: Of the labels of further namespaces.
+        namespace_selector: Selects further namespaces by their labels.
         topology_key: The node label whose value is a domain.
         weight: Its weight; 1 for a required term.
     """
@@ -108,7 +108,7 @@ class _TermIndex:
         self._named = {namespace: np.array(numbers) for namespace, numbers in named.items()}
 
     def match(self, namespace: str, labels: Mapping[str, str], namespace_labels: Mapping[str, str]) -> Bools:
-        """bool[T]: what ``AffinityTerm.matches`` says of each."""
+        """Return bool[T]: ``AffinityTerm.matches`` of each term."""
         inside = self._namespace_selectors.match(namespace_labels)
         inside[self._named.get(namespace, [])] = True
         return self._selectors.match(labels) & inside
@@ -130,7 +130,8 @@ _NONE = Terms()
 
 @dataclass(frozen=True, slots=True, weakref_slot=True)
 class AffinityTerms:
-    """All terms of one pod. A kind of terms of which one can't be used is empty, and ``errors`` says why.
+    """All terms of one pod. If one term can't be used, all of its kind are empty, and ``errors`` has the
+    reason.
 
     ``affinity`` is where they are written.
     """
@@ -149,7 +150,7 @@ class AffinityTerms:
 
 
 NO_TERMS = AffinityTerms()
-"""Of a pod that doesn't care which pods are near."""
+"""The terms of a pod without affinity to other pods."""
 
 
 def affinity_key(pod: Pod) -> AffinityKey | None:
@@ -173,7 +174,8 @@ _known: WeakValueDictionary[tuple[int, str], AffinityTerms] = WeakValueDictionar
 def affinity_terms(pod: Pod) -> AffinityTerms:
     """Return the pod's terms, ready to be matched.
 
-    They are made once for as long as anybody keeps them, as the state does of its pods, and their templates.
+    They are made once and shared while a user holds them; the state holds those of its pods and their
+    templates.
     """
     affinity = pod.spec.affinity
     if affinity is None:

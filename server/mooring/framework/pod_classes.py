@@ -26,7 +26,7 @@ TERMINATING = "terminating"
 """Pods of the class are being deleted."""
 
 _LABELS = 2
-"""Where the labels begin."""
+"""The index of the first label."""
 
 NO_CLASS = 0
 """The number that no class has."""
@@ -88,8 +88,8 @@ class PodClasses:
         """int64[capacity]: how many pods each row has that ``selector`` matches.
 
         Args:
-            selector: Of the pods' labels.
-            namespaces: Where they may be; None = everywhere.
+            selector: Selects by the pods' labels.
+            namespaces: The pods' possible namespaces; None = all.
             capacity: How many rows to count; pods on later ones are left out.
             terminating: Whether pods that are being deleted count.
         """

@@ -1,4 +1,4 @@
-"""What a pod requests of a node, as integers.
+"""The requests of a pod, as integers.
 
 Mirrors ``k8s.io/component-helpers/resource/helpers.go`` and ``PodInfo.CalculateResource`` in
 ``pkg/scheduler/framework/types.go``.
@@ -33,7 +33,7 @@ DEFAULT_MEMORY = 200 * 1024 * 1024
 """Bytes that a container without a memory request counts with when nodes are scored."""
 
 DEFAULT_AMOUNTS: Amounts = {CPU: DEFAULT_MILLI_CPU * 1_000_000, MEMORY: DEFAULT_MEMORY * 1_000_000_000}
-"""What a container without these requests counts with when nodes are scored."""
+"""The amounts that a container without these requests counts with when nodes are scored."""
 
 _NO_STATUS = PodStatus()
 _STAGES_APART_SINCE = KubeVersion(1, 37)
@@ -72,7 +72,7 @@ NEWEST_RULES = ResourceRules()
 
 
 class PodUsage(msgspec.Struct, frozen=True, cache_hash=True, gc=False):
-    """What one pod takes from its node. Equal pods share one such record.
+    """The amounts that one pod takes from its node. Equal pods share one such record.
 
     Attributes:
         requests: CPU in thousandths, the others in units, by name; what the filters count.
@@ -101,7 +101,7 @@ def pod_usage(pod: Pod, rules: ResourceRules = NEWEST_RULES) -> PodUsage:
 
 
 def plain_usage(pod: Pod) -> PodUsage | None:
-    """As ``pod_usage``; None where it depends on the rules."""
+    """Return ``pod_usage``; None if it depends on the rules."""
     # Many pods have the same spec, and of one that is new several plugins ask.
     return _plain_usage(pod.spec) if _is_plain(pod) else None
 
@@ -127,7 +127,7 @@ def _counted(
 
 
 def pod_amounts(pod: Pod, rules: ResourceRules, missing: Amounts | None = None) -> Mapping[str, int]:
-    """Return the sum of what ``pod`` requests, in billionths, every name it mentions (upstream's
+    """Return the sum of the pod's requests in billionths, for every name that it mentions (upstream's
     ``PodRequests``).
 
     Args:
@@ -203,7 +203,9 @@ _plain_usage = ByIdentity(_usage_by_spec, MAX_PODS, MAX_POD_BYTES)
 
 
 def _most_of_stages(pod: Pod, rules: ResourceRules, missing: Amounts) -> Amounts:
-    """Return the maximum of the sums of what containers ask for, of what they were allocated and have."""
+    """Return the maximum of three sums: of the containers' requests, of their allocated and of their actual
+    amounts.
+    """
     totals: Amounts = {}
     if not _is_infeasible(pod.status):
         totals = _container_requests(pod, missing, _asked)
@@ -271,7 +273,7 @@ def _allocated(pod: Pod, container: Container, path: str) -> Amounts:
 
 
 def _given(pod: Pod, container: Container, path: str) -> Amounts:
-    """Return what the container has; where nothing is said, what it was promised."""
+    """Return the container's actual amounts; if they are not stated, its allocated ones."""
     status = _status_of(pod, container)
     if status is not None and status.resources is not None and status.resources.requests:
         where = f"status of container {container.name!r}.resources.requests"
@@ -297,7 +299,7 @@ def _resizing(
 
 
 def _is_infeasible(status: PodStatus) -> bool:
-    """Whether the node will never have room for what the pod asks for since it was resized."""
+    """Whether the node will never have room for the pod's resized requests."""
     pending = next((c for c in status.conditions if c.type == "PodResizePending"), None)
     return pending is not None and pending.reason == "Infeasible"
 

@@ -1,4 +1,4 @@
-"""The cluster's pods: who is where, what each takes, and which kinds of pods there are."""
+"""The cluster's pods: their nodes, their requests, and the kinds of pods."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ class AffinityClass:
 
 
 class PodBase(msgspec.Struct, frozen=True, weakref=True):
-    """What pods have in common that differ in who they are and in their labels alone, as those of a
-    StatefulSet do; computed once for all of them.
+    """The common parts of pods that differ only in identity and labels, such as those of a
+    StatefulSet; computed once for all of them.
 
     Attributes:
         template: ``template_of`` any of them, without labels.
-        usage: What one takes from its node.
+        usage: The amounts that one takes from its node.
         affinity_key: Its class in ``PodTable.affinities``; None when it has no terms about other pods.
         terms: These terms, made ready when the first such pod came.
         has_storage: Whether it has a claim or a disk.
@@ -62,10 +62,10 @@ class PodBase(msgspec.Struct, frozen=True, weakref=True):
 
 
 class PodKind(msgspec.Struct, frozen=True, weakref=True):
-    """What pods of one template have in common. There may be as many as pods, so it has no more than it must.
+    """The common parts of pods of one template. There may be as many as pods, so they are kept small.
 
     Attributes:
-        base: What they share with pods that have other labels.
+        base: The parts shared with pods that have other labels.
         class_key: Their class in ``PodTable.classes``, which has their labels.
     """
 
@@ -74,7 +74,7 @@ class PodKind(msgspec.Struct, frozen=True, weakref=True):
 
     @property
     def usage(self) -> PodUsage:
-        """What one takes from its node."""
+        """The amounts that one takes from its node."""
         return self.base.usage
 
     @property
@@ -104,7 +104,7 @@ class PodKind(msgspec.Struct, frozen=True, weakref=True):
 
     @property
     def template(self) -> Pod:
-        """``template_of`` any of them, the same one while a few thousand kinds are looked at in turn;
+        """``template_of`` any of them, the same object while a few thousand kinds are read alternately;
         ``base.template`` is there, without labels.
         """
         return _templates(self)
@@ -159,7 +159,7 @@ class PodRecord(msgspec.Struct, frozen=True, gc=False):
     def of(
         cls, pod: Pod, kind: PodKind, row: int, node_name: str | None = None, *, assumed: bool = False
     ) -> PodRecord:
-        """Return the record of ``pod``, which is of ``kind``; ``node_name`` replaces what it says of its
+        """Return the record of ``pod``, which is of ``kind``; ``node_name`` replaces its own
         node.
         """
         meta = pod.metadata
@@ -187,7 +187,7 @@ class PodRecord(msgspec.Struct, frozen=True, gc=False):
         known: Iterable[PodRecord | None],
     ) -> list[PodRecord]:
         """Return the records of assumed pods that differ from ``pod``, one of ``kind``, in name and UID
-        alone; of what is ``known``, version and times stay.
+        alone; version and times of ``known`` records stay.
         """
         return [
             cls(
@@ -217,7 +217,7 @@ class PodRecord(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def with_claims(self) -> Pod:
-        """The pod as its claims are looked for: who it is is there only if one of them is made for it."""
+        """The pod for searching its claims; its identity is included only if one of them is made for it."""
         template = self.kind.base.template
         return self.pod if template.ephemeral_claim_names else template
 
@@ -239,7 +239,7 @@ def of_template(
     node_name: str,
     start_time: str | None,
 ) -> Pod:
-    """Return the pod whose ``bare_template_of`` is ``template``, with what was left out there."""
+    """Return the pod whose ``bare_template_of`` is ``template``, with the fields that it leaves out."""
     spec, status = template.spec, template.status
     return Pod(
         replace(
@@ -256,7 +256,7 @@ def of_template(
 
 
 def template_of(pod: Pod) -> Pod:
-    """``pod`` without what is its own even when its siblings are like it: who, where and since when it is."""
+    """Return ``pod`` without the fields that differ between siblings: identity, node and times."""
     return _without_its_own(pod, pod.metadata.labels)
 
 
@@ -302,7 +302,7 @@ class PodTable:
         classes: The placed pods as selectors see them, and where each is.
         affinities: The distinct sets of pod affinity and anti-affinity terms of placed pods.
         selected_keys: The label keys that the terms of placed pods, services and controllers name; now and
-            then also some that none names any more. Another set when it changes.
+            then also keys that none names. A new set object when it changes.
         nominated: UIDs of the pods without a node, by the name of their nominated node.
         groups: UIDs of the pods of each pod group, placed or not, by its namespace and name.
         pending_count: How many pods are pending.

@@ -51,8 +51,8 @@ class NodeSums(Protocol):
     def statuses(self, rows: Int32s, taken: Int64s, *, again: bool) -> tuple[Int32s, Sequence[Status]]:
         """Return the Filter plugins' statuses if the pods on ``rows`` took ``taken`` (int64[R + 2, K]).
 
-        It is int32[K], an index into the statuses, of which number 0 is Success. With ``again`` the nodes
-        passed before, and only what depends on amounts is asked.
+        It is int32[K], an index into the statuses, whose number 0 is Success. With ``again`` the nodes
+        have passed already, and only filters that depend on amounts are called.
         """
         ...
 
@@ -63,12 +63,12 @@ class RejectedNodes(Protocol):
     Attributes:
         snapshot: The tables that were read.
         rows: int32[N], the rows of the nodes.
-        start: Where a search that stops early begins; any int >= 0, the same for the same pod and seed.
+        start: The first row of a search that stops early; any int >= 0, the same for the same pod and seed.
         independent: Whether the pods of a node change nothing for the others, so that several can be tried
             at once.
-        lasting: They are, and what is said of a node stays true until the node, its pods, those nominated for
-            it, or an object that is neither changes.
-        as_of: What the pod and the state were like before anything was read.
+        lasting: They are independent, and a node's verdict stays true until the node, its pods, those
+            nominated for it, or an object that is neither changes.
+        as_of: The versions of the pod and the state before anything was read.
     """
 
     snapshot: Snapshot
@@ -87,14 +87,14 @@ class RejectedNodes(Protocol):
         ...
 
     def what_if(self, node_names: Sequence[str]) -> AbstractContextManager[WhatIf]:
-        """Return the nodes to try changes on; at the end of the ``with`` block they are as before.
+        """Return the nodes to try changes on; at the end of the ``with`` block the changes are undone.
 
         Only one at a time while they are not independent.
         """
         ...
 
     def sums(self) -> NodeSums | None:
-        """Return the nodes to try other amounts on; None where filters look at more of the pods."""
+        """Return the nodes to try other amounts on; None if filters depend on more than the pods' amounts."""
         ...
 
     def after_extenders(self, candidates: Sequence[Candidate]) -> Sequence[Candidate]:
@@ -131,7 +131,7 @@ class Candidate:
 
     @property
     def victims(self) -> tuple[Pod, ...]:
-        """The pods that would have to go, most important first; of most candidates nobody asks."""
+        """The victims, most important first; for most candidates they are never read."""
         if callable(self._victims):
             self._victims = self._victims()
         return self._victims
@@ -151,7 +151,7 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Preemption:
-    """What a preempting plugin found.
+    """The result of a preempting plugin.
 
     Attributes:
         status: Success when there is a candidate, else why not.

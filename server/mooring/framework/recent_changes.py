@@ -1,4 +1,4 @@
-"""What changed last, so that a reader looks at that alone."""
+"""The latest changes, so that a reader reads only those."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class RecentChanges(Generic[T]):
     """The last changes, each with the version that it led to. The one writer is the state.
 
     Args:
-        before: Stands for what came before; it is never returned.
+        before: The placeholder for earlier changes; it is never returned.
 
     Attributes:
         version: Changes with every change.
@@ -41,9 +41,9 @@ class RecentChanges(Generic[T]):
         return self.version
 
     def since(self, version: int) -> Sequence[T] | None:
-        """Return what changed after ``version``, in turn; None when that is forgotten.
+        """Return the changes after ``version``, in order; None when they are forgotten.
 
-        A version that only another copy had is none of this one's.
+        Versions of other copies are unknown here.
         """
         changes = self._changes
         at = bisect_left(changes, (version,))

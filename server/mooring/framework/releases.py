@@ -44,7 +44,7 @@ It moves: what began with a release is compared with a constant of its own, neve
 """
 
 DEFAULT_KUBE_VERSION = str(NEWEST)
-"""The release whose behaviour is followed where none is named, as ``KubeVersion.parse`` takes it."""
+"""The release whose behaviour is followed by default, in the form of ``KubeVersion.parse``."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""What a PostFilter plugin would change at the API server for a pod that no node takes."""
+"""The change at the API server that a PostFilter plugin proposes for an unschedulable pod."""
 
 from __future__ import annotations
 

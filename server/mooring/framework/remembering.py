@@ -13,13 +13,14 @@ V = TypeVar("V")
 _encode = msgspec.msgpack.Encoder().encode
 
 MAX_PODS = 1 << 10
-"""How many pods a plugin remembers something of that each decision about pods like them asks for."""
+"""The number of pods for which a plugin remembers a value that each decision about equal pods reads."""
 
 MAX_POD_BYTES = 1 << 19
-"""What these pods have together, encoded; as objects they take several times as much."""
+"""The most bytes of these pods together, encoded; as objects they take several times as much."""
 
 MAX_AT_ONCE = 1 << 5
-"""The same of what one decision asks for several times, and hardly any later: new memory is slower."""
+"""The number for values that one decision reads several times, and later ones hardly: new memory is
+slower."""
 
 
 class ByIdentity(Generic[T, V]):

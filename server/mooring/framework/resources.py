@@ -45,7 +45,7 @@ def is_extended_resource(name: str) -> bool:
 
 @lru_cache
 def is_scalar_resource(name: str) -> bool:
-    """Return whether nodes count the resource beside CPU, memory, ephemeral storage and pods."""
+    """Return whether nodes count the resource in addition to CPU, memory, ephemeral storage and pods."""
     return (
         is_extended_resource(name)
         or name.startswith(("hugepages-", "attachable-volumes-"))

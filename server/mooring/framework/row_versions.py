@@ -1,4 +1,4 @@
-"""For how long what was said of a pod and a node stays true."""
+"""How long a verdict on a pod and a node stays true."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _encode = msgspec.msgpack.Encoder().encode
 
 
 class AsOf(msgspec.Struct, frozen=True):
-    """What a pod and the state were like before anything was read; what was read may be newer, never older.
+    """The versions of a pod and the state before anything was read; the data read may be newer, never older.
 
     Attributes:
         like: The pods that are like the pod.

@@ -1,4 +1,4 @@
-"""What a plugin's score for one node must be."""
+"""The range of a plugin's score for one node."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ pod, the row's node changed, or on no row some other object (0; ``UNREAD`` = onl
 node, a service or a controller of pods; ``IMAGES_ALONE`` = only that and the images of a node)."""
 
 RELABELLED = 2
-"""Of a pod that takes from its row what it took before."""
+"""A pod whose amounts on its row are unchanged."""
 
 UNREAD, IMAGES_ALONE = 1, 2
 
@@ -68,7 +68,7 @@ class ClusterState(Protocol):
         ...
 
     def kind_labelled(self, kind: PodKind, labels: Mapping[str, str]) -> PodKind:
-        """Return the kind of pods who are as those of ``kind`` but for their labels."""
+        """Return the kind of pods that differ from those of ``kind`` only in their labels."""
         ...
 
     def assume(self, pod: Pod, node_name: str, kind: PodKind | None = None) -> None:
@@ -115,16 +115,16 @@ class ClusterState(Protocol):
         ...
 
     def discard(self, uid: str) -> None:
-        """Count the pod nowhere any more. For private copies: a question about a pod that has a node
+        """Stop counting the pod. For private copies: a question about a pod that has a node
         already must not find the pod's own use of it.
         """
         ...
 
     def subscribe(self, listener: Listener) -> None:
-        """Tell ``listener`` of every change that a source delivers from now on.
+        """Notify ``listener`` of every change that a source delivers from now on.
 
-        Who needs the objects that are there already takes the lock around this and reads them. A pod is told
-        of as its source has it, whatever was decided about it; a finished one is still told of.
+        To get the present objects, too, hold the lock around this call and read them. A pod is reported
+        as its source has it, whatever was decided about it; so is a finished one.
         """
         ...
 

@@ -1,4 +1,4 @@
-"""The verdict of a plugin: a code, the reasons, and who said it.
+"""The verdict of a plugin: a code, the reasons, and the plugin's name.
 
 Mirrors ``k8s.io/kube-scheduler/framework`` (interface.go).
 """

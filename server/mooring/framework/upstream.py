@@ -10,7 +10,7 @@ from mooring.framework.releases import KubeVersion
 
 @dataclass(frozen=True, slots=True)
 class Upstream:
-    """What the defaults and the validation of configurations need to know of a plugin of kube-scheduler.
+    """Facts about a plugin of kube-scheduler, for the defaults and the validation of configurations.
 
     Mirrors ``pkg/scheduler/apis/config/v1/default_plugins.go``.
 

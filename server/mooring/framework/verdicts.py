@@ -1,4 +1,4 @@
-"""What a Filter plugin says of many nodes at once."""
+"""A Filter plugin's statuses for many nodes at once."""
 
 from __future__ import annotations
 

@@ -79,8 +79,8 @@ class NodeView:
         return self._column(self.snapshot.nodes.allocatable, resource, live=live)
 
     def requested(self, resource: str, *, live: bool = False) -> Int64s:
-        """int64[K]: what the pods on each node take of ``resource``, see ``take``; 0 where no node of the
-        cluster offers it.
+        """Return int64[K]: the amount of ``resource`` requested on each node, see ``take``; 0 if no node of
+        the cluster offers it.
         """
         return self._column(self.snapshot.nodes.requested, resource, live=live)
 

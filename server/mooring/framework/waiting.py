@@ -64,7 +64,7 @@ class _NobodyWaits:
 
 
 NOBODY_WAITS: WaitingPods = _NobodyWaits()
-"""For where nothing is committed."""
+"""For processes without commits."""
 
 
 @dataclass(frozen=True, slots=True)

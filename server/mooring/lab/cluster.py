@@ -58,7 +58,7 @@ def load(
     Args:
         paths: Files and folders of manifests, YAML or JSON, such as
             ``kubectl get nodes,pods,pv,pvc,storageclasses -A -o json`` writes.
-        objects: Manifests that are dicts already, beside them.
+        objects: Additional manifests, parsed to dicts.
         kubeconfig: The live cluster of this file, which is read once; "" = that of the pod that this runs in,
             else of kubectl's own file.
         recording: The folder of a recording.
@@ -92,7 +92,7 @@ class Cluster:
         objects: The objects.
         options: The release that is followed.
         config: The configuration that decides.
-        rules: Plugins of a notebook, active beside the configuration's.
+        rules: Plugins of a notebook, active in addition to the configuration's.
     """
 
     def __init__(
@@ -189,7 +189,7 @@ class Cluster:
             weights: By plugin the weights to try; 0 switches its scores off.
             minimize: What the best combination has the least of, on average over the seeds.
             seeds: What decides between nodes of equal totals.
-            measures: What is measured beside it.
+            measures: The measures in addition to it.
             progress: Show a bar where that takes more than a second.
 
         Raises:
@@ -210,7 +210,7 @@ class Cluster:
         return Cluster(self._objects, self._options, config, self._rules)
 
     def with_rules(self, *rules: Rule) -> Cluster:
-        """Return the cluster with these rules beside what decides already."""
+        """Return the cluster with these rules in addition to the present ones."""
         return Cluster(self._objects, self._options, self._config, (*self._rules, *rules))
 
     def add_nodes(self, count: int, *, like: str) -> Cluster:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Comparison(Tabular):
-    """What becomes of the same pods under several configurations.
+    """The results for the same pods under several configurations.
 
     Attributes:
         placed: By configuration and seed.
@@ -91,10 +91,10 @@ class Comparison(Tabular):
 
 @dataclass(frozen=True, eq=False)
 class Sweep(Tabular):
-    """What becomes of the same pods with many combinations of weights.
+    """The results for the same pods with many combinations of weights.
 
     Attributes:
-        comparison: Of all of them.
+        comparison: The comparison of all of them.
         weights: The weights of each combination, by its name in the comparison.
         minimized: What the best one has the least of.
     """
@@ -105,7 +105,7 @@ class Sweep(Tabular):
 
     @property
     def best(self) -> Mapping[str, int]:
-        """The weights with the least of what was to be minimized, on average; the first of equal ones."""
+        """The weights with the smallest mean of the minimized measure; the first of equal ones."""
         figures: dict[str, list[float]] = {name: [] for name in self.weights}
         for (name, _), placed in self.comparison.placed.items():
             figures[name].append(self.minimized.of(placed))

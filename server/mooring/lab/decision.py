@@ -16,7 +16,7 @@ SHOWN_NODES = 20
 
 
 class Decision(Tabular):
-    """Why a pod would go where. It doesn't change any more. Safe from any thread.
+    """The node of a pod, and why. Immutable. Safe from any thread.
 
     Args:
         explanation: With all rejections.
@@ -45,10 +45,10 @@ class Decision(Tabular):
 
     @property
     def columns(self) -> Columns:
-        """One row for each node and plugin that said something of it.
+        """One row for each node and plugin with a verdict or score on it.
 
-        Columns: ``node``, ``plugin``, ``raw``, ``normalized``, ``weight`` and ``weighted`` (None where the
-        plugin rejected), ``code``, and ``reason`` ("" where it scored).
+        Columns: ``node``, ``plugin``, ``raw``, ``normalized``, ``weight`` and ``weighted`` (None if the
+        plugin rejected), ``code``, and ``reason`` ("" if it scored).
         """
         names = ("node", "plugin", "raw", "normalized", "weight", "weighted", "code", "reason")
         rows = [row for name, node in self.document["nodes"].items() for row in _rows(name, node)]

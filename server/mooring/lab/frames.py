@@ -16,7 +16,7 @@ Columns = Mapping[str, Sequence[Any]]
 
 
 class Tabular(ABC):
-    """What can be seen as a table."""
+    """Results that can be shown as a table."""
 
     @property
     @abstractmethod

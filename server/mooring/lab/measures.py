@@ -1,4 +1,4 @@
-"""What can be measured of a cluster after its pending pods were placed."""
+"""Measures of a cluster after its pending pods were placed."""
 
 from __future__ import annotations
 
@@ -55,4 +55,4 @@ def _stdev(values: Float64s) -> float:
 
 
 USUAL = (unplaced(), stdev("cpu"), stdev("memory"), over("cpu"), emptied())
-"""What a comparison shows unless it is told otherwise."""
+"""The default measures of a comparison."""

@@ -1,4 +1,4 @@
-"""Where pending pods went, and how full the nodes are then."""
+"""The nodes of pending pods, and how full the nodes are then."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Float64s = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Placed(Tabular):
-    """Where the pending pods went, and how full the nodes are then.
+    """The nodes of the pending pods, and how full the nodes are then.
 
     Attributes:
         pods: The P pods, as "namespace/name", in the order in which they were tried.
@@ -55,14 +55,15 @@ class Placed(Tabular):
         )
 
     def used(self, resource: str) -> Float64s:
-        """Return float64[N], what percentage of a resource the nodes' pods request; 0 where there is none.
+        """Return float64[N], the percentage of a resource that the nodes' pods request; 0 for nodes without
+        it.
 
         Raises:
             InvalidArgumentError: No node offers the resource.
         """
         if resource not in self.resources:
             known = ", ".join(self.resources)
-            raise InvalidArgumentError.at("resource", f"{resource!r} is none of {known}")
+            raise InvalidArgumentError.at("resource", f"{resource!r} is not one of {known}")
         at = self.resources.index(resource)
         offered = self.allocatable[at]
         used = np.zeros(len(offered))

@@ -1,4 +1,4 @@
-"""Plots of what ``mooring sweep --to`` has written."""
+"""Plots of the files that ``mooring sweep --to`` has written."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def plot_runs(runs: pd.DataFrame, measure: str) -> alt.Chart:
         raise not_installed("altair", "lab") from error
     if measure not in runs:
         known = ", ".join(map(str, runs.columns[3:]))
-        raise InvalidArgumentError.at("measure", f"{measure!r} is none of {known}")
+        raise InvalidArgumentError.at("measure", f"{measure!r} is not one of {known}")
     # A name may have characters that mean something to altair.
     shown = runs[["workload", "config", "seed"]].assign(figure=runs[measure])
     chart: alt.Chart = (

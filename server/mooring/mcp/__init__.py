@@ -1,1 +1,1 @@
-"""What an assistant may ask a running mooring over the Model Context Protocol. Everything here only reads."""
+"""Tools for assistants that read a running mooring over the Model Context Protocol. None of them writes."""

@@ -86,7 +86,7 @@ class Tools:
         )
 
     def compare_nodes(self, pod: str, node: str, other: str) -> Document:
-        """Say what sets two nodes apart for a pod: the difference of points by plugin, or who rejects which.
+        """Compare two nodes for a pod: the difference of points by plugin, or the plugins that reject one.
 
         Args:
             pod: "namespace/name", or a name in the namespace ``default``.
@@ -123,7 +123,7 @@ class Tools:
 
         Args:
             node: The node that is drained.
-            pod: "namespace/name" of a pod: how many more like it there is room for beside all pending pods.
+            pod: "namespace/name" of a pod: how many more pods like it fit after all pending pods.
             group: "namespace/name" of a pod group: whether it fits, and if not, what would make it fit.
         """
         if [bool(each) for each in (node, pod, group)].count(True) != 1:
@@ -156,8 +156,8 @@ class Tools:
         """List the latest decisions, the newest first.
 
         Args:
-            namespace: Of pods in this namespace.
-            pod: Of the pod of this name.
+            namespace: Only pods in this namespace.
+            pod: Only the pod of this name.
             node: That selected or nominated this node.
             limit: How many, 50 at most.
         """
@@ -278,7 +278,8 @@ def _verdict(node: Document) -> str:
 
 
 def _by_reason(document: Document) -> list[Document]:
-    """Return who rejects how many nodes and why, most nodes first, each with examples."""
+    """Return the rejecting plugins with their reasons and numbers of nodes, most nodes first, with examples.
+    """
     groups: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
     for name, node in document["nodes"].items():
         for status in node["rejections"]:

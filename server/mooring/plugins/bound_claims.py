@@ -1,4 +1,4 @@
-"""The claims of a pod that are bound once and for all: most are, and little has to be asked about them."""
+"""A pod's claims that are all bound, which is the usual case and needs few checks."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from mooring.plugins.csi_migration import kind_of
 
 
 class BoundClaims(msgspec.Struct, frozen=True):
-    """What a pod's volumes lead to, in their order.
+    """The claims and volumes of a pod, in their order.
 
     Attributes:
         claims: The claims.
@@ -30,8 +30,8 @@ class BoundClaims(msgspec.Struct, frozen=True):
     def of(cls, state: CycleState, pod: Pod, objects: ObjectTable) -> Self | None:
         """Return those of ``pod``, looked up once for all plugins that share ``state``.
 
-        None where something else is to be said of them: one is not bound, lost, being deleted, for one pod
-        alone, or made for the pod, a volume is gone or of a kind of old, or the pod names a disk itself.
+        None if more checks are needed: a claim is not bound, lost, being deleted, for one pod
+        alone, or made for the pod, a volume is gone or of an in-tree kind, or the pod names a disk itself.
         """
         known = state.get(cls, tuple)
         if known is None:
@@ -61,7 +61,7 @@ class BoundClaims(msgspec.Struct, frozen=True):
 
 
 def _bound(claim: PersistentVolumeClaim, objects: ObjectTable) -> PersistentVolume | None:
-    """Return the volume of a claim of which nothing but that is to be said; else None."""
+    """Return the volume of a claim that needs no other check; else None."""
     meta, spec = claim.metadata, claim.spec
     if not spec.volume_name or BIND_COMPLETED not in meta.annotations:
         return None

@@ -28,7 +28,7 @@ from mooring.framework.objects import (
 ZONE, REGION = "topology.kubernetes.io/zone", "topology.kubernetes.io/region"
 BETA_ZONE, BETA_REGION = "failure-domain.beta.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/region"
 ZONE_SEPARATOR = "__"
-"""What stands between the zones of a label that names several."""
+"""The separator of zones in a label that names several."""
 
 _UNKNOWN = "UNSPECIFIED"
 _EBS_ID = re.compile(r"vol-[^/]*")
@@ -45,7 +45,7 @@ class InTreeKind:
     """A kind of volume that a CSI driver took over.
 
     Attributes:
-        field: Where a volume and a persistent volume have it.
+        field: Its field in a volume and a persistent volume.
         plugin: The name of the in-tree provisioner.
         driver: The CSI driver.
         handle: The driver's name for the disk; the labels are those of the persistent volume, if any.
@@ -67,7 +67,7 @@ MIGRATED_PLUGINS = "storage.alpha.kubernetes.io/migrated-plugins"
 
 def kind_of(source: object) -> InTreeKind | None:
     """Return the kind of a ``Volume`` or ``PersistentVolumeSpec``; None if it was not migrated to CSI."""
-    # Not next(): a generator takes twice as long, and each claim is asked about.
+    # Not next(): a generator takes twice as long, and this runs for each claim.
     for kind in KINDS:
         if getattr(source, kind.field) is not None:
             return kind

@@ -1,4 +1,4 @@
-"""What the plugins about volumes have in common."""
+"""The common base of the plugins about volumes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from mooring.framework.interface import ArgsT
 from mooring.framework.internal import ClaimReader, SignedByShape
 
 NO_ROWS: Int32s = np.zeros(0, np.int32)
-"""What is said of a pod that no node is turned away from; not to be written to."""
+"""The rejected rows of a pod that no node rejects; read-only."""
 
 
 class StoragePlugin(PreFilterPlugin[ArgsT], FilterPlugin[ArgsT], SignedByShape, ClaimReader):

@@ -136,7 +136,7 @@ class DomainCounts:
 
     Args:
         topologies: The domains.
-        weighted: Whether these are sums of weights, in place of pods.
+        weighted: Whether these are sums of weights instead of numbers of pods.
     """
 
     __slots__ = ("_by_key", "_topologies", "_weighted")
@@ -208,7 +208,7 @@ class PodCounts(ABC):
 
     def update(self, changes: Sequence[PodChange]) -> None:
         """Count the pods that came, and those that left no longer."""
-        # Most pods add nothing, and there are few kinds among many changes: each is asked about once.
+        # Most pods add nothing, and there are few kinds among many changes: each is evaluated once.
         adding: dict[int, Sequence[tuple[Move, int]]] = {}
         for row, record, amount in changes:
             kind = record.kind

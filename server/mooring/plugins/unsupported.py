@@ -29,7 +29,7 @@ class Unsupported:
 
 
 def _waits_for_resize(pod: Pod, _objects: ObjectTable) -> bool:
-    """Return whether the node has no room yet for what the pod asks for since it was resized."""
+    """Return whether the node has no room yet for the pod's resized requests."""
     return any(
         condition.type == "PodResizePending" and condition.reason == "Deferred"
         for condition in pod.status.conditions

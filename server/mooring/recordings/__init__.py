@@ -1,1 +1,1 @@
-"""What happened to a cluster and what was decided, in files: to be played again, or asked about."""
+"""Changes of a cluster and decisions, in files that can be replayed or queried."""

@@ -18,8 +18,8 @@ from mooring.recordings.segments import Place, RecordingError, no_recording, rea
 from mooring.v1 import recording_pb2 as pb
 
 FREE_ROWS = 1 << 16
-"""How far behind twice the nodes that a file has told of a node's row may stand: rows of nodes that had gone
-before are free, and each of them takes some 200 bytes."""
+"""The most rows above twice the number of nodes seen in a file that a node's row may have: rows of nodes
+that were removed earlier are free, and each of them takes some 200 bytes."""
 
 
 LATEST_MICROS = 253_402_300_800_000_000
@@ -42,7 +42,7 @@ class Changed(msgspec.Struct, frozen=True, gc=False):
 
     Attributes:
         time: When, in microseconds since 1970.
-        version: The version of the state before; -1 for what was there when the recording began.
+        version: The version of the state before; -1 for the content when the recording began.
         entry: What is there now; what was there before isn't said.
     """
 
@@ -81,10 +81,10 @@ class Missing:
 
 
 Happening = Began | Changed | Decided | Missing
-"""What a recording says, in order."""
+"""The changes and decisions of a recording, in order."""
 
 Advance = Callable[[int], object]
-"""Is told how many more bytes of a recording were read."""
+"""Is called with the number of bytes just read."""
 
 MakeKind = Callable[[Pod], PodKind]
 """Makes what pods of a template have in common, by the rules of a state."""
@@ -102,7 +102,7 @@ def read_recording(
     """Yield what a recording says.
 
     Args:
-        directory: Where its files are.
+        directory: The directory of its files.
         kind_of: Makes the kinds of its pods.
         advance: Called with the number of bytes that were read since the last call.
         pass_over: Which pods are left out.
@@ -135,7 +135,7 @@ class _Decoder:
         self._nodes = 0
 
     def read(self, segment: Path, advance: Advance) -> Iterator[Happening]:
-        """Yield what it says; a checkpoint only where it says anything new."""
+        """Yield its entries; a checkpoint only if it has anything new."""
         known = False
         for place, entry in read_segment(segment, advance):
             content = entry.WhichOneof("content")
@@ -174,13 +174,13 @@ class _Decoder:
         raise RecordingError.at(str(place), "has an entry of a newer mooring; read it with that one")
 
     def _count_node(self, row: int, place: Place) -> None:
-        """Count a node that is told of, and check its row, which becomes the size of a table."""
+        """Count a recorded node, and check its row, which becomes the size of a table."""
         self._nodes += 1
         most = 2 * self._nodes + FREE_ROWS
         if row >= most:
             raise RecordingError.at(
                 str(place),
-                f"has a node in row {row}, and {self._nodes} nodes were told of; rows end at {most - 1}",
+                f"has a node in row {row}, and {self._nodes} nodes were recorded; rows end at {most - 1}",
             )
 
     def _kind(self, template: pb.PodTemplateEntry, place: Place) -> PodKind:

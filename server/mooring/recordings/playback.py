@@ -57,7 +57,7 @@ class Moment:
         """Return the moment that a time in ISO 8601 names, in UTC where it says no zone; "" = the end.
 
         Raises:
-            InvalidArgumentError: The time is none.
+            InvalidArgumentError: The text is not a time.
         """
         if not time:
             return cls(directory)
@@ -76,7 +76,7 @@ class Moment:
         return cls.at(Path(directory), time)
 
     def objects(self) -> list[ClusterObject]:
-        """Return what there was; pods are on their nodes, also where that was only assumed.
+        """Return the objects at that time; assumed pods are on their nodes, too.
 
         Raises:
             RecordingError: The recording begins later, or can't be read so far.
@@ -207,7 +207,7 @@ def _time(happening: Happening) -> int:
 
 
 def _waited(happening: Happening, arrived: Mapping[str, int]) -> str:
-    """Return the UID of the pod that waited and has a node now; "" if it is none."""
+    """Return the UID of the pod that waited and has a node now; "" if there is none."""
     if isinstance(happening, Changed) and isinstance(happening.entry, PodEntry):
         record = happening.entry.new
         if record is not None and record.node_name and record.uid in arrived:

@@ -1,4 +1,4 @@
-"""Writes a recording beside the decisions.
+"""Writes a recording in the background.
 
 It reads the journals of changes and of decisions, which are there anyway, so nothing of it is done where
 decisions are made. When it can't follow, the journals forget what it has not read yet: the recording says how
@@ -37,8 +37,8 @@ from mooring.v1 import recording_pb2 as pb
 log = logging.getLogger(__name__)
 
 LOOK_SECONDS = 0.5
-"""Between two looks at the journals, each of which ends a frame, so that the file has what happened. Fewer
-looks take less: what they need has left the processor's caches meanwhile."""
+"""Seconds between two reads of the journals, each of which ends a frame, so that the file is current. Longer
+pauses save nothing: the data has left the processor's caches by then."""
 SLICE = 128
 """Entries after which the recorder rests: about as many milliseconds as one of them has threads wait that
 decide."""
@@ -50,12 +50,12 @@ FAILED_SECONDS = 10.0
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """What is recorded of a process.
+    """The parts of a process that a recording has.
 
     Attributes:
         state: Its state.
         journal_length: How many changes of the state are kept at least for the recorder.
-        decisions: Its decisions; None where another scheduler is observed.
+        decisions: Its decisions; None if another scheduler is observed.
         write_decision: Writes a decision to its message.
         header: Says what the process follows; the recorder fills in the rest.
         ready: Whether the state is complete; the recording begins then.
@@ -71,7 +71,7 @@ class Recorded:
 
 @dataclass(frozen=True, slots=True)
 class _Captured:
-    """What there is at one moment, and what of it was not written yet."""
+    """The objects at one moment, and those of them that were not written yet."""
 
     version: int
     position: int
@@ -91,8 +91,8 @@ class Recorder:
     """Follows a process until it is stopped. ``start`` and ``stop`` are for one thread.
 
     Args:
-        directory: Where the files go; if it isn't there, it is made for the process's user alone. Files that
-            are there stay.
+        directory: The directory of the files. If it doesn't exist, it is made for the process's user alone.
+            Existing files stay.
         recorded: What is recorded.
         limits: When a file ends, and how many are kept.
 
@@ -253,7 +253,7 @@ class Recorder:
         return record_of_pod(pod, self._recorded.state.kind_of(pod))
 
     def _fall_behind(self) -> None:
-        """Go on with what there is now: changes are lost."""
+        """Continue with the current objects, since changes were lost."""
         with self._recorded.state.lock:
             lost = self._recorded.state.journal().first - self._position
         self.dropped += lost

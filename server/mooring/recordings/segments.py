@@ -1,6 +1,6 @@
 """The files of a recording: frames of zstd, each with a checksum, of messages with their lengths before them.
 
-docs/recordings.md has the layout for those who read it without this module.
+docs/recordings.md has the layout for readers that don't use this module.
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ class RecordingError(InvalidArgumentError):
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where an entry stands.
+    """The position of an entry.
 
     Attributes:
         segment: The file.
-        offset: Where in the file the frame begins that has it.
+        offset: The position in the file of its frame's first byte.
     """
 
     segment: Path
@@ -158,7 +158,8 @@ def size_of_recording(directory: Path) -> int:
 def read_segment(
     path: Path, advance: Callable[[int], object] = lambda _: None
 ) -> Iterator[tuple[Place, pb.RecordingEntry]]:
-    """Yield the entries of a file, each with its place; ``advance`` is told how many more bytes are read.
+    """Yield the entries of a file, each with its place; ``advance`` is called with the number of bytes just
+    read.
 
     Raises:
         RecordingError: The file is cut, damaged, of another version, or none; all before that was yielded.

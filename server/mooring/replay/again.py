@@ -36,7 +36,7 @@ _DECIDED = (pb.DECISION_RESULT_SCHEDULED, pb.DECISION_RESULT_UNSCHEDULABLE)
 
 
 class Ending(Enum):
-    """What comes out when a decision is made again."""
+    """The result when a decision is made again."""
 
     SAME = "same"
     """The same node, or none again."""
@@ -45,9 +45,9 @@ class Ending(Enum):
     MOVED = "moved"
     """Another node, which is better now."""
     PLACED = "placed"
-    """A node, where there was none."""
+    """A node instead of none."""
     UNPLACED = "unplaced"
-    """No node, where there was one."""
+    """No node instead of one."""
     FAILED = "failed"
     """A plugin failed, or the profile is gone."""
 
@@ -62,7 +62,7 @@ class Compared:
         ending: What comes out.
         node: The node now, "" for none.
         total: Its total now.
-        because: The plugin on which the difference rests; "" where there is none, or none is known.
+        because: The plugin that causes the difference; "" if there is none, or none is known.
         reason: The same in words.
     """
 
@@ -92,7 +92,7 @@ _Placed = tuple[str, ForkReserve, PluginCalls]
 """The UID of a pod of a dry run, and what it reserved."""
 
 Step = Compared | Skipped | None
-"""What a step of a recording brings; None = nothing but a change of the cluster."""
+"""The result of a step of a recording; None = only a change of the cluster."""
 
 
 @dataclass(slots=True)
@@ -102,9 +102,9 @@ class Again:
     Attributes:
         engine: Decides, over ``state``.
         state: The state; empty at first.
-        then: Decides as it was recorded, over the same state; None where ``engine`` does.
+        then: Decides like the recorded process, over the same state; None if ``engine`` does.
         seed: Decides between nodes of equal totals; None = each decision's own seed.
-        observed: Another scheduler decided, of which only the nodes are known.
+        observed: Another scheduler decided; only its nodes are known.
     """
 
     engine: Engine
@@ -226,7 +226,7 @@ class Again:
         return replace(profile, pre_enqueue=()) if message.attempt or self.observed else profile
 
     def _place(self, pod: Pod, message: pb.Decision, placed: list[_Placed]) -> None:
-        """Place a pod of a dry run, as those after it met it."""
+        """Place a pod of a dry run, for the later pods."""
         known, engine = self.state.snapshot.pods.get(pod.metadata.uid), self.engine
         if message.node in self.state.snapshot.nodes.index and (known is None or not known.node_name):
             profiles, name = engine.profiles, message.provenance.profile

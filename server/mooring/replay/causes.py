@@ -29,7 +29,7 @@ def cause_of(then: Choice | None, now: Choice, before: str, after: str) -> Cause
     """Return why a pod goes to ``after`` now, and not to ``before``; either may be "", no node.
 
     Args:
-        then: As it was decided, in full; None where that isn't known, or it is what ``now`` says.
+        then: The recorded decision in full; None if that isn't known, or equals ``now``.
         now: As it is decided, in full.
         before: The node then.
         after: The node now.
@@ -69,7 +69,7 @@ def _position(evaluation: Evaluation, node: str) -> int | None:
 
 
 def _scored(then: Choice | None, now: Choice, before: str, after: str) -> Cause | None:
-    """Return the plugin whose score speaks most for ``after``, compared with what it was."""
+    """Return the plugin whose score favours ``after`` most, compared with its score then."""
     margins = _margins(now.evaluation, before, after)
     old = _margins(then.evaluation, before, after) if then is not None else {}
     gains = {name: margins.get(name, 0) - old.get(name, 0) for name in {**margins, **old}}

@@ -75,7 +75,7 @@ class Lives:
     Args:
         engine: Decides, over ``state``.
         state: Empty at first.
-        gates: Which features of which release are on.
+        gates: The release and its feature gates.
         times: How long pods back off.
         seed: Decides between nodes of equal totals.
 
@@ -163,12 +163,12 @@ class Lives:
         return Remove(entry.kind.__name__, *entry.key)
 
     def _apply(self, change: Change) -> Iterator[PlayedAttempt]:
-        """Let a source deliver it, and try whom it helps."""
+        """Deliver it from a source, and try the pods that it helps."""
         self._state.apply(SOURCE, [change])
         yield from self._try_all()
 
     def _goes_on(self, pod: PodMessage) -> bool:
-        """Return whether nothing comes of an entry, not even that time passes for those who wait."""
+        """Return whether an entry has no effect, not even that time passes for waiting pods."""
         return not self._anything_waits and self._had_its_node(pod.uid, pod.node)
 
     def _had_its_node(self, uid: str, node_name: str) -> bool:
@@ -195,7 +195,7 @@ class Lives:
             yield from self._come(_without_node(record), record)
 
     def _come(self, pod: Pod, record: PodRecord) -> Iterator[PlayedAttempt]:
-        """Let a pod come that has no node: whoever else waits was tried before, and got none."""
+        """Add a pod without a node: the other waiting pods were tried before, and got none."""
         node = self._at_once.node_of(pod, record.kind)
         if not node:
             yield from self._apply(Put(pod))
@@ -276,7 +276,7 @@ class Lives:
             if status.ok:
                 self._queue.end_attempt(item.uid)
                 self.bound += 1
-                # As the API server would tell it: this, and later that it is gone, may help others.
+                # Like the API server's events: this one, and its later deletion, may help others.
                 self._state.apply(SOURCE, [Put(_on_node(item.pod, node))])
                 return self._attempt(item, node)
             failure = rejected_by_plugin(status, node)
@@ -290,7 +290,7 @@ class Lives:
             self._finish(*self._waiting.pop(uid))
 
     def _no_node(self, item: QueuedPod, profile: Profile, choice: Choice) -> PlayedAttempt:
-        """Make room where that helps; the victims are gone at once."""
+        """Make room if that helps; the victims are gone at once."""
 
         def pick(names: Sequence[str]) -> str:
             return names[choose(self._seed, item.uid, len(names))]

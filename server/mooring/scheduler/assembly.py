@@ -46,19 +46,19 @@ EXPECTATION_GATE = "NominatedNodeNameForExpectation"
 
 @dataclass(frozen=True, slots=True)
 class Dependencies:
-    """What the scheduler depends on.
+    """The collaborators of the scheduler.
 
     Attributes:
         engine: Decides; its state is followed from now on.
         committer: Commits what was decided.
-        cluster: Where conditions, deletions and proposed changes go.
-        events: Where Events go: a separate connection, so that they delay nothing else, with requests per
-            second of its own, as kube-scheduler's Events have.
+        cluster: The API server for conditions, deletions and proposed changes.
+        events: A separate connection for Events, so that they delay nothing else, with a rate limit
+            of its own, like kube-scheduler's Events.
         leadership: Whether anything may be committed.
-        gates: Which features of which release are on.
+        gates: The release and its feature gates.
         observer: Records measurements.
         clock: The time.
-        decisions: Where attempts are noted; None = nowhere.
+        decisions: The journal of decisions; None = none is written.
         tracer: Decides which attempts are traced; None = none.
         sender: Sends bindings ahead; None = threads wait for the answers.
     """
@@ -146,7 +146,7 @@ def _queue(
 
 
 def _rules(on: Dependencies, preemptions: Preemptions, profiles: Profiles) -> dict[str, QueueingRules]:
-    """Return the queue's rules for profiles; what gates said counts under one configuration alone."""
+    """Return the queue's rules for profiles; gates' answers are valid for one configuration only."""
     state = on.engine.state
 
     def revision() -> tuple[str, int, int]:
@@ -170,7 +170,7 @@ def _gates(profile: Profile, engine: Engine, preemptions: Preemptions) -> list[G
 def ask_pre_enqueue(
     engine: Engine, profile: Profile, enabled: Enabled[PreEnqueuePlugin[Any]], pod: Pod
 ) -> Status:
-    """Return what a PreEnqueue plugin says of a pod."""
+    """Return a PreEnqueue plugin's status for a pod."""
     return engine.calls(profile).call(enabled.name, "PreEnqueue", enabled.plugin.pre_enqueue, pod)
 
 

@@ -30,9 +30,9 @@ class Attempt(msgspec.Struct, frozen=True):
         profile: With what it is scheduled.
         began: Since when, on the monotonic clock.
         budget: What it may take, and where it is.
-        start: Where its search begins that ends before all nodes are evaluated; None = the pod is tried
+        start: The first row of a search that ends before all nodes are evaluated; None = the pod is tried
             with its group.
-        group: That group; None also where nothing was decided about it.
+        group: That group; None also if nothing was decided about it.
     """
 
     item: QueuedPod
@@ -49,7 +49,7 @@ class Attempt(msgspec.Struct, frozen=True):
 
 
 class Deciding(msgspec.Struct, frozen=True):
-    """What the deciding thread is at.
+    """The current work of the deciding thread.
 
     Attributes:
         subject: The pod or group, for people.

@@ -19,7 +19,7 @@ class AttemptLog:
     """Notes attempts. Safe from any thread.
 
     Attributes:
-        decisions: Where they are noted; None = nowhere.
+        decisions: The journal of decisions; None = none is written.
         engine: Decides.
         clock: The time.
     """
@@ -95,7 +95,7 @@ class AttemptLog:
 
 
 def _version(attempt: Attempt, choice: Choice | None) -> int:
-    """Return the version of the state that was evaluated; 0 where none was."""
+    """Return the version of the state that was evaluated; 0 without one."""
     if attempt.group is not None:
         return attempt.group.state_version
     return 0 if choice is None else choice.state_version

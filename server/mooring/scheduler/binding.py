@@ -35,7 +35,7 @@ BINDING_CYCLE = "bindingCycle"
 log = logging.getLogger(__name__)
 
 BOUND = logging.INFO - 2
-"""The level at which bound pods are logged, as kube-scheduler does: a line is a tenth of what a pod takes."""
+"""kube-scheduler's level for logging bound pods: a line takes a tenth of a pod's time."""
 
 Counts = tuple[int, int]
 """How many nodes were evaluated for a pod, and how many of them were feasible."""
@@ -72,9 +72,9 @@ class _Binding(msgspec.Struct, frozen=True):
 class Binders:
     """Binds several pods at a time; a pod that has to wait first gets a thread of its own.
 
-    Where nothing comes between a pod and its binding, that is sent by whoever has a turn for it, the thread
-    that decides among others, and ended by the thread that takes the API server's answers. Everything else
-    is for threads that may wait.
+    If no plugin runs between a pod's decision and its binding, the binding is sent by any thread that is
+    free, including the one that decides, and ended by the thread that reads the API server's answers.
+    Everything else is for threads that may wait.
 
     Args:
         parts: The parts of the scheduler.
@@ -175,7 +175,7 @@ class Binders:
 
         try:
             return committer.begin_binding(reservation, self._progress(pod), ended)
-        except Exception as error:  # noqa: BLE001 - told as whatever else ends a binding
+        except Exception as error:  # noqa: BLE001 - reported like every other end of a binding
             self._pool.submit(self._finish, binding, partial(_raise, error))
             return True
 
@@ -209,7 +209,7 @@ class Binders:
         try:
             status = finish().status
         except StoppedError:
-            # Its place is free again; whoever schedules next finds the pod as it was.
+            # Its place is free again; the next scheduler finds the pod as it was.
             return False
         except MooringError as error:
             self._failed(attempt, replace(failed(error), node=node_name))
@@ -234,7 +234,7 @@ class Binders:
         return UntilStopped(self._stopping, partial(self._waits, pod.metadata.uid))
 
     def _waits(self, uid: str) -> bool:
-        """Return whether the pod waits at Permit, and nothing was said of it yet."""
+        """Return whether the pod waits at Permit without a verdict."""
         return math.isfinite(self._waiting.end(uid))
 
     def _bound(self, attempt: Attempt, node_name: str, counts: Counts) -> None:

@@ -1,4 +1,4 @@
-"""What one attempt to schedule a pod or a group may take, so that none keeps the others waiting for long."""
+"""The time that one attempt for a pod or a group may take, so that none delays the others for long."""
 
 from __future__ import annotations
 
@@ -14,12 +14,13 @@ ATTEMPT_SECONDS = 1.0
 """By default. On 5,000 nodes a claim with a selector took 0.34 s, 10,000 affinity terms 0.8 s."""
 
 MAX_GROUP_SECONDS = 30.0
-"""A group may take what its pods may, but not so long that the process looks stuck."""
+"""A group may take as long as its pods together, but not long enough for the process to look stuck."""
 
 FREE_SHARE = 0.25
 """An attempt that takes more than this part of its limit costs the pod a pause"""
 PAUSE_TIMES = 100.0
-"""of so many times what it took beyond, so that others have nearly all of the time whatever may help it."""
+"""of this many times the excess, so that other pods get nearly all of the time, whichever events help this
+one."""
 
 
 ITSELF, OTHERS = "pod", "others"
@@ -27,7 +28,7 @@ ITSELF, OTHERS = "pod", "others"
 
 
 def group_seconds(seconds: float, pods: int) -> float:
-    """Return what an attempt of so many pods together may take, given what that of one may; 0 = no limit."""
+    """Return the time that an attempt for ``pods`` together may take, given that of one; 0 = no limit."""
     return min(seconds * pods, max(seconds, MAX_GROUP_SECONDS))
 
 
@@ -36,13 +37,13 @@ class AttemptBudget:
     """Implements ``Progress`` for the cycle of one pod or group. Made and checked by the deciding thread.
 
     Processor time counts, not wall-clock time: a paused process, a slow extender and other threads are
-    not the pod's fault. Neither is what plugins spend on what other pods ask for. Ending the attempt would
-    help nobody then, since the next pod needs as long; that has a limit of its own, that of large groups.
+    not the pod's fault. Neither is the plugins' work for other pods' requests. Ending the attempt would
+    not help then, since the next pod needs as long; that has a limit of its own, that of large groups.
 
     Attributes:
         seconds: How much may be spent; 0 = without limit.
         plugin: Which plugin runs, "" for none.
-        extension_point: Where it runs.
+        extension_point: The extension point at which it runs.
         answered_by: Afterwards ``cache``, or ``full`` with the reason in brackets.
         others: How many seconds went into what other pods ask for.
         payer: Finds the pod of these that asks for most; None = nothing went into it.
@@ -67,7 +68,7 @@ class AttemptBudget:
         self._ends = self.now() + self.seconds if self.seconds else float("inf")
 
     def pause(self) -> float:
-        """Seconds for which the pod should not be tried again, for what was spent until now."""
+        """Seconds for which the pod should not be tried again, given the time that was spent."""
         spent = self.now() - (self._ends - self.seconds)
         return PAUSE_TIMES * max(0.0, spent - FREE_SHARE * self.seconds) if self.seconds else 0.0
 
@@ -105,7 +106,7 @@ class AttemptBudget:
         where = f"plugin {self.plugin} at {self.extension_point}" if self.plugin else "mooring itself"
         raise DeadlineExceededError(
             f"the attempt took more than {seconds:g} s of processor time and was ended in {where}, "
-            f"so that other pods go on; look at what {asking}, or see --pod-max-scheduling-duration",
+            f"so that other pods go on; check what {asking}, or see --pod-max-scheduling-duration",
             plugin=self.plugin,
             extension_point=self.extension_point,
         )

@@ -27,7 +27,7 @@ class ChangeFeed:
         queue: What receives them.
         state: What changes.
         schedulers: The names of the profiles: pods of others are ignored.
-        gates: Which features of which release are on.
+        gates: The release and its feature gates.
         waiting: The pods that wait at Permit.
         wake: Called when there are changes to pass on.
     """
@@ -63,7 +63,7 @@ class ChangeFeed:
         """Note a change of the state, as its listener; any thread.
 
         Without a pod that it may help it can wait until something else wakes the thread that decides: the
-        watch tells of each pod that is bound, too.
+        watch reports each bound pod, too.
         """
         self._noted.append(change)
         if _is_of_the_queue(change) or self._queue.heeds(change):
@@ -130,7 +130,7 @@ class ChangeFeed:
                 self._assumed_pod_leaves(new)
             return
         if record is None or record.pod.spec.node_name:
-            # It got its node, or went, after this change: what tells so comes next.
+            # It got its node, or was deleted, after this change: that event comes next.
             return
         self._queue.update_pod(old, new)
         if nomination_ended(old, new):
@@ -149,7 +149,7 @@ class ChangeFeed:
 
 
 def _is_of_the_queue(change: StateChange) -> bool:
-    """Return whether a change is of what waits, and not of what it may wait for."""
+    """Return whether a change is of a waiting pod, not of something that it may wait for."""
     if isinstance(change, PodRecordChange):
         return not change.record.node_name
     return change.kind != "Node"

@@ -1,4 +1,4 @@
-"""What happens to a pod that got no node. Mirrors ``handleSchedulingFailure`` in ``schedule_one.go``."""
+"""The handling of a pod that got no node. Mirrors ``handleSchedulingFailure`` in ``schedule_one.go``."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class FailureHandler:
     """Returns pods to the queue, those aside that need no node, and reports why. Safe from any thread.
 
     Attributes:
-        queue: Where they wait.
+        queue: The queue in which they wait.
         state: What is known of them.
         statuses: Writes their conditions.
         recorder: Writes Events about it.
@@ -49,7 +49,7 @@ class FailureHandler:
         """Return whether a popped pod needs no node from here: it leaves, has one, or is being bound."""
         pod, record = item.pod, self.state.snapshot.pods.get(item.uid)
         if record is not None and record.assumed:
-            # What became of its binding isn't known yet.
+            # The outcome of its binding isn't known yet.
             self.queue.give_back(item, BY_NOBODY)
             return True
         if pod.metadata.deletion_timestamp:
@@ -74,7 +74,8 @@ class FailureHandler:
         level = logging.INFO - 2 if failure.rejected else logging.ERROR
         log.log(level, "no node for pod %s: %s", pod.key, failure.message)
         if record.assumed or not failure.told:
-            # Whether it is bound will be known soon: it comes back, and nothing is said that may be wrong.
+            # Whether it is bound will be known soon: it is queued again, and no message is written that may
+            # be wrong.
             self.queue.give_back(item, BY_NOBODY)
             return
         item.pod = pod

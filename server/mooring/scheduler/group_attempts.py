@@ -43,7 +43,7 @@ class _GroupAttempt:
         profile: With what it is scheduled.
         began: Since when, on the monotonic clock.
         budget: What it may take, and where it is.
-        open: Those of its pods, by UID, of which nothing has become yet.
+        open: Those of its pods, by UID, that are neither bound nor given back yet.
         decided: What was decided about; None = nothing yet, or the attempt ended in an error.
     """
 
@@ -63,7 +63,7 @@ class _GroupAttempt:
         return "/".join(self.item.key)
 
     def close(self, uid: str, now: float) -> Attempt:
-        """Return the part of it that is about one pod, of which something becomes now."""
+        """Return the part about one pod of the group, which is no longer open."""
         share = (now - self.began) / len(self.item.pods)
         return Attempt(self.open.pop(uid), self.profile, now - share, self.budget, group=self.decided)
 
@@ -119,7 +119,7 @@ class GroupAttempts:
         else:
             self._reject(attempt, info, decision)
         self._report(attempt, status, waiting=_waits(decision))
-        # For the queue, a group for which room was looked for was rejected, also where that failed.
+        # For the queue, a group was rejected if preemption was tried for it, even if that failed.
         return status if decision.preemption is None else Status.unschedulable()
 
     def _make_rooms(self, decision: GroupDecision) -> None:
@@ -143,7 +143,7 @@ class GroupAttempts:
             )
 
     def _group(self, attempt: _GroupAttempt) -> PodGroup | None:
-        """Return the group as it is now, as which it is tried; None when it is gone."""
+        """Return the group as it is now, which is what is tried; None when it is gone."""
         namespace, name = attempt.item.key
         group = self._parts.engine.state.snapshot.objects.get(PodGroup, name, namespace)
         if group is not None:
@@ -151,7 +151,7 @@ class GroupAttempts:
         return group
 
     def _tried_now(self, attempt: _GroupAttempt) -> tuple[list[QueuedPod], bool]:
-        """Return the pods that need a node, and whether there are others of which that isn't known yet."""
+        """Return the pods that need a node, and whether that isn't known yet for others."""
         failures, tried, unknown = self._parts.failures, [], False
         for member in attempt.item.pods:
             assumed = failures.is_assumed(member.uid)
@@ -171,7 +171,7 @@ class GroupAttempts:
         """
         parts, state = self._parts, self._parts.engine.state
         for member in decision.placed:
-            # Where the others were expected before must not be in its way.
+            # The nodes expected for the others must not be in its way.
             state.nominate(member.pod.metadata.uid, "")
         begun: list[tuple[Attempt, Reservation, Choice]] = []
         lost: list[str] = []
@@ -233,7 +233,7 @@ class GroupAttempts:
         self._parts.failures.handle_failure(one, failure)
 
     def _failed(self, attempt: _GroupAttempt, error: Exception) -> Status:
-        """Give back all pods of which nothing has become yet, after an error; returns that."""
+        """Give back all open pods after an error; returns the error."""
         failure = failed(error)
         attempt.decided = None
         status = Status.error(failure.message)

@@ -1,4 +1,4 @@
-"""What a pod group's status says about its scheduling: the condition PodGroupInitiallyScheduled, or
+"""The scheduling condition in a pod group's status: PodGroupInitiallyScheduled, or
 PodGroupScheduled as Kubernetes 1.36 calls it.
 
 Mirrors ``updatePodGroupCondition`` in ``schedule_one_podgroup.go``.
@@ -43,7 +43,7 @@ class GroupStatusWriter:
     """Writes the conditions of groups in the background, in their order. Safe from any thread.
 
     Args:
-        cluster: Where they are written.
+        cluster: The API server that stores them.
         clock: The time.
         version: Which release's name the condition has.
     """

@@ -45,7 +45,7 @@ class LeaseStore(Protocol):
         ...
 
     def replace_lease(self, lease: Document) -> Document:
-        """Write the Lease; AbortedError when it isn't of the ``resourceVersion`` in it any more."""
+        """Write the Lease; AbortedError when its ``resourceVersion`` has changed."""
         ...
 
 

@@ -8,7 +8,7 @@ NOTE_LIMIT = 1024
 CONDITION_LIMIT = 32 * 1024
 """The longest message of a condition, in bytes: what the API server allows for those of PodGroups.
 
-For those of pods it allows more, but what lists 30,000 resources that no node has is 2 MB, which nobody
+For those of pods it allows more, but a list of 30,000 resources that no node has is 2 MB, which no one
 reads and etcd rejects. kube-scheduler cuts only notes.
 """
 

@@ -17,7 +17,7 @@ UNKNOWN = "unknown"
 
 
 class Overruns:
-    """Counts attempts that took too long, and tells of the pod to blame. For the deciding thread.
+    """Counts attempts that took too long, and reports the pod to blame. For the deciding thread.
 
     Args:
         observer: Counts them.

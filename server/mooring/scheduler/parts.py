@@ -1,4 +1,4 @@
-"""What the scheduler consists of."""
+"""The parts of the scheduler."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from mooring.tracing.spans import Tracer
 
 
 class Sender(Protocol):
-    """What sends bindings without waiting for their answers. Safe from any thread."""
+    """Sends bindings without waiting for their answers. Safe from any thread."""
 
     @property
     def ready(self) -> bool:
@@ -49,7 +49,7 @@ class Parts:
         attempts: Notes the attempts.
         failures: What happens to pods that got no node.
         preemptions: Evicts victims.
-        cluster: Where proposed changes are made.
+        cluster: The API server's objects, to which proposed changes are made.
         group_statuses: Writes the conditions of groups.
         expect: Called for pods that have a node and are not bound at once; None = not needed.
         recorder: Writes Events about it.

@@ -1,4 +1,4 @@
-"""What a pod's status says about its scheduling: the PodScheduled condition, and the nominated node.
+"""Scheduling in a pod's status: the PodScheduled condition, and the nominated node.
 
 Mirrors ``updatePod`` in ``schedule_one.go``.
 """
@@ -31,7 +31,7 @@ class PodStatusWriter:
     """Writes pod statuses in the background. Safe from any thread.
 
     Args:
-        cluster: Where they are written.
+        cluster: The API server that stores them.
         clock: The time.
     """
 
@@ -56,7 +56,7 @@ class PodStatusWriter:
             pod: The pod as it is.
             reason: ``UNSCHEDULABLE`` or ``SCHEDULER_ERROR``.
             message: The message; a condition has the beginning of a very long one.
-            nominated: The node that is being cleared for it; "" = none any more, None = as before.
+            nominated: The node that is being cleared for it; "" removes the nomination, None keeps it.
         """
         patch: dict[str, Any] = {}
         wanted = Condition("PodScheduled", "False", reason, shortened(message, CONDITION_LIMIT))
@@ -67,13 +67,13 @@ class PodStatusWriter:
         self.patch_status(pod, patch)
 
     def is_writing(self, pod: Pod) -> bool:
-        """Return whether something that was to be said of the pod is not written yet."""
+        """Return whether a change of the pod's status is not written yet."""
         return pod.metadata.uid in self._last
 
     def wait_until_written(self, pod: Pod) -> None:
-        """Return once everything that was to be said of the pod is written, or could not be.
+        """Return once all changes of the pod's status are written, or have failed.
 
-        A binding has to come later: what it says of the pod, PodScheduled=True, would be overwritten.
+        A binding has to come later: its PodScheduled=True would be overwritten.
         """
         if (last := self._last.get(pod.metadata.uid)) is not None:
             wait((last,))
@@ -87,7 +87,7 @@ class PodStatusWriter:
             self._submit(pod, {"nominatedNodeName": node_name}).result()
 
     def clear_nomination(self, pod: Pod) -> None:
-        """Say that no node is being cleared for the pod any more."""
+        """Remove the pod's nomination."""
         self.patch_status(pod, {"nominatedNodeName": None})
 
     def patch_status(self, pod: Pod, patch: dict[str, Any]) -> None:

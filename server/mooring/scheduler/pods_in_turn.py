@@ -1,7 +1,7 @@
-"""Pods at the head of the queue that are decided in one step, each with what a step of its own would give.
+"""Pods at the head of the queue that are decided in one step, each with the result of a step of its own.
 
 Taking a pod, deciding and handing it on costs several times what the decision does. Nothing happens
-between the decisions of such a step: what was observed meanwhile is told to the queue after it.
+between the decisions of such a step: events observed meanwhile go to the queue after it.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ class PodsInTurn:
         self._binders = binders
 
     def place_some(self, attempt: Attempt) -> bool:
-        """Place the pod of ``attempt`` and pods behind it; return whether it got a node.
+        """Place the pod of ``attempt`` and the pods after it; return whether it got a node.
 
-        The others that were looked at and got none are in the queue as before.
+        Others that got none are back in the queue.
         """
         first, profile, start = attempt.item, attempt.profile, attempt.start or 0
         if profile.permit or profile.extenders or self._parts.tracer is not None:
@@ -58,7 +58,7 @@ class PodsInTurn:
                 sieve.templates, sieve.indices, [item.pod for item in items], attempt.budget
             )
         except MooringError as error:
-            # Whichever pod it is about will be told when it is tried by itself.
+            # The pod that causes it is reported when it is tried by itself.
             log.debug("deciding about %d pods in one step: %s", len(items), error)
         finally:
             queue.put_back(items[max(1, len(placed)) :])
@@ -71,11 +71,11 @@ class PodsInTurn:
 
 
 class _Sieve:
-    """Takes pods of a profile, in turn, that need nothing but a node, and finds those that are alike.
+    """Takes consecutive pods of a profile that need nothing but a node, and finds those that are alike.
 
     Attributes:
         templates: A pod for each kind of those that were taken, and the profile.
-        indices: Of each that was taken, which of these it is like.
+        indices: For each pod taken, the index of its template in this list.
     """
 
     def __init__(self, profile: Profile, records: Mapping[str, PodRecord]) -> None:
@@ -89,7 +89,7 @@ class _Sieve:
     def take(self, item: QueuedPod) -> bool:
         """Take the pod if it is one of them."""
         pod, record = item.pod, self._records.get(item.uid)
-        # As it is queued it may be older than what the state knows.
+        # The queued object may be older than the state's.
         if record is None or record.node_name or record.resource_version != pod.metadata.resource_version:
             return False
         index = self._kinds.get(id(record.kind))

@@ -28,15 +28,15 @@ DELETERS = 8
 
 STILL_DELETING = Status.unresolvable("waiting for the preemption for this pod to be finished")
 STILL_DELETING_FOR_GROUP = Status.unresolvable("waiting for the preemption for this pod group to be finished")
-"""What is said of a pod whose victims, or those of its group, are being deleted."""
+"""The message of a pod whose victims, or those of its group, are being deleted."""
 
 CLUSTER = "cluster"
-"""What stands for the node where room is made for a group."""
+"""The node name in records of room that is made for a group."""
 
 
 @dataclass(frozen=True, slots=True)
 class Preemptor:
-    """For whom room is made.
+    """The pod or group for which room is made.
 
     Attributes:
         target: The pod, or the group.
@@ -80,9 +80,9 @@ class Preemptions:
 
     Args:
         state: Who is where.
-        cluster: Where pods are deleted.
+        cluster: The API server, through which pods are deleted.
         waiting: The pods that wait at Permit: these need no deletion.
-        statuses: Where nominations are cleared.
+        statuses: The writer that clears nominations.
         recorder: Writes Events about it.
         observer: Counts the victims.
         clock: The time.
@@ -151,11 +151,11 @@ class Preemptions:
         plugin: str,
         failed: Callable[[], None],
     ) -> None:
-        """Begin to delete ``victims``, whom ``plugin`` selected.
+        """Begin to delete ``victims``, which ``plugin`` selected.
 
         Args:
-            preemptor: For whom.
-            node_name: Where they are; ``CLUSTER`` for a group.
+            preemptor: The pod or group that takes their room.
+            node_name: Their node; ``CLUSTER`` for a group.
             victims: Who goes.
             plugin: Who says so.
             failed: Called, in another thread, when some could not be deleted.
@@ -227,7 +227,7 @@ class Preemptions:
 
 
 def carry_out(evaluation: Evaluation, cluster: ClusterApi) -> None:
-    """Make the proposed change, if there is one; what PostFilter said then says how that ended."""
+    """Make the proposed change, if there is one; the status of PostFilter then has the outcome."""
     remedy = evaluation.state.get(Remedy, Remedy)
     if remedy is None:
         return

@@ -42,8 +42,8 @@ LOOK_SECONDS = 0.05
 """Between two looks whether bindings are still under way."""
 
 NAMESPACE_ENDS = "NamespaceTerminating"
-"""Why the API server rejects a new Event in a namespace that is being deleted: those who would read it are
-gone, so there is nothing to complain of."""
+"""The API server's reason to reject a new Event in a namespace that is being deleted: its readers are
+gone, so this is not logged."""
 
 GROUP_VERSION = "scheduling.k8s.io/v1beta1"
 """The API version that Events name of groups that are preemptors."""
@@ -53,15 +53,15 @@ SERIES_SECONDS = 360.0
 
 
 class EventNote(msgspec.Struct, frozen=True):
-    """What an Event says; it is a repetition of another one with the same pod version and the same words
-    but for ``note``.
+    """The content of an Event; it repeats another one with the same pod version and fields, apart
+    from ``note``.
 
     Attributes:
         pod: The pod that it is about.
         kind: ``Normal`` or ``Warning``.
         reason: Why, in one word.
         action: What was done, in one word.
-        note: The sentence; cut to what the API server takes.
+        note: The sentence; cut to the API server's limit.
         related: Another pod, or a group, that has to do with it.
     """
 
@@ -92,7 +92,7 @@ class EventRecorder:
     """Writes Events in threads of its own. ``record`` never blocks; safe from any thread.
 
     Attributes:
-        cluster: Where they are written.
+        cluster: The API server that stores them.
         clock: The time.
         observer: Counts dropped ones.
     """
@@ -146,7 +146,7 @@ class EventRecorder:
             self._write_in_time(*waiting)
 
     def _help(self) -> None:
-        """Write until nothing waits any more."""
+        """Write until nothing waits."""
         with suppress(queue.Empty):
             while (waiting := self._waiting.get_nowait()) is not None:
                 self._write_in_time(*waiting)

@@ -58,7 +58,7 @@ class Wake:
             self._event.set()
 
     def clear(self) -> None:
-        """Everything that there was to do is about to be looked at."""
+        """All waiting work is about to be done."""
         self._event.clear()
 
     def wait(self, seconds: float) -> None:
@@ -158,7 +158,7 @@ class Scheduler:
         if seconds <= LONGEST_DECISION_SECONDS:
             return ""
         if deciding is None:
-            return f"to tell the scheduling queue what changed has lasted {seconds:.0f} s"
+            return f"reporting changes to the scheduling queue has lasted {seconds:.0f} s"
         where = f"plugin {deciding.budget.plugin}" if deciding.budget.plugin else "mooring itself"
         return f"the decision about {deciding.subject} has lasted {seconds:.0f} s, in {where}"
 
@@ -262,11 +262,11 @@ class Scheduler:
         self._binders.begin_binding(attempt, reservation, choice)
 
     def _no_node(self, attempt: Attempt, choice: Choice) -> SchedulingFailure:
-        """Return why no node takes the pod, and make room where that helps."""
+        """Return why no node takes the pod, and make room if that helps."""
         evaluation, pod, engine = choice.evaluation, attempt.pod, self._parts.engine
         carry_out(evaluation, self._parts.cluster)
         calls = engine.calls(attempt.profile, attempt.budget)
-        # Extenders take part only where a private copy was evaluated, and nothing waits for them.
+        # Extenders take part only if a private copy was evaluated, and nothing waits for them.
         with engine.state.lock if evaluation.cluster is engine.state else nullcontext():
             start = mix64(attempt.item.attempts, pod.metadata.uid)
             sought = seek_room(evaluation, calls, start)

@@ -26,7 +26,7 @@ class SchedulingFailure:
         rejected: It was rejected; False = something failed.
         nominated: The node that is being cleared for it; "" = none, None = as it was.
         told: It is written to the pod's status; False = another client has taken over the pod by now.
-        choice: What was decided, where no node takes it; None = something else ended the attempt.
+        choice: The decision, if no node takes it; None = something else ended the attempt.
         node: The node that it had got before; "" = none.
         plugin: The plugin that raised, "" = none did.
     """

@@ -24,7 +24,7 @@ class UntilStopped:
         stopping: Set when nothing new should begin.
         may_end: Whether the binding may still be given up.
         plugin: Which plugin runs.
-        extension_point: Where it runs.
+        extension_point: The extension point at which it runs.
         answered_by: Stays empty: nothing is decided in a binding cycle.
     """
 

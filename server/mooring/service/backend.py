@@ -1,4 +1,4 @@
-"""What the servicers answer from: the engine, and the parts that the command line puts behind it."""
+"""The parts that servicers use: the engine, and its collaborators of the command line."""
 
 from __future__ import annotations
 
@@ -136,12 +136,12 @@ class Backend:
     Attributes:
         engine: Decides.
         committer: Places pods with it.
-        slots: Where plugins run.
-        commit_slots: Where commits run: they wait for the API server, for other pods, for volumes, which
-            says nothing about the plugins' health.
+        slots: The threads in which plugins run.
+        commit_slots: The threads in which commits run: they wait for the API server, for other pods and for
+            volumes, which is no sign of the plugins' health.
         decoder: Reads objects.
-        read_changes: Reads changes for ``SessionState.apply_changes``, with warnings about what is ignored;
-            raises InvalidArgumentError where one is malformed.
+        read_changes: Reads changes for ``SessionState.apply_changes``, with warnings about ignored fields;
+            raises InvalidArgumentError if one is malformed.
         kube_version: Whose behaviour is followed, for example ``1.36``.
         server_version: mooring's own version.
         start_time: When the server started, with time zone.
@@ -157,10 +157,10 @@ class Backend:
             follows it and knows every pod.
         feature_gates: The gates set by the operator.
         limits: The limits of one call.
-        metrics: Where decisions are counted; the server's own.
+        metrics: The server's metrics, which count decisions.
         sessions: The sessions over the engine's state.
-        session_slots: Where calls about sessions run, which take no place of others.
-        decisions: Where decisions are noted; None = nowhere, as those in sessions.
+        session_slots: The threads for calls about sessions, which take no place of others.
+        decisions: The journal of decisions; None = none is noted, such as in sessions.
         repeater: Makes decisions again; None = that can't be done.
         queue: The scheduler's queue; None = there is no scheduler.
         work: The session's work tree that ``engine`` decides over; None = the live state.
@@ -210,7 +210,7 @@ class Backend:
         return replace(self, engine=work.engine, pushes=None, read_pod=None, decisions=None, work=work)
 
     def seed(self, asked: int) -> int:
-        """Return the seed of a call: its own; where that is 0, that of the session."""
+        """Return the seed of a call: its own, or if that is 0, that of the session."""
         return asked or (self.work.seed if self.work is not None else 0)
 
     def provenance(self, state_version: int, node_epoch: int, *profiles: Profile) -> objects_pb2.Provenance:

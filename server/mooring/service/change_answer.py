@@ -1,4 +1,4 @@
-"""What would make a pod or a group fit, from requests to the search and from its answer to the wire."""
+"""Changes that would make a pod or group fit: the request's search, and its answer on the wire."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ def change(
 
     Raises:
         NotFoundError: There is no such pod, group, node or profile.
-        InvalidArgumentError: It is not one pod or group that is asked about, a pod is malformed, or a kind of
-            change is unknown.
+        InvalidArgumentError: The request names more or less than one pod or group, a pod is malformed, or a
+            kind of change is unknown.
         FailedPreconditionError: The feature gate of groups is off (GROUPS_OFF).
         UnimplementedError: This is not offered for groups, or they are decided as by a release before 1.37.
     """
@@ -63,7 +63,7 @@ def _kinds(request: pb.ChangeRequest) -> frozenset[Kind]:
     if grouped == request.HasField("pod"):
         raise InvalidArgumentError.at("group" if grouped else "pod", "give either a pod or a group")
     if grouped and request.nodes:
-        raise UnimplementedError("nodes: which nodes take a group can't be asked; leave them out")
+        raise UnimplementedError("nodes: changes for a group can't be limited to nodes; leave them out")
     known = {int(kind): kind for kind in Kind}
     for at, number in enumerate(request.kinds):
         if number not in known:

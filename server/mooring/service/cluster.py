@@ -89,7 +89,7 @@ class ClusterServicer(ClusterServiceServicer):
     ) -> pb.ListPendingPodsResponse:
         self._backend.require_synced()
         provenance = self._provenance()
-        # Of a cluster's pods few are pending; records are kept as they are, so no decision has to wait.
+        # Few of a cluster's pods are pending; records are kept as they are, so no decision has to wait.
         pending = self._backend.engine.state.snapshot.pods.pending()
         matcher = label_matcher(request.label_selector, "label_selector")
         wanted = (

@@ -47,7 +47,7 @@ def differences_of(record: Record, again: Record) -> list[str]:
 def node_differences(
     first: scheduling_pb.ExplainResponse, second: scheduling_pb.ExplainResponse
 ) -> list[pb.NodeDifference]:
-    """Return the nodes of which two explanations say different things.
+    """Return the nodes for which two explanations differ.
 
     The selected ones come first, then those whose totals differ most.
     """

@@ -49,7 +49,7 @@ LONGEST_WAIT_SECONDS = 20.0
 """How long ListDecisions waits for a decision at most."""
 
 MOST_WAITING = 8
-"""Callers that may wait at a time; others are answered at once, so that those who follow the decisions never
+"""Callers that may wait at a time; others are answered at once, so that followers of the decisions never
 take all threads."""
 
 MOST_LISTED = 1_000
@@ -266,7 +266,7 @@ class DecisionServicer(DecisionServiceServicer):
         return explanation_message(explained, record, joined=False)
 
     def _is_pending(self, record: Record) -> bool:
-        """Return whether the pod of a decision has no node, by what the state knows of it."""
+        """Return whether the pod of a decision has no node in the state."""
         known = self._backend.engine.state.snapshot.pods.get(record.uid)
         if known is None:
             # One that came with a call is not in the state; one from the queue is gone.

@@ -1,7 +1,7 @@
 """Pods in flight: kube-scheduler may be binding them, and the state doesn't have them on a node yet.
 
 kube-scheduler decides about one pod after the other and binds in the background (``schedule_one.go``). When
-it asks an extender about the next pod, it has selected a node for the pod before, but hasn't told the
+it calls an extender for the next pod, it has selected a node for the pod before, but hasn't informed the
 extender. A rule that counts pods has to wait for the binding, or count the pod on every node that passed.
 """
 
@@ -33,10 +33,10 @@ WAIT_SHARE = 0.5
 """The share of a call's time that it may wait for pods in flight; the rest is for its answer."""
 
 MOST_FLIGHTS = 4_096
-"""Flights that are remembered, the newest: whoever may ask can name pods that don't exist."""
+"""The most flights that are remembered, the newest ones: callers can name pods that don't exist."""
 
 MOST_SECONDS = 60.0
-"""How long a pod counts that nobody hears about."""
+"""Seconds for which a pod counts without any news of it."""
 
 DOUBT_SECONDS = 1.0
 """How long a pod still counts once its condition is Unschedulable: that may belong to the attempt before."""
@@ -52,7 +52,7 @@ class Flight:
     """One pod, from the question about it until its outcome is known.
 
     Attributes:
-        pod: The pod; None = any pods that an earlier process was asked about.
+        pod: The pod; None = any pods of filter calls to an earlier process.
         until: When it ends by itself, in seconds of ``time.monotonic``.
         patience: Until when its own call may wait for others.
         nodes: The names of those that it may be bound to; None = it is being decided about.
@@ -131,7 +131,7 @@ class PodsInFlight:
                 self._changed.notify_all()
 
     def wait(self, own: Flight) -> bool:
-        """Wait for the pods beside ``own``, which leave no node for it.
+        """Wait for the other pods in flight, which leave no node for this one.
 
         kube-scheduler tries a rejected pod again when it sees a binding, and not once more when the state
         shows that binding later. So calls wait a little even for slow pods.

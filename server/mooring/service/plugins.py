@@ -91,7 +91,7 @@ OBJECT_KINDS = (
     "VolumeAttachment",
     "Workload",
 )
-"""What PushObjects stores."""
+"""The objects that PushObjects stores."""
 
 
 class PluginServicer(PluginServiceServicer):

@@ -36,13 +36,13 @@ class Options:
         health_listen: The same for gRPC health, which is always plain text; "" = none.
         metrics_listen: HOST:PORT for /healthz, /livez, /readyz and /metrics; "" = none.
         metrics_prefix: What the names of the metrics begin with.
-        tls: Files of the service's certificate. REQUIRED, or `insecure_listen`, if others can connect.
+        tls: Files of the service's certificate. REQUIRED, or ``insecure_listen``, if others can connect.
         insecure_listen: Allows plain text on an address that others can reach.
         insecure_flag: What errors call the flag that allows it.
-        authority_flag: What warnings call the flag of `tls.authority`.
+        authority_flag: What warnings call the flag of ``tls.authority``.
         allow_clients: Names in client certificates that may bind, reserve and push, as ``typed_names`` reads
             them; see ``Access.at`` for what others may.
-        insecure_binding: Lets all bind through an API server who reach a loopback address.
+        insecure_binding: Lets all callers that reach a loopback address bind through an API server.
         binds: Bindings go to an API server; otherwise they count as reservations.
         read_only: No call may bind, reserve or push.
         reflection: Offers server reflection; on loopback it is offered anyway.
@@ -52,7 +52,7 @@ class Options:
         body_timeout: How long a request may take to arrive.
         body_budget_bytes: What the bodies of all calls together may take, until they are answered; default an
             eighth of the memory that this process may use, 512 MiB at most. 256 KiB of each are free.
-        drain_delay: Seconds from the end of readiness to the end of listening, for balancers to notice.
+        drain_delay: Seconds time from the end of readiness to the end of listening, for balancers to notice.
         stop_grace: How long running calls may continue after that.
     """
 
@@ -79,12 +79,13 @@ class Options:
 
 @dataclass
 class Server:
-    """A server with its listeners; `build` makes it. The ports are taken, nothing is answered before `start`.
+    """A server with its listeners; ``build`` makes it. The ports are taken, nothing is answered before
+    ``start``.
 
     Attributes:
-        address: Where the service listens; port 0 replaced by the real one.
-        health_address: Where gRPC health listens, "" = nowhere.
-        metrics_address: Where the HTTP probes and metrics are, "" = nowhere.
+        address: The service's address; port 0 is replaced by the real one.
+        health_address: The address of gRPC health; "" = none.
+        metrics_address: The address of HTTP probes and metrics; "" = none.
     """
 
     address: str
@@ -112,7 +113,8 @@ class Server:
     def drain(self) -> None:
         """Stop gracefully: end readiness, wait for balancers, reject new calls, let running ones end.
 
-        Takes `drain_delay` plus at most `stop_grace` seconds. `stop` from another thread ends the delay.
+        Takes ``drain_delay`` plus at most ``stop_grace`` seconds. ``stop`` from another thread ends the
+        delay.
         """
         self.withdraw()
         self._close(self._options.stop_grace)
@@ -158,11 +160,11 @@ def build(
     Args:
         services: What it offers.
         options: Its settings.
-        metrics: Where it counts; the same object that the servicers use.
-        slots: Where the servicers run plugins; stopped with the server, and behind liveness.
+        metrics: The server's metrics; the same object that the servicers use.
+        slots: The threads in which servicers run plugins; stopped with the server, and checked by liveness.
         ready: Why no decisions can be made yet, as one phrase; "" once they can.
         fault: Why only a restart helps, apart from what runs in ``slots``, as one phrase; "" = it need not.
-        session_slots: Where calls about sessions run, which give way to all others.
+        session_slots: The threads for calls about sessions, which give way to all others.
         tracer: Decides which calls are traced; None = none.
 
     Raises:
@@ -228,7 +230,7 @@ def _listeners(
 def check_exposure(options: Options) -> None:
     """Raise ListenError if others could connect in plain text and no option allows that.
 
-    Warns where anybody who reaches the port may ask.
+    Warns if every client that reaches the port may call.
     """
     if is_local(options.listen):
         return
@@ -239,11 +241,11 @@ def check_exposure(options: Options) -> None:
                 f"or allow plain text with {options.insecure_flag}"
             )
         log.warning(
-            "%s: anyone who reaches %s may call it, and eavesdrop", options.insecure_flag, options.listen
+            "%s: every client that reaches %s may call it, and eavesdrop", options.insecure_flag, options.listen
         )
     elif options.tls.authority is None:
         log.warning(
-            "TLS without %s: anyone who reaches %s may call it; clients have no names",
+            "TLS without %s: every client that reaches %s may call it; clients have no names",
             options.authority_flag,
             options.listen,
         )

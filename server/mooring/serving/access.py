@@ -18,13 +18,13 @@ log = logging.getLogger(__name__)
 
 
 class Change(IntEnum):
-    """What a call changes; who may change more may change less, too."""
+    """The level of change that a call makes; a right to one level includes the lower ones."""
 
     NOTHING = 0
     STATE = 1
-    """What this process knows: pods that are reserved, objects that are pushed."""
+    """The state of this process: reserved pods, pushed objects."""
     CLUSTER = 2
-    """What the API server has: pods are bound."""
+    """Objects of the API server: pods are bound."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,16 +48,16 @@ class Access:
     def at(cls, address: str, names: Iterable[str] = (), *, insecure_binding: bool = False) -> Access:
         """Return the rule of the listener at ``address``, HOST:PORT or unix:PATH.
 
-        Once names are given, only they may change anything. Without them nobody may where other machines can
+        With ``names``, only these clients may change anything. Without, no client may if other machines can
         connect; on loopback all may reserve and push; over a unix socket, which is its owner's, all may bind.
 
         Args:
-            address: Where it listens.
+            address: The address on which it listens.
             names: The allowed clients, as ``typed_names`` reads them.
             insecure_binding: Let all bind on loopback, and warn about it.
 
         Raises:
-            ListenError: ``address`` is not one.
+            ListenError: ``address`` is not an address.
         """
         clients = typed_names(names)
         if clients or not is_local(address):

@@ -18,7 +18,7 @@ class TlsFiles:
     """PEM files of one side of a connection.
 
     Attributes:
-        certificate: Its certificate chain; None where none is shown.
+        certificate: Its certificate chain; None without one.
         key: The private key; None when it is in the certificate's file.
         authority: Whose certificates are accepted on the other side; None accepts what the system does
             for a server, and asks for none of a client.
@@ -39,14 +39,14 @@ class TlsFiles:
 
 
 class FollowedFiles(Generic[Read]):
-    """What was made of certificate files, made again once they change.
+    """A value made of certificate files, made again when they change.
 
     A rotation in progress, or one that is broken, keeps what is in use. Asked from one thread at a time.
 
     Args:
         files: The files.
         read: Makes something of them; raises OSError when it can't.
-        beside: Returns what it is made of, too; compared each time.
+        extra: Returns another input of the value; compared each time.
 
     Raises:
         OSError: A file can't be used now.
@@ -56,20 +56,20 @@ class FollowedFiles(Generic[Read]):
     """
 
     def __init__(
-        self, files: TlsFiles, read: Callable[[TlsFiles], Read], beside: Callable[[], object] = lambda: None
+        self, files: TlsFiles, read: Callable[[TlsFiles], Read], extra: Callable[[], object] = lambda: None
     ) -> None:
         self._files = files
         self._read = read
-        self._beside = beside
+        self._extra = extra
         files.stamp()
         self.current = read(files)
         # The first look reads again, since the files may have changed while they were read.
         self._stamp: tuple[object, ...] = ()
 
     def changed(self) -> Read | None:
-        """Return what is made of changed files; None when they are as before, or can't be used now."""
+        """Return the value of changed files; None when they haven't changed, or can't be used now."""
         try:
-            stamp = (*self._files.stamp(), self._beside())
+            stamp = (*self._files.stamp(), self._extra())
             if stamp == self._stamp:
                 return None
             self.current = self._read(self._files)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Final
 
 NAME_TYPES: Final = ("cn:", "dns:", "uri:")
-"""What a typed name begins with: a common name, and alternative names of two kinds. Others are ignored."""
+"""The prefixes of typed names: common names, and alternative names of two kinds. Others are ignored."""
 
 
 def typed_names(names: Iterable[str]) -> frozenset[str]:
@@ -32,7 +32,7 @@ def certified_names(
 ) -> tuple[str, ...]:
     """Return the names in a verified certificate with their types, the common name first.
 
-    There are none where one of them could mislead: each reader takes another one of two common names.
+    There are none if one of them could mislead: readers differ in which of two common names they take.
     """
     names = (*(f"cn:{name}" for name in common), *(f"dns:{name}" for name in dns))
     names += tuple(f"uri:{name}" for name in uris)

@@ -30,7 +30,7 @@ class AdapterParser(SwitchParser):
         prog: The command.
         about: What it does.
         prefix: What the names of twins begin with.
-        environment: Where twins are looked up.
+        environment: The environment variables, with the flags' twins.
     """
 
     def __init__(self, prog: str, about: str, prefix: str, environment: Mapping[str, str]) -> None:

@@ -11,7 +11,7 @@ from typing import Any, Final, NoReturn
 from mooring.serving.logs import FORMATS
 
 SWITCH: Final = "[=BOOL]"
-"""What a switch may be followed by, as help shows it."""
+"""The value after a switch, as help shows it."""
 
 
 _UNRECOGNIZED: Final = "unrecognized arguments: "
@@ -35,7 +35,7 @@ class SwitchParser(argparse.ArgumentParser):
         return super().parse_known_args(given, namespace)
 
     def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """Parse all; what is left over is told by the command that was given, with its own flags."""
+        """Parse all; the given command reports unknown arguments, with its own flags."""
         found, unknown = self.parse_known_args(args, namespace)
         if unknown:
             _command_of(self, found).error(f"{_UNRECOGNIZED}{' '.join(unknown)}")
@@ -97,5 +97,5 @@ def boolean(text: str) -> bool:
 def logging_format(text: str) -> str:
     """Return either ``text`` or ``json``."""
     if text not in FORMATS:
-        raise argparse.ArgumentTypeError(f"{text!r} is none of {', '.join(FORMATS)}")
+        raise argparse.ArgumentTypeError(f"{text!r} is not one of {', '.join(FORMATS)}")
     return text

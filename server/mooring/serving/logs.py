@@ -49,8 +49,8 @@ class TextFormatter(logging.Formatter):
 class JsonFormatter(logging.Formatter):
     """One object a line: ``ts`` in milliseconds since 1970, ``caller``, ``logger``, ``msg``, and more.
 
-    ``v`` is there for what isn't an error, 0 for warnings too, which ``severity`` tells apart; errors have
-    ``err`` where an exception was caught, and ``stacktrace``.
+    Entries that aren't errors have ``v``, which is 0 for warnings, too: ``severity`` tells them apart. Errors
+    have ``err`` if an exception was caught, and ``stacktrace``.
     """
 
     def format(self, record: logging.LogRecord) -> str:

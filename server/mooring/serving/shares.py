@@ -1,4 +1,4 @@
-"""What clients share: places, sessions, bytes. None of them can have it all."""
+"""Limits that clients share: places, sessions, bytes. No client can use up a limit alone."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What would happen if: versions of the cluster that never were, and questions about them."""
+"""What-if questions: hypothetical versions of the cluster, and questions about them."""

@@ -23,7 +23,7 @@ MOST_PLACED = 100_000
 """and where they have to be placed one after the other, which takes memory for each."""
 
 _FIRST_STEP, _LONGEST_STEP = 256, 8_192
-"""Pods that are placed between two looks at the clock."""
+"""Pods that are placed between two reads of the clock."""
 
 _MOVED_BY_PODS = Part.PODS | Part.RESOURCES | Part.FEASIBLE | Part.OUTSIDE | Part.OTHER_NODES
 
@@ -35,7 +35,7 @@ class Capacity:
     Attributes:
         count: How many there is room for, the limit at most.
         limited: The limit ended the search.
-        end: What is said of the next pod; Success where the limit ended the search.
+        end: The status of the next pod; Success if the limit ended the search.
         message: kube-scheduler's sentence about it.
         nodes: How many each node takes, by name; empty where it depends on scores which ones do.
     """
@@ -59,8 +59,8 @@ def capacity_of(
 ) -> Capacity:
     """Find out how many pods like ``pod`` could be placed one after the other.
 
-    Where pods of the shape are in nobody's way but by what they request of their own node, each node is
-    counted by itself; otherwise they are placed, which is the caller's to take back.
+    If pods of the shape affect only their own node, by its resources, each node is counted by itself.
+    Otherwise they are placed, and the caller has to take that back.
 
     Raises:
         DeadlineExceededError: The caller no longer waits.
@@ -74,7 +74,7 @@ def capacity_of(
 
 
 def _counted(work: Work, pod: Pod, profile: Profile, limit: int, progress: Progress) -> Capacity | None:
-    """Count node by node; None where that is not the same as placing."""
+    """Count node by node; None if that is not the same as placing."""
     tables = work.tree.snapshot
     if profile.extenders or tables.pods.nominated or not asks_nothing(pod, profile):
         return None
@@ -96,7 +96,7 @@ def _counted(work: Work, pod: Pod, profile: Profile, limit: int, progress: Progr
 
 
 def _room(work: Work, evaluation: Evaluation) -> Int64s | None:
-    """int64[F]: how many pods each feasible node takes; None where pods are in each other's way otherwise."""
+    """Return int64[F]: how many pods each feasible node takes; None if pods affect each other otherwise."""
     pod = evaluation.pod
     nodes = evaluation.view(evaluation.rows[evaluation.feasible])
     room = np.full(len(nodes), np.iinfo(np.int64).max, np.int64)
@@ -154,7 +154,7 @@ def _one_more(
 
 
 def _end(work: Work, pod: Pod, profile: Profile, found: Capacity, progress: Progress) -> None:
-    """Note what the filters say of ``pod``, which no node takes."""
+    """Note the filters' verdict on ``pod``, which no node takes."""
     last, _ = work.engine.evaluate(pod, profile, ALL_NODES, evaluate_filters, progress=progress)
     found.end, found.message = last.status, last.message
 

@@ -1,4 +1,4 @@
-"""Whether pods may be evicted, as the Eviction API and those who drain nodes see it.
+"""Whether pods may be evicted, by the rules of the Eviction API and of programs that drain nodes.
 
 Mirrors ``checkAndDecrement`` in ``pkg/registry/core/pod/storage/eviction.go``: the budgets' own selectors and
 what their status allows. The annotations are those of Cluster Autoscaler and Karpenter.
@@ -40,7 +40,7 @@ class Evictions:
         if meta.annotations.get(_SAFE_TO_EVICT) == "false":
             return f"its annotation {_SAFE_TO_EVICT} is false"
         if not controller_of(pod):
-            return "no controller would make it anew"
+            return "no controller would recreate it"
         guards = self._budgets.guarding(pod)
         if len(guards) > 1:
             return "it has more than one PodDisruptionBudget, which the Eviction API doesn't support"

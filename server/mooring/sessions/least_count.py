@@ -1,4 +1,4 @@
-"""The search for the least number of nodes with which no more pods are left over than with many."""
+where no more is known. ||| 1 if no more is known.
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _AT_ONCE = 4
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """What is looked for, and what is known of it.
+    """The count to find, and its known bounds.
 
     Attributes:
         first: With fewer nodes more than ``unfit`` pods are left over; 1 where no more is known.
@@ -68,7 +68,7 @@ class Search:
 def searched(searches: Sequence[Search], placed_by: PlacedBy) -> list[tuple[int, Sequence[int]]]:
     """Return of each search the number of nodes, and where the pods are with it.
 
-    What all of them want to try next is asked about at once.
+    The next counts of all of them are tried at once.
     """
     tried: list[dict[int, Sequence[int]]] = [{} for _ in searches]
     numbers: list[dict[int, int]] = [{} for _ in searches]

@@ -27,7 +27,7 @@ MOST_NODES = 5_000
 """Nodes of a group that are tried at most."""
 
 MOST_EXPLAINED = 3
-"""Options that leave pods over, the best ones, of which it is said why."""
+"""The number of best options with pods left over that get the reasons."""
 
 MOST_TOGETHER = 16
 """How many of the best groups are tried together."""
@@ -41,7 +41,7 @@ _MOST_AT_ONCE = 1 << 17
 
 @dataclass(frozen=True, slots=True)
 class NodeGroup:
-    """Nodes that are all alike, of which there can be more.
+    """A group of equal nodes that can get more.
 
     Attributes:
         name: Its name; a node is called like it, with a number behind.
@@ -58,14 +58,14 @@ class NodeGroup:
 
 @dataclass(frozen=True, slots=True)
 class NodeGroupOption:
-    """What more nodes of a group would do.
+    """The effect of more nodes of a group.
 
     Attributes:
         group: The group.
-        count: The number of nodes with which no more pods are left over than with all that there can be; with
-            one node fewer there are.
+        count: The smallest number of nodes that leaves no more pods over than the largest possible
+            number does.
         left_over: The pods that get no node with them.
-        places: Of the others, each with the number of its node, as far as known.
+        places: The other pods, each with the number of its node, if known.
     """
 
     group: NodeGroup
@@ -75,7 +75,7 @@ class NodeGroupOption:
 
     @property
     def price(self) -> float:
-        """What all its nodes cost."""
+        """The price of all its nodes."""
         return self.count * self.group.price
 
     @property
@@ -86,7 +86,7 @@ class NodeGroupOption:
 
 @dataclass(frozen=True, slots=True)
 class Together:
-    """What more nodes of several groups would do together.
+    """The effect of more nodes of several groups together.
 
     Attributes:
         counts: The groups with their numbers of nodes. With one node fewer of any group, more pods would be
@@ -128,8 +128,8 @@ class NodeGroups:
     def options(self, groups: Sequence[NodeGroup], progress: Progress) -> list[NodeGroupOption]:
         """Find out how many nodes of each group the rest needs, the best group first.
 
-        The tree is in the end what it was. Why pods are left over is said of the first ``MOST_EXPLAINED``
-        options that leave any.
+        The tree is unchanged in the end. The first ``MOST_EXPLAINED`` options that leave pods over get
+        the reasons.
 
         Raises:
             DeadlineExceededError, PluginFailureError: As ``place_pending``.
@@ -148,7 +148,7 @@ class NodeGroups:
         return ranked
 
     def _explained(self, option: NodeGroupOption, progress: Progress) -> NodeGroupOption:
-        """Return the option with what the filters say of the pods left over, once all others have a node."""
+        """Return the option with the filters' reasons for the pods left over, once all others have a node."""
         nodes = self._add([(option.group, max(1, option.count))], progress)
         tree = self.work.tree
         for pod, node in option.places:
@@ -168,7 +168,7 @@ class NodeGroups:
         return changed(option, left_over=tuple(explained))
 
     def _side_by_side(self, groups: Sequence[NodeGroup], progress: Progress) -> list[NodeGroupOption] | None:
-        """Look at all groups at once; None where pods have to be placed in the tree to find out."""
+        """Evaluate all groups at once; None if pods have to be placed in the tree."""
         pods = [left.pod for left in self.rest]
         templates, indices = alike(pods)
         decided = [(pod, self.profile_of(pod)) for pod in templates]
@@ -211,7 +211,7 @@ class NodeGroups:
         some: Sequence[int],
         counts: Sequence[int],
     ) -> Iterator[Sequence[int]]:
-        """Yield the nodes of the pods, by number, for so many nodes of some groups."""
+        """Yield the nodes of the pods, by number, for these numbers of nodes of some groups."""
         sizes, numbers = np.array(counts), np.array(some, np.int32)
         pieces = np.cumsum(sizes) // _MOST_AT_ONCE
         for piece in np.unique(pieces):
@@ -220,7 +220,7 @@ class NodeGroups:
             yield from found.T.tolist()
 
     def _option(self, group: NodeGroup, count: int, places: Sequence[int]) -> NodeGroupOption:
-        """Return the option with ``count`` nodes, of which the pods get those of these numbers."""
+        """Return the option with ``count`` nodes, whose pods are on the nodes of these numbers."""
         pods = [each.pod for each in self.rest]
         left_over = tuple(LeftOver(pod) for pod, node in zip(pods, places, strict=True) if node < 0)
         placed = tuple((pod, node) for pod, node in zip(pods, places, strict=True) if node >= 0)
@@ -261,7 +261,7 @@ class NodeGroups:
         """Return what groups do together; None if a group alone leaves as few pods over.
 
         The first ``MOST_TOGETHER`` options get as many nodes as are needed. Then each gets as few as suffice
-        beside the others, the most expensive first. There may be a cheaper combination.
+        with the others, the most expensive first. There may be a cheaper combination.
 
         Raises:
             DeadlineExceededError, PluginFailureError: As ``place_pending``.
@@ -342,7 +342,7 @@ class NodeGroups:
         return added
 
     def _new_nodes(self, group: NodeGroup, count: int) -> list[Node]:
-        """Return new nodes of the group, none of which has the name of a node that is there."""
+        """Return new nodes of the group with names that no node has."""
         taken = self.work.tree.snapshot.nodes.index
         names = (name for number in itertools.count() if (name := f"{group.name}-{number}") not in taken)
         return [_named(group.template, name) for name in itertools.islice(names, count)]

@@ -41,7 +41,7 @@ class LeftOver:
 
 @dataclass(frozen=True, slots=True)
 class Queue:
-    """What became of the pending pods.
+    """The outcome of placing the pending pods.
 
     Attributes:
         placed: The UIDs of those that got a node.
@@ -199,7 +199,7 @@ def place_pending(
     placing = PendingPods(work, profile_of, seed)
     left, preempted = placing.place_all(pods, progress), list[Pod]()
     if placing.preempt(left, progress):
-        # The fast way preempts nobody.
+        # The fast way preempts no pod.
         work.go_back()
         simulation = Simulation(work.engine, profile_of, seed=seed, progress=progress)
         for _ in simulation.place(pods):

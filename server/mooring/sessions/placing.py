@@ -1,4 +1,4 @@
-"""Pods that get a node in a work tree: decided, assumed and reserved, as a commit does it up to there."""
+"""Pods that get a node in a work tree: decided, assumed and reserved, like in the first part of a commit."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def place_alike(
     seed: int = 0,
     progress: Progress | None = None,
 ) -> Sequence[Choice]:
-    """Place the first of some pods, in their order and for less each.
+    """Place the first of some pods, in their order and at a lower cost each.
 
     A pod is its template with a name and a UID of its own. The first that has no choice is one for which
     Reserve has something to do, that is placed already, or that no node takes: ``place_pod`` says which.

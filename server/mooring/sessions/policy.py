@@ -1,4 +1,4 @@
-"""By what a session decides, where that is not what the server decides by."""
+"""The settings by which a session decides, if they differ from the server's."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from mooring.config import Configuration
 
 PROFILE_BYTES = 8 << 10
-"""What a profile of a policy takes beside its text, about."""
+"""The approximate bytes of a policy's profile besides its text."""
 
 CHARACTER_BYTES = 4
-"""What a character of a configuration takes, about, with what is read from it."""
+"""The approximate bytes for a character of a configuration, parsed objects included."""
 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)

@@ -43,7 +43,7 @@ class Departure(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Landing:
-    """Where a pod would go.
+    """The node to which a pod would go.
 
     Attributes:
         pod: The pod, as it is on its old node.
@@ -72,7 +72,7 @@ class NodeRemoval:
     Attributes:
         node_name: The node.
         removable: Whether all of its pods may be evicted and find other nodes at once.
-        landings: The pods that were looked at. Unless pods wait, the last one is the obstacle, if there is
+        landings: The pods that were tried. Unless pods wait, the last one is the obstacle, if there is
             one.
         ending: How many pods end with the node.
         alone: The pods that are the only replicas of their controllers.

@@ -1,4 +1,4 @@
-"""Sessions: versions that a client works on, for as long as they are asked about."""
+"""Sessions: versions that a client works on, for as long as it uses them."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ MAX_LEASE_SECONDS = 600.0
 _REAP_SECONDS = 1.0
 
 OBJECT_BYTES = 8
-"""What a byte of an object that comes with a change takes in memory, at most, about."""
+"""The approximate most bytes in memory for a byte of an object in a change."""
 
 
 @dataclass(frozen=True, slots=True)
 class Quota:
-    """What sessions may take; clients share ``sessions`` and ``size`` (``Shares``).
+    """The limits of sessions; clients share ``sessions`` and ``size`` (``Shares``).
 
     Attributes:
         sessions: How many there may be.
@@ -62,12 +62,12 @@ class Session:
         owner: The client that may use it, "" = any.
         client: Whose share it takes.
         seed: Decides between nodes of equal totals where a call doesn't say.
-        policy: By what it decides; None = by what is in force.
+        policy: The settings by which it decides; None = those in force.
         lease: Seconds that it lives after a call.
         version: What its next call finds.
         depth: How many sessions it was opened from, each from the next.
         marks: The versions to which it can go back, the oldest first.
-        expires: When it ends, in seconds of `time.monotonic`.
+        expires: When it ends, in seconds of ``time.monotonic``.
     """
 
     id: str
@@ -82,7 +82,7 @@ class Session:
     expires: float = 0.0
     lock: threading.Lock = field(default_factory=threading.Lock)
     opened: Version = field(init=False)
-    """What it was opened with, which others may have, too."""
+    """The version with which it was opened; others may share it."""
 
     def __post_init__(self) -> None:
         self.opened = self.version
@@ -110,7 +110,7 @@ class Sessions:
         self._count = Shares(self.quota.sessions)
         self._bytes = Shares(self.quota.size)
         self._freed: deque[tuple[Hashable, int]] = deque()
-        """What was taken by versions and policies that are gone, not yet given back."""
+        """The bytes of dropped versions and policies that are not given back yet."""
         self._asking = 0
         self._reaping = False
 
@@ -133,7 +133,7 @@ class Sessions:
         source: str = "",
         origin: Session | None = None,
     ) -> Policy | None:
-        """Return by what a session decides that is opened from ``origin``; None = by what is in force.
+        """Return the settings of a session opened from ``origin``; None = those in force.
 
         Raises:
             DeadlineExceededError: The caller no longer waits.
@@ -154,7 +154,7 @@ class Sessions:
         seed: int = 0,
         lease: float = LEASE_SECONDS,
     ) -> Session:
-        """Begin one with the live state as it is now, or with what another session is now.
+        """Begin one with the current live state, or with another session's current version.
 
         When there are as many as may be, it takes the place of the one that the client with most of them
         opened first, if that client has more than this one would have.
@@ -163,7 +163,7 @@ class Sessions:
             owner: The client that may use it, "" = any.
             client: Whose share it takes.
             origin: The other session; None = none.
-            policy: By what it decides; None = by what is in force.
+            policy: The settings by which it decides; None = those in force.
             seed: As in ``Session``.
             lease: As in ``Session``; 0 or less is the default.
 
@@ -194,7 +194,7 @@ class Sessions:
         """Return the session, whose lease begins again.
 
         Raises:
-            NotFoundError: There is none, or not any more (SESSION_NOT_FOUND).
+            NotFoundError: There is none, or its lease has ended (SESSION_NOT_FOUND).
             PermissionDeniedError: It belongs to another client.
         """
         session = self._sessions.get(session_id)
@@ -270,13 +270,14 @@ class Sessions:
         with session.lock:
             if len(session.marks) >= self.quota.depth:
                 raise ResourceExhaustedError(
-                    f"the session has {len(session.marks)} marks, as many as may be", reason="SESSION_QUOTA"
+                    f"the session has {len(session.marks)} marks, the limit", reason="SESSION_QUOTA"
                 )
             session.marks.append(session.version)
             return len(session.marks)
 
     def revert(self, session: Session, mark: int) -> None:
-        """Go back to a mark; it and later ones are gone. 0 = to what the session was opened with.
+        """Go back to a mark; it and later ones are dropped. 0 = to the version with which the session was
+        opened.
 
         Raises:
             NotFoundError: There is no such mark (MARK_NOT_FOUND).
@@ -317,7 +318,7 @@ class Sessions:
         if kept.change_count > self.quota.changes:
             raise ResourceExhaustedError(
                 f"the session would have {kept.change_count} changes of at most {self.quota.changes}; "
-                "open another one, or ask for less",
+                "open another one, or make fewer changes",
                 reason="SESSION_QUOTA",
             )
 
@@ -334,14 +335,14 @@ class Sessions:
             )
 
     def _charge(self, client: Hashable, taken: Version | Policy, size: int) -> None:
-        """Count bytes for a client until nothing refers to what takes them. The lock is held."""
+        """Count bytes for a client until nothing refers to their owner. The lock is held."""
         self._give_back()
         held = self._bytes
         if not held.has_room(client, size):
             raise ResourceExhaustedError(
                 f"sessions would take {held.taken + size} bytes of at most {held.total}, "
                 f"{held.of(client) + size} of them this client's, which may have {held.most}; close some, or "
-                "ask for less",
+                "make smaller changes",
                 reason="SESSION_QUOTA",
             )
         held.take(client, size)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 CHANGE_BYTES = 600
-"""What one change takes: its entry, and a record of a pod."""
+"""The bytes of one change: its entry, and a record of a pod."""
 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
@@ -19,7 +19,7 @@ class Version:
     """One version.
 
     Attributes:
-        position: Where in the live state's journal the first of its ancestors stands.
+        position: The position of its first ancestor in the live state's journal.
         live_version: The version of the live state there.
         parent: What it was made of; None = the live state.
         changes: What was changed since, as the work tree noted it.
@@ -66,7 +66,7 @@ class Way:
 
 
 def way_between(here: Version, there: Version) -> Way:
-    """Return the shortest way: back to what both have in common, and on from there."""
+    """Return the shortest way: back to the common ancestor, and forward from there."""
     one, other = [*_ancestry(here)], [*_ancestry(there)]
     common = {id(version) for version in one} & {id(version) for version in other}
     return Way(

@@ -1,4 +1,4 @@
-"""The few copies of the state in which versions are looked at, one after the other."""
+"""The few copies of the state that become one version after another."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ class Live(Protocol):
         base: Policy | None,
         progress: Progress,
     ) -> Policy:
-        """Return by what a session decides; what is empty is as in ``base``, or in force.
+        """Return the settings of a session; empty fields take the value of ``base``, or the one in force.
 
         Raises:
             DeadlineExceededError: The caller no longer waits.
@@ -125,7 +125,7 @@ class Live(Protocol):
         ...
 
     def rest(self) -> None:
-        """Note no changes any more: no version is in use."""
+        """Stop noting changes: no version is in use."""
         ...
 
 
@@ -150,7 +150,7 @@ class Work:
 
     @contextmanager
     def deciding(self, policy: Policy | None, seed: int, live: Live) -> Iterator[None]:
-        """Decide by another policy in the block, over the same tables; None = by what is in force.
+        """Decide by another policy in the block, over the same tables; None = by the one in force.
 
         Raises:
             InvalidArgumentError: A plugin can't be made.

@@ -20,7 +20,7 @@ class PodArrivals:
     Attributes:
         shuffled: Those of one priority come in an order that the seed decides, otherwise as they are given.
         resource: Pods come again, drawn at random, until enough of this is requested; "" = each comes once.
-        percent: How much of the resource is enough, in percent of what all nodes offer; 0 or more.
+        percent: How much of the resource is enough, in percent of all nodes' amounts; 0 or more.
     """
 
     shuffled: bool = False

@@ -1,4 +1,4 @@
-"""What a sweep consists of, and one run of it."""
+"""A sweep, and one run of it."""
 
 from __future__ import annotations
 

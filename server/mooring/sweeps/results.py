@@ -1,4 +1,4 @@
-"""What came of a sweep."""
+"""The results of a sweep."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Spread:
 
 @dataclass(frozen=True)
 class Results:
-    """The figures of all runs, in the order of the sweep, whoever worked on them and when.
+    """The figures of all runs, in the order of the sweep, independent of the workers and times.
 
     Attributes:
         figures: By run.

@@ -1,4 +1,4 @@
-"""Where the runs of a sweep are worked on: processes of this machine, or a Ray cluster."""
+"""The workers of a sweep's runs: processes of this machine, or a Ray cluster."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Workers(Protocol):
 
 
 class LocalWorkers:
-    """Implements ``Workers`` with processes of this machine, each of which works on one run at a time.
+    """Implements ``Workers`` with processes of this machine; each works on one run at a time.
 
     Args:
         count: How many, 1 or more.

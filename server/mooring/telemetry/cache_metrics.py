@@ -1,4 +1,4 @@
-"""How questions to the evaluation cache ended, as metrics that are read when they are scraped."""
+"""Hits, misses and bypasses of the evaluation cache as metrics, read at each scrape."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class CacheCollector(Collector):
     def collect(self) -> Iterator[Metric]:
         family = CounterMetricFamily(
             "mooring_evaluation_cache_requests",
-            "Pods answered by the evaluation cache (hit), evaluated for it first (miss), or left to a full "
+            "Pods answered by the evaluation cache (hit), evaluated for it first (miss), or given a full "
             "evaluation for a reason (bypass).",
             labels=("result", "reason"),
         )

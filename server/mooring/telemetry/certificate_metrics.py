@@ -1,4 +1,4 @@
-"""When the certificates expire that are shown to clients."""
+"""The expiry of the certificates that clients see."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class CertificateCollector(Collector):
     def collect(self) -> Iterator[Metric]:
         ends = GaugeMetricFamily(
             "mooring_certificate_expiration_timestamp_seconds",
-            "When a certificate that is shown to clients expires, in seconds since the epoch, by its file.",
+            "Expiry of a certificate that clients see, in seconds since the epoch, by file.",
             labels=("file",),
         )
         for file in self._files:

@@ -17,7 +17,7 @@ SAMPLED_CYCLES = 0.1
 
 
 class MetricsObserver:
-    """Implements ``mooring.runtime.answers.Observer``, also for what is traced. Thread-safe."""
+    """Implements ``mooring.runtime.answers.Observer``, also for traces. Thread-safe."""
 
     def __init__(self, metrics: Metrics) -> None:
         self._metrics = metrics
@@ -63,12 +63,12 @@ class MetricsObserver:
 
 
 def measure_cache(metrics: Metrics, counts: CacheCounts) -> None:
-    """Let every scrape read how questions to the evaluation cache ended."""
+    """Let every scrape read the hits, misses and bypasses of the evaluation cache."""
     metrics.registry.register(CacheCollector(counts))
 
 
 def measure_state(metrics: Metrics, state: ClusterState) -> None:
-    """Let every scrape count what the state holds."""
+    """Let every scrape count the state's objects."""
     metrics.cache_size.labels("nodes").set_function(lambda: len(state.snapshot.nodes))
     metrics.cache_size.labels("pods").set_function(lambda: len(state.snapshot.pods))
     metrics.cache_size.labels("assumed_pods").set_function(lambda: state.snapshot.pods.assumed_count)

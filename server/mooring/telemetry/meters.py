@@ -1,4 +1,4 @@
-"""Counters and histograms for what happens in every decision: a fraction of the library's price per event."""
+"""Counters and histograms for events of every decision, at a fraction of the library's cost per event."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Duration:
             self._sum += seconds * count
 
     def read(self) -> tuple[list[int], float]:
-        """How many were at most as long as each bound, all of them last; and the sum of all."""
+        """The number of durations up to each bound, the total number last; and their sum."""
         with self._lock:
             return list(accumulate(self._counts)), self._sum
 
@@ -58,7 +58,7 @@ Child = TypeVar("Child", Count, Duration)
 
 
 class Children(dict[tuple[str, ...], Child]):
-    """What counts, by the values of the labels in their order; each is made when it is first asked for.
+    """The meters by their label values in order; each is made at its first use.
 
     A subscript takes no frame, and there are several for each decision. Thread-safe.
 

@@ -15,14 +15,15 @@ from mooring.telemetry.meters import Children, Count, Duration, counts, duration
 
 
 def exponential(start: float, factor: float, count: int) -> tuple[float, ...]:
-    """Upper bounds of histogram buckets: start, start*factor, ... (`count` of them)."""
+    """Upper bounds of histogram buckets: start, start*factor, ... (``count`` of them)."""
     return tuple(start * factor**i for i in range(count))
 
 
 class Metrics:
     """Every metric of one server, in a registry of its own. Thread-safe.
 
-    An attribute with labels has what counts by their values: `metrics.plugin_events["Fit", "asked"].inc()`.
+    An attribute with labels holds the meters by label values: ``metrics.plugin_events["Fit",
+    "asked"].inc()``.
     """
 
     def __init__(self) -> None:
@@ -87,7 +88,7 @@ class Metrics:
         )
         self.placement_evaluation_duration = self._histograms(
             "mooring_placement_evaluation_duration_seconds",
-            "Seconds to try a pod group in one placement, by the same.",
+            "Seconds to try a pod group in one placement, by result.",
             ("result", "profile"),
             exponential(0.001, 2, 15),
         )
@@ -136,7 +137,7 @@ class Metrics:
         )
         self.flights_given_up = self._counters(
             "mooring_flights_given_up",
-            "Pods in flight that a filter call waited for in vain and then counted on their possible nodes.",
+            "Pods in flight counted on their possible nodes after a filter call's wait for them timed out.",
             (),
         )
 
@@ -188,7 +189,7 @@ class Metrics:
         )
         self.broken_connections = Counter(
             "mooring_telemetry_broken_connections",
-            "Connections for probes and metrics that broke, such as plain HTTP where TLS is spoken.",
+            "Broken connections to probes and metrics, such as plain HTTP to a TLS port.",
             registry=self.registry,
         )
         self.abandoned_workers = Gauge(
@@ -210,7 +211,7 @@ class MethodMetrics:
     """The grpc_server_* children of one unary method, which exist from the start. Thread-safe.
 
     Args:
-        metrics: Where they belong.
+        metrics: The metrics to which they belong.
         method: The full name as on the wire, such as "/mooring.v1.SchedulingService/Filter".
     """
 

@@ -1,4 +1,4 @@
-"""What Kubernetes' components measure of themselves: the lease, requests to the API server.
+"""Metrics that every Kubernetes component has: the lease, and requests to the API server.
 
 Names and labels are those of ``k8s.io/component-base/metrics/prometheus``, so that boards know them.
 """
@@ -21,7 +21,7 @@ NO_ANSWER = "<error>"
 
 
 def measure_leadership(metrics: Metrics, lease: str, leads: Callable[[], bool]) -> None:
-    """Let every scrape ask whether this process has the lease."""
+    """Let every scrape read whether this process has the lease."""
     text = "1 while this process has the lease of that name, else 0."
     gauge = Gauge("leader_election_master_status", text, ("name",), registry=metrics.registry)
     gauge.labels(lease).set_function(lambda: float(leads()))

@@ -1,4 +1,4 @@
-"""How reloads of the configuration went, as metrics."""
+"""Metrics of the configuration's reloads."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from mooring.telemetry.metrics import Metrics
 
 
 class ReloadMetrics:
-    """Which configuration is in force since when, and whether the file's last content could be used.
+    """The configuration in force, since when, and whether the file's last content could be used.
 
     For one thread at a time.
     """

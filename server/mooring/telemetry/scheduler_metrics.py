@@ -1,4 +1,4 @@
-"""The second scheduler's metrics: kube-scheduler's names, labels and buckets with the prefix mooring_."""
+for the version that runs. ==> 1 for the running version.
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ class QueueCounts(Protocol):
     """The sizes of the scheduling queue. Safe from any thread."""
 
     def count_pods(self) -> Mapping[str, int]:
-        """How many pods are active, in backoff, unschedulable, gated, incomplete and pending."""
+        """Pods that are active, in backoff, unschedulable, gated, incomplete and pending."""
         ...
 
     def count_entities(self) -> Mapping[tuple[str, str], int]:
-        """How many pods that are alone, and groups, are in which place: by (place, kind)."""
+        """Pods without a group, and groups, by (place, kind)."""
         ...
 
     def oldest_active(self) -> float:
-        """For how many seconds the active pod waits that has waited longest; 0 without one."""
+        """Seconds for which the longest-waiting active pod has waited; 0 without one."""
         ...
 
     def in_flight(self) -> tuple[int, int]:
-        """How many pods are in flight, and how many events are remembered for them."""
+        """Pods in flight, and events that are remembered for them."""
         ...
 
     def count_rejections(self) -> Mapping[tuple[str, str], int]:
-        """How many waiting pods each (plugin, profile) rejected."""
+        """Waiting pods that each (plugin, profile) rejected."""
         ...
 
 
@@ -44,7 +44,7 @@ class SchedulerMetrics:
     """Implements ``SchedulerObserver``. Thread-safe.
 
     Args:
-        metrics: Where decisions are counted; its registry gets the rest.
+        metrics: The counters of decisions; their registry gets the rest.
     """
 
     def __init__(self, metrics: Metrics) -> None:
@@ -75,7 +75,7 @@ class SchedulerMetrics:
         )
         self._overran = counts(
             "mooring_pod_scheduling_overruns",
-            "Scheduling attempts over their time limit, by the plugin that ran and by what is to blame.",
+            "Scheduling attempts over their time limit, by running plugin and by cause.",
             ("plugin", "extension_point", "blame"),
             registry,
         )
@@ -135,7 +135,7 @@ class SchedulerMetrics:
 
 
 class IncomingMetrics:
-    """What is counted of what comes to a queue.
+    """Counters of the pods and pod groups added to the queue.
 
     Attributes:
         pods: Counts pods, by queue and event.
@@ -159,13 +159,13 @@ class IncomingMetrics:
 
 
 class GroupMetrics:
-    """What is measured of pod groups that are scheduled as a whole.
+    """Metrics of pod groups that are scheduled as a whole.
 
     Attributes:
         attempts: Counts attempts, by result and profile.
         duration: Seconds of an attempt, by the same.
         algorithm: Seconds of a decision.
-        preemptions: Counts looks for room, by the code of what was said.
+        preemptions: Counts attempts to make room, by status code.
         victims: Pods selected as victims.
     """
 
@@ -192,7 +192,7 @@ class GroupMetrics:
         )
         self.preemptions = counts(
             "mooring_workload_preemption_attempts",
-            "Attempts to make room for a pod group, by the code of what was said.",
+            "Attempts to make room for a pod group, by status code.",
             ("result",),
             registry,
         )
@@ -205,7 +205,7 @@ class GroupMetrics:
 
 
 class _QueueSizes(Collector):
-    """Counts at each scrape, since plugins come and go from a pod's reasons, and pods from a group."""
+    """Counts at each scrape, since a pod's rejecting plugins and a group's pods change."""
 
     def __init__(self, queue: QueueCounts) -> None:
         self._queue = queue
@@ -232,7 +232,7 @@ class _QueueSizes(Collector):
             rejected.add_metric(labels, count)
         oldest = GaugeMetricFamily(
             "mooring_oldest_active_pod_age_seconds",
-            "For how long the pod has been ready to be tried that is so longest; 0 when none is.",
+            "Seconds for which the longest-waiting active pod has been ready; 0 without one.",
             value=self._queue.oldest_active(),
         )
         return [pending, entities, rejected, oldest]

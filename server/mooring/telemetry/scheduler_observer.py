@@ -17,7 +17,7 @@ class SchedulerObserver(Protocol):
         ...
 
     def queued(self, queue: str, event: str, kind: str, pods: int) -> None:
-        """Count a ``pod`` or a ``podgroup`` of so many pods that was added to a queue; "" = it was there."""
+        """Count a ``pod``, or a ``podgroup`` with its pods, that was added to a queue; "" = it was there."""
         ...
 
     def preempted(self, kind: str, victims: int) -> None:
@@ -29,7 +29,7 @@ class SchedulerObserver(Protocol):
         ...
 
     def group_preemption(self, result: str) -> None:
-        """Count a look for room for a group, by the code of what was said."""
+        """Count an attempt to make room for a group, by status code."""
         ...
 
     def group_attempted(self, result: str, profile: str, seconds: float) -> None:
@@ -39,7 +39,7 @@ class SchedulerObserver(Protocol):
     def overran(self, plugin: str, extension_point: str, blame: str) -> None:
         """Count an attempt that took too long; both names are "" between plugins.
 
-        ``blame`` is ``pod`` for what the pod itself asks for, ``others``, or ``unknown``.
+        ``blame`` is ``pod`` if the pod's own requests are the cause, ``others``, or ``unknown``.
         """
         ...
 

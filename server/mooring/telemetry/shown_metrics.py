@@ -12,10 +12,10 @@ from prometheus_client.core import Metric
 from prometheus_client.samples import Sample
 
 UNEXPECTED = "unexpected"
-"""What a label shows in place of a value that isn't allowed."""
+"""A label's shown value instead of one that isn't allowed."""
 
 PREFIX = "mooring"
-"""What the names of mooring's own metrics begin with, unless another prefix is chosen."""
+"""The default prefix of the names of mooring's own metrics."""
 
 Allowed = Mapping[tuple[str, str], Collection[str]]
 """By metric and label, the values that are shown."""
@@ -46,7 +46,7 @@ def entries_of(flag: str) -> dict[str, str]:
     """One value of ``--allow-metric-labels``: ``M,L=A,B``, or several of them, each in double quotes.
 
     Raises:
-        ValueError: It is none.
+        ValueError: It is not such a value.
     """
     pairs = [flag] if flag.count("=") == 1 else next(csv.reader([flag]), [])
     entries = {}
@@ -120,5 +120,5 @@ def _renamed(family: Metric, prefix: str) -> Metric:
 
 
 def _merged(sample: Sample, before: float) -> float:
-    """Amounts add up; of times of creation the first counts."""
+    """Amounts are added up; for times of creation the first counts."""
     return min(before, sample.value) if sample.name.endswith("_created") else before + sample.value

@@ -38,12 +38,12 @@ class SourceCollector(Collector):
         )
         lag = GaugeMetricFamily(
             "mooring_source_writing_lag_seconds",
-            "Seconds for which the oldest event that came has been waiting to be written.",
+            "Seconds for which the oldest received event has been waiting to be written.",
             labels=("source",),
         )
         rollbacks = CounterMetricFamily(
             "mooring_source_rollbacks",
-            "Times that the cluster went back to an older version of itself, and was loaded again.",
+            "Times that the cluster returned to an older version of itself and was loaded again.",
             labels=("source",),
         )
         age = GaugeMetricFamily(

@@ -64,7 +64,7 @@ def explain(
 def answer_to(
     asked: Question, *, seed: int = 0, always_score: bool = False, all_rejections: bool = False
 ) -> Document:
-    """As ``explain``, to a question that is made ready; it can be asked again, as nothing is changed."""
+    """Explain a prepared question; it can be asked repeatedly, since nothing changes."""
     return explained(
         asked.engine,
         asked.pod,

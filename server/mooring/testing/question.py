@@ -1,4 +1,5 @@
-"""A question on a few manifests, made ready for an engine: where `explain` and tests of preemption start."""
+"""A question on a few manifests, made ready for an engine: where ``explain`` and tests of preemption
+start."""
 
 from __future__ import annotations
 
@@ -32,7 +33,7 @@ class Question:
     """A pod, and the engine that decides about it.
 
     Attributes:
-        warnings: What of the configuration and of the objects is not looked at.
+        warnings: The parts of the configuration and the objects that are ignored.
     """
 
     engine: Engine
@@ -52,7 +53,7 @@ def question(
     feature_gates: Mapping[str, bool] | None = None,
     registry: Registry | None = None,
 ) -> Question:
-    """Arguments and errors are those of `mooring.testing.explain`."""
+    """Arguments and errors are those of ``mooring.testing.explain``."""
     registry, catalog = (registry, registry.catalog()) if registry else _installed()
     configuration = (
         default(catalog, kube_version=version, feature_gates=feature_gates)
@@ -65,7 +66,7 @@ def question(
     core.state.replace("manifests", manifests.objects)
     subject = pod_from_manifest(pod, manifests.objects, options.gates)
     kinds = ", ".join(sorted(manifests.skipped))
-    ignored = (f"not looked at: objects of kind {kinds}",) if kinds else ()
+    ignored = (f"ignored: objects of kind {kinds}",) if kinds else ()
     return Question(
         core.engine,
         core.state,

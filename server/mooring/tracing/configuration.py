@@ -1,4 +1,4 @@
-"""What is traced, and where traces go: the TracingConfiguration that Kubernetes' components read.
+"""The TracingConfiguration that Kubernetes' components read: the sampled share, and where spans go.
 
 Mirrors ``component-base/tracing/api/v1``; the file is the one of kube-apiserver's ``--tracing-config-file``.
 """
@@ -23,7 +23,7 @@ class TracingConfiguration(msgspec.Struct, frozen=True, rename="camel", forbid_u
     Attributes:
         api_version: One of kube-apiserver's.
         kind: TracingConfiguration.
-        endpoint: Where an OTLP collector takes gRPC calls in plain text, a name as gRPC resolves it.
+        endpoint: The address of an OTLP collector that takes gRPC in plain text, as gRPC resolves it.
         sampling_rate_per_million: How many of a million calls and attempts are traced, of those that are
             not part of a trace already.
     """
@@ -39,7 +39,7 @@ class TracingConfiguration(msgspec.Struct, frozen=True, rename="camel", forbid_u
         """Check what types don't say.
 
         Raises:
-            ValueError: The endpoint is none that gRPC resolves.
+            ValueError: gRPC can't resolve the endpoint.
         """
         scheme, separator, _ = self.endpoint.partition("//")
         if separator and scheme.removesuffix(":") not in _SCHEMES:

@@ -1,6 +1,6 @@
 """Traces that go to an OTLP collector, by OpenTelemetry's SDK (extra ``tracing``).
 
-Whether something is traced is decided before the SDK is asked, as a span costs it 13 µs even where it is
+Sampling is decided before the SDK is called: a span costs it 13 µs even if it is
 dropped, which is more than a decision from the cache. Spans within a call or an attempt are made of timings
 once it ends.
 """
@@ -33,7 +33,7 @@ _TRACEPARENT = re.compile(r"(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})(
 
 @dataclass(slots=True)
 class Timing:
-    """Something that happened within a span, with what happened within it; times in nanoseconds."""
+    """Something that happened within a span, with the spans below it; times in nanoseconds."""
 
     name: str
     start: int
@@ -65,7 +65,7 @@ class OtlpSpan:
     def record(self, name: str, seconds: float, attributes: Attributes) -> None:
         end = time.time_ns()
         timing = Timing(name, end - int(seconds * 1e9), end, attributes)
-        # What is measured within something is recorded before it; both are a little late.
+        # A child is recorded before its parent; both are a little late.
         while self._timings and self._timings[-1].start + self._timings[-1].end > 2 * timing.start:
             timing.inner.append(self._timings.pop())
         timing.inner.reverse()

@@ -1,6 +1,6 @@
 """The span that a thread, or a task of an event loop, works on.
 
-Most calls have none: whether one is traced is decided first, and whoever measures something then only looks
+Most calls have none: whether one is traced is decided first, so code that measures something only checks
 whether there is a span.
 """
 

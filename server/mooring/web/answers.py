@@ -1,4 +1,4 @@
-"""What the page's server answers over HTTP, and how errors look there."""
+"""Answers and errors of the page's server over HTTP."""
 
 from __future__ import annotations
 
@@ -56,17 +56,17 @@ def json_answer(document: Any) -> Answer:
 
 
 def failed_call(error: grpc.RpcError) -> Answer:
-    """Return what a process answered in place of a response."""
+    """Return the error that a process answered."""
     return _failure(error.code(), reason_of(error), error.details() or "")
 
 
 def rejected(error: MooringError) -> Answer:
-    """Return the answer to a request that no process is asked about."""
+    """Return the answer to a request for which no process is called."""
     return _failure(code_of(error), error.reason, error.message)
 
 
 def misdirected(status: HTTPStatus, message: str, *headers: tuple[bytes, bytes]) -> Answer:
-    """Return the answer to what is wrong with the HTTP request itself; its body is not read."""
+    """Return the answer to an invalid HTTP request; its body is not read."""
     body = _body(grpc.StatusCode.INVALID_ARGUMENT, "REQUEST_INVALID", message)
     return Answer(body, status=status, headers=headers, close=True)
 

@@ -47,7 +47,7 @@ _PROBES: Final = ("/healthz", "/livez", "/readyz")
 
 BEAT_SECONDS: Final = 1.0
 STALLED_SECONDS: Final = 30.0
-"""A page whose event loop has not had a turn for so long doesn't answer any more."""
+"""A page whose event loop has been blocked for this long is not live."""
 _PLAIN_TEXT: Final = b"text/plain; charset=utf-8"
 
 _SAFE: Final = (
@@ -183,7 +183,7 @@ class WebApp:
                 return await self._while_wanted(self._gateway.decision_columns(seq, query), receive)
         if scope["method"] != "POST":
             return _not_allowed(scope["method"], b"POST")
-        # Another site's page can't send this type without asking first, and it is never told yes.
+        # Another site's page can't send this type without a CORS preflight, which is never allowed.
         if headers.get(b"content-type", b"").partition(b";")[0].strip().lower() != b"application/json":
             return misdirected(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "send Content-Type: application/json")
         share = Share(self._budget, partial(client_of, scope))

@@ -85,7 +85,7 @@ METHODS: Final[Mapping[str, OfferedMethod]] = {
     ),
     **_methods(simulation_service_pb2, "SimulationService"),
 }
-"""What may be called, by SERVICE/METHOD: what changes nothing, or only a session."""
+"""The allowed methods, by SERVICE/METHOD: those that change nothing, or only a session."""
 
 _EXPLAIN: Final = METHODS["SchedulingService/Explain"]
 _EXPLAIN_AT: Final = METHODS["DecisionService/ExplainAt"]
@@ -165,10 +165,10 @@ def read_request(method: OfferedMethod, body: bytes) -> Any:
     """Return the request of a method that a body has as JSON.
 
     Raises:
-        InvalidArgumentError: It is none, holds too much, or a field has a number that its enum does not.
+        InvalidArgumentError: It is not valid, too large, or a field has a number that its enum lacks.
     """
     name = method.request.DESCRIPTOR.name
-    # A value is the first one, behind a comma, or the first inside brackets.
+    # A value is the first one, one after a comma, or the first inside brackets.
     values = 1 + sum(map(body.count, (b",", b"[", b"{")))
     if values > MAX_VALUES:
         raise InvalidArgumentError.at(name, f"has up to {values} values, more than {MAX_VALUES}")

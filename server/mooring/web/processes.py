@@ -1,4 +1,4 @@
-"""The mooring processes that the page can look at."""
+"""The mooring processes that the page can show."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ STATE_SECONDS: Final = 1.0
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Where a process listens.
+    """A process's address and name.
 
     Attributes:
         name: What people call it.
@@ -46,7 +46,7 @@ class Process:
     """A process and the channel to it. Must be made in the event loop that uses it.
 
     Args:
-        address: Where it listens.
+        address: The address on which it listens.
         credentials: What to trust and to show; None speaks plain text.
     """
 
@@ -90,7 +90,7 @@ class Processes:
     """All processes, in the order in which they were named. Must be made in the event loop that uses it.
 
     Args:
-        addresses: Where they listen, one or more; no two have one name.
+        addresses: The addresses on which they listen, one or more; names are unique.
         credentials: For all of them.
     """
 
@@ -111,7 +111,7 @@ class Processes:
         return self._by_name[name]
 
     async def describe(self) -> list[dict[str, str]]:
-        """Return the entries of all, which are asked at once."""
+        """Return the entries of all processes, which are called concurrently."""
         return list(await asyncio.gather(*(process.describe() for process in self._by_name.values())))
 
     async def close(self) -> None:

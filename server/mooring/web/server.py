@@ -19,16 +19,16 @@ from mooring.web.processes import Address
 
 @dataclass(frozen=True, slots=True)
 class WebOptions:
-    """What the page is about, and where it is served.
+    """The processes that the page shows, and where it is served.
 
     Attributes:
         listen: HOST:PORT; port 0 takes a free one.
         addresses: The processes to ask, one or more; no two have one name.
-        trusted: With what they are asked; None speaks plain text.
-        certificate: With what the page is served, and who may see it; None serves plain HTTP.
+        trusted: The TLS credentials for calls to them; None = plain text.
+        certificate: The page's certificate, and the CA of the browsers that may see it; None = plain HTTP.
         insecure_listen: Whether plain HTTP may be served where other machines reach it.
         path_prefix: A path under which the page is served too; "" = none.
-        hosts: Names by which browsers ask, beside those of loopback.
+        hosts: Accepted host names, besides those of loopback.
         health_listen: HOST:PORT or unix:PATH of gRPC health; "" = none.
     """
 
@@ -43,7 +43,7 @@ class WebOptions:
 
 
 def serve(options: WebOptions, on_ready: Callable[[str], None]) -> None:
-    """Serve the page until SIGTERM or SIGINT; ``on_ready`` is told its URL. Main thread only.
+    """Serve the page until SIGTERM or SIGINT; ``on_ready`` is called with its URL. Main thread only.
 
     Raises:
         ListenError: The address is in use, or can be reached by others and no flag allows that.

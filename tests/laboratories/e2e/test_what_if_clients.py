@@ -17,7 +17,7 @@ ROOM = {"cpu": "4", "memory": "8Gi", "pods": 10}
 OWNED = {"ownerReferences": [{"kind": "ReplicaSet", "name": "rs", "uid": "rs", "controller": True}]}
 ANSWERS = """\
 room for 4 more pods
-a stays: no controller would make it anew
+a stays: no controller would recreate it
 b can go
 large: 1 nodes leave 0 pods over
 """

@@ -24,7 +24,7 @@ class View:
 
     Attributes:
         most: The nodes of each table; None = all.
-        by_node: The rejected nodes one by one, in place of a row for each reason.
+        by_node: The rejected nodes one by one, instead of a row for each reason.
         wide: Each score with its making, whatever the terminal's width, and whole names.
     """
 
@@ -104,7 +104,7 @@ def _assigned(document: dict[str, Any]) -> str:
     if node in document["ties"]:
         return f"{said}, one of the nodes where it could go today"
     if node not in document["nodes"]:
-        return f"{said}, which is not there any more"
+        return f"{said}, which no longer exists"
     there = document["nodes"][node]
     if there["status"]["code"] != Code.SUCCESS.label:
         return f"{said}, which would reject it today: {', '.join(there['status']['reasons'])}"

@@ -20,7 +20,7 @@ Node = tuple[str, dict[str, Any]]
 def print_feasible(
     feasible: Sequence[Node], most: int, selected: str | None, names: ShortNames, *, wide: bool
 ) -> None:
-    """Print at most so many nodes: each score with its making where that fits; then without the plugins whose
+    """Print up to ``most`` nodes: each score with its parts if they fit; else without the plugins whose
     weighted scores are equal on all feasible nodes; else the weighted scores alone.
     """
     nodes = feasible[:most]

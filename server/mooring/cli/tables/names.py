@@ -25,7 +25,7 @@ class ShortNames:
         if whole or not is_width_known() or not known or max(map(len, known)) <= NAME_WIDTH:
             return cls()
         ending: list[str] = []
-        # What stands before the first dot always stays.
+        # The part before the first dot always stays.
         for labels in zip(*(reversed(name.split(".")[1:]) for name in known), strict=False):
             if len(set(labels)) > 1:
                 break

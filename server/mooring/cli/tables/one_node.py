@@ -134,8 +134,8 @@ def _amounts(document: Document, resource: str, name: str) -> str:
 
 
 def _winning_weights(document: Document, name: str) -> Iterator[tuple[str, int]]:
-    """Yield the plugins of which a larger weight, all else equal, makes the node the best, with the least
-    such weight.
+    """Yield the plugins whose weight could be raised until the node is the best, each with the least such
+    weight, everything else being equal.
     """
     mine = document["nodes"][name]
     others = [

@@ -1,4 +1,4 @@
-"""Where preemption could make room for a pod: nodes, and the victims there."""
+"""Nodes where preemption could make room for a pod, with the victims there."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def node_of(found: Document | None) -> str:
 
 
 def first_sentence(message: str) -> str:
-    """Return a pod's message without what preemption that found nothing says of all nodes once more, where
-    that is a sentence of its own.
+    """Return a pod's message without the sentence that lists all nodes again because preemption found
+    no room.
     """
     return _NOTHING_FOUND.sub("", message)
 

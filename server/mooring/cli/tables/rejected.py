@@ -47,7 +47,7 @@ def print_reasons(nodes: Sequence[Node], resources: Mapping[str, Any], names: Sh
 
 
 def print_nodes(nodes: Sequence[Node], names: ShortNames) -> None:
-    """Print each node with what was said of it."""
+    """Print each node with its reasons."""
     print_table(
         ("NODE", "REJECTED BY"), [(names.short(name), Text(_rejection(node), "red")) for name, node in nodes]
     )

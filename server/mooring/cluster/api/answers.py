@@ -1,4 +1,4 @@
-"""What the API server answers: whole responses, streams of lines, and what its rejections mean."""
+"""Answers of the API server: whole responses, streams of lines, and the errors of its rejections."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Response(msgspec.Struct, frozen=True):
 
     @property
     def message(self) -> str:
-        """What the ``Status`` in the body says, or the beginning of whatever else came."""
+        """The message of the ``Status`` in the body, or the beginning of another body."""
         return str(self._said("message") or self.body[:200].decode(errors="replace"))
 
     @property
@@ -81,7 +81,7 @@ class Response(msgspec.Struct, frozen=True):
         try:
             return decoder.decode(self.body)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-            raise unanswered(f"what came can't be read: {error}") from error
+            raise unanswered(f"its answer can't be read: {error}") from error
 
     def _said(self, name: str) -> Any:
         """Return what the body, which may be anything, has under this name; None without it."""
@@ -144,7 +144,7 @@ class Stream:
             yield bytes(pending)
 
     def frames(self) -> Iterator[bytes]:
-        """Yield the frames, each of which has its length before it, as a watch in protobuf does.
+        """Yield the frames of a watch in protobuf, each preceded by its length.
 
         Raises:
             UnavailableError: The connection broke, nothing came for too long, a frame is cut off or too long.
@@ -171,7 +171,7 @@ class Stream:
         return Response(self.status, self.headers, body)
 
     def interrupt(self) -> None:
-        """End the stream for its reader, who may be waiting for the next line."""
+        """End the stream for its reader, which may be waiting for the next line."""
         # It can be over already, or just now.
         with contextlib.suppress(ValueError, RuntimeError, OSError):
             self._response.shutdown()

@@ -123,7 +123,7 @@ class ApiServer:
             path: From the root, such as ``/api/v1/nodes``.
             query: Parameters of the URL.
             body: JSON values, or bytes that are sent as they are; None = no body.
-            content_type: Of the body.
+            content_type: The body's media type.
             timeout: Seconds for the whole call; None = ``options.timeout_seconds``.
             before: Called each time right before a request with a body is sent; what it raises ends the call.
             accept: The media type of the answer.

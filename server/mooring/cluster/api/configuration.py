@@ -1,4 +1,4 @@
-"""Where the API server is and who we are there: from a kubeconfig file or from the pod's service account."""
+"""The API server's address and our credentials, from a kubeconfig file or the pod's service account."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def from_kubeconfig(path: str | Path, server: str = "") -> Load:
         from yaml import YAMLError
 
         configuration = Configuration()
-        # The package says of a missing file that it has no users.
+        # The package's error for a missing file would say that it has no users.
         files = [file for one in str(path).split(os.pathsep) if (file := Path(one).expanduser()).exists()]
         if not files:
             raise InvalidArgumentError([FieldError("kubeconfig", f"{path}: no such file")])

@@ -19,8 +19,9 @@ from mooring.cluster.api.answers import Answered, Response, Stream, unanswered
 from mooring.tracing.spans import outgoing_headers
 
 CREDENTIALS_SECONDS = 1.0
-"""How many seconds credentials count as fresh: tokens are renewed behind it, but to read a kubeconfig's
-takes a third of a request. One that ends meanwhile is rejected, and then everything is read again."""
+"""Seconds for which credentials count as fresh: tokens are renewed in the background, but reading a
+kubeconfig's takes a third of a request. A token that expires meanwhile is rejected, and then everything is
+read again."""
 
 
 class ApiRequest(msgspec.Struct, frozen=True):
@@ -31,7 +32,7 @@ class ApiRequest(msgspec.Struct, frozen=True):
         path: From the server's root.
         query: Parameters of the URL.
         data: The body; None = none.
-        content_type: Of the body.
+        content_type: The body's media type.
         before: Called right before a request with a body is sent; what it raises ends the request.
         accept: The media type of the answer.
     """
@@ -125,7 +126,7 @@ class Connection:
             return False
 
     def begin(self, request: ApiRequest, seconds: float, answered: Answered) -> bool:
-        """Send a request over an idle connection and have its answer told; without one return False."""
+        """Send a request over an idle connection and report its answer later; without one return False."""
         from mooring.cluster.api.whole_answers import message_of
 
         message = message_of(request.method, self._url(request), self._head(request), request.data)
@@ -198,7 +199,7 @@ class Connection:
         return head + head_of(traced) if traced else head
 
     def _credentials(self) -> Mapping[str, str]:
-        """Return the headers that say who we are."""
+        """Return the headers with our credentials."""
         headers, until = self._known_credentials
         now = time.monotonic()
         if now >= until:

@@ -24,7 +24,7 @@ log = logging.getLogger(__name__)
 
 CONNECTIONS = 64
 """Connections at most. kube-scheduler sets its bindings no limit; an API server with its defaults works on 98
-requests of `workload-high` at a time, the priority level of both."""
+requests of ``workload-high`` at a time, the priority level of both."""
 
 TICK_SECONDS = 0.5
 """Between two looks for requests whose time is over."""
@@ -33,13 +33,13 @@ _NOT_YET = (BlockingIOError, InterruptedError, ssl.SSLWantReadError, ssl.SSLWant
 
 
 class _Line:
-    """One connection; ``lock`` is held by whoever uses the socket, since TLS has one state for both ways.
+    """One connection; users of the socket hold ``lock``, since TLS has one state for both directions.
 
     Attributes:
         socket: Never blocks; None once it is closed.
         receive: Reads from it.
         send: Writes to it.
-        answer: What has come of the answer that is awaited, or of the last one.
+        answer: The received part of the awaited answer, or the last answer.
         awaited: Whether one is awaited.
         answered: Gets it.
         ends: When it is too late, on the monotonic clock.
@@ -61,7 +61,7 @@ class Exchanges:
     """A few connections and the thread that takes their answers. Safe from any thread.
 
     Args:
-        dial: Returns a new connection, or None where that can't be had; may block, and raise OSError.
+        dial: Returns a new connection, or None if there can't be one; may block, and raise OSError.
     """
 
     def __init__(self, dial: Callable[[], socket.socket | None]) -> None:
@@ -234,7 +234,7 @@ def _received(receive: Callable[[int], bytes], answer: WholeAnswer, awaited: boo
 
     Raises:
         OSError: The connection has ended.
-        ProtocolError: What came is not an answer, or nobody asked for it.
+        ProtocolError: The bytes are not an answer, or belong to no request.
     """
     while True:
         try:

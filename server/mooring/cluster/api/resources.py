@@ -1,4 +1,4 @@
-"""Where the API server has each kind: API versions, plural, with or without namespace."""
+"""The API server's resource for each kind: API versions, plural, with or without namespace."""
 
 from __future__ import annotations
 

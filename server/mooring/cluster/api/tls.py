@@ -17,7 +17,7 @@ from mooring.framework.certificates import verify_as_go
 from mooring.serving.certificates import FollowedFiles, TlsFiles
 
 TLS_OPTIONS = ("cert_file", "key_file", "ca_certs", "ca_cert_data")
-"""The options of urllib3's pools that say how to prove who we are, and whom to trust."""
+"""The options of urllib3's pools for our certificate and the trusted CAs."""
 
 
 class TlsContexts:
@@ -86,9 +86,9 @@ class ResumingContext(ssl.SSLContext):
         return super().wrap_socket(*sockets, **{**options, "session": session})
 
     def keep_session(self, connected: ssl.SSLSocket) -> None:
-        """Let others resume the session of a connection that nobody uses just now, unless it resumed one.
+        """Let others resume the session of an idle connection, unless it resumed one itself.
 
-        With TLS 1.3 the ticket comes behind the handshake, before the first answer. To read it takes 0.3 ms.
+        With TLS 1.3 the ticket follows the handshake, before the first answer. Reading it takes 0.3 ms.
         """
         session = None if connected.session_reused else connected.session
         if session is not None and session.has_ticket:

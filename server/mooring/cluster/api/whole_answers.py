@@ -28,7 +28,7 @@ LONGEST_BODY = 1 << 30
 """Bytes of an answer that is wanted as a whole; a page of a list has 500 objects of at most 1.5 MiB."""
 
 DIAL_SECONDS = 5.0
-"""How long a connection that nobody's request waits for may take."""
+"""Seconds that a connection may take for which no request waits."""
 
 READ = 16 * 1024
 """Bytes of the longest TLS record."""
@@ -124,9 +124,9 @@ class _StreamedAnswer(HTTPResponse):
             self._answer.feed(self._receive(READ))
 
     def shutdown(self) -> None:
-        """End it for the thread that reads. Does nothing where TLS runs inside the TLS to a proxy."""
+        """End it for the thread that reads. Does nothing if TLS runs inside the TLS to a proxy."""
         if isinstance(self._connected, socket.socket):
-            # Without what TLS makes of it: who reads on could take what is left for plain text.
+            # Below TLS: otherwise a reader could take the remaining bytes for plain text.
             socket.socket.shutdown(self._connected, socket.SHUT_RD)
 
 
@@ -144,7 +144,7 @@ class WholeAnswer:
     """One answer as its bytes come; the methods called ``on_...`` are for the parser.
 
     Attributes:
-        complete: Whether nothing of it is missing any more.
+        complete: Whether all of it has been received.
         keep_alive: Whether the connection can be used again.
         status: The HTTP status, once it has begun.
         body: The body of the complete answer, as it came.
@@ -172,7 +172,7 @@ class WholeAnswer:
         return self._head is None
 
     def taken(self) -> bytes:
-        """Return what came of the body since the last time, for who doesn't want it as a whole."""
+        """Return the part of the body received since the last call, for streaming callers."""
         parts, self._body = self._body, []
         self._length = 0
         return parts[0] if len(parts) == 1 else b"".join(parts)
@@ -186,7 +186,7 @@ class WholeAnswer:
         return headers
 
     def feed(self, data: bytes) -> None:
-        """Take in what came; nothing = nothing will come any more.
+        """Parse received bytes; none = the connection has ended.
 
         Raises:
             ProtocolError: The bytes are not an answer, or it is cut off.
@@ -228,7 +228,7 @@ class WholeAnswer:
             self._complete()
 
     def _end(self) -> None:
-        """End a body whose length nothing tells, since the connection has ended."""
+        """End a body without a stated length, since the connection has ended."""
         told = {"content-length", "transfer-encoding"} & {name.lower() for name in self.headers}
         if self._head is not None or told:
             raise ProtocolError("the connection ended before the answer did")
@@ -248,7 +248,7 @@ class _Fields:
         self._complete = False
 
     def of(self, data: bytes) -> list[tuple[bytes, bytes]]:
-        """Return those of the first answer in ``data`` that is no interim one."""
+        """Return those of the first final answer in ``data``."""
         self._parser.feed_data(data)
         return self._fields
 
@@ -294,7 +294,7 @@ class _Dialling(HTTPConnectionPool):
     """A pool that also opens connections which are not its own."""
 
     def dial(self) -> socket.socket | None:
-        """Return a new connection to the server; None where a proxy is in between. May raise OSError."""
+        """Return a new connection to the server; None if a proxy is in between. May raise OSError."""
         if self.proxy is not None:
             return None
         made: Any = self._new_conn()

@@ -1,4 +1,4 @@
-"""What a decoded object must fulfil, and the identity it gets when it came without one."""
+"""Checks of decoded objects, and the identity that an object gets when it came without one."""
 
 from __future__ import annotations
 

@@ -87,7 +87,7 @@ def from_manifest(manifest: Mapping[str, Any], kind: str = "", *, named: bool = 
     stated = str(manifest.get("kind") or ""), str(manifest.get("apiVersion") or "")
     wanted = agreed_kind((kind, ""), stated)
     if wanted is None:
-        raise rejected("kind", f"{' '.join(stated).strip()!r} is none of {', '.join(KINDS)}")
+        raise rejected("kind", f"{' '.join(stated).strip()!r} is not one of {', '.join(KINDS)}")
     return checked(_convert(dict(manifest), wanted), named=named)
 
 

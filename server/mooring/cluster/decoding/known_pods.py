@@ -1,7 +1,7 @@
-"""Pods from protobuf whose template was read before: to make one anew from its message takes four times as
+"""Pods from protobuf whose template was read before: making one from its whole message takes four times as
 long.
 
-Most of what a watch tells is of pods like others, and of pods that were told of a moment ago.
+Most events of a watch are about pods like others, and about pods of earlier events.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class KnownPods:
         self._templates: KnownParts[bytes, Pod] = KnownParts(_MAX_BYTES)
 
     def decode(self, message: pod_pb2.Pod) -> PodParts:
-        """Return the pod that ``message`` says, of which only a part is left afterwards.
+        """Return the pod in ``message``, which has only a part of its fields left afterwards.
 
         Raises:
             InvalidArgumentError: It can't be used.
@@ -72,7 +72,7 @@ def _taken_out(message: pod_pb2.Pod) -> tuple[ObjectMeta, str, str | None] | Non
 
 
 def _leave_template(message: pod_pb2.Pod) -> None:
-    """Take out of the message what its bare template does not have, and of what nothing reads that in which
+    """Remove the message's fields that its bare template lacks, and those unread fields in which
     pods of one template differ.
     """
     meta, spec, status = message.metadata, message.spec, message.status
@@ -93,6 +93,6 @@ def _leave_template(message: pod_pb2.Pod) -> None:
     message.DiscardUnknownFields()
     volumes = spec.volumes
     for at in reversed(range(len(volumes))):
-        # Of a kind that scheduling ignores: its name is like no other.
+        # A kind that scheduling ignores: its name equals no other.
         if not volumes[at].volume_source.ByteSize():
             del volumes[at]

@@ -50,7 +50,7 @@ def object_from(message: Message, kind: type[ObjectT], *, named: bool = True) ->
 @cache
 def _attributes_reader(kind: type[msgspec.Struct], descriptor: Descriptor) -> Reader:
     """Give the attributes of ``kind`` that a message sets."""
-    # By the field's description itself, of which there is one object: to ask it for its name takes longer.
+    # By the field's descriptor, a single object: reading its name would take longer.
     readers: dict[FieldDescriptor, tuple[str, Reader, bool]] = {}
     for field in msgspec.structs.fields(kind):
         wire = descriptor.fields_by_name.get(field.name)
@@ -86,7 +86,7 @@ def _reader(shape: inspect.Type, wire: FieldDescriptor) -> tuple[Reader, bool]:
     """
     if isinstance(shape, inspect.UnionType):
         parts = [part for part in shape.types if not isinstance(part, inspect.NoneType)]
-        # What one API version has as text another one has as a message.
+        # A text in one API version may be a message in another.
         fitting = [part for part in parts if isinstance(part, inspect.StructType) == bool(wire.message_type)]
         return _reader((fitting or parts)[0], wire)[0], len(parts) < len(shape.types)
     if isinstance(shape, inspect.DictType):

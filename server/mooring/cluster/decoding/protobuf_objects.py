@@ -24,7 +24,7 @@ from mooring.kubernetes.v1 import (
 )
 
 ENVELOPE = b"k8s\0"
-"""The first bytes of what the API server stores and sends; no bare message begins like this."""
+"""The first bytes of objects that the API server stores and sends; no bare message begins like this."""
 
 MESSAGES: dict[str, type[Message]] = {
     "CSIDriver": storage_pb2.CSIDriver,
@@ -129,4 +129,4 @@ def _parsed(kind: type[MessageT], data: bytes) -> MessageT:
     try:
         return kind.FromString(data)
     except DecodeError:
-        raise rejected("", f"{len(data)} bytes are no {kind.DESCRIPTOR.name} in protobuf") from None
+        raise rejected("", f"{len(data)} bytes are not a {kind.DESCRIPTOR.name} in protobuf") from None

@@ -90,7 +90,7 @@ def objects_from(
 def pod_from_manifest(
     manifest: Mapping[str, Any], classes: Iterable[ClusterObject] = (), gates: Gates = NEWEST_GATES
 ) -> Pod:
-    """Return one pod, with what the API server with ``gates`` would have filled in.
+    """Return one pod, with the defaults of the API server with ``gates``.
 
     ``classes`` may hold priority classes.
 

@@ -1,4 +1,4 @@
-"""What admission plugins of the API server add to new pods and claims from other objects of the cluster.
+"""Fields that the API server's admission plugins add to new pods and claims from other objects.
 
 Mirrors plugin/pkg/admission/{limitranger,runtimeclass,storage/storageclass/setdefault} as far as scheduling
 reads it. What they would reject is admitted.
@@ -94,7 +94,7 @@ def _limited(spec: Manifest, limits: Manifest) -> Manifest:
 
 
 def _for_runtime(spec: Manifest, runtime: Manifest) -> Manifest:
-    """Return a pod's spec with the overhead of its RuntimeClass, and with what its nodes demand."""
+    """Return a pod's spec with the overhead and the scheduling fields of its RuntimeClass."""
     scheduling, overhead = mapping(runtime, "scheduling"), mapping(runtime, "overhead")
     return {
         **spec,

@@ -1,4 +1,4 @@
-"""What the API server would have filled in, for manifests that never went through one.
+"""The API server's defaults, for manifests that never went through one.
 
 Mirrors pkg/apis/core/v1/defaults.go, the admission plugins Priority and DefaultTolerationSeconds, and the
 merging of ``matchLabelKeys`` in pkg/registry/core/pod/strategy.go, as far as scheduling reads it.

@@ -1,7 +1,7 @@
 """Devices and claims of older versions of resource.k8s.io, as the newest has them.
 
 Mirrors pkg/apis/resource/{v1beta1,v1beta2}/conversion.go: v1beta1 has a device's fields in ``basic``, and a
-request's beside its name. v1alpha3, which is gone, had sizes without a field around them as well.
+request's next to its name. The removed v1alpha3 had sizes without a field around them as well.
 """
 
 from __future__ import annotations

@@ -17,10 +17,10 @@ STANDARD_INPUT = "-"
 """Stands for standard input among the paths."""
 
 MANIFEST_BYTES = 512 << 20
-"""What a file of manifests may have: a pod of a cluster takes 3 kB, about."""
+"""The most bytes of a file of manifests: a pod of a cluster takes about 3 kB."""
 
 SUFFIXES = (".yaml", ".yml", ".json")
-"""What is read of a directory."""
+"""The files that are read in a directory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ def read_paths(paths: Iterable[str | Path], *, pipes: bool = True) -> list[Docum
 
     Args:
         paths: The files and directories.
-        pipes: Take pipes as well, and wait for what comes; for files that are read once.
+        pipes: Read pipes as well, and wait for their bytes; for files that are read once.
 
     Raises:
         InvalidArgumentError: A file can't be read; every such file is named, with the line where known.

@@ -21,7 +21,7 @@ _RENDERED_BY = {
     "values": "helm template DIR",
     "Chart": "helm template DIR",
 }
-"""Files without a kind that people have beside manifests, and what turns them into such."""
+"""Files without a kind that people keep next to manifests, and the command that renders them."""
 
 _LETTERS = "bcdfghjklmnpqrstvwxz2456789"
 """The letters at the end of made-up names (``rand.String`` of k8s.io/apimachinery); they spell no words."""

@@ -1,4 +1,4 @@
-"""What the API server would have filled in, for kinds other than pods and nodes.
+"""The API server's defaults for kinds other than pods and nodes.
 
 Mirrors pkg/apis/{core,storage,resource}/v1/defaults.go and pkg/apis/scheduling/v1alpha2/types.go as far as
 scheduling reads it. Whatever stands for an empty value anyway, such as a toleration's operator, stays empty.

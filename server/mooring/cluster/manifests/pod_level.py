@@ -1,4 +1,4 @@
-"""What the API server fills in of a pod's own requests and limits.
+"""The API server's defaults of a pod's own requests and limits.
 
 Mirrors ``defaultHugePagePodLimits`` and ``defaultPodRequests`` in pkg/apis/core/v1/defaults.go.
 """

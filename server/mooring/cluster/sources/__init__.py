@@ -1,4 +1,4 @@
-"""Where the state's objects come from: the embedded sample, files, what callers push, a live cluster."""
+"""Sources of the state's objects: the embedded sample, files, callers' pushes, a live cluster."""
 
 from mooring.cluster.sources.files import FilesSource
 from mooring.cluster.sources.kubernetes import KubernetesSource, Timers

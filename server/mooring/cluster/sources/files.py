@@ -15,7 +15,8 @@ from mooring.framework.errors import InvalidArgumentError
 from mooring.framework.releases import NEWEST_GATES, Gates
 
 DEFAULT_POLL_SECONDS = 2.0
-"""How often the files are looked at; a mounted ConfigMap changes by a symlink that no watcher reports."""
+"""Seconds between two checks of the files; a mounted ConfigMap changes by a symlink that no watcher
+reports."""
 
 STOP_SECONDS = 2.0
 """How long ``stop`` waits for a look that has begun: a file system may hang."""
@@ -27,7 +28,7 @@ class FilesSource(LoadedSource):
     """Delivers objects from files and directories; when one can't be read the last good load stays.
 
     Args:
-        state: Where the objects go.
+        state: The state that gets the objects.
         paths: Files and directories of YAML or JSON.
         gates: Those of the API server that would have filled in what they leave out.
         poll_seconds: Seconds between two polls of the files.
@@ -81,8 +82,8 @@ class FilesSource(LoadedSource):
         while not self._stopping.wait(self._poll_seconds):
             try:
                 self.poll_files()
-            except Exception:  # the thread must outlive whatever a file system can do to it
-                self._logger.exception("can't look at %s", self._name)
+            except Exception:  # the thread must outlive any error of a file system
+                self._logger.exception("can't read %s", self._name)
 
     def _load(self) -> None:
         manifests = load_manifests(self._paths, self._gates, pipes=False)

@@ -1,4 +1,4 @@
-"""What sources that load all of their objects at once say of themselves."""
+"""The status of sources that load all of their objects at once."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ class LoadedSource:
     """The part of a source whose state is as fresh as its last load.
 
     Args:
-        state: Where the objects go.
+        state: The state that gets the objects.
         name: The source's name in the state.
     """
 

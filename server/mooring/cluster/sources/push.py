@@ -1,4 +1,4 @@
-"""What callers push: numbered events in sessions, full loads that take effect in one step.
+"""Pushed objects: numbered events in sessions, and full loads that take effect in one step.
 
 A source belongs to the client that made it, and an incomplete one delays nothing: a source counts once its
 first full load is whole.
@@ -60,7 +60,7 @@ Objects = dict[tuple[str, str, str], ClusterObject]
 
 @dataclass(frozen=True, slots=True)
 class _CallersSource:
-    """Where one caller's source stands. A push makes a new one, so that a rejected push leaves no trace.
+    """The position of one caller's source. A push makes a new one, so that a rejected push leaves no trace.
 
     Attributes:
         owner: Who made it; "" = no owner, so any client may push to it.
@@ -117,7 +117,7 @@ class PushSource:
     """Takes pushed objects. All events of a push are applied, or none.
 
     Args:
-        state: Where the objects go.
+        state: The state that gets the objects.
     """
 
     def __init__(self, state: State) -> None:
@@ -133,7 +133,7 @@ class PushSource:
 
     @property
     def synced(self) -> bool:
-        """Someone has completed a full load; those who have not begin to count when they do."""
+        """Whether a caller has completed a full load; the others begin to count when they do."""
         # Probes ask, so this waits for no push.
         return any(source.synced for source in tuple(self._sources.values()))
 
@@ -170,7 +170,7 @@ class PushSource:
                 first full load replaces what earlier sessions pushed.
             first_sequence: Number of the first event, from 1.
             events: In order; none asks for the next number.
-            client: The name of the caller, to whom a new source belongs; "" = it has none.
+            client: The name of the caller, which owns a new source; "" = it has none.
 
         Raises:
             OutOfRangeError: Events are missing (RESYNC_REQUIRED, with the expected number).
@@ -239,7 +239,7 @@ class PushSource:
     def _worked_off(
         self, name: str, source: _CallersSource, events: Sequence[PushEvent], position: int
     ) -> _CallersSource:
-        """Write ``events``, the first at ``position`` of the request; return where that leads."""
+        """Write ``events``, the first at ``position`` of the request; return the position after them."""
         draft = _Draft(source.staged)
         for index, event in enumerate(events, position):
             draft.add_event(event, f"events[{index}]")

@@ -1,4 +1,4 @@
-"""What every source can do."""
+"""The interface of every source."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Source(Protocol):
 
     @property
     def late(self) -> str:
-        """What makes the state that old, as a phrase that goes on with for how long."""
+        """The cause of the state's age, as a phrase that continues with a duration."""
         ...
 
     @property

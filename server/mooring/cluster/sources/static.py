@@ -13,7 +13,7 @@ class StaticSource(LoadedSource):
     """Delivers objects once; nothing is followed.
 
     Args:
-        state: Where the objects go.
+        state: The state that gets the objects.
         name: The source's name in the state.
         load: Returns the objects; what it raises, ``start`` raises.
     """

@@ -102,7 +102,7 @@ class DeviceAllocationResult(Object, frozen=True):
 
 
 class AllocationResult(Object, frozen=True):
-    """What was allocated, and on which nodes it can be used; None = on all."""
+    """The allocated devices, and the nodes on which they can be used; None = all."""
 
     devices: DeviceAllocationResult = DeviceAllocationResult()
     node_selector: NodeSelector | None = None
@@ -152,7 +152,7 @@ class ResourceClaimTemplateSpec(Object, frozen=True):
 
 
 class ResourceClaimTemplate(Object, frozen=True):
-    """What a pod's claims are made from."""
+    """A template for pods' claims."""
 
     metadata: ObjectMeta = ObjectMeta()
     spec: ResourceClaimTemplateSpec = ResourceClaimTemplateSpec()

@@ -13,7 +13,7 @@ class Namespace(Object, frozen=True):
 
 
 class PriorityClass(Object, frozen=True):
-    """What a pod's ``priorityClassName`` stands for."""
+    """The priority of pods with this ``priorityClassName``."""
 
     metadata: ObjectMeta = ObjectMeta()
     value: Int32 = 0

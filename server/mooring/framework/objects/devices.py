@@ -75,7 +75,7 @@ class CounterSet(Object, frozen=True):
 
 
 class DeviceCounterConsumption(Object, frozen=True):
-    """What a device in use takes of a counter set."""
+    """The amounts that a device in use takes of a counter set."""
 
     counter_set: str = ""
     counters: dict[str, Counter] = field(default_factory=dict)
@@ -161,7 +161,7 @@ class DeviceTaintRuleSpec(Object, frozen=True):
 
 
 class DeviceTaintRule(Object, frozen=True):
-    """A taint that an administrator puts on devices, beside those that their drivers announce."""
+    """A taint that an administrator puts on devices, in addition to those of their drivers."""
 
     metadata: ObjectMeta = ObjectMeta()
     spec: DeviceTaintRuleSpec = DeviceTaintRuleSpec()

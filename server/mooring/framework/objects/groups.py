@@ -30,7 +30,7 @@ class TopologyConstraint(Object, frozen=True):
 
 
 class PodGroupSchedulingConstraints(Object, frozen=True):
-    """Where a group's pods must be."""
+    """A constraint on the nodes of a group's pods."""
 
     topology: tuple[TopologyConstraint, ...] = ()
 
@@ -85,7 +85,7 @@ class WorkloadSpec(Object, frozen=True):
 
 
 class Workload(Object, frozen=True):
-    """What a controller wants to run, in groups."""
+    """The pods of a controller, in groups."""
 
     metadata: ObjectMeta = ObjectMeta()
     spec: WorkloadSpec = WorkloadSpec()
@@ -99,7 +99,7 @@ class WorkloadPodGroupTemplateReference(Object, frozen=True):
 
 
 class PodGroupTemplateReference(Object, frozen=True):
-    """What a group was made from."""
+    """The template from which a group was made."""
 
     workload: WorkloadPodGroupTemplateReference | None = None
 

@@ -1,4 +1,4 @@
-"""What all Kubernetes objects share: metadata, label selectors."""
+"""The common parts of Kubernetes objects: metadata, label selectors."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 """The annotation in which ``kubectl apply`` keeps the whole manifest, which may have secrets."""
 
 HIDDEN_ANNOTATION = "(hidden)"
-"""What stands in place of an annotation's value, where it is shown or recorded."""
+"""The replacement for an annotation's value that is shown or recorded."""
 
 _READ_BY_SCHEDULING = ("kubernetes.io", "k8s.io", "mooring.dev")
 
@@ -69,7 +69,7 @@ class LabelSelectorRequirement(Object, frozen=True):
 
 
 class LabelSelector(Object, frozen=True):
-    """Conditions on labels, all of which must hold; an empty one matches everything."""
+    """Conditions on labels; all of them must hold. An empty one matches everything."""
 
     match_labels: dict[str, str] = field(default_factory=dict)
     match_expressions: tuple[LabelSelectorRequirement, ...] = ()

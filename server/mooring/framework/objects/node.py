@@ -42,7 +42,7 @@ class NodeAddress(Object, frozen=True):
 
 
 class NodeStatus(Object, frozen=True):
-    """What the node offers."""
+    """The amounts that the node offers."""
 
     capacity: dict[str, Quantity] = field(default_factory=dict)
     allocatable: dict[str, Quantity] = field(default_factory=dict)

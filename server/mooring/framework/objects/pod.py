@@ -27,7 +27,7 @@ class ContainerPort(Object, frozen=True):
 
 
 class ContainerRestartRule(Object, frozen=True):
-    """What happens when a container exits; ``action`` is Restart or RestartAllContainers."""
+    """The action when a container exits; ``action`` is Restart or RestartAllContainers."""
 
     action: str = ""
 
@@ -59,7 +59,7 @@ class NodeSelectorTerm(Object, frozen=True):
 
 
 class NodeSelector(Object, frozen=True):
-    """Terms of which one must hold."""
+    """Terms; one of them must hold."""
 
     node_selector_terms: tuple[NodeSelectorTerm, ...] = ()
 
@@ -273,7 +273,7 @@ class Pod(Object, frozen=True):
 
     @property
     def finished(self) -> bool:
-        """True when the pod has ended and holds nothing of its node any more."""
+        """True when the pod has ended and uses nothing of its node."""
         return self.status.phase in ("Succeeded", "Failed")
 
     @property

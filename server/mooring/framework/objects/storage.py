@@ -1,4 +1,4 @@
-"""storage.k8s.io: storage classes and what CSI drivers say of themselves."""
+"""storage.k8s.io: storage classes and the objects of CSI drivers."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class CSINode(Object, frozen=True):
 
 
 class CSIDriverSpec(Object, frozen=True):
-    """What a driver needs from the cluster."""
+    """A driver's requirements on the cluster."""
 
     attach_required: bool | None = None
     storage_capacity: bool | None = None

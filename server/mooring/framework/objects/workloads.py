@@ -1,4 +1,4 @@
-"""What selects pods: v1.Service, the controllers, policy PodDisruptionBudget."""
+"""Objects that select pods: v1.Service, the controllers, policy PodDisruptionBudget."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class StatefulSet(Object, frozen=True):
 
 
 class PodTemplateSpec(Object, frozen=True):
-    """What pods of a workload are made of."""
+    """The template of a workload's pods."""
 
     metadata: ObjectMeta = ObjectMeta()
     spec: PodSpec = PodSpec()
@@ -88,7 +88,7 @@ class PodDisruptionBudgetSpec(Object, frozen=True):
 
 
 class PodDisruptionBudgetStatus(Object, frozen=True):
-    """What may be disrupted now.
+    """The disruptions that are allowed now.
 
     Attributes:
         disrupted_pods: Names of pods whose eviction is under way, with when it was granted (RFC 3339).

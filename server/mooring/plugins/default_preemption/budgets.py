@@ -34,7 +34,7 @@ class Budgets:
     ) -> list[tuple[VictimUnit, int]]:
         """Return ``units``, first those with an eviction that violates a budget, each with its violations.
 
-        Each pod in turn uses up what the budgets allow, so the order counts; either sort keeps it. Since
+        One pod after another uses up what the budgets allow, so the order counts; either sort keeps it. Since
         Kubernetes 1.37 a pod uses up no further budgets after the first that it violates. With ``any`` as
         ``count`` the pods of a unit use up nothing after the first protected one.
         """

@@ -29,7 +29,7 @@ class SumsSearch:
     Attributes:
         sums: The nodes.
         rows: int32[K], their rows.
-        search: For whom.
+        search: The search with its pod.
         lower: Their less important pods.
     """
 
@@ -39,7 +39,7 @@ class SumsSearch:
     lower: LowerPods
 
     def run(self) -> tuple[list[Candidate | Status], Float64s]:
-        """Return what is said of each node, and float64[6, K] what the candidates cost, see ``cost_of``."""
+        """Return each node's outcome, and float64[6, K] the candidates' costs, see ``cost_of``."""
         lower, rows = self.lower, self.rows
         said: list[Candidate | Status] = [NO_VICTIMS] * len(rows)
         with_pods = np.flatnonzero(lower.counts)
@@ -126,7 +126,7 @@ class SumsSearch:
             cost[where] = values
 
     def _victims(self, at: int, turns: Int64s, gone: Bools, violating: Bools) -> tuple[Pod, ...]:
-        """Return who goes of the node at ``at``, in turn, or by importance where some violate a budget."""
+        """Return the victims on the node at ``at``, in order, or by importance if some violate a budget."""
         lower, search, first = self.lower, self.search, int(self.lower.firsts[at])
         span = slice(first, first + int(lower.counts[at]))
         numbers = turns[span][gone[turns[span]]].tolist()

@@ -1,4 +1,4 @@
-"""What may help a pod that DefaultPreemption holds back while its victims go."""
+"""Queueing hints for pods that DefaultPreemption holds back while their victims terminate."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _after_deletion(pod: Pod, old: Pod, new: None) -> QueueingHint:
 
 
 def events(gates: Gates) -> tuple[HintedEvent, ...]:
-    """None where pods never wait for their victims."""
+    """None if pods never wait for their victims."""
     if gates.version < _WAITS_IN_QUEUE_SINCE or not gates.enabled("SchedulerAsyncPreemption"):
         return ()
     return (HintedEvent.of(assigned_pod(gates.version), ActionType.DELETE, _after_deletion),)

@@ -1,5 +1,5 @@
-"""Where victims are searched for: on node after node until there are enough candidates, many at once where
-that is possible.
+"""The search for victims: on node after node until there are enough candidates, many at once where
+possible.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ class Looking:
     def _at_once(self, rows: Int32s) -> None:
         search, sums = self._search, self._sums
         lower = self._pods.lower(search.nodes.snapshot, rows, search.pod.priority)
-        # With a later start, who started first is a matter of the clock.
+        # With a later start, the clock decides which pod started first.
         if sums is None or (lower.latest >= search.units.now).any():
             self._one_by_one(rows)
             return

@@ -1,4 +1,4 @@
-"""What the search for victims found on each node, for pods like those before them."""
+"""Outcomes of the search for victims on each node, reused for equal pods."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Outcome = Candidate | Status
 """The victims on a node, or why it is not a candidate."""
 
 UNKNOWN, CANDIDATE, VIOLATING, REJECTED = range(4)
-"""What is known of a node: nothing, that it is a candidate, one with violations, or none. From ``REJECTED``
+"""The knowledge about a node: none, a candidate, one with violations, or no candidate. From ``REJECTED``
 on, the numbers are those of statuses."""
 
 _MAX_BYTES = 64 << 20
@@ -37,11 +37,11 @@ class Columns:
     """Outcomes by row. Those of one search at a time.
 
     Attributes:
-        versions: int64[capacity], the version of the row that was looked at.
+        versions: int64[capacity], the version of the row that was read.
         codes: int32[capacity], ``CANDIDATE``, ``VIOLATING``, or ``REJECTED`` and more.
         candidates: object[capacity], the candidates.
         costs: float64[6, capacity], what they cost, as ``cost_of`` has it.
-        statuses: Of the codes from ``REJECTED`` on.
+        statuses: The statuses of the codes from ``REJECTED`` on.
         bytes: What all of it takes.
     """
 
@@ -65,10 +65,10 @@ class Columns:
 
 
 class Outcomes:
-    """Outcomes by what the pod says, beside its name, and by node. Safe from any thread.
+    """Outcomes by the pod's content apart from its name, and by node. Safe from any thread.
 
     An outcome is true for as long as neither the node, its pods and the pods nominated for it change
-    (``NodeTable.row_version``), nor any object beside nodes and pods.
+    (``NodeTable.row_version``), nor any object other than nodes and pods.
     """
 
     def __init__(self) -> None:
@@ -77,7 +77,7 @@ class Outcomes:
 
     @contextmanager
     def of(self, nodes: RejectedNodes) -> Iterator[KnownOutcomes]:
-        """Give a search those for the pod of ``nodes``, and keep what it adds; none where an outcome may
+        """Lend a search those for the pod of ``nodes``, and keep its new ones; none if an outcome may
         change by itself.
 
         A search at the same time for a pod like it begins with none.
@@ -128,7 +128,7 @@ class KnownOutcomes:
         return codes
 
     def candidates(self, rows: Int32s) -> list[Candidate]:
-        """Return the candidates on ``rows``, each of which is one."""
+        """Return the candidates on ``rows``; each row has one."""
         found: list[Candidate] = self._columns.candidates[rows].tolist()
         return found
 
@@ -137,7 +137,7 @@ class KnownOutcomes:
         return self._columns.costs[:, rows]
 
     def rejections(self, rows: Int32s) -> Counter[Status]:
-        """Return how many of the nodes on ``rows``, of all of which something is known, are rejected why."""
+        """Return how many of the known nodes on ``rows`` are rejected, by status."""
         counts = np.bincount(self.codes(rows), minlength=REJECTED)[REJECTED:].tolist()
         pairs = zip(self._columns.statuses, counts, strict=False)
         return Counter({status: count for status, count in pairs if count})

@@ -46,10 +46,10 @@ from mooring.plugins.default_preemption.units import VictimUnits
 from mooring.plugins.default_preemption.victims import AGES_ONCE_SINCE, NO_VICTIMS, VictimSearch
 
 NOT_HELPFUL = "Preemption is not helpful for scheduling"
-"""What is said of nodes on which no pod's going would help."""
+"""The status of nodes on which removing pods would not help."""
 
 NO_CANDIDATE = "no candidate node for preemption"
-"""What is said when extenders leave none."""
+"""The status when extenders leave no candidate."""
 
 GROUP_POLICY_GATE = "PodGroupPreemptionPolicy"
 """The feature gate with which a group says itself whether it preempts."""
@@ -206,8 +206,8 @@ class DefaultPreemption(
 
 
 class Found(NamedTuple):
-    """What a search found: the candidates, in row order, and what they cost; without any, of how many of the
-    nodes that were looked at what is said.
+    """The result of a search: the candidates in row order with their costs; without any, the numbers of
+    searched nodes by status.
     """
 
     candidates: Sequence[Candidate]

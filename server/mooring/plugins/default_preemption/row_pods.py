@@ -25,8 +25,8 @@ class RowPods:
         records: The pods.
         priorities: int64[P].
         starts: float64[P], when each started, in seconds since the epoch; infinity where it hasn't.
-        places: int64[P], as which each came to the node.
-        latest: When the last of them started; minus infinity where none has.
+        places: int64[P], the order in which they were added to the node.
+        latest: When the last of them started; minus infinity if none has.
         mixed: Only some have started.
     """
 
@@ -41,16 +41,16 @@ class RowPods:
 
 @dataclass(frozen=True, slots=True)
 class LowerPods:
-    """Of K nodes the pods that are less important than some pod, node after node.
+    """The pods of K nodes that are less important than some pod, node after node.
 
     Attributes:
         records: The pods.
         counts: int64[K], how many each node has.
-        firsts: int64[K], where those of each node begin.
+        firsts: int64[K], the index of each node's first one.
         priorities: int64[P].
         starts: float64[P], as in ``RowPods``, like
         places: int[P].
-        latest: float64[K], as there, like
+        latest: float64[K], as in ``RowPods``, like
         mixed: bool[K].
     """
 
@@ -65,7 +65,7 @@ class LowerPods:
 
 
 class PodsByRow:
-    """What was read of rows, for as long as they don't change. Safe from any thread.
+    """The pods of rows, for as long as these don't change. Safe from any thread.
 
     Args:
         in_order: Pods that haven't started count in the order of their coming, as they do since Kubernetes

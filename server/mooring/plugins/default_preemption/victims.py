@@ -149,7 +149,7 @@ class VictimSearch:
 
 @dataclass(slots=True)
 class Case:
-    """A node that is feasible without its less important pods, each of which may yet stay.
+    """A node that is feasible without its less important pods, some of which may stay.
 
     Attributes:
         node_name: The node.

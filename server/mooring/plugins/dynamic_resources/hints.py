@@ -1,4 +1,4 @@
-"""What may help a pod that DynamicResources rejected."""
+"""Queueing hints for pods that DynamicResources rejected."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The devices of a state and what is taken of them: followed in the live one, found anew in a copy."""
+"""The devices of a state and their allocations: updated in the live state, computed for a copy."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Announced(NamedTuple):
 
 
 class KnownDevices:
-    """What is known of devices. Safe from any thread.
+    """The known devices and allocations. Safe from any thread.
 
     Attributes:
         searched: What searches found on the nodes of the live state.
@@ -56,8 +56,8 @@ class KnownDevices:
         return announced
 
     def allocated(self, objects: ObjectTable, as_of: Hashable) -> Allocated:
-        """Return what claims hold, no older than ``as_of``. Of the live state it changes in place, as that
-        does.
+        """Return the claims' allocations, no older than ``as_of``. Those of the live state change in place
+        with it.
         """
         live = self._handle.snapshot()
         if objects is live.objects:
@@ -96,7 +96,8 @@ class KnownDevices:
         return [claim for claim in found if claim is not None] if found else ()
 
     def _followed(self, live: Snapshot, as_of: Hashable) -> HeldDevices:
-        """Return what claims of the live state hold; what is known of nodes where that changed is void."""
+        """Return the allocations of the live state; results of nodes whose allocations changed are dropped.
+        """
         if as_of != self._held_as_of:
             with self._handle.assumptions.lock:
                 now = self.state_of(live)

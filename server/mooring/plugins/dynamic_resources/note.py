@@ -1,4 +1,4 @@
-"""What PreFilter works out for the points after it: the pod's claims, and how to find devices for them."""
+"""PreFilter's state for later points: the pod's claims, and how to find devices for them."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from mooring.plugins.dynamic_resources.search.known_nodes import (
 
 MADE_BEFORE = Status.unresolvable("cannot schedule extended resource claim")
 _FIRST_CHOICE = 8
-"""What the first of a request's alternatives adds to a score; the next adds 1 less."""
+"""The score of the first of a request's alternatives; the next adds 1 less."""
 
 
 @dataclass
@@ -45,14 +45,14 @@ class ClaimsNote:
     Attributes:
         rules: What is on.
         claims: All claims of the pod.
-        users: Who is to stand in the status of each; None = somebody stands there for the pod.
+        users: The user to reserve each for; None = it is already reserved for the pod.
         stuck: Indices of allocated claims whose devices don't become ready.
         to_allocate: Those without devices.
         pools: The devices that there are,
         first_free: and those that suit plain requests.
         board: What is left of counters.
         unavailable: Indices of allocated claims that some node can't use.
-        found: What was found on the node that was looked at last.
+        found: The devices on the node that was searched last.
         by_node: The same by node.
         extended: The extended resources that devices may stand for; None = the pod asks for none.
         made: The claim that an earlier decision made for these; its devices may no longer be right.
@@ -86,8 +86,8 @@ class ClaimsNote:
     def like(self, objects: ObjectTable) -> Hashable | None:
         """Return a value that is equal for claims that get the same on each node; None when it isn't known.
 
-        Those that have devices differ by these. Before 1.37 what is left of a counter depends on which node
-        was looked at first.
+        Those that have devices differ by these. Before 1.37 the rest of a counter depends on which node
+        was searched first.
         """
         asks = self.extended.asks if self.extended is not None else None
         if self.made is not None or len(self.to_allocate) < len(self.claims):
@@ -143,7 +143,7 @@ class ClaimsNote:
         check_time: Callable[[], None],
         asked: DevicesAsked | None,
     ) -> Status | None:
-        """Look for devices on the node, and for those that are ``asked`` for there; None when all were found.
+        """Search devices on the node, including those ``asked`` for there; None when all were found.
 
         Raises:
             AllocationError: Something is wrong with a claim.
@@ -175,13 +175,13 @@ class ClaimsNote:
         return None
 
     def reserved(self, node_name: str) -> ReservedClaims:
-        """Return the claims with the devices that were found on the node, which was looked at last."""
+        """Return the claims with the devices that were found on the node, which was searched last."""
         asked = self.found.asked
         allocations = [allocation_of(found, node_name, self.rules) for found in self.found.of_claims]
         new = iter(allocations)
         uses = [
             ClaimUse(claim, user, _still_to_write(claim) if claim.status.allocation else next(new))
-            # What is assumed for extended resources is nobody's but this pod's, and comes last.
+            # The claim for extended resources is only this pod's, and comes last.
             for claim, user in zip(self.claims, self.users, strict=False)
         ]
         if asked is None:

@@ -107,7 +107,7 @@ _ALTERNATIVES_SCORED_SINCE = KubeVersion(1, 36)
 _PLACEMENTS_GATE = "TopologyAwareWorkloadScheduling"
 
 _PARTLY_ALLOCATED_SCORED_SINCE = KubeVersion(1, 36)
-"""Before, Score fails for a pod of which some claims are allocated and others are not."""
+"""Before, Score fails for a pod with some allocated and some unallocated claims."""
 
 _FAILURES = (AllocationError, CapacityError, EvaluationError, NodeSelectorError)
 
@@ -251,10 +251,10 @@ class DynamicResources(
         return rejected
 
     def _searched(self, note: ClaimsNote, known: KnownNodes, nodes: NodeView) -> dict[int, Status]:
-        """Search those of ``nodes`` of which nothing is ``known``.
+        """Search those of ``nodes`` whose outcome is not ``known``.
 
         Returns:
-            What is said of them, by row, where one of the statuses is none that can be known; else nothing.
+            Their statuses by row, if one of them can't be remembered as known; else nothing.
         """
         unknown = nodes.subset(nodes.rows[known.codes[nodes.at] == UNKNOWN])
         if not len(unknown):
@@ -272,7 +272,7 @@ class DynamicResources(
         return dict(zip(rows, statuses, strict=True))
 
     def _verdicts(self, note: ClaimsNote, reach: Reach) -> list[Status]:
-        """Search each of the nodes up to the first where that fails; those after it are said to pass."""
+        """Search each of the nodes up to the first where that fails; the nodes after it count as feasible."""
         statuses: list[Status] = []
         for position, name in enumerate(timely(reach.names)):
             try:
@@ -328,7 +328,7 @@ class DynamicResources(
         return remedies_for_group(group, notes, what_if.snapshot, frees_own=self._rules.group_claims)
 
     def score_nodes(self, state: CycleState, pod: Pod, nodes: NodeView) -> Int64s:
-        # There is none where scores alone were asked for and another plugin's PreFilter rejected the pod.
+        # There is none if only scores were requested and another plugin's PreFilter rejected the pod.
         note = state.get(self.name, ClaimsNote) or ClaimsNote()
         scores = np.zeros(len(nodes), np.int64)
         if not note.to_allocate or (
@@ -336,7 +336,7 @@ class DynamicResources(
         ):
             return scores
         if self._rules.version < _PARTLY_ALLOCATED_SCORED_SINCE and len(note.to_allocate) < len(note.claims):
-            raise AllocationError("before 1.36, pods of which some claims are allocated get no scores")
+            raise AllocationError("before 1.36, pods with some allocated claims get no scores")
         if note.known is not None and (note.known.codes[nodes.rows] != UNKNOWN).all():
             return note.known.scores[nodes.rows]
         reach = Reach(nodes)
@@ -378,7 +378,7 @@ class DynamicResources(
         return SUCCESS
 
     def _found_before(self, state: CycleState, snapshot: Snapshot, node_name: str) -> ClaimsNote | None:
-        """Return the notes with what Filter found on the node; None where that has to be found anew."""
+        """Return the notes with Filter's devices on the node; None if these must be searched again."""
         note, row = state.get(self.name, ClaimsNote), snapshot.nodes.index.get(node_name)
         known = note is not None and row is not None and note.recall(row, self._devices.state_of(snapshot))
         return note if known else None

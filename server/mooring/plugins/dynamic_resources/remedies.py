@@ -1,4 +1,4 @@
-"""What may help pods that fit nowhere: that a claim gives up devices which are out of reach."""
+"""PostFilter: a claim gives up devices out of reach, which may help pods that fit nowhere."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from mooring.plugins.dynamic_resources.note import ClaimsNote
 from mooring.plugins.dynamic_resources.rules import Rules
 
 _SILENT_SINCE = KubeVersion(1, 37)
-"""Since this release PostFilter says nothing where it has nothing to do."""
+"""Since this release PostFilter returns no message if it has nothing to do."""
 
 
 def nothing_to_do(reason: str, rules: Rules) -> Status:
-    """Return what PostFilter says where nothing helps."""
+    """Return the status of PostFilter if nothing helps."""
     return Status.unschedulable(reason) if rules.version < _SILENT_SINCE else Status.unschedulable()
 
 
@@ -35,12 +35,12 @@ def remedies_for_group(
 ) -> GroupPreemption:
     """Return what may help each pod, and with ``frees_own`` that the group frees claims of its own.
 
-    As in kube-scheduler it is an error that PreFilter was asked about none of the pods, because another
-    plugin was in the way of all, or nothing was tried at all.
+    Like in kube-scheduler it is an error if PreFilter was called for none of the pods, because another
+    plugin rejected them all, or no pod was tried.
 
     Args:
         group: The group.
-        notes: Its pods that were tried, each with what PreFilter noted; None = it was not asked.
+        notes: Its pods that were tried, each with what PreFilter noted; None = it was not called.
         snapshot: The tables.
         frees_own: Whether pods of a group may share its claims.
     """

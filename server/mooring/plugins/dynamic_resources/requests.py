@@ -1,4 +1,4 @@
-"""What claims ask for, in one form: each request is a list of choices, tried in order."""
+"""The requests of claims in one form: each is a list of choices, tried in order."""
 
 from __future__ import annotations
 

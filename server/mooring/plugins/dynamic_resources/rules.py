@@ -14,7 +14,7 @@ COUNTERS_APART_SINCE = KubeVersion(1, 36)
 """Every search distinguishes slices of counters from other slices; before, the oldest search does not."""
 
 CHOICES_APART_SINCE = KubeVersion(1, 36)
-"""Before, what is found out about one alternative of a request may be taken for what holds of another."""
+"""Before, a fact about one alternative of a request may be used for another one."""
 
 POOLS_APART_SINCE = KubeVersion(1, 37)
 """Before, pools of one name share what is left of their counters, whatever their drivers."""
@@ -39,7 +39,7 @@ class Rules:
         administration: Requests may ask for devices in use, to look after them.
         partitions: Devices may take from counters, and slices may say per device which nodes reach it.
         taints: Device taints keep requests away.
-        taint_rules: Rules may taint devices, beside their drivers.
+        taint_rules: Rules may taint devices, besides their drivers.
         readiness: Devices may have to be made ready after they were selected.
         shares: Several claims may have a share of one device.
         fractions: Steps of a capacity may be fractions of a unit.

@@ -1,4 +1,4 @@
-"""What DynamicResources can't decide yet: pods that need it are rejected by name."""
+"""Features that DynamicResources doesn't support yet: pods that need them are rejected by name."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from mooring.plugins.dynamic_resources.requests import ClaimToAllocate
 from mooring.plugins.dynamic_resources.search.allocator import MAX_DEVICES
 
 MAX_DEPTH = 600
-"""The greatest depth of the search in calls; Python's limit is 1,000, some of which others need."""
+"""The greatest depth of the search in calls; Python's limit is 1,000, and callers need some of them."""
 
 _MAX_KINDS = 1 << 8
-"""The kinds of extended resources of which it is remembered whether they can be decided."""
+"""The number of kinds of extended resources whose support is remembered."""
 
 _ALLOCATION_SINCE = KubeVersion(1, 34)
 
@@ -38,7 +38,7 @@ _PROVEN_SINCE = {
 
 
 def not_supported(what: str) -> Status:
-    """Return what is said of pods that need ``what``."""
+    """Return the status of pods that need ``what``."""
     return Status.unresolvable(f"plugin DynamicResources does not support {what} yet")
 
 

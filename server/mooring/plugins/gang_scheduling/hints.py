@@ -1,4 +1,4 @@
-"""What may help a pod that GangScheduling holds back."""
+"""Queueing hints for pods that GangScheduling holds back."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def _after_group(pod: Pod, old: None, new: PodGroup) -> QueueingHint:
 
 
 def _after_update(pod: Pod, old: PodGroup, new: PodGroup) -> QueueingHint:
-    """Try again when fewer pods are enough than before."""
+    """Try again when ``minCount`` became smaller."""
     before, after = old.spec.scheduling_policy.gang, new.spec.scheduling_policy.gang
     smaller = before is not None and after is not None and after.min_count < before.min_count
     return QueueingHint.when(smaller and pod.group == (new.metadata.namespace, new.metadata.name))

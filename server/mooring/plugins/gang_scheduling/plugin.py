@@ -35,7 +35,7 @@ _FOLLOWED_SINCE = KubeVersion(1, 36)
 """The plugin of 1.35 is for an older API."""
 
 _JUDGES_PLACEMENTS_SINCE = KubeVersion(1, 37)
-"""Before, Permit is asked after each pod of a group, and never gives up."""
+"""Before, Permit is called after each pod of a group, and never gives up."""
 
 _ASKS_CACHE_SINCE = KubeVersion(1, 37)
 """Before, Permit looks a group up among the API server's objects, which say otherwise that it isn't there."""
@@ -46,7 +46,7 @@ class GangScheduling(
 ):
     """Holds the pods of a gang back until there are enough of them, and then until enough have a node.
 
-    In a group's cycle it says whether a placement still has room for enough of them. Where pods are decided
+    In a group's cycle it checks whether a placement still has room for enough of them. If pods are decided
     one by one, those that have their node keep it while they wait for the others.
     """
 

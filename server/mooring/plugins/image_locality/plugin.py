@@ -70,7 +70,7 @@ class ImageLocality(ScorePlugin[None], SignedByShape, ImageReader, GoneNodeReade
             return np.zeros(len(nodes), np.int64)
         scores = self._scores_by_set(pod, uses, table.image_set_nodes, len(table))
         sets = nodes.take(table.image_set)
-        # A set that came after the counts were read belongs to nodes that are looked at again.
+        # A set that is newer than the counts belongs to nodes that are read again.
         return scores[np.where(sets < len(scores), sets, NO_IMAGES)]
 
     def _scores_by_set(self, pod: Pod, uses: Sequence[ImageUse], nodes_with: Int32s, nodes: int) -> Int64s:
@@ -81,7 +81,7 @@ class ImageLocality(ScorePlugin[None], SignedByShape, ImageReader, GoneNodeReade
         return _scores(present, MAX_BYTES_PER_CONTAINER * self._image_count(pod))
 
     def _uses(self, pod: Pod, table: NodeTable) -> list[ImageUse]:
-        """Return where the images of the pod are, as often as it uses them."""
+        """Return the nodes with each of the pod's images, as often as the pod uses it."""
         return [use for image in self._images(pod) if (use := table.images.get(image)) is not None]
 
     def _image_count(self, pod: Pod) -> int:

@@ -1,4 +1,4 @@
-"""What Filter knows: in which domains there are pods that the pod wants near, or that won't have it near.
+"""Filter's state: the domains with pods that the pod's terms select, or whose terms select the pod.
 
 Mirrors ``plugins/interpodaffinity/filtering.go``.
 """
@@ -106,7 +106,7 @@ class AffinityCounts(FilterCounts):
                 yield self.unwanted[own.topology_key].move, 1
 
     def verdicts(self, nodes: NodeView) -> Verdicts:
-        """Return what the terms say of ``nodes``."""
+        """Return the terms' statuses for ``nodes``."""
         codes: Int32s = np.zeros(len(nodes), np.int32)
         for count in self.opposed:
             codes[count.any_at(nodes)] = _OPPOSED

@@ -1,4 +1,4 @@
-"""What may help a pod that InterPodAffinity rejected."""
+"""Queueing hints for pods that InterPodAffinity rejected."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from mooring.framework.pod_affinity import AffinityTerm, AffinityTerms, Terms, a
 from mooring.framework.remembering import ByIdentity
 
 _BOTH_SIDES_SINCE = KubeVersion(1, 36)
-"""Since this release the terms of a deleted pod, the pod's own labels and nominated pods are looked at."""
+"""Since this release the terms of a deleted pod, the pod's own labels and nominated pods are checked."""
 
 
 _ANY_TERM_SINCE = KubeVersion(1, 37)
@@ -26,7 +26,7 @@ _ANY_TERM_SINCE = KubeVersion(1, 37)
 
 
 _terms_of_gone = ByIdentity(affinity_terms, most=1)
-"""All waiting pods are asked about one that is gone in turn. The terms of a waiting pod are there anyway."""
+"""All waiting pods are checked against the same deleted pod. A waiting pod's own terms are parsed already."""
 
 
 def events(version: KubeVersion) -> tuple[HintedEvent, ...]:
@@ -79,9 +79,9 @@ def _pod_events(version: KubeVersion, after_pod: HintFunction) -> tuple[HintedEv
 
 
 def _about(terms: Terms, pod: Pod, least: int) -> bool:
-    """Return whether there are terms, and at least so many are about ``pod``.
+    """Return whether there are terms, and at least ``least`` of them are about ``pod``.
 
-    As upstream, a namespace selector is asked about no labels here.
+    Like upstream, a namespace selector is matched with no labels here.
     """
     return bool(terms) and terms.count_about(labelled(pod, {})) >= least
 

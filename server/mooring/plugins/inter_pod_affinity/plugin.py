@@ -41,7 +41,7 @@ from mooring.plugins.topology import PodCountingPlugin
 
 _OTHERS = Part.AFFINITIES | Part.NODES_BUT_IMAGES | Part.OBJECTS | Part.OTHER_NODES
 _OTHERS_AND_PODS = _OTHERS | Part.PODS
-"""What a pod without terms of its own depends on, and one with some."""
+"""The parts that a pod without terms of its own depends on, and those of a pod with terms."""
 
 
 class InterPodAffinity(
@@ -57,7 +57,7 @@ class InterPodAffinity(
     """Rejects nodes by required affinity and anti-affinity between pods, and scores preferred terms.
 
     Both sides count: the pod's own terms and those of the pods that are placed already. All nodes of the
-    cluster count, whichever are asked about.
+    cluster count, whichever are candidates.
     """
 
     name = "InterPodAffinity"

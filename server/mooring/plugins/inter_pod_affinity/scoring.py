@@ -1,4 +1,4 @@
-"""What Score knows: what it is worth to be in each domain, to the pod itself and to the pods there.
+"""Score's state: the weight of each domain, by the pod's own terms and those of the pods there.
 
 Mirrors ``plugins/interpodaffinity/scoring.go``.
 """
@@ -21,7 +21,7 @@ from mooring.plugins.topology import DomainCounts, Move, ScoreCounts, Topologies
 
 @dataclass(frozen=True, slots=True)
 class Worth(ScoreCounts):
-    """What it is worth for a pod to be in each domain.
+    """The weight of each domain for a pod.
 
     Attributes:
         topologies: The domains.

@@ -26,7 +26,7 @@ class OwnTerm:
     """A term of the pod to place, with its namespaces found.
 
     Attributes:
-        selector: Of the other pods' labels.
+        selector: Selects by the other pods' labels.
         namespaces: Names of the namespaces in which they may be; None = all.
         topology_key: The node label whose value is a domain.
         weight: Its weight; 1 for a required term.

@@ -22,15 +22,15 @@ class NetworkTrafficArgs:
         prometheus_address: URL of the Prometheus server that measures the nodes' network.
         network_interface: The interface that is measured; "" = all but the loopback, added up.
         time_range_in_minutes: The time over which traffic is averaged.
-        transmit: Count what nodes send, too, not only what they receive.
-        node_label: The label of the series that tells the node: its value is the node's name or one of its
+        transmit: Count sent traffic, too, not only received traffic.
+        node_label: The label of the series that names the node: its value is the node's name or one of its
             addresses, with or without a port.
         refresh_period: Time between two queries.
         max_age: Older measurements are not used.
         fail_without_metrics: Fail a decision for which there are no recent measurements, instead of
             treating all nodes alike.
-        bandwidth_file: In place of Prometheus: a YAML or JSON file of node name to bytes per second.
-        query: PromQL of one's own with one series per node that has ``node_label``, in place of
+        bandwidth_file: Instead of Prometheus: a YAML or JSON file of node name to bytes per second.
+        query: Your own PromQL with one series per node that has ``node_label``, instead of
             ``network_interface`` and ``transmit``; ``time_range_in_minutes`` is the time it averages over.
         bearer_token_file: A file with the token that Prometheus wants; read again at each query.
         username: For basic authentication.

@@ -20,7 +20,7 @@ FIRST_SECONDS = 1.0
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
-    """What one refresh found. Immutable.
+    """The measurements of one refresh. Immutable.
 
     Attributes:
         bandwidth: Bytes per second by node name or node address.
@@ -41,7 +41,7 @@ class Measurement:
 
     @property
     def per_pod(self) -> float:
-        """The traffic of a pod of which nothing is known: the mean."""
+        """The traffic assumed for a pod without measurements: the mean."""
         return sum(self.bandwidth.values()) / max(1, int(self.counts.sum()))
 
     def recent(self, nodes: NodeView) -> Int64s:
@@ -59,8 +59,8 @@ class BandwidthMonitor:
     A daemon thread refreshes it for as long as the monitor is in use; readers get what is there.
 
     Attributes:
-        source: Where it comes from.
-        handle: Gives clock and pods, and is told when the source fails.
+        source: The source of the measurements.
+        handle: Provides clock and pods, and gets the source's failures.
         plugin: The plugin's name in the metric of events.
         window: Seconds over which traffic is averaged.
         refresh_period: Seconds between refreshes.

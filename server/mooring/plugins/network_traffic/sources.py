@@ -1,4 +1,4 @@
-"""Where measurements of the nodes' network come from: Prometheus, or a file."""
+"""Sources of measurements of the nodes' network: Prometheus, or a file."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Bytes = Annotated[int, msgspec.Meta(ge=0, le=MAX_BYTES)]
 
 
 class BandwidthSource(Protocol):
-    """Where measurements come from."""
+    """A source of measurements."""
 
     def measure(self) -> Mapping[str, int]:
         """Bytes per second by node name or node address, for the nodes that have a measurement.
@@ -82,7 +82,7 @@ class _PrometheusError(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Prometheus:
-    """What node exporters counted, as rates: one query for all nodes.
+    """Rates from the counters of node exporters: one query for all nodes.
 
     Attributes:
         address: The server's URL.
@@ -91,7 +91,7 @@ class Prometheus:
         transmit: Whether sent bytes count, too.
         label: The label with the node's name.
         seconds: How long an answer may take.
-        own_query: PromQL in place of the one made from these four; "" = none.
+        own_query: PromQL that replaces the one made from these four; "" = none.
         access: The credentials.
     """
 
@@ -148,7 +148,7 @@ class Prometheus:
         except OSError as error:
             raise QueryError(f"{self.address}: {getattr(error, 'reason', error)}") from None
         except ValueError:
-            # What the error says has the credentials in it.
+            # The error's text has the credentials in it.
             raise QueryError(
                 f"{self.address}: a file with credentials isn't one line of plain text"
             ) from None

@@ -1,4 +1,4 @@
-"""What may help a pod that NodeAffinity rejected."""
+"""Queueing hints for pods that NodeAffinity rejected."""
 
 from __future__ import annotations
 

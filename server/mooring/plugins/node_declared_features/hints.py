@@ -1,4 +1,4 @@
-"""What may help a pod that NodeDeclaredFeatures rejected."""
+"""Queueing hints for pods that NodeDeclaredFeatures rejected."""
 
 from __future__ import annotations
 

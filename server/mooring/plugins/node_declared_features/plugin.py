@@ -1,7 +1,7 @@
 """Keeps pods on nodes that declare the features they need.
 
 Mirrors ``plugins/nodedeclaredfeatures/nodedeclaredfeatures.go`` and the features of
-``k8s.io/component-helpers/nodedeclaredfeatures``, of which two ask something of a pod that is placed.
+``k8s.io/component-helpers/nodedeclaredfeatures``, two of which apply to placed pods.
 """
 
 from __future__ import annotations

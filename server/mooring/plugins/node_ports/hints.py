@@ -1,4 +1,4 @@
-"""What may help a pod that NodePorts rejected."""
+"""Queueing hints for pods that NodePorts rejected."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ class NodePorts(PreFilterPlugin[None], FilterPlugin[None], SignedByShape):
         return Part.PODS if host_ports(pod.spec) else Part.NONE
 
     def update(self, state: CycleState, pod: Pod, changes: Sequence[PodChange]) -> bool:
-        # What PreFilter wrote is of the pod itself.
+        # PreFilter's state is about the pod alone.
         return True
 
     def events_to_register(self) -> Sequence[HintedEvent]:

@@ -57,7 +57,7 @@ class ScoringStrategyType(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ScoringStrategy:
-    """The strategy and the resources it looks at; without resources cpu and memory, equal."""
+    """The strategy and its resources; without resources, cpu and memory with equal weights."""
 
     type: ScoringStrategyType
     resources: tuple[ResourceSpec, ...] = DEFAULT_RESOURCES

@@ -1,4 +1,4 @@
-"""What may help a pod that NodeResourcesFit rejected."""
+"""Queueing hints for pods that NodeResourcesFit rejected."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def events(handle: Handle) -> tuple[HintedEvent, ...]:
 
 
 class _Hints:
-    """The hints with what they depend on."""
+    """The hints with their inputs."""
 
     def __init__(self, handle: Handle) -> None:
         gates = handle.gates

@@ -27,7 +27,7 @@ from mooring.plugins.resource_uses import (
 
 
 class RequestedTogether:
-    """What some pods of a group request, most of which are asked about in each placement.
+    """The requests of some pods of a group, most of which are evaluated in each placement.
 
     Args:
         requests_of: The listed resources' requests of a pod.

@@ -1,4 +1,4 @@
-"""What may help a pod that NodeUnschedulable rejected."""
+"""Queueing hints for pods that NodeUnschedulable rejected."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ from mooring.plugins.csi_migration import (
 
 PORTWORX = "kubernetes.io/portworx-volume"
 _ALL_SINCE = KubeVersion(1, 36)
-"""Before, a node had to say of Portworx that it has handed it over."""
+"""Before, a node had to declare the migration of Portworx."""
 _MIGRATED = frozenset(kind.plugin for kind in KINDS if kind.migrated)
 
 Volumes = dict[str, str]

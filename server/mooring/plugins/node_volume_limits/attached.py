@@ -27,7 +27,7 @@ NO_LIMIT = 1 << 62
 
 @dataclass(slots=True)
 class Holding:
-    """What is known of one row.
+    """The known volumes of one row.
 
     Attributes:
         installed: The drivers that are on the node.
@@ -72,7 +72,7 @@ class DriverRoom:
 
 
 class AttachedVolumes:
-    """The volumes on nodes: pods that come are added, and where something else changed a row is counted anew.
+    """The volumes on nodes: new pods are added, and after other changes a row is counted again.
 
     The rows of a state and of its forks replace each other. Callers hold a lock for this and the
     state's lock.
@@ -102,7 +102,7 @@ class AttachedVolumes:
         if table.capacity > len(self._versions):
             self._grow(table.capacity)
         changed, every = table.volume_changes.since(self._version), len(nodes) == len(table)
-        # Where rows are left out, or it ends early, nothing is known of what changed since.
+        # If rows are left out, or it ends early, later changes are not known.
         known, self._version = changed is not None, 0
         if changed is None:
             changed = nodes.rows[self._versions[nodes.at] != table.volumes_version[nodes.at]].tolist()
@@ -159,7 +159,7 @@ class AttachedVolumes:
         return new
 
     def _begun(self, snapshot: Snapshot, row: int) -> Holding:
-        """Return what is known of ``row``, of which nothing was, without its pods."""
+        """Return the first knowledge about ``row``, without its pods."""
         objects, node_name = snapshot.objects, snapshot.nodes.names[row]
         csi_node = objects.get(CSINode, node_name)
         migrated = migrated_plugins(csi_node, self._kube_version)

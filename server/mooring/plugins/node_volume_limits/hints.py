@@ -1,4 +1,4 @@
-"""What may help a pod that NodeVolumeLimits rejected."""
+"""Queueing hints for pods that NodeVolumeLimits rejected."""
 
 from __future__ import annotations
 

@@ -134,7 +134,7 @@ class NodeVolumeLimits(StoragePlugin[None]):
 
 
 class _Rejections:
-    """What is said of each node; what was said first stays."""
+    """The status of each node; the first rejection stays."""
 
     def __init__(self, count: int) -> None:
         self._codes = np.zeros(count, np.int32)

@@ -40,7 +40,7 @@ def _eligible(constraint: HardConstraint) -> Bools:
 
 
 def _others(constraint: HardConstraint, own: Int32s, there: Bools) -> OtherDomains:
-    """Return the domains of the rows that are ``there`` (bool[capacity]) beside those of the groups.
+    """Return the domains of the rows that are ``there`` (bool[capacity]), other than those of the groups.
 
     ``own`` (int32[G]) are the groups' domains.
     """

@@ -17,7 +17,7 @@ _ACTIONS = ("DoNotSchedule", "ScheduleAnyway")
 
 
 class Defaulting(StrEnum):
-    """Where the constraints of a pod without its own come from."""
+    """The source of the constraints of a pod without its own."""
 
     SYSTEM = "System"
     LIST = "List"

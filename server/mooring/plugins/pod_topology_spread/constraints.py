@@ -29,7 +29,7 @@ SYSTEM_DEFAULTS = (
     TopologySpreadConstraint(max_skew=3, topology_key=HOSTNAME, when_unsatisfiable=SOFT),
     TopologySpreadConstraint(max_skew=5, topology_key="topology.kubernetes.io/zone", when_unsatisfiable=SOFT),
 )
-"""What kube-scheduler itself asks of pods without constraints that belong to a service or a controller."""
+"""kube-scheduler's constraints for pods without their own that belong to a service or a controller."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""What the counts of hard and of soft constraints have in common."""
+"""The common parts of the counts of hard and of soft constraints."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What Filter knows: how many pods each domain of each hard constraint has.
+"""Filter's state: how many pods each domain of each hard constraint has.
 
 Mirrors ``plugins/podtopologyspread/filtering.go``.
 """
@@ -37,7 +37,7 @@ _SKEWED, _NO_LABEL = 1, 2
 
 @dataclass(frozen=True, slots=True)
 class HardConstraint:
-    """A constraint with what counts for it.
+    """A constraint with its counts.
 
     Attributes:
         rule: The constraint.
@@ -59,7 +59,7 @@ class HardConstraint:
 
     def most(self) -> int:
         """Return the most that a domain may have before the pod comes to it."""
-        # Of the emptiest domain; 0 when there are too few domains.
+        # The count of the emptiest domain; 0 when there are too few domains.
         counts = self.pods.counts[self.domains]
         # Finds the lowest in half the time of min, which goes through Python.
         lowest = counts.item(counts.argmin()) if len(counts) and len(counts) >= self.rule.min_domains else 0

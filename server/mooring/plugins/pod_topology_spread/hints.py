@@ -1,4 +1,4 @@
-"""What may help a pod that PodTopologySpread rejected."""
+"""Queueing hints for pods that PodTopologySpread rejected."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ MATCH_LABEL_KEYS_GATE = "MatchLabelKeysInPodTopologySpread"
 
 _COUNTS = Part.NODES_BUT_IMAGES | Part.PODS | Part.FEASIBLE | Part.OTHER_NODES
 _COUNTS_BY_DEFAULTS = _COUNTS | Part.OBJECTS
-"""What a pod with constraints of its own depends on, and one without."""
+"""The parts that a pod with constraints of its own depends on, and those of a pod without."""
 
 
 class PodTopologySpread(

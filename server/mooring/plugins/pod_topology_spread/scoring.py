@@ -1,4 +1,4 @@
-"""What Score knows: how many pods are in the domains of each soft constraint, and how they count.
+"""Score's state: how many pods are in the domains of each soft constraint, and their weights.
 
 Mirrors ``plugins/podtopologyspread/scoring.go``.
 """
@@ -24,12 +24,12 @@ from mooring.plugins.topology import DomainCount, ScoreCounts, Topology
 
 @dataclass(frozen=True, slots=True)
 class SoftConstraint:
-    """A constraint with what counts for it.
+    """A constraint with its counts.
 
     Attributes:
         rule: The constraint.
         pods: The pods that it selects.
-        ids: int32[capacity], the domain of each row in the topology, but none where the node lacks its key:
+        ids: int32[capacity], the domain of each row in the topology, none if the node lacks its key:
             there the constraint has no part in the score.
         sizes: How many nodes have all topology keys, and in how many domains they are.
     """
@@ -154,7 +154,7 @@ class _ScoredDomains:
         if key == HOSTNAME:
             topology = Topology.of_rows(self._view.topologies.capacity)
         else:
-            # As there, a node without the label is in the domain whose name is empty.
+            # A node without the label is in the domain whose name is empty (podtopologyspread/scoring.go).
             ids = np.where(unlabelled, labelled.nameless, labelled.ids)
             topology = Topology(ids, labelled.size)
         counted: Int32s = np.where(unlabelled, np.int32(ABSENT), topology.ids)

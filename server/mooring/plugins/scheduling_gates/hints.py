@@ -1,4 +1,4 @@
-"""What may help a pod that SchedulingGates holds back."""
+"""Queueing hints for pods that SchedulingGates holds back."""
 
 from __future__ import annotations
 

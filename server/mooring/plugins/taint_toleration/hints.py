@@ -1,4 +1,4 @@
-"""What may help a pod that TaintToleration rejected."""
+"""Queueing hints for pods that TaintToleration rejected."""
 
 from __future__ import annotations
 

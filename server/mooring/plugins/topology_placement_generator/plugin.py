@@ -28,7 +28,7 @@ from mooring.framework.upstream import Upstream
 _PLUGIN_SINCE = KubeVersion(1, 36)
 
 MAX_LABELS = 16
-"""Topology labels of which the domains are remembered."""
+"""The number of topology labels whose domains are remembered."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -111,7 +111,7 @@ class TopologyPlacementGenerator(PlacementGeneratePlugin[None], PlacesTogether):
 
 
 def _domain_of_scheduled(group: PodGroupInfo, key: str, nodes: NodeView) -> str | Status | None:
-    """Return the domain that the group is in already; None where none of its pods has a node."""
+    """Return the domain that the group is in already; None if none of its pods has a node."""
     found: str | None = None
     for pod in group.scheduled(nodes.snapshot):
         row = nodes.table.index.get(pod.spec.node_name)
@@ -122,7 +122,7 @@ def _domain_of_scheduled(group: PodGroupInfo, key: str, nodes: NodeView) -> str 
         if not column.ids[row]:
             return _undetermined(f"no topology domain found for pod {pod.key}")
         domain = column.values[int(column.ids[row])]
-        # As there, an empty value does not stand against another one that comes after it.
+        # An empty value doesn't conflict with a later one (topologyaware/topology_placement.go).
         if found and found != domain:
             return _undetermined(f"more than 1 domain found for pod group: {found}, {domain}")
         found = domain

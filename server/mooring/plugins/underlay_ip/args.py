@@ -29,7 +29,7 @@ class Consumers:
 
 @dataclass(frozen=True, slots=True)
 class NodeIPs:
-    """Where a node declares how many IPs it has: at most one of the three.
+    """The place where a node declares how many IPs it has: at most one of the three.
 
     Attributes:
         label: A label's key; its value is the number.
@@ -48,7 +48,7 @@ class UnderlayIPArgs:
 
     Attributes:
         ips_per_node: How many underlay IPs each node has, ``--ip-resource`` of blueking-ip-scheduler.
-        node_ips: Where a node declares its own number; without a valid one it has ``ips_per_node``.
+        node_ips: The place of a node's own number; without a valid one it has ``ips_per_node``.
         consumers: Which pods use one.
     """
 

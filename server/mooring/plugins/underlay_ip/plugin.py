@@ -132,7 +132,7 @@ class UnderlayIP(
         return SUCCESS
 
     def unreserve(self, state: CycleState, pod: Pod, node_name: str) -> None:
-        """Nothing was kept: once the pod isn't assumed any more, it doesn't count."""
+        """Do nothing: once the pod isn't assumed, it doesn't count."""
 
     def _skip_others(self, pod: Pod) -> Status:
         return SUCCESS if uses_ip(pod, self.args.consumers) else Status.skip()
@@ -168,7 +168,7 @@ class UnderlayIP(
         return QueueingHint.QUEUE if left_one else QueueingHint.SKIP
 
     def _after_node(self, pod: Pod, old: Node | None, new: Node) -> QueueingHint:
-        """Queue when a node is new, is no longer a master, or has more IPs than before."""
+        """Queue when a node is new, is no longer a master, or has gained IPs."""
         before = 0 if old is None or is_master(old) else self._ips(old)
         now = 0 if is_master(new) else self._ips(new)
         return QueueingHint.QUEUE if now > before else QueueingHint.SKIP
@@ -192,7 +192,7 @@ def uses_ip(pod: Pod, consumers: Consumers) -> bool:
 
 
 def ips_of(node: Node, args: UnderlayIPArgs) -> int:
-    """How many underlay IPs a node has, by what it says itself or else by the arguments."""
+    """Return how many underlay IPs a node has, by its own declaration or else by the arguments."""
     said = args.node_ips
     if said.resource:
         amount = node.status.allocatable.get(said.resource)

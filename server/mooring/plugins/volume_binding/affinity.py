@@ -45,7 +45,7 @@ def reaches(required: NodeSelector | None, nodes: NodeView) -> Bools:
 
 
 class KnownReach:
-    """The nodes that volumes don't reach, by what volumes say, of which many say the same. Safe from any
+    """The nodes that volumes don't reach, by node affinity, which many volumes share. Safe from any
     thread.
     """
 
@@ -69,7 +69,7 @@ class KnownReach:
 
 
 def _term_reaches(term: NodeSelectorTerm, nodes: NodeView) -> Bools:
-    """As upstream, conditions on a node's name always hold here: only the node's labels are looked at."""
+    """Like upstream, conditions on a node's name always hold here: only the node's labels are checked."""
     if is_empty(term) or any(term_errors(term, "")):
         return np.zeros(len(nodes), np.bool_)
     if not term.match_expressions:

@@ -25,7 +25,7 @@ from mooring.plugins.volume_binding.unbound import SELECTED_NODE
 BOUND_BY_CONTROLLER = "pv.kubernetes.io/bound-by-controller"
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.1, 1.0
-"""Seconds between two looks at claims that are being bound; doubled from the first to the longest."""
+"""Seconds between two reads of claims that are being bound; doubled from the first to the longest."""
 
 
 class VolumeBindingError(Exception):
@@ -62,7 +62,7 @@ class Provisioning:
 
 @dataclass(frozen=True, slots=True)
 class PodVolumes:
-    """What has to be bound so that the pod can run on its node."""
+    """The volumes to bind so that the pod can run on its node."""
 
     bindings: Sequence[StaticBinding]
     provisionings: Sequence[Provisioning]
@@ -71,7 +71,7 @@ class PodVolumes:
 def volumes_for(
     claims: Sequence[PersistentVolumeClaim], node: NodeView, with_attributes_classes: bool
 ) -> PodVolumes:
-    """How each of ``claims``, which wait for a node, gets its volume on this one, where that is possible."""
+    """Return a volume, or a provisioning, on this node for each of ``claims``, which wait for a node."""
     (node_name,) = node.names
     free = [claim for claim in claims if SELECTED_NODE not in claim.metadata.annotations]
     matching = Matching(node, with_attributes_classes)
@@ -101,7 +101,7 @@ def forget(volumes: PodVolumes, handle: Handle) -> None:
 
 
 def write(volumes: PodVolumes, handle: Handle, cluster: ClusterApi) -> None:
-    """Tell the API server: the controller of volumes, and those who make them, do the rest.
+    """Write to the API server; the volume controller and the provisioners do the rest.
 
     Raises:
         MooringError: The API server rejected it, or something changed since.
@@ -147,7 +147,7 @@ def wait(
 
     Raises:
         DeadlineExceededError: The caller no longer waits.
-        VolumeBindingError: It takes too long, or one of them can't be bound on this node any more.
+        VolumeBindingError: It takes too long, or one of them can no longer be bound on this node.
         MooringError: The API server does not answer.
     """
     end = handle.clock.monotonic() + seconds

@@ -1,4 +1,4 @@
-"""What may help a pod that VolumeBinding rejected."""
+"""Queueing hints for pods that VolumeBinding rejected."""
 
 from __future__ import annotations
 

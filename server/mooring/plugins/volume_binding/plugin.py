@@ -148,7 +148,7 @@ class VolumeBinding(
 
     def score_nodes(self, state: CycleState, pod: Pod, nodes: NodeView) -> Int64s:
         claims = state.get(_PRE_FILTER, PodClaims)
-        # What Filter didn't look at, because the profile hasn't it there, counts for nothing.
+        # Nodes without Filter's results, because the profile lacks it there, get no score.
         looked_at = self._curve is not None and state.get(_FILTERED, bool)
         if self._curve is None or not looked_at or claims is None or not claims.waiting:
             return np.zeros(len(nodes), np.int64)

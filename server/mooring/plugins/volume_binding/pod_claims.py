@@ -1,4 +1,4 @@
-"""A pod's claims, sorted by whether they are bound, and why a pod can't be looked at yet.
+"""A pod's claims, sorted by whether they are bound, and why a pod can't be evaluated yet.
 
 Mirrors ``podHasPVCs`` and ``GetPodVolumeClaims`` of ``plugins/volumebinding`` (volume_binding.go, binder.go).
 """

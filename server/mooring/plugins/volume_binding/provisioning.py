@@ -53,7 +53,7 @@ def reports_of(
 ) -> Iterator[tuple[CSIStorageCapacity, Bools]]:
     """Yield the reports of room for the claim by name, each with its nodes: bool[K].
 
-    None where the driver doesn't report, or nothing is asked for.
+    None if the driver doesn't report, or nothing is requested.
     """
     asked = claim.spec.resources.requests.get(STORAGE)
     driver = objects.get(CSIDriver, kind.provisioner)

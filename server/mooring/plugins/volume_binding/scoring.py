@@ -1,7 +1,7 @@
 """How full storage would be after the claims of a pod got their volumes.
 
-Mirrors ``Score`` of ``plugins/volumebinding/volume_binding.go`` and ``scorer.go``. Of several reports of room
-that would do kube-scheduler takes any; here it is the first by name.
+Mirrors ``Score`` of ``plugins/volumebinding/volume_binding.go`` and ``scorer.go``. If several reports of room
+apply, kube-scheduler takes any; here it is the first by name.
 """
 
 from __future__ import annotations
@@ -66,11 +66,11 @@ class _Uses:
 def storage_scores(
     claims: Sequence[PersistentVolumeClaim], nodes: NodeView, with_attributes_classes: bool, curve: Int64s
 ) -> Int64s:
-    """int64[K], 0..100: for volumes that are there by how much of them is asked for; where none are bound,
-    for those to be made by how much of the room is asked for. 0 without either.
+    """Return int64[K], 0..100, by the requested share of the bound volumes; without any,
+    by the requested share of the room for new volumes. 0 without either.
 
     Args:
-        claims: Those that wait for a node, of which each of ``nodes`` passed Filter.
+        claims: Those that wait for a node; each of ``nodes`` passed Filter.
         nodes: The nodes.
         with_attributes_classes: Whether volumes have classes of attributes (the gate VolumeAttributesClass).
         curve: int64[101], the score by the percentage that is asked for.

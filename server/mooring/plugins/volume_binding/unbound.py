@@ -1,4 +1,4 @@
-"""Where the claims that wait for a node can get their volumes.
+"""The nodes on which claims that wait for a node can get their volumes.
 
 Mirrors the second half of ``FindPodVolumes`` in ``plugins/volumebinding/binder.go``.
 """

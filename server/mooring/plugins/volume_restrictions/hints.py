@@ -1,4 +1,4 @@
-"""What may help a pod that VolumeRestrictions rejected."""
+"""Queueing hints for pods that VolumeRestrictions rejected."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ ZONE_LABELS = (BETA_ZONE, BETA_REGION, ZONE, REGION)
 
 @dataclass(frozen=True, slots=True)
 class Domain:
-    """A node label and the values one of which the node must have."""
+    """A node label and its allowed values."""
 
     key: str
     values: frozenset[str]

@@ -1,4 +1,4 @@
-"""What may help a pod that VolumeZone rejected."""
+"""Queueing hints for pods that VolumeZone rejected."""
 
 from __future__ import annotations
 

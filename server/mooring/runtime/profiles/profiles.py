@@ -91,7 +91,7 @@ class Profiles(Mapping[str, Profile]):
     def foreign(self, pod: Pod) -> str:
         """Return the message about a pod of another scheduler."""
         known = ", ".join(self._by_name)
-        return f"its scheduler is {pod.spec.scheduler_name!r}, which is none of the profiles: {known}"
+        return f"its scheduler is {pod.spec.scheduler_name!r}, which is not one of the profiles: {known}"
 
 
 def left_alone(pod: Pod, profile: Profile) -> Iterator[str]:

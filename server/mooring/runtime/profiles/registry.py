@@ -126,7 +126,7 @@ class Registry:
         """Remove a plugin.
 
         Raises:
-            RegistryError: There is none of that name.
+            RegistryError: There is no plugin of that name.
         """
         if self._entries.pop(name, None) is None:
             raise RegistryError(f"no plugin named {name} exists")

@@ -129,7 +129,7 @@ class HttpExtender:
         """Return the body of its answer.
 
         Raises:
-            PluginFailureError: There was none, or one other than 200, of which only the code is told.
+            PluginFailureError: There was none, or one other than 200, whose code is in the message.
         """
         url = f"{self._stanza.url_prefix.rstrip('/')}/{verb}"
         try:

@@ -16,7 +16,7 @@ from mooring.framework import Pod
 from mooring.runtime.profiles.extender import FilterAnswer, MetaVictims
 
 REASON_CHARACTERS = 1_024
-"""What is kept of a reason or an error: they go into conditions, Events and the log."""
+"""The most bytes of a reason or an error: they go into conditions, Events and the log."""
 
 MOST_VALUES = 1 << 22
 """JSON values in an answer: two bytes of it become an object of fifty."""
@@ -102,7 +102,7 @@ def read_filter(body: bytes, *, by_name: bool) -> tuple[FilterAnswer, str]:
 
     Args:
         body: JSON.
-        by_name: The nodes were sent by name: names count, and whole nodes only where there are none.
+        by_name: The nodes were sent by name: names count, and whole nodes only without names.
 
     Raises:
         AnswerError: It is of another type.

@@ -1,4 +1,4 @@
-"""What was rejected or failed a moment ago. Mirrors ``backend/queue/backoff_queue.go``."""
+"""Pods that were rejected or failed a moment ago. Mirrors ``backend/queue/backoff_queue.go``."""
 
 from __future__ import annotations
 

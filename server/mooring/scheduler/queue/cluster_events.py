@@ -1,4 +1,4 @@
-"""What a change of an object is to the scheduling queue.
+"""The scheduling queue's events for changes of objects.
 
 Mirrors ``pkg/scheduler/framework/events.go`` (what of a pod or a node changed), ``eventhandlers.go`` (what
 the queue is told) and ``MatchClusterEvents`` of ``framework/types.go``. All functions are pure.
@@ -38,7 +38,7 @@ _RESOURCES = {
     "DeviceClass": EventResource.DEVICE_CLASS,
     "PodGroup": EventResource.POD_GROUP,
 }
-"""The kinds, beside pods and nodes, that events are about."""
+"""The kinds of objects, besides pods and nodes, that have events."""
 
 _PODS = (EventResource.ASSIGNED_POD, EventResource.UNSCHEDULED_POD, EventResource.TARGET_POD)
 _NEWEST_GATES = Gates(NEWEST)
@@ -48,7 +48,7 @@ _GANGS_IN_WORKLOADS_SINCE = KubeVersion(1, 37)
 """Since this release GenericWorkload is the gate of gangs too."""
 
 _SCALE_UP_SINCE = KubeVersion(1, 37)
-"""Since this release a pod that asks for more than before has an event of its own."""
+"""Since this release a pod whose requests grew has an event of its own."""
 
 
 def as_scheduler_sees(change: ObjectChange) -> ObjectChange | None:
@@ -68,7 +68,7 @@ def as_scheduler_sees(change: ObjectChange) -> ObjectChange | None:
 
 
 POD_LEFT = ClusterEvent(EventResource.ASSIGNED_POD, ActionType.DELETE)
-"""A pod isn't on its node any more."""
+"""A pod has left its node."""
 
 POD_PLACED = ClusterEvent(EventResource.ASSIGNED_POD, ActionType.ADD)
 """A pod is on a node, which it was not before."""
@@ -122,7 +122,7 @@ def nomination_ended(old: Pod, new: Pod | None) -> bool:
 
 
 def concerns(registered: ClusterEvent, event: ClusterEvent) -> bool:
-    """Return whether who registered for ``registered`` wants to hear of ``event``, one of ``events_of``."""
+    """Return whether a registration for ``registered`` includes ``event``, one of ``events_of``."""
     return bool(registered.action & event.action) and (
         registered.resource in (EventResource.ANY, event.resource)
         or (registered.resource is EventResource.POD and event.resource in _PODS)
@@ -177,7 +177,7 @@ def _pod_actions(old: Pod, new: Pod, gates: Gates) -> Iterator[ActionType]:
     yield from _scaling(old, new, gates)
     if old.spec.scheduling_gates and not new.spec.scheduling_gates:
         yield ActionType.UPDATE_POD_SCHEDULING_GATES_ELIMINATED
-    # The API server lets tolerations be added, never changed: their number tells.
+    # The API server lets tolerations be added, never changed: comparing their number is enough.
     if len(old.spec.tolerations) != len(new.spec.tolerations):
         yield ActionType.UPDATE_POD_TOLERATION
     if gates.enabled("DynamicResourceAllocation") and _claims_changed(old, new, gates):

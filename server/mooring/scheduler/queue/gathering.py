@@ -37,18 +37,18 @@ def groups_are_tried(gates: Gates) -> bool:
 
 
 class Gathering:
-    """The groups that are known, and who waits for one. For one thread at a time.
+    """The known groups, and the pods that wait for one. For one thread at a time.
 
     A pod is with its group in one of the queue's places. It is *incomplete* while its group isn't known, and
     *pending* when it comes, or comes back, while its group is being tried.
 
     Args:
-        places: Where groups and single pods are.
+        places: The sub-queues of groups and single pods.
         clock: The time.
-        gates: Which features of which release are on.
+        gates: The release and its feature gates.
 
     Attributes:
-        tried: The UID of what was popped last, until its attempt has ended.
+        tried: The UID of the item popped last, until its attempt has ended.
     """
 
     def __init__(self, places: Places, clock: Clock, gates: Gates) -> None:
@@ -74,7 +74,7 @@ class Gathering:
         return pod.group if self._on else None
 
     def entity_uid(self, pod: Pod) -> str:
-        """Return the UID of what waits for the pod: its group, or itself."""
+        """Return the UID of the pod's item: its group's, or its own."""
         key = self.group_of(pod)
         return pod.metadata.uid if key is None else uid_of(key)
 
@@ -146,7 +146,7 @@ class Gathering:
             self._incomplete.add_pod(key, item)
 
     def put_first(self, begun: Callable[[GroupKey], bool], label: str) -> None:
-        """Let groups be tried at once, before others of their priority, of which ``begun`` holds."""
+        """Let groups for which ``begun`` is true be tried at once, before others of their priority."""
         for key in filter(begun, tuple(self._groups)):
             taken = self._take(key)
             if taken is not None:

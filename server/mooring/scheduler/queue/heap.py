@@ -18,10 +18,10 @@ _FEWEST = 64
 class EntityHeap:
     """Queued entities by UID, the first in the order of a key on top. For one thread at a time.
 
-    What is taken out, or gets another place, leaves an entry behind that counts no more.
+    An item that is taken out or moved leaves an entry in the heap that no longer counts.
 
     Args:
-        order: Must give the same key for what is in the heap, unless ``put`` is called for it.
+        order: Must return the same key for an item in the heap, unless ``put`` is called for it.
     """
 
     def __init__(self, order: Order) -> None:

@@ -35,7 +35,7 @@ TAINT_UPDATED = HintedEvent(ClusterEvent(EventResource.NODE, ActionType.UPDATE_N
 
 
 class Strategy(IntEnum):
-    """What happens to a pod after an event."""
+    """The effect of an event on a pod."""
 
     SKIP = 0
     """It stays where it is."""
@@ -54,8 +54,8 @@ class QueueingRules:
     Attributes:
         gates: Its PreEnqueue plugins.
         events: By plugin, the events that it registered.
-        revision: What the gates' answers depend on beside the pod: while it is the same, they are not asked
-            again about the same pod. None = they are asked each time.
+        revision: A value for everything besides the pod that the gates' answers depend on: while it is the
+            same, they are not called again for the same pod. None = they are called each time.
     """
 
     gates: Sequence[Gate] = ()

@@ -43,7 +43,7 @@ def list_pods(
     order: Order,
     swept: Callable[[QueuedEntity], float],
 ) -> list[ListedPod]:
-    """Return the pods of what waits, each with its place: the active ones first, in their order.
+    """Return the waiting pods, each with its place: the active ones first, in their order.
 
     ``swept`` says when an unschedulable one is tried again although nothing woke it.
     """

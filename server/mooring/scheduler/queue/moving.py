@@ -1,4 +1,4 @@
-"""What an event does to the pods and groups that wait, and to those that are being tried.
+"""The effect of an event on the pods and groups that wait, and on those being tried.
 
 Mirrors ``moveEntitiesToActiveOrBackoffQueue`` and ``determineSchedulingHintForInFlightEntity`` in
 ``backend/queue/scheduling_queue.go``.
@@ -18,7 +18,7 @@ from mooring.scheduler.queue.places import FLUSHED_ONCE_SINCE, Places
 from mooring.scheduler.queue.queued_pod import QueuedEntity, QueuedPod
 
 TIMED_OUT = "UnschedulableTimeout"
-"""What moved those that waited for too long, as metrics and logs spell it."""
+"""The event that moves items after too long a wait, in the spelling of metrics and logs."""
 
 
 class Mover:
@@ -26,9 +26,9 @@ class Mover:
 
     Args:
         rules: By scheduler name, the profile's gates and events.
-        places: Where everything waits.
+        places: The sub-queues.
         in_flight: The pods that are being tried.
-        gates: Which features of which release are on.
+        gates: The release and its feature gates.
     """
 
     def __init__(
@@ -74,7 +74,7 @@ class Mover:
         return _last_tried(entity) if self._flushed_once else _last_queued(entity)
 
     def reconsider(self, entity: QueuedEntity, change: ObjectChange) -> None:
-        """Move an unschedulable one that changed itself, where that may help."""
+        """Move an unschedulable item that changed itself, if that may help."""
         for event in events_of(change, self._gates):
             strategy = strategy_for(entity, self._rules, event, change.old, change.new)
             if self._places.place(entity, strategy, label_of(event, self._gates.version)):

@@ -26,9 +26,9 @@ PLACES = ("active", "backoff", "unschedulable", "gated")
 KINDS = ("pod", "podgroup")
 
 Incoming = Callable[[str, str, str, int], None]
-"""``(queue, event, kind, pods)``: a ``pod``, or a ``podgroup`` of so many, came to that place of the queue.
+"""``(queue, event, kind, pods)``: a ``pod``, or a ``podgroup`` with this many, was added to this sub-queue.
 
-The kind is "" for a group that was there before, and to which a pod came, or of which one went.
+The kind is "" for a group that was there before and that gained or lost a pod.
 """
 
 _LEADS_TO = {Strategy.AT_ONCE: "active", Strategy.AFTER_BACKOFF: "backoff", Strategy.SKIP: "unschedulable"}

@@ -1,4 +1,4 @@
-"""What keeps a pod from being tried at all.
+"""Gates: PreEnqueue plugins that keep a pod from being tried at all.
 
 Mirrors ``runPreEnqueuePlugins`` in ``backend/queue/scheduling_queue.go``.
 """
@@ -27,8 +27,8 @@ class Gate:
 def ask_gates(item: QueuedPod, gates: Sequence[Gate], revision: Hashable = None) -> None:
     """Set which gate holds ``item`` back: the one that did so before is called first.
 
-    A gate that raises holds the pod back. All pods of a group are asked about whenever one of them comes; so
-    nothing is done when the pod, and the ``revision`` of what gates look at, are as they were.
+    A gate that raises holds the pod back. All pods of a group are checked whenever one of them is added, so
+    nothing is done while the pod, and the ``revision`` of the gates' inputs, are the same.
     """
     asked, item.asked = item.asked, (item.pod, revision)
     if revision is not None and asked is not None and asked[0] is item.pod and asked[1] == revision:

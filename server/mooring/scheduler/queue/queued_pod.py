@@ -1,4 +1,4 @@
-"""What waits in the queue, with what earlier attempts left behind: a pod, or a group of pods.
+"""Items of the queue: pods and groups of pods, with the results of earlier attempts.
 
 Mirrors ``QueuedEntityInfo``, ``QueueingParams`` and ``QueuedPodInfo`` in ``framework/types.go``.
 """
@@ -17,8 +17,8 @@ class Rejection:
     """The plugins that rejected a pod; none when the attempt ended in an error.
 
     Attributes:
-        plugins: Those that said Unschedulable or UnschedulableAndUnresolvable.
-        pending: Those that said Pending: an event that helps one of these skips the backoff.
+        plugins: Those that returned Unschedulable or UnschedulableAndUnresolvable.
+        pending: Those that returned Pending: an event that helps one of these skips the backoff.
         pause: Seconds for which it backs off at least, without being taken early, since the attempt kept
             others waiting for long; 0 for none.
     """
@@ -35,7 +35,7 @@ class Rejection:
 
 @dataclass(slots=True, eq=False, kw_only=True)
 class QueuedEntity(ABC):
-    """What waits as one and is tried as one. Changed by the queue alone, under its lock.
+    """An item that waits and is tried as one. Changed by the queue alone, under its lock.
 
     Attributes:
         queued_at: When it came, or came back, in seconds since the epoch.
@@ -62,7 +62,7 @@ class QueuedEntity(ABC):
     @property
     @abstractmethod
     def uid(self) -> str:
-        """What the queue knows it by."""
+        """Its key in the queue."""
 
     @property
     @abstractmethod
@@ -77,7 +77,7 @@ class QueuedEntity(ABC):
     @property
     @abstractmethod
     def sorted_as(self) -> Pod:
-        """The pod that QueueSort is asked about."""
+        """The pod that QueueSort compares."""
 
     @property
     @abstractmethod
@@ -103,7 +103,7 @@ class QueuedEntity(ABC):
             self.error_count += 1
 
     def wait_from(self, now: float) -> None:
-        """Let it wait from now on, as after an attempt."""
+        """Let it wait from now on, like after an attempt."""
         self.queued_at = now
         self.backoff_ends = None
         self.flushed, self.flushed_at = False, 0.0

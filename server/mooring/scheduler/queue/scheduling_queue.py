@@ -66,7 +66,7 @@ class SchedulingQueue:
         order: That of active pods.
         clock: The time.
         times: How long pods back off.
-        gates: Which features of which release are on.
+        gates: The release and its feature gates.
         wake: Called, under the queue's lock, when there is a pod to try.
         incoming: Counts the pods added to each part of the queue.
         longest_wait: Seconds after which a rejected pod that no event helped is tried again.
@@ -111,7 +111,7 @@ class SchedulingQueue:
     def heeds(self, change: StateChange) -> bool:
         """Return whether a change may move anything: a pod was rejected, or is gated. Waits for no lock.
 
-        A pod that got its node, which most changes are in a cluster that places many, moves only who
+        A bound pod, which is most changes of a busy cluster, moves only pods whose plugins
         registered for that.
         """
         if not len(self._places.unschedulable):
@@ -129,7 +129,7 @@ class SchedulingQueue:
         """Return whether a change leaves the queue as it is: a pod got its node, and is not queued, and no
         other waits for that.
 
-        Where many pods are placed most changes are, and to tell of one takes a tenth of a decision's calls.
+        Most changes of a busy cluster are, and reporting one takes a tenth of a decision's calls.
         """
         if not is_placement(change):
             return False
@@ -177,7 +177,7 @@ class SchedulingQueue:
             self._gathering.remove_group(group)
 
     def put_groups_first(self, begun: Callable[[GroupKey], bool]) -> None:
-        """Let groups be tried at once, before others of their priority, of which ``begun`` holds."""
+        """Let groups for which ``begun`` is true be tried at once, before others of their priority."""
         with self._lock:
             self._gathering.put_first(begun, FORCED)
 
@@ -246,7 +246,7 @@ class SchedulingQueue:
                     self._in_flight.end_attempt(item.uid)
                     self._gathering.add_pod(item, ATTEMPT_FAILED)
             self._in_flight.end_attempt(item.uid)
-            # What happened while nothing waited woke nobody, and may help this one.
+            # An event while nothing waited woke no pod, and may help this one.
             self._wake()
 
     def end_attempt(self, *uids: str) -> None:

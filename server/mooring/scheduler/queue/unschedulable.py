@@ -1,4 +1,5 @@
-"""What waits for an event, by the rejecting plugin. Mirrors ``backend/queue/unschedulable_entities.go``."""
+"""Pods that wait for an event, by the rejecting plugin. Mirrors
+``backend/queue/unschedulable_entities.go``."""
 
 from __future__ import annotations
 
@@ -13,8 +14,8 @@ class UnschedulableEntities:
 
     For one thread at a time, but for ``has_rejected_by``.
 
-    Thousands may wait, and hundreds of events happen in a second, most of which can help none of them: those
-    with the same rejectors are skipped together.
+    Thousands may wait, and hundreds of events happen in a second, and most events can't help any of them:
+    pods with the same rejectors are skipped together.
     """
 
     def __init__(self) -> None:
@@ -33,7 +34,7 @@ class UnschedulableEntities:
 
     def has_rejected_by(self, plugins: AbstractSet[str]) -> bool:
         """Return whether one of ``plugins`` rejected or gates any of them. Any thread may ask."""
-        # A list of the keys is made in one step, whoever writes meanwhile.
+        # A list of the keys is made in one step, even while other threads write.
         return not all(map(plugins.isdisjoint, list(self._alike)))
 
     def put(self, item: QueuedEntity) -> None:

@@ -1,1 +1,1 @@
-"""What mooring's own calls pass beside what all do: who may call what, pools, and slots for plugins."""
+"""Parts that only mooring's own calls pass: rights, pools, and slots for plugins."""

@@ -1,4 +1,4 @@
-"""What each call changes, and who makes it: what the rule of a listener is asked about."""
+"""What each call changes, and its client's names, for the rule of a listener."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def asks_place(request: pb.ScheduleRequest | pb.ScheduleGroupsRequest) -> bool:
 
 
 def _commits(request: pb.ScheduleRequest | pb.ScheduleGroupsRequest) -> Change:
-    # What is placed in a session counts nowhere else.
+    # A placement in a session has no effect elsewhere.
     if request.session or not asks_place(request):
         return Change.NOTHING
     return Change.STATE if request.commit_mode == pb.COMMIT_MODE_RESERVE else Change.CLUSTER
@@ -124,7 +124,7 @@ def client_names(context: grpc.ServicerContext) -> tuple[str, ...]:
 
 @lru_cache(256)
 def _names_of(certificate: bytes) -> tuple[str, ...]:
-    """Return the names in a certificate, the common name first; none where one of them could mislead."""
+    """Return the names in a certificate, the common name first; none if one of them could mislead."""
     try:
         read = x509.load_pem_x509_certificate(certificate)
         common = [str(name.value) for name in read.subject.get_attributes_for_oid(x509.NameOID.COMMON_NAME)]

@@ -14,7 +14,7 @@ from mooring.serving.calls.pools import CallPool
 from mooring.telemetry.metrics import Metrics
 
 LIVE_SECONDS: Final = 0.1
-"""After a call about the live state for so long another one is likely to come."""
+"""For this long after a call about the live state, another one is likely to come."""
 
 PUSHES: Final = 4
 """Pushes at once; a source has one, as a rule."""
@@ -35,7 +35,7 @@ class Admission:
     A place is taken after the request has arrived: a call without a body takes none.
 
     Args:
-        metrics: Where calls are counted.
+        metrics: Counts the calls.
         limit: Queries in progress at once, and as many commits.
     """
 

@@ -1,4 +1,4 @@
-"""Who changed what: a line in the log for what a call reserves, frees or binds, and for changes of a source.
+"""The audit log: a line for each call that reserves, frees or binds pods, or that changes a source.
 
 The logger is ``mooring.audit``, the level INFO. What is rejected before anything is tried has no line.
 """

@@ -7,18 +7,18 @@ import time
 from collections.abc import Callable
 
 SHARE_BESIDE_OTHERS = 0.03
-"""What slots that give way take of a processor while others need it: one thread at a time runs Python."""
+"""The share of a processor that session slots take while others need it: one thread at a time runs Python."""
 
 MIN_WORK_SECONDS = 0.0005
 LONGEST_REST_SECONDS = 0.25
 """Work between two rests of a call, at least, and what is rested for it at most, so that all get on."""
 
 CALL_SECONDS = 0.0075
-"""What a call takes from others beside its work, as measured: threads are woken and leave the caches cold."""
+"""The measured cost of a call for others besides its work: threads are woken and leave the caches cold."""
 
 
 class Ration:
-    """What threads take together of a processor that others need, too. Thread-safe.
+    """The share of a processor that threads may take together while others need it. Thread-safe.
 
     Args:
         others: Returns whether they have work.
@@ -28,10 +28,11 @@ class Ration:
         self._others = others
         self._lock = threading.Lock()
         self._due = 0.0
-        """When all that was worked is rested for, in seconds of `time.monotonic`."""
+        """When all that was worked is rested for, in seconds of ``time.monotonic``."""
 
     def spend(self, worked: float) -> None:
-        """Sleep for what ``worked`` seconds of processor time use up of the ration, and what came before."""
+        """Sleep until the ration allows ``worked`` seconds of processor time, and the debt from earlier work.
+        """
         if not self._others():
             return
         with self._lock:
@@ -62,5 +63,5 @@ class Rest:
             self.begin()
 
     def end(self) -> None:
-        """Work has ended: sleep for the rest of it, and for what the call took beside it."""
+        """Sleep for the rest of the work, which has ended, and for the cost of its call."""
         self._ration.spend(time.thread_time() - self._began + CALL_SECONDS)

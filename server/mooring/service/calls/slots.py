@@ -2,8 +2,8 @@
 
 A call hands its work to a slot and waits until its deadline. If the work is still running then, the call is
 answered with the name of the plugin; the slot's thread, which nothing can stop, is abandoned and replaced.
-Work that waits for a slot is taken from each client in turn.
-Too many abandoned threads end the process: `alive` turns false, the kubelet restarts it, and
+Waiting work is taken from the clients alternately.
+Too many abandoned threads end the process: ``alive`` turns false, the kubelet restarts it, and
 calls that wait for a slot are rejected as new ones are.
 """
 
@@ -39,15 +39,15 @@ log = logging.getLogger(__name__)
 class SlotProgress:
     """The progress of the work in a slot, and the caller's deadline.
 
-    The work sets `plugin` and `extension_point` before it calls a plugin and calls `check` between plugins;
-    the waiting call reads them. Plain attributes, because an assignment must cost nothing.
+    The work sets ``plugin`` and ``extension_point`` before it calls a plugin and calls ``check`` between
+    plugins; the waiting call reads them. Plain attributes, because an assignment must cost nothing.
 
     Attributes:
         plugin: The plugin that is running; "" for none.
-        extension_point: Where it is running, such as "Filter"; "" for nowhere.
-        deadline: When the caller stops waiting, in seconds of `time.monotonic`.
-        pod: The UID of the pod that it is about; "" until `about` sets it.
-        answered_by: Afterwards `cache`, or `full` with the reason in brackets.
+        extension_point: The running extension point, such as "Filter"; "" for none.
+        deadline: When the caller stops waiting, in seconds of ``time.monotonic``.
+        pod: The UID of the pod that it is about; "" until ``about`` sets it.
+        answered_by: Afterwards ``cache``, or ``full`` with the reason in brackets.
     """
 
     may_call_plugins = True
@@ -69,7 +69,9 @@ class SlotProgress:
         admit: Callable[[str], None] = lambda _: None,
         rest: Callable[[], None] | None = None,
     ) -> None:
-        """`admit` is called with the pod; it raises when no more work about it is taken. `rest` may sleep."""
+        """``admit`` is called with the pod; it raises when no more work about it is taken. ``rest`` may
+        sleep.
+        """
         self.plugin = ""
         self.extension_point = ""
         self.answered_by = ""
@@ -89,7 +91,7 @@ class SlotProgress:
         self.pod = pod
 
     def cancel(self) -> None:
-        """Make the next `check` raise. For when the caller has gone away."""
+        """Make the next ``check`` raise. For when the caller has gone away."""
         self._cancelled = True
 
     def check(self) -> None:
@@ -100,12 +102,12 @@ class SlotProgress:
             raise self.exceeded()
 
     def exceeded(self) -> DeadlineExceededError:
-        """Return the error for a caller whose time is over, with the name of what is running."""
+        """Return the error for a caller whose deadline passed, with the name of the running plugin."""
         if not self.plugin:
             return DeadlineExceededError("the deadline passed; allow more time or ask for less")
         return DeadlineExceededError(
             f"the deadline passed while plugin {self.plugin} was running at {self.extension_point}; "
-            "allow more time or look at the plugin",
+            "allow more time or check the plugin",
             plugin=self.plugin,
             extension_point=self.extension_point,
         )
@@ -129,13 +131,13 @@ class _SlotJob:
     error: BaseException | None = None
 
     def finish(self) -> None:
-        """Hand the job back to who waits for it."""
+        """Hand the job back to the thread that waits for it."""
         self.stage = _Stage.DONE
         self.finished.release()
 
     @property
     def where(self) -> str:
-        """Where the work is, in words."""
+        """The extension point and plugin in which the work is, in words."""
         progress = self.progress
         if not progress.plugin:
             return "mooring itself"
@@ -143,21 +145,21 @@ class _SlotJob:
 
 
 class _Turns:
-    """Jobs that wait, of which each client's first one is next in turn. Not thread-safe."""
+    """Waiting jobs, taken from the clients alternately. Not thread-safe."""
 
     def __init__(self) -> None:
         self._jobs: dict[Hashable, deque[_SlotJob]] = {}
 
     def add(self, client: Hashable, job: _SlotJob) -> None:
-        """``job`` waits behind the others of ``client``."""
+        """Add ``job`` after the others of ``client``."""
         self._jobs.setdefault(client, deque()).append(job)
 
     def next(self) -> _SlotJob | None:
-        """Take out the job whose turn it is; None when no caller waits for one any more."""
+        """Take out the next job; None when no caller waits for one."""
         return next(self.all(), None)
 
     def all(self) -> Iterator[_SlotJob]:
-        """Take out all jobs for which a caller waits, in turn."""
+        """Take out all jobs for which a caller waits, in order."""
         while self._jobs:
             client = next(iter(self._jobs))
             jobs = self._jobs.pop(client)
@@ -206,7 +208,7 @@ class Slots:
         return len(self._stuck)
 
     def alive(self) -> bool:
-        """Return whether new work is taken: no more than `max_abandoned` threads are stuck."""
+        """Return whether new work is taken: no more than ``max_abandoned`` threads are stuck."""
         return len(self._stuck) <= self._max_abandoned
 
     def fault(self) -> str:
@@ -229,9 +231,10 @@ class Slots:
 
         Args:
             work: Called with the Progress that it keeps up to date.
-            deadline: When to stop waiting, in seconds of `time.monotonic`.
-            on_cancel: Registers a callback for when the caller goes away, such as `context.add_callback`.
-            client: Whose work it is. While others wait too, one job of each runs before anybody's next one.
+            deadline: When to stop waiting, in seconds of ``time.monotonic``.
+            on_cancel: Registers a callback for when the caller goes away, such as ``context.add_callback``.
+            client: The client of the work. While others wait too, one job of each runs before a client's next
+                one.
 
         Raises:
             DeadlineExceededError: The deadline passed; it names the plugin that was running.
@@ -290,7 +293,7 @@ class Slots:
         if len(stuck) >= MAX_STUCK_ABOUT_ONE_POD:
             raise ResourceExhaustedError(
                 f"{len(stuck)} workers are stuck about the pod with UID {pod!r}, one in {stuck[0].where}; "
-                "look at what the plugin waits for",
+                "check what the plugin waits for",
                 reason="OVERLOADED",
             )
 
@@ -327,7 +330,7 @@ class Slots:
             job.rest.begin()
         try:
             job.result = job.work(job.progress)
-        except BaseException as error:  # noqa: BLE001 - it belongs to the caller, who waits in `run`
+        except BaseException as error:  # noqa: BLE001 - it is for the caller, which waits in ``run``
             job.error = error
         goes_on = self._finish(job)
         if job.rest is not None:
@@ -348,13 +351,13 @@ class Slots:
             return True
 
     def _note_stuck(self, job: _SlotJob) -> None:
-        """Count and log a thread that is stuck, where more are than since all were free."""
+        """Count a stuck thread, and log it if more are stuck than ever since all were free."""
         self._show()
         if len(self._stuck) > self._most_stuck:
             self._most_stuck = len(self._stuck)
             log.warning(
                 "a call's deadline passed in %s, where its thread still is; stuck workers: %d, and beyond %d "
-                "no calls are taken; look at what the plugin waits for",
+                "no calls are accepted; check what the plugin waits for",
                 job.where,
                 len(self._stuck),
                 self._max_abandoned,
@@ -364,7 +367,7 @@ class Slots:
         self._show()
         if not self._stuck:
             self._most_stuck = 0
-            log.info("no worker is stuck any more")
+            log.info("no worker is stuck")
 
     def _show(self) -> None:
         if self._gauge is not None:

@@ -1,1 +1,1 @@
-"""SchedulingService: one pod or many, asked about, placed, and committed."""
+"""SchedulingService: filters, scores, explains, places and commits one pod or many."""

@@ -21,7 +21,7 @@ from mooring.service.wire.selection import Listing, Selection
 from mooring.v1 import scheduling_service_pb2 as pb
 
 COMMIT_MODES = (pb.COMMIT_MODE_DRY_RUN, pb.COMMIT_MODE_RESERVE, pb.COMMIT_MODE_BIND)
-"""What may be done with the selected nodes."""
+"""The clients' rights to use the selected nodes."""
 
 
 class Batch(msgspec.Struct, frozen=True):

@@ -1,4 +1,4 @@
-"""What becomes of the nodes that Schedule selects, and how a batch of pods is gone through."""
+"""Commit modes: what Schedule does with the selected nodes, and in which order it decides a batch."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ class CommitMode(ABC):
 
     @abstractmethod
     def decide_at_once(self, progress: Progress) -> pb.ScheduleResponse | None:
-        """Answer the whole call in one step; None where that doesn't go."""
+        """Answer the whole call in one step; None if that is not possible."""
 
     def decide_in_order(self, first: int, count: int, progress: SlotProgress) -> None:
-        """Decide the pods of the batch, ``count``, from ``first`` on, several in one step where that goes."""
+        """Decide the pods of the batch, ``count``, from ``first`` on, several in one step where possible."""
         self._begin()
         try:
             at, most = first, MAX_TOGETHER

@@ -132,7 +132,7 @@ def not_recreated(
 
 @contextmanager
 def _noted(backend: Backend, pod: Pod, profile: Profile, node_name: str) -> Iterator[list[Status]]:
-    """Note how placing ``pod`` on the node that the caller selected ends: with what is put into the list."""
+    """Note the outcome of placing ``pod`` on the node that the caller selected: the list's last item."""
     noting, said = Noting(backend, DecisionKind.BIND), list[Status]()
     try:
         yield said

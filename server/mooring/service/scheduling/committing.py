@@ -28,7 +28,7 @@ WAITS = Status(Code.PENDING, ("the deadline passed while a plugin made this pod 
 """The status of pods that still wait for a Permit plugin at the end of a committing call."""
 
 _WORDS = {pb.COMMIT_MODE_BIND: "Schedule+Bind", pb.COMMIT_MODE_RESERVE: "Schedule+Reserve"}
-"""What the audit calls a call that commits."""
+"""The audit's name of a call that commits."""
 
 
 class Committing(CommitMode):
@@ -51,7 +51,7 @@ class Committing(CommitMode):
         self._waiting: list[tuple[int, Reservation, float]] = []
 
     def decide_at_once(self, progress: Progress) -> pb.ScheduleResponse | None:
-        """Reserve all pods of a small batch without a plugin; None where some of them are left."""
+        """Reserve all pods of a small batch without a plugin; None if some of them need one."""
         batch = self._batch
         if not progress.may_call_plugins and len(batch) <= MAX_TOGETHER:
             self._begin()

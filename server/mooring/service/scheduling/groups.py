@@ -24,13 +24,13 @@ from mooring.sessions.work_trees import Work
 from mooring.v1 import scheduling_service_pb2 as pb
 
 _WORDS = {pb.COMMIT_MODE_BIND: "ScheduleGroups+Bind", pb.COMMIT_MODE_RESERVE: "ScheduleGroups+Reserve"}
-"""What the audit calls a call that commits."""
+"""The audit's name of a call that commits."""
 
 
 def schedule_groups(
     backend: Backend, request: pb.ScheduleGroupsRequest, owner: str, progress: SlotProgress
 ) -> pb.ScheduleGroupsResponse:
-    """Decide about the groups in their order, and reserve or bind their pods where that is asked for.
+    """Decide about the groups in their order, and reserve or bind their pods if the call's mode says so.
 
     Raises:
         MooringError: The request is wrong, or a decision failed.
@@ -154,7 +154,7 @@ def _answer(asked: AskedGroup, placed: PlacedGroup) -> pb.ScheduledGroup:
 
 
 def _add_room(answer: pb.ScheduledGroup, room: Room) -> None:
-    """Add who has to go for one pod of the group."""
+    """Add the victims of one pod of the group."""
     known = {each.uid for each in answer.victims}
     victims = [each for each in room.candidate.victims if each.metadata.uid not in known]
     answer.victims.extend(map(pod_reference, victims))

@@ -26,7 +26,7 @@ from mooring.tracing.spans import current_span
 
 
 class Noting:
-    """Notes what one call decides; nothing where decisions are not remembered. For one thread.
+    """Notes the decisions of one call, if decisions are remembered. For one thread.
 
     Args:
         backend: Has the decisions.
@@ -44,7 +44,7 @@ class Noting:
     def looked(
         self, pod: Pod, profile: Profile, selection: Selection, evaluation: Evaluation, version: int
     ) -> None:
-        """Note what was said of the nodes of ``selection``, none of which is selected."""
+        """Note the verdicts on the nodes of ``selection``, none of which is selected."""
         decisions = self._decisions
         if decisions is None:
             return
@@ -143,7 +143,7 @@ class Noting:
             found.feasible[0],
         )
         if current_span() is None:
-            # The shortest way, for what takes 40 microseconds as a whole.
+            # The shortest way, since the whole call takes 40 microseconds.
             decisions.journal.add(record)
         else:
             decisions.add(record)

@@ -22,7 +22,7 @@ from mooring.v1 import nodes_pb2, objects_pb2
 from mooring.v1 import scheduling_service_pb2 as pb
 
 SEED = 0
-"""What decides between equally good candidates besides the pod."""
+"""The seed that, with the pod, decides between equally good candidates."""
 
 
 def preempt(backend: Backend, request: pb.PreemptRequest, progress: SlotProgress) -> pb.PreemptResponse:

@@ -163,7 +163,7 @@ class Questions:
         state: ClusterState | None,
         progress: SlotProgress,
     ) -> Found | None:
-        """Filter the candidates with the pods beside ``own``, each on all of its nodes, and without them.
+        """Filter the candidates without the pods in flight, and with each of them on all of its nodes.
 
         A node must pass both, as with nominated pods. None after a wait, if no node does because of them.
         """

@@ -30,7 +30,7 @@ class Schedule:
         self._answer = AnswerColumns(include_ties=request.include_ties, epoch=epoch)
 
     def decide(self, progress: Progress) -> pb.ScheduleResponse | NeedsPlugins:
-        """Decide, and where asked reserve or bind, the pods in order; each sees the earlier ones placed.
+        """Decide the pods in order, and reserve or bind them if requested; each sees the earlier ones placed.
 
         Returns:
             ``NEEDS_PLUGINS`` when plugins have to be called, and ``progress`` allows none.

@@ -124,7 +124,7 @@ class AnswerColumns(msgspec.Struct, kw_only=True, eq=False):
             version = state.version if self.version is None else selection.version(self.version)
             if selection.state is None:
                 selection.epoch = table.epoch
-            # Where no node came or went, the rows that were chosen are still theirs.
+            # If no node was added or removed, the selected rows still belong to the same nodes.
             steady = selection.state is None and table.epoch == self.epoch
             rows = self._rows if steady else rows_of(table, self._nodes)
             tie_rows = [rows_of(table, names) for names in self.ties]

@@ -244,7 +244,7 @@ class SchedulingServicer(SchedulingServiceServicer):
     ) -> Response:
         """Nothing is committed on a state that may be behind the cluster; only giving back is harmless.
 
-        ``at_once`` does all of it where no plugin is called, in this thread; the rest is left to ``work``.
+        ``at_once`` does all of it in this thread if no plugin is called; the rest is left to ``work``.
         """
         if stale := self._backend.stale():
             raise UnavailableError(f"{stale}; retry in a moment", reason="STATE_STALE")

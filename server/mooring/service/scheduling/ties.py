@@ -9,7 +9,7 @@ from mooring.service.scheduling.batch import Batch
 from mooring.service.scheduling.schedule_answer import AnswerColumns
 
 MAX_TIE_BYTES = share_of_memory(16, 64 << 20)
-"""What the ties of a call may take on the wire; before that they take several times as much."""
+"""The most bytes of a call's ties on the wire; in memory they take several times as much."""
 
 
 class TieLimit:

@@ -62,7 +62,7 @@ def explanation_message(
 
 
 def provenance_of(record: Record) -> objects_pb2.Provenance:
-    """Where a decision came from."""
+    """The origin of a decision."""
     message = objects_pb2.Provenance()
     _write_provenance(message, record)
     return message
@@ -147,7 +147,7 @@ def filter_of(message: pb.DecisionFilter) -> DecisionFilter:
     """Return the filter of a request.
 
     Raises:
-        InvalidArgumentError: A kind, a result or the selector is none.
+        InvalidArgumentError: A kind, a result or the selector is invalid.
     """
     try:
         kinds = frozenset(map(DecisionKind, message.kinds))
@@ -184,6 +184,6 @@ def duration(seconds: float) -> Duration:
 
 
 def _seconds_and_nanos(seconds: float, parts: int) -> tuple[int, int]:
-    """Return whole seconds, and nanoseconds beside them, rounded down to so many parts of a second."""
+    """Return whole seconds, and the nanoseconds, rounded down to this many parts of a second."""
     whole, rest = divmod(int(seconds * parts), parts)
     return whole, rest * (1_000_000_000 // parts)

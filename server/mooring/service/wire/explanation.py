@@ -49,7 +49,7 @@ def to_response(
     explanation: Explanation, selection: ListedNodes, provenance: objects_pb2.Provenance
 ) -> pb.ExplainResponse:
     """Everything of ``explanation``, in the order of ``selection``, whose unknown nodes are listed too."""
-    # A pod that may not be scheduled yet is asked about no node at all.
+    # A pod that may not be scheduled yet is evaluated for no node.
     waits = len(explanation.nodes) < np.count_nonzero(selection.rows != NO_ROW)
     listed = NO_NODES if waits else selection.rows
     places = np.flatnonzero(listed != NO_ROW).astype(np.int32)
@@ -225,7 +225,7 @@ def _rejections(
 
 
 def _scores(response: pb.ExplainResponse) -> Scores | None:
-    """None also where no node was scored: an explanation that was made here may have empty scores then."""
+    """None also if no node was scored: an explanation that was made here may have empty scores then."""
     if not response.scored_positions:
         return None
     columns = (

@@ -31,7 +31,7 @@ def index_rows(table: NodeTable, message: pb.NodeIndices, limit: int) -> Int32s:
 def bitmap_rows(table: NodeTable, message: pb.NodeBitmap, limit: int) -> Int32s:
     """int32[M]: the rows of a selection by bitmap; raises as ``index_rows``."""
     octets = np.frombuffer(message.bits, np.uint8)
-    # Whatever is behind the last row is only looked at for a bit that no node has.
+    # Bits after the last row are only checked for one that no node has.
     inside = octets[: (table.capacity + 7) // 8]
     beyond = np.flatnonzero(octets[len(inside) :])[:1]
     bits = np.flatnonzero(np.unpackbits(inside, bitorder="little"))

@@ -46,7 +46,7 @@ def listed_names(nodes: pb.NodeList) -> list[str]:
 
 
 def rows_of(table: NodeTable, names: Sequence[str]) -> Int32s:
-    """int32[M]: the row of each name, ``NO_ROW`` where no node has it."""
+    """int32[M]: the row of each name, ``NO_ROW`` if no node has it."""
     return np.fromiter(map(table.index.get, names, repeat(NO_ROW)), np.int32, len(names))
 
 
@@ -59,7 +59,7 @@ def names_of(table: NodeTable, rows: Int32s) -> list[str]:
 
 
 def all_names(table: NodeTable) -> list[str]:
-    """``names_of`` all rows that have a node, for less."""
+    """Return ``names_of`` all rows that have a node, at lower cost."""
     return list(filter(None, table.names))
 
 

@@ -59,7 +59,7 @@ def label_matcher(text: str, path: str) -> LabelMatcher:
     """Compile the selector in a field; an empty one matches everything.
 
     Raises:
-        InvalidArgumentError: It is none.
+        InvalidArgumentError: The value is invalid.
     """
     try:
         return parsed(text)
@@ -202,7 +202,7 @@ def status_of(message: statuses_pb2.Status) -> Status:
 
 
 def verdicts(statuses: Sequence[Status], codes: Int32s) -> statuses_pb2.NodeVerdicts:
-    """Verdicts on nodes: ``codes`` (int32[M]) index ``statuses``, of which number 0 is Success."""
+    """Verdicts on nodes: ``codes`` (int32[M]) index ``statuses``, whose number 0 is Success."""
     answer = statuses_pb2.NodeVerdicts(statuses=[status_message(status) for status in statuses])
     if len(statuses) > 1 and codes.any():
         put(answer, "node_statuses", codes)

@@ -1,1 +1,1 @@
-"""What every gRPC call passes on its way in and out: its request, its place, threads, errors."""
+"""The parts that every gRPC call passes: its request, admission, threads, errors."""

@@ -5,7 +5,7 @@ the request. A client that opens streams and sends nothing thus takes every thre
 receives gRPC's events starts the read and learns when it is done; only then does the call go to a thread.
 A call that waits holds some 25 kB and no thread, and a good one is spared a switch of threads.
 
-grpcio has no public way to do this. What is used of its inside stands in `Arrivals.submit` and `caller`.
+grpcio has no public way to do this. What is used of its inside stands in ``Arrivals.submit`` and ``caller``.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Arrival:
     """The request of one call.
 
     Attributes:
-        began: When the call came, in seconds of `time.perf_counter`.
+        began: When the call came, in seconds of ``time.perf_counter``.
         body: The serialised request; None if the caller ended without one, or when it was taken out.
         share: What the body takes of the memory for all bodies, once the call is taken.
         fault: Why the call can't be answered.
@@ -73,7 +73,7 @@ def caller(call: Any) -> Hashable:
 
 
 class Method(ABC):
-    """A method whose calls come with an `Arrival` in place of grpcio's iterator of requests. Thread-safe."""
+    """A method whose calls have an ``Arrival`` instead of grpcio's iterator of requests. Thread-safe."""
 
     @abstractmethod
     def __call__(self, arrival: Arrival, context: grpc.ServicerContext) -> Any:
@@ -97,14 +97,14 @@ class Method(ABC):
 
 
 class Arrivals:
-    """What stands for the executor of a `grpc.server` all of whose methods are `Method`s. Thread-safe.
+    """The executor of a ``grpc.server`` all of whose methods are ``Method``s. Thread-safe.
 
     Args:
-        threads: Where calls run that have their request.
-        metrics: Where calls are counted whose request does not come.
+        threads: The threads in which calls run once their request has arrived.
+        metrics: Counts the calls whose request doesn't arrive.
         seconds: How long a request may take to arrive, or up to a quarter more, in time that this process
-            had; default 2. Longer where more than 1,000 calls become overdue each second; shorter for the
-            oldest where more than `most` wait.
+            had; default 2. Longer if more than 1,000 calls become overdue each second; shorter for the
+            oldest if more than ``most`` wait.
         most: How many calls may wait.
     """
 

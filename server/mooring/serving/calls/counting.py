@@ -1,8 +1,8 @@
 """How much a request holds, counted in its bytes before any object is made of them.
 
-Two bytes of a message become an object of fifty, and hundreds once it is looked at; so repeated fields are
-counted on the wire, where they cost nothing yet. Only lengths are looked at: what is inside an object that is
-sent along, or between two names, is stepped over.
+Two bytes of a message become an object of fifty, and hundreds once its fields are read; so repeated fields
+are counted on the wire, where they cost nothing yet. Only lengths are read: the content of an object, or the
+bytes between two names, are skipped.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ MAX_FIELDS: Final = 1 << 20
 """How many fields a request may have that are worth counting, known or not: each costs time."""
 
 MAX_BYTES: Final = 8 * 2**20
-"""How many bytes a request may have beside objects of which a whole cluster's may be sent along."""
+"""The most bytes of a request besides the objects of a whole cluster that it may contain."""
 
 _WHOLE_CLUSTER: Final = frozenset(
     {
@@ -43,8 +43,8 @@ class _Field(NamedTuple):
     Attributes:
         path: Its path from the request.
         repeated: Whether its entries are counted.
-        whole_cluster: Whether its bytes are beside the usual limit.
-        fields: The fields inside that are looked at, by tag.
+        whole_cluster: Whether its bytes don't count to the usual limit.
+        fields: The fields inside that are read, by tag.
         tags: The tags of these, where they are lists of text and nothing else.
     """
 
@@ -82,13 +82,13 @@ class Counting:
         if usual > MAX_BYTES:
             raise InvalidArgumentError.at(
                 "",
-                f"{usual} bytes beside inline nodes, pushed objects and options, more than {MAX_BYTES}",
+                f"{usual} bytes besides inline nodes, pushed objects and options, more than {MAX_BYTES}",
             )
         return sum(tally.counts.values())
 
 
 class _Tally:
-    """What was counted in one request."""
+    """The counts of one request."""
 
     def __init__(self) -> None:
         self.counts: dict[str, int] = {}
@@ -129,7 +129,8 @@ class _Tally:
         if field.whole_cluster:
             self.whole_cluster_bytes += end - at
         if field.tags:
-            # Each name has a tag, so there are no more than bytes that look like one: that is told fastest.
+            # Each name has a tag, so the bytes that look like one bound their number: counting those is
+            # fastest.
             most = sum(data.count(tag, at, end) for tag in field.tags)
             if self.counts.get(field.path, 0) + most <= MAX_ENTRIES:
                 self._add(field.path, most)
@@ -169,7 +170,7 @@ def _text_tags(message: Descriptor) -> tuple[int, ...]:
 
 
 def _varint(data: bytes, at: int, end: int) -> tuple[int, int]:
-    """Return the number at a position, and the position behind it."""
+    """Return the number at a position, and the position after it."""
     if at < end and (number := data[at]) < 0x80:
         return number, at + 1
     number = 0

@@ -1,4 +1,4 @@
-"""From an error to what travels on the wire: the one table, and the details that clients decode.
+"""The one table of errors on the wire, and the details that clients decode.
 
 The tree of errors is drawn in mooring.framework.errors. Whatever is not part of it is a defect: the caller
 gets INTERNAL with an incident number, the log gets the number and the traceback.
@@ -57,7 +57,7 @@ class Failure(NamedTuple):
 def failure_of(error: Exception) -> Failure:
     """Translate any exception. One outside the tree is logged, with the incident number that is sent.
 
-    What a server failed with that was asked in turn is passed on.
+    The failure of another server that was called for this one is passed on.
     """
     if isinstance(error, errors.MooringError):
         return _failure(code_of(error), error)
@@ -70,7 +70,7 @@ def failure_of(error: Exception) -> Failure:
 
 
 def abort(context: grpc.ServicerContext, error: Exception) -> NoReturn:
-    """End the call with what `failure_of` makes of the error. Raises, as `context.abort` does."""
+    """End the call with the status of ``failure_of``. Raises, like ``context.abort``."""
     failure = failure_of(error)
     context.set_trailing_metadata(((DETAILS_KEY, failure.details),))
     context.abort(failure.code, failure.text)
@@ -93,7 +93,7 @@ def _failure(code: grpc.StatusCode, error: errors.MooringError) -> Failure:
 
 
 def _passed_on(error: grpc.RpcError) -> Failure:
-    # What a stub raises is a call, too, which grpcio's types leave out.
+    # A stub's exception is a call, too, which grpcio's types leave out.
     failed: Any = error
     text = _cut(f"mooring: {failed.details()}", MAX_TEXT_BYTES)
     status = Status.FromString(dict(failed.trailing_metadata() or ()).get(DETAILS_KEY, b""))
@@ -102,7 +102,7 @@ def _passed_on(error: grpc.RpcError) -> Failure:
 
 
 def _bad_request(error: errors.InvalidArgumentError, room: int) -> BadRequest:
-    """Return the violations, as many as fit into `room` bytes; the last one says how many did not."""
+    """Return the violations, as many as fit into ``room`` bytes; the last one says how many did not."""
     request = BadRequest()
     for index, violation in enumerate(error.violations):
         path, message = _cut(violation.path, 200), _cut(violation.message, 300)

@@ -55,8 +55,8 @@ class OfferedService:
     """A service to offer.
 
     Attributes:
-        descriptor: Its descriptor: `module.DESCRIPTOR.services_by_name[NAME]`.
-        add: Adds the servicer: `partial(add_NAMEServicer_to_server, servicer)`.
+        descriptor: Its descriptor: ``module.DESCRIPTOR.services_by_name[NAME]``.
+        add: Adds the servicer: ``partial(add_NAMEServicer_to_server, servicer)``.
     """
 
     descriptor: ServiceDescriptor
@@ -70,8 +70,8 @@ class CallListener:
         address: HOST:PORT or unix:PATH; port 0 takes a free one.
         services: What it offers.
         pipeline: What each call passes.
-        metrics: Where calls are counted.
-        tls: The certificate to show, and whom to let in; None = plain text.
+        metrics: Counts the calls.
+        tls: The server's certificate and the CA of its clients; None = plain text.
         threads: Threads that calls may have, most of them waiting; made on demand.
         body_timeout: How many seconds a request may take to arrive.
         reflection: Whether server reflection is offered.
@@ -81,7 +81,7 @@ class CallListener:
         OSError: A file of the certificate can't be read.
 
     Attributes:
-        address: Where it listens; port 0 replaced by the real one.
+        address: The address on which it listens; port 0 is replaced by the real one.
     """
 
     def __init__(
@@ -119,7 +119,7 @@ class CallListener:
         self._server.start()
 
     def stop(self, grace: float | None) -> None:
-        """Take no more calls; those that run have ``grace`` seconds, none where it is None."""
+        """Take no more calls; running ones have ``grace`` seconds; None = no time."""
         self._server.stop(grace).wait()
         self._threads.shutdown()
         self._arrivals.stop()

@@ -30,7 +30,7 @@ class MemoryBudget:
     A client has one body, or three quarters of the bytes at most, so that it leaves some to others.
 
     Args:
-        total: How many there are, beside FREE_BYTES for each body.
+        total: The number of bytes, besides FREE_BYTES for each body.
     """
 
     def __init__(self, total: int) -> None:
@@ -70,7 +70,7 @@ class Share:
 
     Args:
         budget: The budget.
-        client: Tells whose call it is; asked once the body is one that counts. Default: nobody's.
+        client: Returns the client of a call; called once the body counts. Default: no client.
     """
 
     __slots__ = ("_budget", "_client", "_taken")

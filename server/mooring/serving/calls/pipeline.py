@@ -1,9 +1,9 @@
-"""What every call passes on its way in and out: metrics, errors, the request, what a server adds, deadlines.
+"""The steps of every call: metrics, errors, the request, steps that a server adds, deadlines.
 
-The layers of a unary method are plain functions around the servicer's, outermost first: `traced`, `mapped`,
-`received`, then those of the server, such as `admitted`; `Unary` counts around them. It is offered in its
-stream-unary form, which is the same on the wire, so that its request is bytes that arrive outside the threads
-(`arrivals.py`).
+The layers of a unary method are plain functions around the servicer's, outermost first: ``traced``,
+``mapped``, ``received``, then those of the server, such as ``admitted``; ``Unary`` counts around them. It is
+offered in its stream-unary form, which is the same on the wire, so that its request is bytes that arrive
+outside the threads (``arrivals.py``).
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ log = logging.getLogger(__name__)
 
 
 def time_limit(context: grpc.ServicerContext) -> float:
-    """When the work of a call must end, on `time.monotonic`: its deadline, less the time to answer.
+    """When the work of a call must end, on ``time.monotonic``: its deadline, less the time to answer.
 
     Raises:
         DeadlineExceededError: The deadline has passed already.
@@ -85,11 +85,11 @@ class Pipeline(grpc.ServerInterceptor):
     """The one interceptor of a listener: puts the layers around every method, once per method.
 
     Args:
-        metrics: Where calls are counted.
+        metrics: Counts the calls.
         budget: The memory that all bodies share.
         layer: Puts what the server does of its own around a method of that name.
         tracer: Decides which calls are traced; None = none.
-        trusts: Whether the caller may say that a call is traced. Default: nobody may.
+        trusts: Whether a caller may have its call traced. Default: none may.
     """
 
     def __init__(
@@ -164,7 +164,7 @@ class EndedByCallers:
             count, self._count = self._count, 0
             self._next = now + self._every
         log.info(
-            "%s calls ended before their answer since this was last said; the last one: %s, %s after %.3f s",
+            "%s calls cancelled or timed out since the last report; the last one: %s, %s after %.3f s",
             *(count, method, code.name, seconds),
         )
 
@@ -173,7 +173,7 @@ class Unary(Method):
     """A unary method: counts starts and ends by code, and measures the time between them.
 
     Args:
-        behavior: Answers an arrival; ends the call by itself where that fails.
+        behavior: Answers an arrival; ends the call by itself if that fails.
         budget: The memory that all bodies share from their arrival on.
         meters: The metrics.
         ended_by_caller: Called with code and seconds of a call that ended before its answer.

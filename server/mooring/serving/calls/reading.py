@@ -1,6 +1,6 @@
 """From the bytes of a request to its message, within bounds of memory.
 
-The transport hands compressed messages over as they came: it would make megabytes of kilobytes before anybody
+The transport hands compressed messages over as they came: it would make megabytes of kilobytes before they
 has counted them.
 """
 
@@ -24,7 +24,7 @@ SMALL_BYTES: Final = 16 * 2**10
 """Bodies up to this size are read as they are: whatever they hold takes little memory."""
 
 _ENTRY_BYTES: Final = 64
-"""What an entry of a repeated field counts in addition to its bytes."""
+"""The bytes that an entry of a repeated field counts in addition to its own."""
 
 _PIECE_BYTES: Final = 2**20
 _GZIP: Final = b"\x1f\x8b"
@@ -45,7 +45,7 @@ class Reader:
         self._counting = Counting(request)
 
     def read(self, body: bytes, share: Share) -> Any:
-        """Parse the message; ``share`` is grown to what it takes.
+        """Parse the message; ``share`` grows to its size.
 
         Raises:
             InvalidArgumentError: It is not a message of this method, or holds too much.

@@ -19,17 +19,17 @@ from typing import Final, ParamSpec, TypeAlias, TypeVar
 log = logging.getLogger(__name__)
 
 Job: TypeAlias = Callable[[], object]
-"""What a thread is to do."""
+"""The work of a thread."""
 
 Result = TypeVar("Result")
 Arguments = ParamSpec("Arguments")
 
 AT_WORK: Final = 1
-"""Threads that work at once. With 4, batches of 100 pods of which 8 are in flight took a fifth more of the
+"""Threads that work at once. With 4, batches of 100 pods, 8 batches in flight, took a fifth more of the
 server's processor time, and calls of Schedule over 50 connections a tenth."""
 
 STANDSTILL_SECONDS: Final = 0.01
-"""Longer than those who work need for a call, as a rule."""
+"""Usually longer than a working thread needs for a call."""
 
 _current = threading.local()
 
@@ -63,7 +63,7 @@ def _fulfil(future: Future[Result], work: Callable[[], Result]) -> None:
         return
     try:
         result = work()
-    except BaseException as error:  # noqa: BLE001 - it belongs to who has the future
+    except BaseException as error:  # noqa: BLE001 - it is for the future's reader
         future.set_exception(error)
     else:
         future.set_result(result)
@@ -109,7 +109,7 @@ class Threads(Executor):
         return future
 
     def start(self, job: Job) -> None:
-        """``submit`` for a call that nobody waits for; what it raises is logged.
+        """``submit`` for a call without a caller that waits; its exceptions are logged.
 
         A future is a lock and a condition, which cost a call more than its way into a thread.
         """
@@ -217,8 +217,8 @@ class _Worker:
             while job is not None:
                 try:
                     job()
-                except BaseException:  # what comes next must not be lost with this thread
-                    log.exception("a call failed that nobody waits for")
+                except BaseException:  # later work must not be lost with this thread
+                    log.exception("background call failed")
                 # Nothing of a call is kept while waiting for the next one.
                 del job
                 job = self.threads.next_job(self)

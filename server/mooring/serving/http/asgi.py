@@ -1,4 +1,4 @@
-"""What an HTTP listener and its application tell each other, by ASGI, and how a body is read."""
+"""ASGI messages between an HTTP listener and its application, and the reading of a body."""
 
 from __future__ import annotations
 

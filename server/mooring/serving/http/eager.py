@@ -11,9 +11,9 @@ from typing import Any
 
 
 def begin(work: Coroutine[Any, Any, None], loop: asyncio.AbstractEventLoop) -> asyncio.Task[None] | None:
-    """Run `work` in this thread, that of `loop`, until it ends or waits.
+    """Run ``work`` in this thread, that of ``loop``, until it ends or waits.
 
-    Until it waits there is no current task, which `asyncio.timeout` asks for.
+    Until it waits there is no current task, which ``asyncio.timeout`` asks for.
 
     Returns:
         The task that goes on with it; None when it has ended.
@@ -27,13 +27,13 @@ def begin(work: Coroutine[Any, Any, None], loop: asyncio.AbstractEventLoop) -> a
 
 
 async def _go_on(work: Coroutine[Any, Any, None], awaited: Any) -> None:
-    """Go on with `work`, which waits for `awaited`. Since Python 3.12 a task takes no generator."""
+    """Go on with ``work``, which waits for ``awaited``. Since Python 3.12 a task takes no generator."""
     await _rest(work, awaited)
 
 
 @coroutine
 def _rest(work: Coroutine[Any, Any, None], awaited: Any) -> Generator[Any, Any, None]:
-    """Wait for what `work` waits for, and tell it."""
+    """Wait for the future that ``work`` awaits, and resume it."""
     while True:
         step: Callable[[], Any]
         try:

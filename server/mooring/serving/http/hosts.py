@@ -1,4 +1,4 @@
-"""By which names a listener may be asked over HTTP: another site's name must not lead here."""
+"""Host names that an HTTP listener accepts: another site's name must not lead here."""
 
 from __future__ import annotations
 

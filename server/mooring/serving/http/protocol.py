@@ -22,7 +22,7 @@ from mooring.serving.http.eager import begin
 from mooring.serving.http.tls import client_names, is_resumed
 
 BODY_SECONDS: Final = 0.001
-"""How long the rest of a body is waited for before its request is looked at: Go's client sends two pieces."""
+"""Seconds to wait for the rest of a body before its request is read: Go's client sends two pieces."""
 RECEIVE_SECONDS: Final = 10.0
 SEND_SECONDS: Final = 10.0
 CONNECTION_SECONDS: Final = 300.0
@@ -31,7 +31,7 @@ _CLOSE: Final = (b"connection", b"close")
 
 
 def _max_connections() -> int:
-    """Half of the files that may be open are left to others: inside `mooring serve` gRPC is one of them."""
+    """Half of the files that may be open are left to others: inside ``mooring serve`` gRPC is one of them."""
     files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     return 1024 if files == resource.RLIM_INFINITY else min(1024, files // 2)
 
@@ -40,7 +40,7 @@ MAX_CONNECTIONS: Final = _max_connections()
 
 
 class _Alarm:
-    """Runs `action` once, some time after it was set; setting it again does not move it."""
+    """Runs ``action`` once, some time after it was set; setting it again does not move it."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, action: Callable[[], None]) -> None:
         self._loop = loop
@@ -60,7 +60,7 @@ class _Alarm:
 class _Exchange(RequestResponseCycle):
     """One request and its answer, which the application gives as one head and one body.
 
-    uvicorn's own writes any number of pieces, each of which is a system call and wakes the client, and checks
+    uvicorn's own writes pieces, each with a system call that wakes the client, and checks
     every header for what would end it; those of our applications hold nothing that a client sent.
     """
 
@@ -68,7 +68,7 @@ class _Exchange(RequestResponseCycle):
     _is_read = False
 
     async def receive(self) -> Any:
-        """Return what came of the body since the last time, at once where that is the rest of it."""
+        """Return the part of the body received since the last call, at once if that is the rest."""
         if self.more_body or self._is_read or self.waiting_for_100_continue or self.disconnected:
             message: Any = await super().receive()
         else:
@@ -78,7 +78,8 @@ class _Exchange(RequestResponseCycle):
         return message
 
     async def send(self, message: Any) -> None:
-        """Keep the head, which `http.response.start` has, until `http.response.body` comes; write both."""
+        """Keep the head, which ``http.response.start`` has, until ``http.response.body`` comes; write both.
+        """
         if message["type"] == "http.response.start":
             self.response_started = True
             self.waiting_for_100_continue = False
@@ -116,7 +117,7 @@ class GuardedProtocol(HttpToolsProtocol):
     - Of more than MAX_CONNECTIONS the one that has waited longest for a request is ended, and before it
       those that never sent one.
     - The answer after CONNECTION_SECONDS ends its connection, so that each client shows its certificate
-      anew; for the same reason no TLS session is resumed.
+      again; for the same reason no TLS session is resumed.
     - What is not HTTP behind a request that is being answered ends the connection after that answer.
     """
 
@@ -136,7 +137,7 @@ class GuardedProtocol(HttpToolsProtocol):
 
     @cached_property
     def _fields(self) -> dict[bytes, bytes]:
-        """The headers of a message as they came, behind its head also its trailers."""
+        """The headers of a message as received, and after its body the trailers."""
         return {}
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as in uvicorn
@@ -191,7 +192,7 @@ class GuardedProtocol(HttpToolsProtocol):
     def _begin(self) -> None:
         """Answer a request; in this step of the loop, if nothing has to be waited for.
 
-        Those behind it begin as uvicorn's tasks do, in steps of their own: they may be many.
+        Pipelined ones after it begin like uvicorn's tasks, in steps of their own: they may be many.
         """
         self._beginning.clear()
         exchange, self._next = self._next, None
@@ -213,7 +214,9 @@ class GuardedProtocol(HttpToolsProtocol):
 
     @property
     def on_header(self) -> Callable[[bytes, bytes], None]:
-        """What takes in a header, of several with one name the last. The parser asks for it once."""
+        """The parser's callback for a header; of several with one name the last counts. The parser reads it
+        once.
+        """
         return self._fields.__setitem__
 
     def on_headers_complete(self) -> None:
@@ -323,7 +326,7 @@ class GuardedProtocol(HttpToolsProtocol):
         return bool(self.cycle) and not self.cycle.response_complete
 
     def _limit_head(self, size: int) -> None:
-        """Count what came of a message and is none of its body: a head, chunks' frames, or trailers."""
+        """Count the bytes of a message outside its body: a head, chunks' frames, or trailers."""
         self._bytes_without_body += size
         if self._bytes_without_body > MAX_HEAD_BYTES and self._rejection is None:
             self.send_400_response(f"a head or trailers are larger than {MAX_HEAD_BYTES} bytes")

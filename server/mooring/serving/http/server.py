@@ -32,7 +32,7 @@ GRACE_SECONDS: Final = 15
 
 
 class Application(Protocol):
-    """What answers: an ASGI application that can say that nothing new should come."""
+    """An ASGI application that can announce that no new requests should come."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request, or follow the server's start and stop."""
@@ -44,13 +44,13 @@ class Application(Protocol):
 
 
 class HttpServer:
-    """Listens on one address. The socket is bound at once, so `url` is known from the start.
+    """Listens on one address. The socket is bound at once, so ``url`` is known from the start.
 
     Args:
         app: what answers.
         host: an address of this machine.
         port: a TCP port; 0 takes a free one.
-        tls: the certificate to show, and whom to let in; None serves plain HTTP.
+        tls: the server's certificate and the CA of its clients; None serves plain HTTP.
         drain_delay: seconds from the first signal to the end of listening, in which each answer ends its
             connection.
 
@@ -76,7 +76,7 @@ class HttpServer:
     def run(self, on_ready: Callable[[str], None]) -> None:
         """Serve until SIGTERM or SIGINT, then finish what is being answered. Main thread only.
 
-        `on_ready` is called with the URL when requests are accepted.
+        ``on_ready`` is called with the URL when requests are accepted.
         """
         self._server.on_ready = lambda: on_ready(self.url)
         self._serve()
@@ -91,7 +91,7 @@ class HttpServer:
                 raise RuntimeError("the HTTP listener did not start; the log says why")
 
     def withdraw(self) -> None:
-        """Answer on, but end each connection with its answer. `stop` follows. Any thread."""
+        """Answer on, but end each connection with its answer. ``stop`` follows. Any thread."""
         self._app.withdraw()
 
     def stop(self) -> None:
@@ -104,7 +104,7 @@ class HttpServer:
 
 
 class _Server(uvicorn.Server):
-    """uvicorn's server, which tells when it is ready and returns after a signal instead of dying of it."""
+    """uvicorn's server, which reports readiness and returns after a signal instead of dying of it."""
 
     on_ready: Callable[[], None]
 
@@ -144,7 +144,7 @@ class _Server(uvicorn.Server):
             self._withdraw()
             self._end = time.monotonic() + self._drain_delay
         else:
-            # A second signal does not wait for answers any more.
+            # A second signal does not wait for answers.
             self.force_exit = self.should_exit = True
 
 
@@ -169,7 +169,7 @@ def _config(app: Application, tls: ssl.SSLContext | None) -> uvicorn.Config:
         lifespan="on",
         interface="asgi3",
         log_config=None,
-        # What it says of its start and end, the commands say themselves.
+        # The commands themselves report start and end.
         log_level=logging.WARNING,
         access_log=False,
         proxy_headers=False,

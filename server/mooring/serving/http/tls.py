@@ -1,4 +1,4 @@
-"""TLS of the adapter: the certificate that it shows, whom it lets in, and how it reaches mooring."""
+"""TLS of the adapter: its certificate, the CA of its clients, and the connection to mooring."""
 
 from __future__ import annotations
 
@@ -65,11 +65,11 @@ def _certified_hosts(files: TlsFiles) -> frozenset[str]:
 
 
 def warn_of_strangers(address: str, files: TlsFiles | None, flag: str) -> None:
-    """Warn where anyone who reaches ``address`` may call it; ``flag`` names the client CA."""
+    """Warn if every client that reaches ``address`` may call it; ``flag`` names the client CA."""
     if files is None:
-        log.warning("--insecure-listen: anyone who reaches %s may call it, and eavesdrop", address)
+        log.warning("--insecure-listen: every client that reaches %s may call it, and eavesdrop", address)
     elif files.authority is None:
-        log.warning("TLS without %s: anyone who reaches %s may call it; clients have no names", flag, address)
+        log.warning("TLS without %s: every client that reaches %s may call it; clients have no names", flag, address)
 
 
 def _read(files: TlsFiles) -> ssl.SSLContext:
@@ -90,7 +90,7 @@ def _read(files: TlsFiles) -> ssl.SSLContext:
 def is_resumed(connection: ssl.SSLObject | None) -> bool:
     """Return whether a TLS connection goes on with the session of another one.
 
-    Without tickets only TLS 1.2 can, by a session's number: Python cannot tell OpenSSL to keep none.
+    Without tickets only TLS 1.2 can, by a session's number: Python can't stop OpenSSL from storing it.
     """
     return connection is not None and bool(connection.session_reused)
 
@@ -98,7 +98,7 @@ def is_resumed(connection: ssl.SSLObject | None) -> bool:
 def client_names(certificate: Mapping[str, Any] | None) -> tuple[str, ...]:
     """Return the names in a verified certificate, as ``getpeercert`` gives it, with their types.
 
-    The common name comes first. There are none where one of them could mislead.
+    The common name comes first. There are none if one of them could mislead.
     """
     if not certificate:
         return ()

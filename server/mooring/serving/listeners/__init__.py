@@ -1,1 +1,1 @@
-"""Listeners beside the main one, for health and for pages, and what all of them have in common."""
+"""Additional listeners for health and for pages, and the parts that they share."""

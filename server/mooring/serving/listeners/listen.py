@@ -16,7 +16,8 @@ from mooring.serving.addresses import UNIX, ListenError, split
 from mooring.serving.certificates import FollowedFiles, TlsFiles
 
 _CORE = logging.getLogger("grpc._cython.cygrpc")
-"""Where grpcio logs what a servicer's coroutine raises, and what it can't decode of a call's head."""
+"""grpcio's logger for exceptions of a servicer's coroutine, and for parts of a call's head that it can't
+decode."""
 
 
 def file_limit() -> int:
@@ -45,7 +46,7 @@ def add_port(
     """
     check_free(address)
     _CORE.addFilter(_is_defect)
-    # A unix socket is its owner's from the moment that it is there: whoever can connect to it may bind.
+    # A unix socket must be its owner's from its first moment: every process that can connect to it may bind.
     mask = os.umask(0o177)
     try:
         if credentials is None:
@@ -60,7 +61,7 @@ def add_port(
 
 
 def _is_defect(record: logging.LogRecord) -> bool:
-    """Return whether grpcio logs more than what a client did: it left before its answer was sent, or the
+    """Return whether grpcio logs more than a client's fault: it left before its answer was sent, or the
     head of its call is not UTF-8.
     """
     clients = (grpc.aio.InternalError, asyncio.CancelledError, UnicodeDecodeError)
@@ -92,7 +93,8 @@ def _check_unix(address: str) -> None:
     except OSError as error:
         raise _taken(address, f"{path.parent}: {error.strerror}") from error
     mode = path.parent.stat().st_mode
-    # Where others may only add files, as in /tmp, they can't put a socket of theirs in this one's place.
+    # In a directory where others may only add files, such as /tmp, they can't replace this socket with
+    # theirs.
     if mode & stat.S_IWOTH and not mode & stat.S_ISVTX:
         raise _taken(address, f"anyone may put another socket there, as all may write to {path.parent}")
     if not path.exists():

@@ -168,7 +168,7 @@ class _Connections:
         with self._lock:
             if len(self._due) >= MAX_CONNECTIONS:
                 self._drop(next(iter(self._due)))
-            # A dropped client's thread may still be writing a page, which no one reads any more.
+            # A dropped client's thread may still be writing a page, which no one reads.
             if self._threads >= 2 * MAX_CONNECTIONS:
                 return False
             self._threads += 1

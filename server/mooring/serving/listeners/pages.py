@@ -1,4 +1,4 @@
-"""Pages of an HTTP listener, who may read them, and those that tell people how a component runs.
+"""Pages of an HTTP listener, the right to read them, and Kubernetes' pages about a component.
 
 The latter mirror ``/configz`` of ``k8s.io/component-base`` and ``/statusz`` and ``/flagz`` of
 ``k8s.io/apiserver/pkg/server``.
@@ -25,7 +25,7 @@ GROUP, VERSION = "config.k8s.io", "v1beta1"
 
 @dataclass(frozen=True, slots=True)
 class PageAnswer:
-    """What is sent: a status, the body's media type, the body."""
+    """A response: a status, the body's media type, the body."""
 
     status: HTTPStatus
     kind: str

@@ -14,15 +14,15 @@ from mooring.framework.pod_affinity import AffinityTerm, affinity_terms
 from mooring.framework.pod_table import PodKind, PodRecord, PodTable
 
 MOST_NEAR = 256
-"""Nodes in the same topology domains of which pods are looked at,"""
+"""Nodes in the same topology domains whose pods are considered,"""
 MOST_ALIKE = 8
-"""and of these nodes those of which the pods of one kind are."""
+"""and of these nodes those with pods of one kind."""
 
 
 class PodsElsewhere:
     """Knows which pods count for one pod beyond their own node. For one thread.
 
-    It may name some that don't count: namespaces' labels and matchLabelKeys are not looked at.
+    It may name some that don't count: namespaces' labels and matchLabelKeys are not checked.
 
     Args:
         pod: The pod.

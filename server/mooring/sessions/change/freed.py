@@ -1,4 +1,4 @@
-"""What a node has left when pods leave it."""
+"""The free amounts of a node when pods leave it."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""How many pods of a group nodes could take at most, told without trying.
+"""An upper bound of the pods of a group that nodes could take, without trying.
 
-It counts what a node has left, which taints are tolerated, and which labels are there. Other plugins may let
-fewer pods in, never more: where there is too little by this, nothing has to be tried.
+It counts free amounts, tolerated taints and labels. Other plugins may accept
+fewer pods, never more: if this bound is too small, nothing has to be tried.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _GENERATOR = "TopologyPlacementGenerator"
 
 
 class Guest(NamedTuple):
-    """What one pod of the group requests."""
+    """The requests of one pod of the group."""
 
     pod: Pod
     requests: Amounts
@@ -65,7 +65,7 @@ class GroupRoom:
 
     Attributes:
         rows: The nodes' rows, by name; all columns are in this order.
-        domains: int64[N], numbers of the domains of which all pods have to be in one; -1 = in none.
+        domains: int64[N], numbers of the nodes' domains; all pods have to be in one domain; -1 = in none.
         ready: bool[N], the node has the labels that some of the pods ask for.
     """
 
@@ -106,7 +106,7 @@ class GroupRoom:
         return "NodeAffinity" not in self._enabled or any({} in each.ways(node) for each in self._selecting)
 
     def ways(self, node: Node) -> list[Labels]:
-        """Return the sets of labels of which one more makes the node one that more of the pods ask for."""
+        """Return the sets of labels; with one of them more of the pods accept the node."""
         ways = [way for each in self._selecting for way in each.ways(node) if way]
         return ways if "NodeAffinity" in self._enabled else []
 
@@ -127,7 +127,7 @@ class GroupRoom:
         )
 
     def by_domain(self, counts: Int64s) -> Int64s:
-        """Return int64[D], the sum of ``counts`` (int64[N]) in each domain; 0 where there is no domain."""
+        """Return int64[D], the sum of ``counts`` (int64[N]) in each domain."""
         inside = self.domains >= 0
         number = int(self.domains.max(initial=0)) + 1
         return np.bincount(self.domains[inside], counts[inside], number).astype(np.int64)

@@ -39,7 +39,7 @@ from mooring.sessions.placing import place_on
 from mooring.sessions.work_trees import Work
 
 GROUP_KINDS = frozenset(Kind) - {Kind.MOVE}
-"""What may be changed for a group."""
+"""The kinds of change for a group."""
 
 MOST_CHANGES = 32
 """Changes that are made at most, and new nodes among them."""
@@ -47,7 +47,7 @@ MOST_CHANGES = 32
 MOST_TRIED = 256
 """Sets of changes that are tried at most for one option,"""
 MOST_COMBINED = 10_000
-"""sets of labels that are looked at for equally many changes of each kind,"""
+"""sets of labels that are considered for equally many changes of each kind,"""
 MOST_TAINTED = 64
 """and sets of taints."""
 
@@ -175,7 +175,7 @@ class GroupChangeSearch:
         self._caps: dict[tuple[Taints, tuple[str, ...]], Caps] = {}
 
     def _new_ways(self, at: int) -> Iterator[_Way]:
-        """Yield the labels of which a new node like this one needs one set: its name is another one."""
+        """Yield the sets of labels, one of which a new node like this one needs, since its name differs."""
         node = one_more(self._nodes[at], self._work.tree.snapshot.nodes.index)
         if self._room.is_ready(node):
             yield ()
@@ -263,7 +263,7 @@ class GroupChangeSearch:
                     yield replace(plan, new=new, like=at, way=way), counts.labels - len(way) * new
 
     def _labelled(self, plan: _GroupPlan, count: int, caps: Caps) -> Iterator[_Labelled]:
-        """Yield which nodes get ``count`` labels together, as far as there may be room enough with them."""
+        """Yield sets of nodes that get ``count`` labels together, if there may be enough room with them."""
         room, domains = self._room, self._room.domains
         there = np.where(room.ready, caps.there, 0)
         more = (caps.there - there).tolist()
@@ -299,7 +299,7 @@ class GroupChangeSearch:
         amounts = dict.fromkeys(plan.resources, 0)
         best = self._made(plan, amounts)
         for name in plan.resources if best is not None else ():
-            # What there may just be room for is mostly right.
+            # The smallest set that may have room is mostly right.
             fits, tried = 0, self._most(plan, amounts, name)
             too_much = tried + 1
             while too_much - fits > 1:

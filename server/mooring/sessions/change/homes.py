@@ -1,4 +1,4 @@
-"""Where pods that leave their nodes could go: told by what nodes have left, and by what was tried."""
+"""Possible nodes for pods that leave theirs, by free amounts and earlier trials."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ _ROOM = "NodeResourcesFit"
 _MUCH = 2**60
 """More than there is of anything."""
 _FEW = 8
-"""Nodes that are told apart: where more may take a pod, one of them is not its own."""
+"""The most nodes that are listed: if more may take a pod, one of them is not its own."""
 
 
 class Homes:
     """Bounds which nodes may take pods that leave theirs. For one thread, while the cluster stays as it is.
 
-    It never leaves out a node that takes one: other things than what is left of resources may be in the way.
+    It never leaves out a node that takes one, but may include others: it checks free resources only.
 
     Args:
         nodes: All nodes.
@@ -75,12 +75,12 @@ class Homes:
         self._noted[id(record.kind)] = but_for if rows is None else rows & but_for
 
     def _of(self, kind: PodKind) -> frozenset[int] | None:
-        """Return the rows of the nodes that may take a pod of a kind; None = too many to be told apart."""
+        """Return the rows of the nodes that may take a pod of a kind; None = too many to list."""
         noted = self._noted.get(id(kind))
         return self._with_room(kind.base) if noted is None else noted
 
     def _with_room(self, base: PodBase) -> frozenset[int] | None:
-        """Return the rows of the nodes with room for a pod of a base; None = too many to be told apart."""
+        """Return the rows of the nodes with room for a pod of a base; None = too many to list."""
         key = id(base)
         if key not in self._rows:
             fits = (self._left >= self._amounts_of(base)[:, None]).all(axis=0)

@@ -1,4 +1,4 @@
-"""The labels that a node lacks for what a pod requires of nodes."""
+"""The labels that a node lacks for a pod's requirements on nodes."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from mooring.framework.objects.node import HOSTNAME
 from mooring.sessions.change.steps import Relabel, changed_node
 
 MOST_WAYS = 16
-"""Ways that are looked at for each node; where there are so many, there may be more."""
+"""The most ways that are considered for each node; there may be more."""
 
 _INTEGER = re.compile(r"[0-9]{1,19}")
 
 _WORDS = ("true", "false")
-"""Values of labels of which any will do."""
+"""The values of a label, any of which will do."""
 
 _UNNAMED = "*"
 """Stands for any value that the pod doesn't name; no label has it."""
@@ -54,7 +54,7 @@ class MissingLabels:
         self._known: dict[object, list[Labels]] = {}
 
     def ways(self, node: Node) -> list[Labels]:
-        """Return the sets of labels of which the node needs one, the smallest first; none = there is no way.
+        """Return the sets of labels, one of which the node needs, the smallest first; none = there is no way.
 
         Each has what the node lacks for one of the pod's terms: no other label is changed. A node's own name
         and the label that is its name stay as they are.

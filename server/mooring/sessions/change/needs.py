@@ -1,4 +1,4 @@
-"""What nodes lack for a pod, as far as a change of the pod or of them could help."""
+"""The nodes' lacks for a pod, as far as a change of the pod or of them could help."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ _NO_LABELS: list[Labels] = [{}]
 
 @dataclass(frozen=True, slots=True)
 class Needs:
-    """What some nodes, or new ones like them, lack for the pod.
+    """The lacks of some nodes, or of new ones like them, for the pod.
 
     Attributes:
         rows: The nodes' rows.
         new: New nodes are meant.
         taints: Those that the pod doesn't tolerate.
-        ways: The labels of which a node needs one set, at least one.
-        room: What is left of the resources of which the pod requests more, by name; ``pods`` among them.
-        others: Other plugins reject the nodes: nobody can tell what would help but by trying.
+        ways: The sets of labels; a node needs at least one of them.
+        room: The rest of the resources of which the pod requests more, by name; ``pods`` among them.
+        others: Other plugins reject the nodes: only trying shows which change would help.
         excess: How many of the pods among which the pod is spread have to leave the nodes' domains at least.
     """
 
@@ -84,7 +84,7 @@ def taints_of(nodes: NodeTable, row: int, enabled: Collection[str]) -> tuple[Tai
 
 @dataclass(frozen=True, slots=True)
 class _Lack:
-    """What is said of nodes: whether they lack labels, of which resources they have too little, and whether
+    """The lacks of nodes: whether they lack labels, which resources are too small, and whether
     other plugins reject them.
     """
 
@@ -98,7 +98,7 @@ class NodesRead:
 
     Args:
         found: The evaluation.
-        daemons: The DaemonSets, of which new nodes get pods first.
+        daemons: The DaemonSets, whose pods new nodes get first.
     """
 
     def __init__(self, found: Evaluation, daemons: Daemons) -> None:
@@ -149,7 +149,7 @@ class NodesRead:
         return list(groups.values())
 
     def _all_verdicts(self, found: Evaluation) -> dict[int, _Lack]:
-        """Return by row what is said of the nodes; the same object where it is the same."""
+        """Return the nodes' lacks by row; the same object if equal."""
         rejections = found.rejections or [[]] * len(found.rows)
         known: dict[tuple[int, ...], _Lack] = {}
         verdicts: dict[int, _Lack] = {}
@@ -170,7 +170,7 @@ class NodesRead:
         return _Lack(_LABELS in by, tuple(lacking), others)
 
     def _ways(self, row: int, verdict: _Lack) -> Sequence[Labels]:
-        """Return the labels of which a node needs one set; the same object where they are the same."""
+        """Return the sets of labels, one of which a node needs; the same object if equal."""
         node = self._table.nodes[row]
         return self._missing.ways(node) if verdict.labels and node is not None else _NO_LABELS
 

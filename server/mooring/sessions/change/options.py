@@ -28,7 +28,7 @@ class ChangeOption:
     """A set of changes with which the pod, or the group, fits.
 
     Attributes:
-        steps: The changes: all of them are needed; none where the pod fits as it is.
+        steps: The changes: all of them are needed; none if the unchanged pod fits.
         node_name: The node that takes the pod then; "" for a group,
         landings: whose pods, as they are then, each get a node.
         cost: What they cost.
@@ -42,14 +42,14 @@ class ChangeOption:
 
 @dataclass(slots=True)
 class NeededChanges:
-    """What would make a pod fit.
+    """The changes that would make a pod fit.
 
     Attributes:
-        status: What is said of the pod as it is.
+        status: The status of the unchanged pod.
         message: The same as a sentence.
         options: Sets of changes, the cheapest first. Each one after the first is the cheapest that does
             without the most drastic kind of change of each one before.
-        candidates: Where preemption could make room for the unchanged pod.
+        candidates: The nodes where preemption could make room for the unchanged pod.
         room_on: The node that the scheduler would nominate it for; "" = none.
         warnings: Why the pod would be left alone in a cluster.
         complete: All was tried that could be cheaper; otherwise there was too much of it.

@@ -46,12 +46,12 @@ MOST_MOVES = 3
 MOST_TRIED = 64
 """Sets of changes that are tried at most for one option, and as many again of those that are doubtful;"""
 MOST_COMBINED = 10_000
-"""and sets of pods that are looked at,"""
+"""and sets of pods that are considered,"""
 COSTS_OF_OTHERS = 16
 """as many more for each node that pods of others may keep the pod off, and for each of those."""
 
 MOST_TAINTED = 64
-"""Different lists of taints that are looked at, those with the fewest first."""
+"""Different lists of taints that are considered, those with the fewest first."""
 
 ALL_KINDS = frozenset(Kind)
 
@@ -83,7 +83,8 @@ class _Plan:
 
     @property
     def helps(self) -> bool:
-        """Whether the pod still requests something of each resource: one that requests nothing is no help."""
+        """Whether the pod still requests something of each resource: one that requests nothing doesn't help.
+        """
         return all(each.amount for each in self.requests)
 
     @property
@@ -100,14 +101,14 @@ class _Plan:
 
 @dataclass(frozen=True, slots=True)
 class _Moving:
-    """All plans in which pods leave a node, before they are looked at one by one.
+    """All plans in which pods leave a node, before they are tried one by one.
 
     Attributes:
         needs: As in ``_Plan``.
         count: How many pods leave.
         short: How many resources there is too little of even without the largest pods.
         at: As in ``_Plan``.
-        left: The plans that were not yet looked at, once there was a look at the first.
+        left: The plans that were not tried yet, once the first was.
     """
 
     needs: Needs
@@ -135,7 +136,7 @@ class ChangeSearch:
         pod: The pod, without a node. The answer names its gates, and then ignores them.
         profile: Its profile.
         profile_of: The profile of a pod that is moved; raises NotFoundError for one of another scheduler.
-        only: The names of the nodes of which one is to take the pod, and no new one; none = any.
+        only: The names of the candidate nodes, without new ones; none = any.
         seed: Decides between nodes of equal totals where moved pods go.
         progress: Says when to stop.
     """
@@ -282,7 +283,7 @@ class ChangeSearch:
         return done
 
     def _next(self, plan: _Plan | _Moving, kinds: frozenset[Kind]) -> Iterator[_Plan | _Moving]:
-        """Yield what comes after a plan where that doesn't do: another set of labels, or another node."""
+        """Yield the plans after one that fails: another set of labels, or another node."""
         another = plan.at + 1 < len(plan.needs.rows)
         if isinstance(plan, _Moving):
             yield from self._after(plan, kinds)
@@ -340,12 +341,12 @@ class ChangeSearch:
         self._complete &= whole
 
     def _land(self, moved: Sequence[PodRecord]) -> bool:
-        """Return whether these pods may find nodes by what is known by now."""
+        """Return whether these pods may find nodes, as far as known by now."""
         homes = self._trial.homes
         return len({each.row for each in moved}) > 1 or all(map(homes.elsewhere, moved))
 
     def _alike(self, needs: Needs, row: int, count: int) -> tuple[list[list[PodRecord]], bool]:
-        """Return the pods that may go and may help a node so, those together of which any will do; and
+        """Return the pods whose move may help a node, in lists of interchangeable ones; and
         whether these are all.
         """
         movable, whole = self._trial.movable(row), True
@@ -376,7 +377,7 @@ class ChangeSearch:
         return most
 
     def _less(self, room: Mapping[str, int]) -> tuple[LowerRequest, ...]:
-        """Return what the pod would have to request less of where this is left."""
+        """Return the lower requests with which the pod fits in this room."""
         requested = self._requested
         lacking = (
             (name, left) for name, left in room.items() if name in requested and left < requested[name]

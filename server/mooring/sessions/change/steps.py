@@ -27,7 +27,7 @@ autoscalers that remove nodes."""
 
 
 class Kind(IntEnum):
-    """What is changed, the mildest first."""
+    """The kinds of change, the mildest first."""
 
     TOLERATION = 1
     LABEL = 2
@@ -71,13 +71,13 @@ class LowerRequest:
 
     @property
     def share(self) -> float:
-        """The share of what is requested that is given up, 0 to 1."""
+        """The share of the request that is given up, 0 to 1."""
         return (self.before - self.amount) / self.before
 
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """A pod of the node goes to another one, as if it were evicted and its controller made it anew."""
+    """A pod of the node goes to another one, as if it were evicted and its controller recreated it."""
 
     kind: ClassVar = Kind.MOVE
     pod: Pod
@@ -139,7 +139,7 @@ def is_of_condition(taint: Taint) -> bool:
 
 
 def kind_of_new(node: Node) -> Hashable:
-    """Return what is the same for nodes of which new ones would be alike but for their names."""
+    """Return a value that is equal for nodes whose copies would differ only in their names."""
     status, name = node.status, node.metadata.name
     labels = frozenset((key, value) for key, value in node.metadata.labels.items() if value != name)
     return frozenset(status.allocatable.items()), node.spec.taints, labels, status.declared_features
@@ -194,7 +194,7 @@ def _at_most(resources: ResourceRequirements, resource: str, amount: int) -> Res
     requests = {**resources.requests, resource: quantity}
     limits = resources.limits
     if resource in limits and resource not in (CPU, MEMORY, EPHEMERAL_STORAGE):
-        # Of these a container may not have more than it requests.
+        # Resources whose limit has to equal the request.
         limits = {**limits, resource: quantity}
     return replace(resources, requests=requests, limits=limits)
 

@@ -53,8 +53,8 @@ class ChangeTrial:
         progress: Says when to stop.
 
     Attributes:
-        homes: Where pods may go.
-        daemons: The DaemonSets, of which new nodes get pods.
+        homes: The possible nodes of moved pods.
+        daemons: The DaemonSets, whose pods new nodes get.
     """
 
     def __init__(
@@ -120,8 +120,8 @@ class ChangeTrial:
         return [records for records in groups if self._may_go(records[0].kind)], whole
 
     def alike(self, kind: PodKind) -> Hashable:
-        """Return what is the same for kinds of pods of which the same nodes are rid of as much, and that the
-        same nodes take.
+        """Return a value that is equal for kinds of pods that free equal amounts of the same nodes and that
+        the same nodes take.
         """
         key = id(kind)
         if key not in self._alike:
@@ -140,7 +140,7 @@ class ChangeTrial:
         return PodsElsewhere(self._pod, tables.nodes, tables.pods)
 
     def _may_go(self, kind: PodKind) -> bool:
-        """Return whether pods of a kind may be evicted and would be made anew."""
+        """Return whether pods of a kind may be evicted and would be recreated."""
         key = id(kind)
         if key not in self._going:
             pod = kind.template

@@ -114,7 +114,7 @@ def removal(scenario: Manifest, oracle: Oracle, tally: Counter[str]) -> None:
         cluster = Cluster(oracle, scenario, left)
         tally["nodes that can go" if found.removable else "nodes that can't"] += 1
         for landing in found.landings:
-            if landing.message == "no controller would make it anew":
+            if landing.message == "no controller would recreate it":
                 tally["pods that can't be evicted"] += 1
                 continue
             cluster.place(anew(pods[landing.pod.metadata.name]), landing.node_name)

@@ -1,4 +1,4 @@
-"""What a cluster's controllers would make for the objects in some manifests.
+"""The objects that a cluster's controllers would make for some manifests.
 
 Each kind of workload has a function that mirrors its controller (pkg/controller/...). It makes the missing
 objects. Objects that the manifests already hold, as in a dump of a cluster, are neither made again nor

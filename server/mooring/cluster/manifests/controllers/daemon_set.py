@@ -59,7 +59,7 @@ def _without_value(toleration: object) -> object:
 
 
 def _pinned(spec: Manifest, node: str) -> Manifest:
-    """Return the affinity to one node by its name, in place of the required one."""
+    """Return the affinity to one node by its name, which replaces the required one."""
     affinity = mapping(spec, "affinity")
     pinned = {"matchFields": [{"key": NAME_FIELD, "operator": "In", "values": [node]}]}
     required = {**mapping(affinity, "nodeAffinity"), _REQUIRED: {"nodeSelectorTerms": [pinned]}}

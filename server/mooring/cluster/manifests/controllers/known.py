@@ -1,4 +1,4 @@
-"""The existing objects, in which controllers look for what is missing."""
+"""The existing objects, which controllers compare with the desired ones."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ def _pods(owner: WorkloadManifest, known: KnownManifests, wanted: int) -> Iterat
 
 
 def _unlisted_sets(deployment: WorkloadManifest, known: KnownManifests) -> Iterator[tuple[str, str, int]]:
-    """ReplicaSets of which there are only the pods: the hash, the UID, and how many pods."""
+    """ReplicaSets that are known only by their pods: the hash, the UID, and how many pods."""
     selected = mapping(deployment.selector, "matchLabels").items()
     owners = known.unknown_owners(deployment.namespace, "ReplicaSet", deployment.name)
     for reference, objects in owners:

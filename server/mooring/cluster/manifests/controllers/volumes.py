@@ -92,7 +92,7 @@ def _is_settled(claim: PersistentVolumeClaim) -> bool:
 
 
 class _Volumes:
-    """The volumes, found without a look at each of them.
+    """The volumes, found without reading each of them.
 
     Attributes:
         by_name: All volumes as they are now.

@@ -87,7 +87,7 @@ class WorkloadManifest:
 
     @cached_property
     def template_hash(self) -> str:
-        """What stands for the template in names and labels: another one for every other template.
+        """The template's hash in names and labels, different for every template.
 
         It looks like the controllers' hash. Theirs also depends on how Go prints its structs, so that it
         differs between releases.

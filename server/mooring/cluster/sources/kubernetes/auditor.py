@@ -1,7 +1,7 @@
-"""Looks for what watches can't know: whether the server still answers, and whether an event was lost.
+"""Checks what a watch can't show: whether the server still answers, and whether an event was lost.
 
 Events do get lost, deletions above all, so kube-scheduler compares its cache as well
-(pkg/scheduler/backend/cache/debugger/comparer.go), but only when it is told to.
+(pkg/scheduler/backend/cache/debugger/comparer.go), but only on a signal.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ log = logging.getLogger(__name__)
 
 
 class _Count(NamedTuple):
-    """What the server said: how many objects there were at a version, in which of the reflector's lists."""
+    """The server's number of objects at a version, and the reflector's list at that time."""
 
     reflector: Reflector
     lists: int
@@ -32,10 +32,10 @@ class _Count(NamedTuple):
 class Auditor:
     """One thread that makes one small request at a time. Safe from any thread.
 
-    Each request asks how many objects a kind has, one kind after the other, but at once those whose watch was
-    opened since. The answer is compared a while later, when the watch has had time to tell the same. Twice
-    wrong in a row means that an event was lost, or that what was known is of another history.
-    Now and then everything is compared with a fresh list, which finds lost changes as well.
+    Each request reads the number of objects of a kind, one kind after the other, but at once for kinds whose
+    watch was opened since. The answer is compared a while later, when the watch has had time to catch up. Two
+    differences in a row mean that an event was lost, or that the known objects are of another history. Now
+    and then everything is compared with a fresh list, which finds lost changes as well.
 
     Args:
         reflectors: The reflectors to check.
@@ -139,8 +139,8 @@ class Auditor:
 
 
 def _is_wrong(count: _Count) -> bool:
-    """Return whether what is known differs, with nothing to excuse it: no list since, and a watch that
-    tells.
+    """Return whether the known number differs without an excuse: no list since, and a working
+    watch.
     """
     reflector = count.reflector
     return (

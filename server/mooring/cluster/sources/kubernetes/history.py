@@ -1,4 +1,4 @@
-"""Whether the API server still tells the history that was observed, or etcd went back to an older copy."""
+"""Detects that etcd went back to an older copy, so that the API server no longer has the observed history."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ log = logging.getLogger(__name__)
 
 
 class History:
-    """What the kinds of one source believe together. Safe from any thread.
+    """The observations of all kinds of one source. Safe from any thread.
 
     Attributes:
         reflectors: Follow one kind each.
@@ -37,14 +37,14 @@ class History:
         return next(iter(self.doubts.copy().values()), "") if self.doubts else ""
 
     def roll_back(self, rollbacks: int, why: str) -> None:
-        """Have every kind listed again; ``rollbacks`` are those that the caller knows of, who may be late."""
+        """Have every kind listed again; ``rollbacks`` are those that the caller knows, which may be late."""
         with self._lock:
             if rollbacks != self.rollbacks:
                 return
             self.rollbacks += 1
             available = [reflector for reflector in self.reflectors if not reflector.unavailable]
             self.doubts.update((reflector.resource.kind, why) for reflector in available)
-        log.error("etcd went back, as by being restored from a backup: %s; everything is listed again", why)
+        log.error("etcd returned to an older version, for example from a backup: %s; listing everything again", why)
         for reflector in available:
             reflector.interrupt()
         self.went_back(why)

@@ -61,7 +61,7 @@ class KnownObjects:
             return count
 
     def first_difference(self, listed: Mapping[str, int], version: int) -> str:
-        """Return the first difference from what the server listed at ``version``; "" = none.
+        """Return the first difference from the server's list at ``version``; "" = none.
 
         What came, changed or went after ``version`` does not count.
         """

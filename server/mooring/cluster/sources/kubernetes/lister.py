@@ -63,9 +63,9 @@ class Lister:
         originals: Gets the objects that are read.
 
     Attributes:
-        path: Where the server has the kind; "" before that is known.
-        accept: What a watch is best answered in. A pod in protobuf, which the API server has at hand for its
-            own watches, costs it a tenth less of what binding the pod does; others hardly change.
+        path: The kind's path at the server; "" before it is known.
+        accept: The best media type for a watch. A pod in protobuf, which the API server already has for its
+            own watches, saves it a tenth of a binding's cost; other kinds hardly differ.
     """
 
     def __init__(
@@ -152,7 +152,7 @@ class Lister:
             listing.position = int(page.metadata.resource_version)
 
     def read_events(self, stream: Stream) -> Iterator[tuple[str, Identity, Undecoded]]:
-        """Yield the events of a watch that was asked for what is accepted. Raises as ``decode_event``."""
+        """Yield the events of a watch in the accepted media type. Raises the errors of ``decode_event``."""
         if stream.headers.get("Content-Type", "").startswith(PROTOBUF):
             return map(decode_pod_event, stream.frames())
         return map(self.decode_event, stream)
@@ -160,8 +160,8 @@ class Lister:
     def decode_event(self, line: bytes) -> tuple[str, Identity, Undecoded]:
         """Return what a line of a watch says: the event's type, and the object for ``decode_told``.
 
-        It is decoded in one step, unless somebody wants its bytes, or it has what has to be looked at twice:
-        nulls, the status of an error, or what can't be read or is too large.
+        It is decoded in one step, unless its bytes are needed, or it has to be read twice, with
+        nulls, the status of an error, or an object that can't be read or is too large.
 
         Raises:
             GoneError: The watch is too old.
@@ -192,7 +192,7 @@ class Lister:
         return item
 
     def decode_told(self, data: Undecoded, identity: Identity) -> ClusterObject | PodParts | None:
-        """Do as ``decode_object`` does, of what a watch told of the object of that identity."""
+        """Decode the object of that identity from a watch's event, like ``decode_object``."""
         try:
             if isinstance(data, pod_pb2.Pod):
                 return self._known_pods.decode(data)

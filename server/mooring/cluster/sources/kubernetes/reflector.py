@@ -1,7 +1,7 @@
 """Follows one kind: a list in pages, then watches from where it ended, for ever.
 
-Mirrors what k8s.io/client-go/tools/cache/reflector.go promises; unlike it, what was told once is never
-untold: neither an event nor a list takes the state back to an older version, unless etcd itself went back.
+Mirrors the promises of k8s.io/client-go/tools/cache/reflector.go; unlike there, observed changes are never
+undone: neither an event nor a list takes the state back to an older version, unless etcd itself went back.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ from mooring.framework.objects import Pod
 log = logging.getLogger(__name__)
 
 ANSWERS_BEHIND = 3
-"""Answers in a row behind what was observed that show that etcd went back. No request names a version, so
-each answer is that of a quorum of etcd, which an API server that lags behind it can't give."""
+"""Consecutive answers older than the observed version that show that etcd went back. No request names a
+version, so each answer is that of a quorum of etcd, which an API server that lags can't give."""
 
 
 class Reflector:
@@ -47,12 +47,12 @@ class Reflector:
     Args:
         api: The API server.
         resource: The kind.
-        state: Where the objects go.
+        state: The state that gets the objects.
         source: Under which name.
         readers: The plugins that read the kind; none = the scheduler itself needs it.
         timers: How long everything takes.
         originals: Gets the objects as the server sends them.
-        history: What the kinds of a source know together of the history that the server tells.
+        history: The observations of all kinds of a source about the server's history.
 
     Attributes:
         resource: The kind.
@@ -128,8 +128,8 @@ class Reflector:
         self.interrupt()
 
     def doubt(self, version: int) -> str:
-        """Note that the server is at ``version``, behind what it told before; return that as a sentence."""
-        why = f"the server is at version {version}, behind {self.known.position}, which was observed before"
+        """Note that the server is at ``version``, older than the observed one; return that as a sentence."""
+        why = f"the server is at version {version}, older than the observed {self.known.position}"
         if not self._history.doubts:
             log.warning("%s: %s", self.resource.plural, why)
         self._history.doubts[self.resource.kind] = why
@@ -172,8 +172,8 @@ class Reflector:
         except MooringError as error:
             self._note(str(error))
             return self._failed()
-        except Exception:  # the thread must outlive whatever a server can send
-            log.exception("%s: can't go on as before", self.resource.plural)
+        except Exception:  # the thread must outlive any bytes of a server
+            log.exception("%s: unexpected error, listing again", self.resource.plural)
             self._list_needed = "of a defect"
             return self._failed()
         return 0.0
@@ -205,13 +205,13 @@ class Reflector:
 
     def _list(self) -> None:
         why, self._list_needed = self._list_needed, ""
-        anew, rollbacks, began = self._outlived(), self._history.rollbacks, time.monotonic()
+        discard, rollbacks, began = self._outlived(), self._history.rollbacks, time.monotonic()
         try:
             if not self.lister.path:
                 self.lister.find_path()
             listing = ListSummary()
             objects = self._listed(listing)
-            self._state.replace(self._source, objects, kind=self.resource.kind, anew=anew)
+            self._state.replace(self._source, objects, kind=self.resource.kind, discard=discard)
         except BaseException:
             self._list_needed = self._list_needed or why
             raise

@@ -37,14 +37,14 @@ class KubernetesSource:
     log says which plugins that affects.
 
     Args:
-        state: Where the objects go.
+        state: The state that gets the objects.
         api: The API server.
-        readers: The kinds to follow beside nodes and pods, each with the plugins that read it.
+        readers: The kinds to follow besides nodes and pods, each with the plugins that read it.
         timers: How long everything takes.
         originals: Gets the objects as the server sends them; None = they are not needed.
 
     Attributes:
-        history: Whether the server still tells the history that was observed.
+        history: Detects that the server lost the observed history.
     """
 
     def __init__(

@@ -16,7 +16,7 @@ class Timers:
         watch_shortest: The requested timeout of a watch is between this and ``watch_longest``.
         watch_longest: See above; spread, so that not all watches restart at once.
         watch_margin: A watch without a byte for this much longer than that is dead.
-        backoff_first: Before the first repeat of what failed; doubled with each failure in a row.
+        backoff_first: The pause before the first retry; doubled with each failure in a row.
         backoff_longest: At most this much.
         unavailable_retry: At most this long before a kind that the server doesn't have or show is retried.
         probe_timeout: For one of the probes below.
@@ -41,8 +41,8 @@ class Timers:
         return max(round(random.uniform(self.watch_shortest, self.watch_longest)), 1)  # noqa: S311 - no secret
 
     def backoff(self, failures: int, longest: float | None = None) -> float:
-        """Return the pause after that many failures in a row, 1 or more: between half and all of what was
-        doubled.
+        """Return the pause after that many failures in a row, 1 or more: between half and all of the
+        doubled pause.
         """
         most = self.backoff_longest if longest is None else longest
         whole = min(self.backoff_first * 2.0 ** min(failures - 1, 30), most)

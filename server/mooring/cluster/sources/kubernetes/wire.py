@@ -1,4 +1,4 @@
-"""What lists and watches send, decoded only as far as needed: objects stay bytes until they are read."""
+"""Messages of lists and watches, decoded only as far as needed: objects stay bytes until they are read."""
 
 from __future__ import annotations
 
@@ -89,12 +89,12 @@ decode_identity = msgspec.json.Decoder(Envelope).decode
 decode_status = msgspec.json.Decoder(ErrorStatus).decode
 
 UNREADABLE = (msgspec.MsgspecError, DecodeError, UnicodeDecodeError, RecursionError, ValueError)
-"""What decoding raises on bytes that no API server would send."""
+"""The decoder's exceptions for bytes that no API server would send."""
 
 
 def decode_pod_event(frame: bytes) -> tuple[str, Identity, pod_pb2.Pod]:
-    """Return what a frame of a watch of pods says: the event's type, and the pod, of which a bookmark has
-    nothing but the version.
+    """Return the content of a frame of a watch of pods: the event's type, and the pod; a bookmark has
+    only its version.
 
     Raises:
         GoneError: The watch is too old.

@@ -1,8 +1,8 @@
 """Finds whether a text matches a regular expression, in time linear in its length whatever the expression.
 
-Anybody who may make a claim may write one, and Python's own engine takes exponential time for some. All ways
-through the expression are followed at once: a set of steps is an integer with a bit for each, and where one
-leads is remembered, so that a character mostly costs a look into a table.
+Every user that may make a claim may write one, and Python's own engine takes exponential time for some. All
+paths through the expression are followed at once: a set of steps is an integer with a bit for each, and the
+steps after it are remembered, so that a character mostly costs a look into a table.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from functools import lru_cache
 from mooring.plugins.dynamic_resources.cel.syntax import UnsupportedExpressionError
 
 WORD = frozenset(string.ascii_letters + string.digits + "_")
-"""What a word is made of."""
+"""The characters of a word."""
 
 _MAX_STEPS = 2000
 _REMEMBERED = 256
 """For how many sets of steps an expression remembers what they reach."""
 _LOOK_EVERY = 16
-"""After how many characters the clock is looked at."""
+"""The number of characters after which the clock is read."""
 
 Test = Callable[[str], bool]
 """Whether one character will do."""
@@ -31,7 +31,7 @@ Test = Callable[[str], bool]
 class Step:
     """A step: take a character (``test``), look around (``place``), or go on at any of ``ways``.
 
-    What takes a character or looks around goes on at the step behind it.
+    A step that takes a character or checks its neighbours continues at the step after it.
     """
 
     ways: tuple[int, ...] = ()
@@ -40,7 +40,7 @@ class Step:
 
 
 Emit = Callable[[list[Step]], None]
-"""Appends the steps of a part of a pattern; they go on at the step behind them."""
+"""Appends the steps of a part of a pattern; they continue at the step after them."""
 
 
 def append(steps: list[Step], step: Step) -> int:
@@ -194,7 +194,7 @@ class Automaton:
         return reached
 
     def _ways(self, i: int, around: Around) -> tuple[int, ...]:
-        """Where step ``i`` goes on without a character."""
+        """The steps after step ``i`` that need no character."""
         place = self._steps[i].place
         if not place:
             return self._steps[i].ways

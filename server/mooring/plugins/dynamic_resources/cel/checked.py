@@ -1,4 +1,4 @@
-"""What checking gives: the type that a part of an expression has, and how its value is found."""
+"""The result of checking a part of an expression: its type, and how its value is found."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ ENTRIES = {"attributes": ANY, "capacities": "quantity"}
 """The types of maps by name, with those of their entries."""
 
 OPTIONAL = "optional "
-"""What the type of a value that may be missing begins with."""
+"""The prefix of the type of an optional value."""
 
 MISSING = object()
-"""The value of what is missing."""
+"""The value of an absent optional."""
 
 LIST = "list of "
-"""What the type of a list begins with."""
+"""The prefix of a list's type."""
 
 METER = object()
 """The name of the evaluation's meter in a scope."""
@@ -51,7 +51,7 @@ class Checked:
 
 
 Names = Mapping[str, Checked]
-"""What names stand for."""
+"""The values of names."""
 
 Check = Callable[[Node, Names], Checked]
 """Checks a part of an expression, which may use the names; raises UnsupportedExpressionError."""

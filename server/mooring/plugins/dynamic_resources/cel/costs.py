@@ -1,4 +1,4 @@
-"""What an evaluation may cost, in the units of cel-go.
+"""The cost limits of an evaluation, in the units of cel-go.
 
 Mirrors cel-go's ``interpreter/runtimecost.go`` and ``CallCost`` of ``k8s.io/apiserver/pkg/cel/library``
 (cost.go). What is cheap there, such as a name, a selection or an item of a loop, is free here, so that
@@ -16,7 +16,7 @@ MAX_COST = 1_000_000
 """The most that one evaluation may cost: ``CELSelectorExpressionMaxCost`` of resource.k8s.io/v1."""
 
 _LOOK_EVERY = 100
-"""After how many steps the clock is looked at; cel-go looks as often."""
+"""The number of steps after which the clock is read, the same as cel-go's."""
 
 
 class Meter:

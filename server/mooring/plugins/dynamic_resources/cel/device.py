@@ -32,10 +32,10 @@ class DeviceScope:
 
 
 def device_scope(driver: str, device: Device, *, shared: bool = False) -> DeviceScope:
-    """Return the scope of ``device``, of which it is said whether it can be shared.
+    """Return the scope of ``device`` and whether it can be shared.
 
     Raises:
-        EvaluationError: An attribute has no value, or a version that is none.
+        EvaluationError: An attribute has no value, or an invalid version.
     """
     attributes: Domains = {}
     for name, attribute in device.attributes.items():

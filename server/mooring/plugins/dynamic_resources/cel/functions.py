@@ -15,7 +15,7 @@ from mooring.plugins.dynamic_resources.cel import texts
 from mooring.plugins.dynamic_resources.cel.values import Amount, EvaluationError, Semver
 
 ANY = "any"
-"""The type of what is known only when a device is looked at."""
+"""The type of a value that is known only with a device."""
 
 _INTEGER = re.compile("[-+]?[0-9]{1,40}")
 _INT64 = range(-(2**63), 2**63)

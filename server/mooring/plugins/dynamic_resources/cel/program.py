@@ -49,7 +49,7 @@ _DEVICE_FIELDS: Mapping[str, tuple[str, Callable[[DeviceScope], Any]]] = {
 }
 _DEVICE = "device"
 _LIST_COST = 10
-"""What making a list costs."""
+"""The cost of making a list."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,7 +39,7 @@ _MAX_LOOPS = 2
 
 
 _LONGEST_TEXT = 300
-"""Characters of what an error quotes."""
+"""The most characters that an error quotes."""
 
 
 class UnsupportedExpressionError(ValueError):

@@ -44,7 +44,7 @@ class Amount:
         """Parse a quantity.
 
         Raises:
-            EvaluationError: It is none.
+            EvaluationError: The text is invalid.
         """
         try:
             return cls(parse_quantity(text))
@@ -74,7 +74,7 @@ class Semver:
         """Parse a version.
 
         Raises:
-            EvaluationError: It is none.
+            EvaluationError: The text is invalid.
         """
         form = _SEMVER.fullmatch(text)
         if form is None:
@@ -128,7 +128,7 @@ def equal(left: Value, right: Value) -> bool:
 
 
 def differ(left: Value, right: Value) -> bool:
-    """``left != right``; true also where ``==`` fails."""
+    """Return ``left != right``; true also if ``==`` fails."""
     try:
         return not equal(left, right)
     except EvaluationError:
@@ -163,7 +163,7 @@ def condition(value: Value) -> bool:
     """Return ``value``, which must be a bool.
 
     Raises:
-        EvaluationError: It is none.
+        EvaluationError: The text is invalid.
     """
     if not isinstance(value, bool):
         raise EvaluationError(f"no such overload: a condition of type {kind_of(value)}")

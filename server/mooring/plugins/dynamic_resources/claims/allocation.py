@@ -1,4 +1,4 @@
-"""From the devices that were found to what stands in a claim's status.
+"""Translates the devices that were found to a claim's status.
 
 Mirrors the end of ``Allocate`` and ``createNodeSelector`` in ``structured/internal/incubating`` of
 ``k8s.io/dynamic-resource-allocation``.

@@ -19,7 +19,7 @@ from mooring.plugins.dynamic_resources.claims.writing import withdraw
 DONE = "deallocation of ResourceClaim completed"
 
 GROUP_DONE = "deallocation and deletion of ResourceClaims completed"
-"""What is said of a group whatever was done for its pods, nothing included."""
+"""The status of a group, whatever was done for its pods, nothing included."""
 
 
 def deallocation_for(unavailable: Iterable[ResourceClaim], pod: Pod) -> Remedy | None:
@@ -38,7 +38,7 @@ def group_release(
     """Return what may help a group of whose pods none has a node: that it frees a claim which it alone uses.
 
     A claim with devices out of reach loses these; of others that the group names, the first one that is
-    reserved for it loses the group, so that somebody else may use it. None = there is nothing to free.
+    reserved for it loses the group, so that others may use it. None = there is nothing to free.
     """
     own = group.group.metadata.uid
     for claim in unavailable:

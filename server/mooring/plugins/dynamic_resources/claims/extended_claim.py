@@ -1,4 +1,4 @@
-"""The claim that is made for the extended resources for which devices stand, and unmade where that fails.
+"""The claim for extended resources that devices provide; it is deleted if a later step fails.
 
 Mirrors ``createExtendedResourceClaimInAPI``, ``patchPodExtendedResourceClaimStatus`` and ``deleteClaim`` of
 ``plugins/dynamicresources/extendeddynamicresources.go``.
@@ -42,7 +42,8 @@ class ExtendedClaim:
 
     Attributes:
         requests: What it asks for.
-        mappings: What of the pod they are for, as its status tells the kubelet.
+        mappings: The pod's containers and resources that they are for, as the kubelet reads them in its
+            status.
         allocation: The devices that were found for it.
         made: The claim as the API server has it; None = it has none.
     """
@@ -64,12 +65,12 @@ def assume(claim: ExtendedClaim, pod: Pod, handle: Handle) -> None:
 
 
 def assumed_for(pod: Pod, objects: ObjectTable) -> ResourceClaim | None:
-    """Return what ``assume`` shows for the pod when its room is asked about again; None = nothing."""
+    """Return the assumed claim when the pod's node is evaluated again; None = there is none."""
     return objects.get(ResourceClaim, _stand_in(pod), pod.metadata.namespace)
 
 
 def make(claim: ExtendedClaim, pod: Pod, handle: Handle, cluster: ClusterApi, *, timed: bool) -> None:
-    """Make the claim, write its devices, and tell the kubelet through the pod's status.
+    """Make the claim, write its devices, and inform the kubelet through the pod's status.
 
     Raises:
         ClaimBindingError: Another writer has changed it since.

@@ -93,14 +93,15 @@ def _check_owner(claim: ResourceClaim, pod: Pod, rules: Rules) -> None:
 
 
 def controller_of(claim: ResourceClaim) -> OwnerReference | None:
-    """Return who the claim was made for; None when it was made for itself."""
+    """Return the owner for which the claim was generated; None for a claim of its own."""
     return next((owner for owner in claim.metadata.owner_references if owner.controller), None)
 
 
 def users_of(
     pod: Pod, claims: Sequence[ResourceClaim], objects: ObjectTable, rules: Rules
 ) -> list[ResourceClaimConsumerReference | None]:
-    """Return who is to stand in the status of each of ``claims_of``: the pod or its group, None = they do.
+    """Return the user to reserve each of ``claims_of`` for, the pod or its group; None = it is reserved
+    already.
 
     Raises:
         ClaimError: The group is not known.
@@ -138,7 +139,7 @@ def is_group(user: ResourceClaimConsumerReference, name: str) -> bool:
 
 
 def group_claims_of(group: PodGroup, objects: ObjectTable) -> list[ResourceClaim]:
-    """Return the claims that ``group`` names, in its order, without those that were made for somebody else.
+    """Return the claims that ``group`` names, in its order, without those that were made for another owner.
 
     Raises:
         ClaimError: A claim is missing.

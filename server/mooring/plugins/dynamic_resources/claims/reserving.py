@@ -45,7 +45,7 @@ class ClaimUse:
 
     Attributes:
         claim: The claim.
-        user: Who is to stand in its status; None = somebody stands there for the pod.
+        user: The user to reserve it for; None = it is already reserved for the pod.
         allocation: The devices that were found for it, for this pod or for another one of its group that
             shares it; None = it had some.
     """

@@ -44,9 +44,9 @@ def write_claim(
     *,
     timed: bool,
 ) -> ResourceClaim:
-    """Write its devices, if they were found now, and who uses it; returns it as it is then.
+    """Write its devices, if they were found now, and its user; return the written claim.
 
-    Pods of a group that share it do so at the same time: who comes later finds it as it should be.
+    Pods of a group that share it do so at the same time: later ones find it already written.
 
     Raises:
         ClaimBindingError: A concurrent writer was faster.

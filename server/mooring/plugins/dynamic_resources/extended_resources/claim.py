@@ -35,7 +35,7 @@ CANNOT_FIT = Status.unresolvable("cannot fit resource")
 _RULES = ResourceRules(resizing=False, pod_level_resizing=False)
 
 _MOST_KNOWN = 1 << 8
-"""The kinds of asking pods of which it is known what they ask for; beyond that all are forgotten."""
+"""The number of kinds of pods whose requests are remembered; beyond that all are forgotten."""
 
 _MOST_BYTES = 1 << 14
 """A kind with a larger encoding is worked out each time."""
@@ -43,7 +43,7 @@ _MOST_BYTES = 1 << 14
 
 @dataclass(frozen=True, slots=True)
 class DevicesAsked:
-    """What devices must provide on nodes that offer the same of what a pod asks for.
+    """The requests that devices must meet on nodes that offer equal amounts of them.
 
     Attributes:
         claim: For all of it, with a request per container.
@@ -58,7 +58,7 @@ class DevicesAsked:
 
 @dataclass(frozen=True, slots=True)
 class ExtendedResources:
-    """What pods like ``pod`` ask for.
+    """The requests of pods like ``pod``.
 
     Attributes:
         pod: One of them.
@@ -74,7 +74,7 @@ class ExtendedResources:
     _known: dict[tuple[str, ...], DevicesAsked] = field(default_factory=dict)
 
     def lacking_on(self, nodes: NodeView, position: int) -> DevicesAsked | Status:
-        """Return for what devices must stand on the node; or why it can't take the pod."""
+        """Return the requests that devices must meet on the node, or why it can't take the pod."""
         node = nodes.table.nodes[int(nodes.rows[position])]
         if node is None:
             raise NodesChangedError
@@ -104,7 +104,7 @@ class ExtendedResources:
 
 
 class ExtendedAsks:
-    """What pods ask for, worked out once for those of a namespace that ask for the same.
+    """The requests of pods, computed once for those of a namespace with equal ones.
 
     Safe from any thread.
     """

@@ -14,7 +14,7 @@ GATE = "DRAExtendedResource"
 """The feature gate, on since 1.36."""
 
 IMPLICIT = "deviceclass.resource.kubernetes.io/"
-"""What the implicit resource name of a class begins with."""
+"""The prefix of a class's implicit resource name."""
 
 
 DEVICE_KINDS: tuple[type[Object], ...] = (DeviceClass, ResourceClaim, ResourceSlice)

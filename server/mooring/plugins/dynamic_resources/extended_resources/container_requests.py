@@ -17,7 +17,7 @@ from mooring.framework.quantity import NANO, parse_quantity
 def container_requests(
     pod: Pod, classes: Mapping[str, DeviceClass]
 ) -> tuple[Sequence[DeviceRequest], Sequence[ContainerExtendedResourceRequest]]:
-    """Return the requests for the resources of ``classes``, by name, and who uses them."""
+    """Return the requests for the resources of ``classes``, by name, and the containers that use them."""
     containers = [*pod.spec.init_containers, *pod.spec.containers]
     before = [
         number for number, init in enumerate(pod.spec.init_containers) if init.restart_policy != "Always"
@@ -43,11 +43,11 @@ def _shared(
     """Return how many devices the request of each container has, and which container uses whose request.
 
     Containers that run side by side need devices each; those that run before them, one after the other,
-    share these. Of what the latter need beside, the most is asked for once, for all of them.
+    share these. The largest additional need of the latter is requested once, for all of them.
     """
     counts = {number: count for number, count in asked.items() if count and number not in before}
     used = [(number, number) for number in counts]
-    beside: dict[int, int] = {}
+    additional: dict[int, int] = {}
     for number in timely(before):
         missing = asked[number]
         for later in [later for later in counts if later > number]:
@@ -55,11 +55,11 @@ def _shared(
                 missing -= counts[later]
                 used.append((number, later))
         if missing > 0:
-            beside[number] = missing
-    if beside:
-        most = max(beside, key=lambda number: beside[number])
-        used += [(number, most) for number in beside]
-        counts[most] = beside[most]
+            additional[number] = missing
+    if additional:
+        most = max(additional, key=lambda number: additional[number])
+        used += [(number, most) for number in additional]
+        counts[most] = additional[most]
     return counts, used
 
 

@@ -47,7 +47,7 @@ class DevicesInstead:
         return NodesWithDevices(nodes.snapshot, nodes.rows, totals)
 
     def _classes(self, objects: ObjectTable) -> dict[str, DeviceClass]:
-        """Return ``classes_by_resource``, found anew once there are other classes."""
+        """Return ``classes_by_resource``, computed again once there are other classes."""
         version = objects.version(DeviceClass)
         known, classes = self._known
         if version != known:

@@ -1,1 +1,1 @@
-"""What there is: the devices that drivers announce, where they can be reached, and what is taken of them."""
+"""The devices that drivers announce, the nodes that reach them, and their allocations."""

@@ -29,7 +29,7 @@ class CapacityError(Exception):
 
 
 def consumed(device: Device, asked: Amounts | None, rules: Rules) -> dict[str, int]:
-    """Return what a request for ``asked`` takes of each capacity of ``device``.
+    """Return the amount of each capacity of ``device`` that a request for ``asked`` takes.
 
     Raises:
         CapacityError: An amount is too large for a device's steps, or finer than they can be, or negative.
@@ -39,7 +39,7 @@ def consumed(device: Device, asked: Amounts | None, rules: Rules) -> dict[str, i
 
 
 def fits(device: Device, asked: Amounts | None, used: Amounts, rules: Rules) -> bool:
-    """Return whether ``device``, of which ``used`` is taken, has room for a request for ``asked``.
+    """Return whether ``device``, with ``used`` taken, has room for a request for ``asked``.
 
     Raises:
         CapacityError: As ``consumed``.
@@ -71,7 +71,7 @@ def _taken(asked: int | None, held: DeviceCapacity, rules: Rules) -> int:
 
 
 def _up_to_step(asked: int, valid: CapacityRequestPolicyRange, least: int, rules: Rules) -> int:
-    """``asked``, at least ``least`` and a whole number of steps above it."""
+    """Return ``asked``, raised to ``least`` plus a whole number of steps."""
     if asked < least:
         return least
     if valid.step is None:

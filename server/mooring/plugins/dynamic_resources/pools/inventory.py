@@ -48,7 +48,7 @@ CounterID = tuple[str, str]
 
 @dataclass(frozen=True)
 class DeviceTraits:
-    """What selectors see of devices that are alike to them, and which selectors these fulfil.
+    """The selectors' view of equal devices, and the selectors that these fulfil.
 
     Attributes:
         driver: Their driver.
@@ -74,7 +74,7 @@ class DeviceTraits:
 
     @cached_property
     def have_room(self) -> bool:
-        """Whether one of which nothing is taken has room for a request that says no amounts.
+        """Whether an unused one has room for a request without amounts.
 
         Raises:
             CapacityError: An amount can't be reckoned with.
@@ -82,7 +82,7 @@ class DeviceTraits:
         return capacity.fits(self.device, None, {}, self.rules)
 
     def fulfil(self, expression: str, check_time: Callable[[], None]) -> bool:
-        """Return whether they fulfil a selector; asked once of all of them.
+        """Return whether they fulfil a selector; computed once for all of them.
 
         Raises:
             EvaluationError: It fails on them.
@@ -114,7 +114,7 @@ class CandidateDevice:
 
     @cached_property
     def counters(self) -> dict[CounterID, int]:
-        """What the device takes of its pool's counters, in billionths."""
+        """The device's use of its pool's counters, in billionths."""
         return {
             (taken.counter_set, name): parse_quantity(counter.value)
             for taken in self.device.consumes_counters
@@ -219,7 +219,7 @@ def _traits(driver: str, device: Device, rules: Rules, known: dict[bytes, Device
 
 
 def with_taints(slices: Iterable[ResourceSlice], rules: Iterable[DeviceTaintRule]) -> Iterator[ResourceSlice]:
-    """Yield the slices with the taints that ``rules`` put on their devices, as a tracker does."""
+    """Yield the slices with the taints that ``rules`` put on their devices, like kube-scheduler's tracker."""
     given = tuple(rules)
     for announced in slices:
         spec = announced.spec

@@ -1,4 +1,4 @@
-"""What is taken of devices: by allocated claims, and by the claims that are being allocated.
+"""Allocations of devices: by allocated claims, and by the claims that are being allocated.
 
 Mirrors ``AllocatedState`` of ``k8s.io/dynamic-resource-allocation/structured`` and ``allocateddevices.go``.
 Amounts are in billionths of a unit.
@@ -26,16 +26,16 @@ _EVERY_SHARE_COUNTS_SINCE = KubeVersion(1, 37)
 PoolKey = PoolID | str
 
 HeldNow = tuple[tuple[tuple[int, int], ...], int, tuple[tuple[str, int], ...]]
-"""Of a device: by claim how often it has it for itself, the shares, and the capacity that these take."""
+"""A device's use: its exclusive uses by claim, the shares, and the capacity that these take."""
 
 
 @dataclass(frozen=True)
 class Allocated:
-    """What allocated claims hold.
+    """The devices and capacities of allocated claims.
 
     Attributes:
         dedicated: The devices that one claim has for itself.
-        shared: The devices of which claims have a share.
+        shared: The devices that claims share.
         used: How much of each capacity the shares take.
     """
 
@@ -54,7 +54,7 @@ def allocated_by(claims: Iterable[ResourceClaim], rules: Rules) -> Allocated:
 
 
 class HeldDevices:
-    """What the allocated claims of one state hold, followed claim by claim. Callers hold the state's lock.
+    """The devices of one state's allocated claims, updated claim by claim. Callers hold the state's lock.
 
     Attributes:
         allocated: All of it. It changes in place with ``follow``.
@@ -165,7 +165,7 @@ def _hold(held: Allocated, device: DeviceID, result: DeviceRequestAllocationResu
 
 @dataclass
 class CounterBoard:
-    """What is left of the counters of pools, worked out when a pool is first needed.
+    """The rest of the counters of pools, computed when a pool is first needed.
 
     As in kube-scheduler before 1.37, pools of the same name share an entry, whatever their drivers.
     """
@@ -212,13 +212,13 @@ class Ledger:
         return claim in self._holders.get(device, ())
 
     def held_before(self, device: DeviceID) -> Hashable:
-        """Return a value that is equal for devices of which claims that are allocated hold as much."""
+        """Return a value that is equal for devices with equal use by allocated claims."""
         used = self.allocated.used.get(device)
         amounts = None if used is None else tuple(sorted(used.items()))
         return device in self.allocated.dedicated, device in self.allocated.shared, amounts
 
     def held_now(self, device: DeviceID) -> HeldNow:
-        """Return the same of what this search takes."""
+        """Return the same for this search's own use."""
         holders, used = self._holders.get(device), self._used.get(device)
         return (
             tuple(sorted(holders.items())) if holders else (),
@@ -227,7 +227,7 @@ class Ledger:
         )
 
     def all_held_now(self) -> Iterator[tuple[DeviceID, HeldNow]]:
-        """Yield each device of which this search takes anything, with ``held_now``."""
+        """Yield each device that this search uses, with ``held_now``."""
         for device in {*self._holders, *self._shares}:
             if self._holders.get(device) or self._shares[device]:
                 yield device, self.held_now(device)

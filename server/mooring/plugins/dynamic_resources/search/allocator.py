@@ -56,7 +56,7 @@ class InvalidPoolsError(Exception):
 
 
 class _ManyStepsError(Exception):
-    """The search takes many steps: it is begun anew, as it takes the same ones again."""
+    """The search takes many steps, so it is restarted; it repeats the same steps."""
 
 
 Found = tuple[CandidateDevice, DevicePool]
@@ -109,7 +109,7 @@ class DeviceSearch:
         Raises:
             AllocationError: Something is wrong with a claim.
             EvaluationError: A selector failed on a device.
-            InvalidPoolsError: Nothing was found, and not all pools could be looked at.
+            InvalidPoolsError: Nothing was found, and not all pools could be searched.
             SelectorError: A device's node selector can't be used.
         """
         for claim in self.claims:
@@ -129,7 +129,7 @@ class DeviceSearch:
         return False
 
     def _found(self) -> bool:
-        """Search, and once that takes many steps begin anew with what tells early that it fails."""
+        """Search, and after many steps restart with the checks that detect failure early."""
         try:
             return self._claim(0)
         except _ManyStepsError:
@@ -137,7 +137,7 @@ class DeviceSearch:
             return self._claim(0)
 
     def _offers(self, pool: DevicePool) -> bool:
-        """Return whether the pool's devices are looked at. Before 1.35 the search ends at an invalid pool.
+        """Return whether the pool's devices are searched. Before 1.35 the search ends at an invalid pool.
 
         It comes to pools whose devices are made ready late after all others; among equals, the best order is
         assumed.
@@ -148,7 +148,7 @@ class DeviceSearch:
         return not pool.invalid and not ended
 
     def _foresee(self) -> None:
-        """Find what tells early that the search fails, where nothing but that is decided thereby."""
+        """Prepare the checks that detect failure early, if they can't change the answer."""
         self._foreseen = True
         if self.rules.version < WHOLE_POOLS_SINCE and any(pool.invalid for pool in self.pools):
             return

@@ -1,4 +1,4 @@
-"""What the devices of a claim must have alike, or each differently, and which of them taints keep away.
+"""Constraints on a claim's devices: equal or distinct attributes, and tolerated taints.
 
 Mirrors ``matchAttributeConstraint``, ``distinctAttributeConstraint`` and ``taintPreventsAllocation`` of
 ``k8s.io/dynamic-resource-allocation/structured``.

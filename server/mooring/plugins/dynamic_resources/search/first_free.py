@@ -1,7 +1,7 @@
 """Devices for a claim with one plain request: the first that are free, without a search.
 
-Where each device is somebody's alone and none depends on another, the search takes the first ones, and which
-devices of a node suit the request stays the same for as long as these are announced.
+If devices aren't shared and don't depend on one another, the search takes the first ones. Which
+devices of a node suit the request stays the same for as long as they are announced.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class _Suited:
 
     Attributes:
         candidates: Those that the node reaches, in the order in which they are tried.
-        known: How many of these were looked at, and those of them that suit. Replaced in one step.
+        known: How many of these were checked, and those of them that suit. Replaced in one step.
     """
 
     candidates: Sequence[CandidateDevice]
@@ -58,8 +58,8 @@ class FirstFree:
         allocated: Allocated,
         check_time: Callable[[], None],
     ) -> Selected | None:
-        """Return the devices of ``claims`` on the node, nothing when too few are free; None where a search
-        has to tell.
+        """Return the devices of ``claims`` on the node, nothing when too few are free; None if a search
+        is needed.
         """
         choice = _plain_choice(claims) if self._applies else None
         suited = None if choice is None else self._suited(choice, reach, position, node_name)
@@ -116,7 +116,7 @@ class FirstFree:
 
 
 def _plain_choice(claims: Sequence[ClaimToAllocate]) -> DeviceChoice | None:
-    """Return the choice of the one request that ``claims`` come to; None where there is more to them."""
+    """Return the choice of the single request of ``claims``; None if there is more to them."""
     if len(claims) != 1 or claims[0].constraints or len(claims[0].requests) != 1:
         return None
     request = claims[0].requests[0]
@@ -126,7 +126,7 @@ def _plain_choice(claims: Sequence[ClaimToAllocate]) -> DeviceChoice | None:
 
 
 def _gathered(pools: Sequence[DevicePool]) -> _Suited | None:
-    """Return the devices of a node that reaches ``pools``; None where these may depend on one another."""
+    """Return the devices of a node that reaches ``pools``; None if these may depend on one another."""
     candidates = [candidate for pool in pools if pool.usable for candidate in pool.candidates]
     if any(pool.invalid for pool in pools) or not all(map(_is_plain, candidates)):
         return None

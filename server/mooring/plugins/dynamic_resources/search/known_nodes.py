@@ -1,7 +1,7 @@
-"""What searches for devices found on each node, for claims that ask for the same again.
+"""Results of searches for devices on each node, for claims with equal requests.
 
-A search on a node depends on what the claims ask for, the node, the devices that it reaches and what is taken
-of their pools. So it is made again only on nodes where one of these changed.
+A search on a node depends on the claims' requests, the node, the devices that it reaches and the allocations
+in their pools. So it is made again only on nodes where one of these changed.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ INVALID_POOLS = Status.unresolvable("invalid resource pools were encountered")
 
 UNKNOWN, FOUND = -1, 0
 STATUSES = (SUCCESS, NOT_ALL, INVALID_POOLS, CANNOT_FIT)
-"""What may be known of a node, by its code."""
+"""The statuses that may be known about a node, by code."""
 
 _CODES = {status: code for code, status in enumerate(STATUSES)}
 
 
 class FoundDevices(NamedTuple):
-    """What a search found on one node.
+    """The result of a search on one node.
 
     Attributes:
         of_claims: Those of each claim to allocate.
-        asked: What devices must provide there in place of extended resources, the last of these claims; None
-            = nothing is asked for by such.
+        asked: The requests that devices must meet there instead of extended resources, the last of these
+            claims; None = there are none.
         score: What the devices add to the node's score.
     """
 
@@ -46,7 +46,7 @@ class FoundDevices(NamedTuple):
 
 
 NOTHING_FOUND = FoundDevices()
-"""What is found where no device is needed."""
+"""The result if no device is needed."""
 
 _NO_CODES, _NO_SCORES = np.zeros(0, np.int32), np.zeros(0, np.int64)
 
@@ -54,12 +54,12 @@ _MAX_FOUND = 1 << 15
 """The nodes on which devices are remembered; beyond that all are forgotten."""
 
 _MAX_ENTRIES = 1 << 21
-"""Of so many nodes in all something is known; beyond that what was found least recently is forgotten."""
+"""The most nodes with a known result; beyond that the least recent results are forgotten."""
 
 
 @dataclass(slots=True)
 class KnownNodes:
-    """What is known of each node for claims of one kind: a copy for one decision.
+    """The known results of each node for claims of one kind: a copy for one decision.
 
     Attributes:
         key: What the claims ask for.
@@ -87,7 +87,7 @@ class KnownNodes:
         return code != UNKNOWN
 
     def found_on(self, row: int) -> FoundDevices | None:
-        """Return the devices that were found on the node of ``row``; None where that is not known."""
+        """Return the devices that were found on the node of ``row``; None if that is not known."""
         return self.devices.get(row) or self.earlier.get(row)
 
     def drop_columns(self) -> None:
@@ -96,7 +96,7 @@ class KnownNodes:
 
 
 class SearchedNodes:
-    """What was found on the nodes of one state. Safe from any thread."""
+    """The results on the nodes of one state. Safe from any thread."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -109,7 +109,7 @@ class SearchedNodes:
         self._nodes_version = -1
 
     def of(self, key: Hashable) -> KnownNodes:
-        """Return a copy of what is known for claims that ask for what ``key`` says."""
+        """Return a copy of the known results for claims with the requests of ``key``."""
         with self._lock:
             known, capacity = self._known.get(key), len(self._nodes)
             earlier = self._devices.get(key, {})
@@ -175,7 +175,7 @@ class SearchedNodes:
         self._devices, self._devices_count = {}, 0
 
     def _other_nodes(self, table: NodeTable) -> list[int]:
-        """Return the rows whose node is another object than before."""
+        """Return the rows whose node object has changed."""
         if table.version_but_images == self._nodes_version:
             return []
         before, self._nodes = self._nodes, _padded(table)

@@ -1,6 +1,6 @@
 """Which devices are alike for one search, so that what failed with one is not tried with the next.
 
-kube-scheduler has no such step. It is taken only where it can change no answer: where the order in which the
+kube-scheduler has no such step. It is taken only if it can't change an answer: if the order in which the
 devices of a request are taken doesn't matter.
 """
 

@@ -1,7 +1,7 @@
 """Tells early that a search can't succeed, so that hopeless claims don't take an exponential time.
 
-kube-scheduler has no such step. It is taken only where it can change no answer: what comes after a request at
-which the search may end with an error is not looked at before that request.
+kube-scheduler has no such step. It is taken only if it can't change an answer: requests after one at
+which the search may end with an error are not checked before it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Place = tuple[int, int]
 """A claim's index, and a request's in it."""
 
 _ONE = 1 << 128
-"""What all that is left of a counter weighs where several are weighed together."""
+"""The weight of all that is left of a counter when several are weighed together."""
 
 _ROUNDS = 8
 """How often counters are weighed together."""
@@ -40,7 +40,7 @@ class Demand:
     """What a request needs at least. Sets of devices are a bit each.
 
     Attributes:
-        place: Where it is.
+        place: Its position.
         request: Its name.
         count: How many devices; 0 = nothing is known.
         devices: Those that it could get.
@@ -57,10 +57,10 @@ class Demand:
 
 
 class Outlook:
-    """What the requests of one search need, beside what there is.
+    """The needs of one search's requests, compared with the available devices.
 
     Args:
-        pools: The pools whose devices are looked at.
+        pools: The pools whose devices are searched.
         ledger: What is taken; nothing yet by this search.
     """
 
@@ -86,7 +86,7 @@ class Outlook:
         *,
         may_fail: bool,
     ) -> None:
-        """Add the next request, of which every choice takes at least ``least`` devices.
+        """Add the next request, each of whose choices takes at least ``least`` devices.
 
         ``could_get`` says None when a selector, or an amount, fails on the device.
         """
@@ -116,7 +116,7 @@ class Outlook:
             left = tuple(self._ledger.counters_left(pool).values())
             out = counting.too_large(left)
             free = [(each, some & ~out) for each, some in free]
-            # Devices that take nothing can be had even where claims have more than there is.
+            # Devices that take nothing are available even if claims hold more than there is.
             if counting.overdrawn(free, tuple([max(amount, 0) for amount in left])):
                 return True
         return (
@@ -158,7 +158,7 @@ class Outlook:
         )
 
     def _lack_capacity(self, demands: Sequence[Demand]) -> bool:
-        """Return whether shared devices have too little capacity: for the sum of what is asked for, or for
+        """Return whether shared devices have too little capacity: for the sum of the requests, or for
         the number of shares.
         """
         union = _union([(demand, demand.devices) for demand in demands])
@@ -189,7 +189,7 @@ Free = Sequence[tuple[Demand, int]]
 """Demands, each with the devices that it still could get."""
 
 Amounts = tuple[int, ...]
-"""Of each counter of a pool."""
+"""The devices' use of each counter of a pool."""
 
 Need = tuple[int, int]
 """Devices, and how many of them are needed."""
@@ -217,7 +217,7 @@ class _Counting:
     """The devices of a pool that take counters.
 
     Args:
-        devices: The devices, each with what it takes.
+        devices: The devices, each with its amounts.
         counters: The pool's counters, in the order in which ``left`` has what is left of them.
     """
 
@@ -237,8 +237,8 @@ class _Counting:
     def overdrawn(self, free: Free, left: Amounts) -> bool:
         """Return whether demands take more counters than is ``left``, whatever they get.
 
-        Counters are looked at one by one, and then several together: however they are weighed, no more can be
-        taken than is left. Those of which the lightest devices take too much weigh more in the next round.
+        Counters are checked one by one, and then several together: whatever their weights, no more can be
+        taken than is left. Those that the lightest devices overdraw weigh more in the next round.
         """
         apart = Counter([(devices, demand.count) for demand, devices in free])
         union, count = _union(free), sum([demand.count for demand, _ in free])
@@ -255,7 +255,7 @@ class _Counting:
             if all(map(le, taken, left)):
                 return False
             shares = zip(weights, taken, left, strict=True)
-            # A counter of which nothing is left weighs nothing.
+            # An empty counter weighs nothing.
             weights = tuple([weight * some // (most or 1) for weight, some, most in shares])
         return False
 
@@ -275,7 +275,7 @@ class _Weighed:
         return max(least, self._least(*together)) > _weigh(self._weights, left)
 
     def lightest(self, devices: int, count: int) -> Sequence[tuple[int, int, Amounts]]:
-        """Return the lightest of ``devices``, of which ``count`` are needed: weight, device and amounts."""
+        """Return the ``count`` lightest of ``devices``: weight, device and amounts."""
         rest = max(count - (devices & self._others).bit_count(), 0)
         return [each for each in self._devices if each[1] & devices][:rest]
 
@@ -296,7 +296,7 @@ def _have_enough(free: Free) -> bool:
     owners: dict[int, int] = {}
 
     def gives(at: int, asked: list[int]) -> bool:
-        """Find one more device for the demand, of those that were not ``asked`` for yet, a set of bits."""
+        """Find one more device for the demand among those that were not ``asked`` for yet, a set of bits."""
         while rest := free[at][1] & ~asked[0]:
             device = rest & -rest
             asked[0] |= device

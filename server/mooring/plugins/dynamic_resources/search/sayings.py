@@ -1,4 +1,4 @@
-"""What is said of a device for a choice before any is taken: asked once of choices that say the same."""
+"""Facts about a device for a choice before any device is taken, computed once for equal choices."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ selector, or an amount, fails on it."""
 
 
 class Sayings:
-    """What is said of the devices of one search.
+    """The facts about the devices of one search.
 
     Args:
         fulfils: Whether a device fulfils the selectors of a choice.
@@ -36,7 +36,7 @@ class Sayings:
         self._said: dict[tuple[int, int], Said] = {}
 
     def of(self, choice: DeviceChoice, candidate: CandidateDevice) -> Said:
-        """Return what is said of the device for ``choice``."""
+        """Return the facts about the device for ``choice``."""
         kind = self._kind_of.get(id(choice))
         if kind is None:
             amounts = None if choice.amounts is None else tuple(sorted(choice.amounts.items()))
