@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from mooring.app.freshness import Freshness
 from mooring.cluster.api import RESOURCES, ApiServer
-from mooring.cluster.originals import UNWANTED, OriginalsOfKind
+from mooring.cluster.raw_objects import UNWANTED, RawObjectsOfKind
 from mooring.cluster.sources import KubernetesSource, Timers
 from mooring.cluster.sources.kubernetes.known import KnownObjects
 from mooring.cluster.sources.kubernetes.lister import Lister
@@ -174,17 +174,17 @@ def test_watch_name_reuse(fake: FakeApiServer, last: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "originals", "protobuf"),
+    ("kind", "raw_objects", "protobuf"),
     [
         pytest.param("Pod", UNWANTED, True, id="pods"),
-        pytest.param("Pod", OriginalsOfKind(lambda _: True), False, id="pods whose bytes somebody wants"),
+        pytest.param("Pod", RawObjectsOfKind(lambda _: True), False, id="pods whose bytes somebody wants"),
         pytest.param("Node", UNWANTED, False, id="nodes"),
     ],
 )
 def test_pods_are_watched_in_protobuf_unless_their_json_is_wanted(
-    kind: str, originals: OriginalsOfKind, protobuf: bool
+    kind: str, raw_objects: RawObjectsOfKind, protobuf: bool
 ) -> None:
-    lister = Lister(ApiServer.__new__(ApiServer), RESOURCES[kind], QUICK, originals)
+    lister = Lister(ApiServer.__new__(ApiServer), RESOURCES[kind], QUICK, raw_objects)
     assert lister.accept.startswith("application/vnd.kubernetes.protobuf") is protobuf
     assert "application/json" in lister.accept
 
@@ -206,8 +206,8 @@ def test_an_event_says_the_same_in_one_step_and_in_two(said: dict[str, Any], typ
     item["metadata"] = {"resourceVersion": "7", **item["metadata"]}
     line = json.dumps({"type": type_, "object": item}).encode()
     found = []
-    for originals in (UNWANTED, OriginalsOfKind(lambda _: True)):
-        lister = Lister(ApiServer.__new__(ApiServer), RESOURCES["Pod"], QUICK, originals)
+    for raw_objects in (UNWANTED, RawObjectsOfKind(lambda _: True)):
+        lister = Lister(ApiServer.__new__(ApiServer), RESOURCES["Pod"], QUICK, raw_objects)
         type_told, identity, data = lister.decode_event(line)
         found.append((type_told, identity, lister.decode_told(data, identity)))
     assert found[0] == found[1]

@@ -11,7 +11,7 @@ import pytest
 from mooring.cluster import change_log, journal, node_writer, pod_kinds
 from mooring.cluster.kinds import Put, Remove
 from mooring.cluster.shared_values import SharedValues
-from mooring.cluster.sharing import KnownParts
+from mooring.cluster.interning import InternTable
 from mooring.cluster.state import State
 from mooring.config import default
 from mooring.framework import Node, Pod
@@ -189,7 +189,7 @@ def test_what_is_unused_of_huge_pods_is_not_kept() -> None:
 
 
 def test_parts_are_forgotten_at_what_they_take_as_objects() -> None:
-    parts: KnownParts[int, int] = KnownParts(100_000)
+    parts: InternTable[int, int] = InternTable(100_000)
     for at in range(1_000):
         parts.keep(at, at, 1_000)
         assert len(parts.parts) <= 12

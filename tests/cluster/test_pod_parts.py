@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from mooring.cluster.kinds import Change, Put, PutPod
 from mooring.cluster.pod_parts import PodParts
-from mooring.cluster.sharing import same_template
+from mooring.cluster.interning import same_template
 from mooring.cluster.state import State
 from mooring.framework import Pod
 from mooring.framework.cluster_events import StateChange

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Container, Sequence
 
-from mooring.cluster.originals import Originals, Wanted
+from mooring.cluster.raw_objects import RawObjects, Wanted
 from mooring.config.types import ExtenderStanza
 from mooring.framework import Pod
 from mooring.scheduler.extender import HttpExtender, build_transport
 
 
-def originals_for(extenders: Sequence[ExtenderStanza], schedulers: Container[str]) -> Originals:
+def raw_objects_for(extenders: Sequence[ExtenderStanza], schedulers: Container[str]) -> RawObjects:
     """The source's store of objects for the extenders, no larger than their stanzas require.
 
     Pods without a node are kept if there is any extender, those with one if it is sent victims, nodes if it
@@ -27,12 +27,12 @@ def originals_for(extenders: Sequence[ExtenderStanza], schedulers: Container[str
     kinds: dict[str, Wanted] = {"Pod": wanted} if extenders else {}
     if any(extender.filter_verb or extender.prioritize_verb for extender in sent_whole):
         kinds["Node"] = lambda _: True
-    return Originals(kinds)
+    return RawObjects(kinds)
 
 
 def extenders_of(
     extenders: Sequence[ExtenderStanza], schedulers: Container[str]
-) -> tuple[list[HttpExtender], Originals]:
+) -> tuple[list[HttpExtender], RawObjects]:
     """Return the extenders in the order in which they are called, and where they find what they are sent.
 
     Those that can be ignored come last.
@@ -42,9 +42,9 @@ def extenders_of(
     Raises:
         InvalidArgumentError: A certificate can't be used.
     """
-    originals = originals_for(extenders, schedulers)
+    raw_objects = raw_objects_for(extenders, schedulers)
     built = [
-        HttpExtender(stanza, build_transport(stanza, f"extenders[{index}]"), originals)
+        HttpExtender(stanza, build_transport(stanza, f"extenders[{index}]"), raw_objects)
         for index, stanza in enumerate(extenders)
     ]
-    return sorted(built, key=lambda extender: extender.ignorable), originals
+    return sorted(built, key=lambda extender: extender.ignorable), raw_objects

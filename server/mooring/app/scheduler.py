@@ -31,7 +31,7 @@ from mooring.app.tracing import tracer_for
 from mooring.app.warm_up import warm_up
 from mooring.cluster.binding import KubernetesBinder
 from mooring.cluster.cluster_api import KubernetesApi
-from mooring.cluster.originals import Originals
+from mooring.cluster.raw_objects import RawObjects
 from mooring.cluster.sources import KubernetesSource
 from mooring.config.defaults import KUBE_SCHEDULER_LEASE
 from mooring.config.show import dump, plain
@@ -237,7 +237,7 @@ def _assemble(options: SchedulerOptions, metrics: Metrics, give_up: Callable[[],
     server = connection.server()
     election = _election(configuration, connection, metrics, give_up)
     cluster = KubernetesApi(server, election)
-    extenders, originals = _extenders(configuration)
+    extenders, raw_objects = _extenders(configuration)
     core = build_core(
         options.engine,
         registry,
@@ -248,7 +248,7 @@ def _assemble(options: SchedulerOptions, metrics: Metrics, give_up: Callable[[],
         extenders=extenders,
         exclusive=True,
     )
-    source = KubernetesSource(core.state, server, _readers(options, core), originals=originals)
+    source = KubernetesSource(core.state, server, _readers(options, core), raw_objects=raw_objects)
     freshness = Freshness(source, options.max_staleness)
     leadership = FreshLeadership(election or Unchallenged(), freshness)
     cycle = BindingCycle(core.engine, leadership=leadership, api=cluster)
@@ -273,7 +273,7 @@ def _assemble(options: SchedulerOptions, metrics: Metrics, give_up: Callable[[],
     return _SchedulerParts(core, connection, source, freshness, cycle, scheduler, election, decides)
 
 
-def _extenders(configuration: config.Configuration) -> tuple[list[HttpExtender], Originals]:
+def _extenders(configuration: config.Configuration) -> tuple[list[HttpExtender], RawObjects]:
     """Return the extenders of all profiles, and where they find what they are sent."""
     names = [profile.scheduler_name for profile in configuration.profiles]
     return extenders_of(configuration.document.extenders, names)

@@ -8,7 +8,7 @@ from weakref import WeakValueDictionary, ref
 
 import msgspec
 
-from mooring.cluster.sharing import same_template
+from mooring.cluster.interning import same_template
 from mooring.framework.objects import Pod
 from mooring.framework.pod_affinity import NO_TERMS, AffinityKey, AffinityTerms, affinity_key, affinity_terms
 from mooring.framework.pod_classes import ClassKey, class_key

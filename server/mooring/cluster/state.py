@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from msgspec.structs import replace
 
 from mooring.cluster.change_log import DEFAULT_LENGTH, ChangeLog
-from mooring.cluster.holdings import Holdings
+from mooring.cluster.source_ownership import SourceOwnership
 from mooring.cluster.journal import DEFAULT_LENGTH as JOURNAL_LENGTH
 from mooring.cluster.journal import Entry, Journal
 from mooring.cluster.kinds import KINDS, Change, ClusterObject, Put, PutPod, Remove, TabledObject
@@ -18,7 +18,7 @@ from mooring.cluster.node_writer import NodeWriter
 from mooring.cluster.object_writer import ObjectWriter
 from mooring.cluster.pod_kinds import PodKinds
 from mooring.cluster.pod_parts import PodParts
-from mooring.cluster.prepared import Identity, PreparedObjects, identities_of, prepare, prepare_pod
+from mooring.cluster.validated import Identity, ValidatedObjects, identities_of, validate, validate_pod
 from mooring.cluster.table_writer import TableWriter
 from mooring.framework.cluster_events import Listener, ObjectChange, PodRecordChange, StateChange
 from mooring.framework.errors import bound_elsewhere
@@ -72,7 +72,7 @@ class State:
         self.version = version
         self.snapshot = writer.snapshot
         self.lock = self.snapshot.nodes.lock
-        self._holdings = Holdings(self.snapshot.pods)
+        self._ownership = SourceOwnership(self.snapshot.pods)
         self._delivered: dict[str, PodRecord | None] = {}
         self._listeners = Listeners()
 
@@ -165,7 +165,7 @@ class State:
         Raises:
             InvalidArgumentError: A quantity of ``nodes`` or ``pods`` can't be used.
         """
-        batch = prepare([*nodes, *pods], self._kinds)
+        batch = validate([*nodes, *pods], self._kinds)
         twin = State(log_length=0)
         self.copy_to(twin)
         with twin.lock:
@@ -226,14 +226,14 @@ class State:
         Raises:
             InvalidArgumentError: A quantity can't be used, or another source has one of the objects.
         """
-        batch = prepare(objects, self._kinds)
+        batch = validate(objects, self._kinds)
         with self.lock:
-            self._holdings.check_ownership(source, batch.identities())
-            kept = prepare((), self._kinds) if discard else batch
-            for gone, name in self._holdings.missing_objects(source, kept, kind):
+            self._ownership.check_ownership(source, batch.identities())
+            kept = validate((), self._kinds) if discard else batch
+            for gone, name in self._ownership.missing_objects(source, kept, kind):
                 self._drop(source, gone, name)
             self._writer.nodes.reserve_rows(len(batch.nodes.keys() - self.snapshot.nodes.index.keys()))
-            self._holdings.add_objects(source, batch)
+            self._ownership.add_objects(source, batch)
             self._write(batch)
             self._publish()
 
@@ -247,30 +247,30 @@ class State:
         """
         steps = [self._step(change) for change in changes]
         with self.lock:
-            if self._holdings.has_others(source):
+            if self._ownership.has_others(source):
                 for step in steps:
                     if not isinstance(step, Remove):
-                        self._holdings.check_ownership(source, _identities(step))
+                        self._ownership.check_ownership(source, _identities(step))
             for step in steps:
                 if isinstance(step, PodRecord):
                     self._put_pod(source, step)
-                elif isinstance(step, PreparedObjects):
+                elif isinstance(step, ValidatedObjects):
                     self._put(source, step)
                 else:
                     self._remove(source, step)
             self._publish()
 
-    def _step(self, change: Change | PutPod) -> PodRecord | PreparedObjects | Remove:
+    def _step(self, change: Change | PutPod) -> PodRecord | ValidatedObjects | Remove:
         """Return a change in the form in which it is written. Pods, which most changes are, come without a
         batch.
         """
         match change:
             case PutPod(pod=parts):
-                return prepare_pod(parts, self._kinds)
+                return validate_pod(parts, self._kinds)
             case Put(object=Pod() as pod):
-                return prepare_pod(PodParts.of(pod), self._kinds)
+                return validate_pod(PodParts.of(pod), self._kinds)
             case Put(object=item):
-                return prepare([item], self._kinds)
+                return validate([item], self._kinds)
         return change
 
     def subscribe(self, listener: Listener) -> None:
@@ -280,31 +280,31 @@ class State:
     def find_pod(self, namespace: str, name: str) -> Pod | None:
         """Return the pod of that name as it is now; only pods that a source delivered have a name here."""
         with self.lock:
-            record = self.snapshot.pods.records.get(self._holdings.pod_uid(namespace, name) or "")
+            record = self.snapshot.pods.records.get(self._ownership.pod_uid(namespace, name) or "")
             return record.pod if record else None
 
     def pod_uids(self, namespace: str) -> Mapping[str, str]:
-        return self._holdings.pod_uids(namespace)
+        return self._ownership.pod_uids(namespace)
 
     def count_of(self, source: str, kind: str) -> int:
         """Return how many objects of ``kind`` the source has; waits for no lock."""
-        return self._holdings.count_objects(source, kind)
+        return self._ownership.count_objects(source, kind)
 
-    def _put(self, source: str, batch: PreparedObjects) -> None:
-        self._holdings.add_objects(source, batch)
+    def _put(self, source: str, batch: ValidatedObjects) -> None:
+        self._ownership.add_objects(source, batch)
         self._write(batch)
 
     def _put_pod(self, source: str, record: PodRecord) -> None:
-        holdings = self._holdings
-        if not holdings.has_pod(source, record):
-            displaced = holdings.displaced_by(record)
+        ownership = self._ownership
+        if not ownership.has_pod(source, record):
+            displaced = ownership.displaced_by(record)
             if displaced is not None:
                 self._drop(source, "Pod", displaced)
-            holdings.add_pod(source, record)
+            ownership.add_pod(source, record)
         self._write_pod(record)
 
     def _remove(self, source: str, change: Remove) -> None:
-        known = self._holdings.find_identity(source, change)
+        known = self._ownership.find_identity(source, change)
         if known and change.uid in ("", self._uid_of(change.kind, known)):
             self._drop(source, change.kind, known)
 
@@ -318,7 +318,7 @@ class State:
         return item.metadata.uid if item else ""
 
     def _drop(self, source: str, kind: str, name: str) -> None:
-        self._holdings.discard(source, kind, name)
+        self._ownership.discard(source, kind, name)
         if kind == "Pod":
             record = self._delivered_record(name)
             self._remove_pod(name)
@@ -334,7 +334,7 @@ class State:
             self._writer.remove_object(KINDS[kind], _key(name))
         self._listeners.tell_listeners(ObjectChange(kind, old, None))
 
-    def _write(self, batch: PreparedObjects) -> None:
+    def _write(self, batch: ValidatedObjects) -> None:
         table = self.snapshot.nodes
         for name in sorted(batch.nodes):
             node, amounts = batch.nodes[name]
@@ -391,7 +391,7 @@ class State:
                 writer.journal.version = self.version
 
 
-def _identities(step: PodRecord | PreparedObjects) -> Iterable[Identity]:
+def _identities(step: PodRecord | ValidatedObjects) -> Iterable[Identity]:
     return identities_of(step) if isinstance(step, PodRecord) else step.identities()
 
 

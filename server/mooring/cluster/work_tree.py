@@ -12,7 +12,7 @@ from contextlib import contextmanager
 
 from mooring.cluster.journal import Entry, Journal, PodEntry, backwards
 from mooring.cluster.kinds import KINDS, Change, Put, Remove
-from mooring.cluster.prepared import PreparedObjects, prepare
+from mooring.cluster.validated import ValidatedObjects, validate
 from mooring.cluster.state import State
 from mooring.framework.columns import Int32s, Int64s
 from mooring.framework.errors import FailedPreconditionError, InvalidArgumentError
@@ -95,7 +95,7 @@ class WorkTree(State):
             InvalidArgumentError: A quantity can't be used, or there is no such object.
         """
         steps = list(changes)
-        batches = [prepare([step.object], self._kinds) if isinstance(step, Put) else step for step in steps]
+        batches = [validate([step.object], self._kinds) if isinstance(step, Put) else step for step in steps]
         with self.lock:
             try:
                 for at, batch in enumerate(batches):
@@ -157,7 +157,7 @@ class WorkTree(State):
         self._named = self._changes.end
         return self._names.get((namespace, name))
 
-    def _remove_namesakes(self, batch: PreparedObjects) -> None:
+    def _remove_namesakes(self, batch: ValidatedObjects) -> None:
         """Remove the pods whose names those of ``batch`` have now."""
         for uid, record in batch.pods.items():
             known = self.find_uid(record.namespace, record.name)

@@ -10,7 +10,7 @@ from sys import intern
 
 from mooring.cluster.decoding.messages import object_from, time_text
 from mooring.cluster.pod_parts import PodParts
-from mooring.cluster.sharing import KnownParts, same_template, shared_labels
+from mooring.cluster.interning import InternTable, same_template, shared_labels
 from mooring.framework.memory import share_of_memory
 from mooring.framework.objects import ObjectMeta, Pod
 from mooring.framework.pod_table import bare_template_of
@@ -26,7 +26,7 @@ class KnownPods:
     """
 
     def __init__(self) -> None:
-        self._templates: KnownParts[bytes, Pod] = KnownParts(_MAX_BYTES)
+        self._templates: InternTable[bytes, Pod] = InternTable(_MAX_BYTES)
 
     def decode(self, message: pod_pb2.Pod) -> PodParts:
         """Return the pod in ``message``, which has only a part of its fields left afterwards.

@@ -13,7 +13,7 @@ from mooring.cluster.decoding import checked, decode_kind
 from mooring.cluster.decoding.errors import MAX_OBJECT_BYTES
 from mooring.cluster.decoding.known_pods import KnownPods
 from mooring.cluster.kinds import KINDS, ClusterObject
-from mooring.cluster.originals import UNWANTED, OriginalsOfKind
+from mooring.cluster.raw_objects import UNWANTED, RawObjectsOfKind
 from mooring.cluster.pod_parts import PodParts
 from mooring.cluster.sources.kubernetes.timers import Timers
 from mooring.cluster.sources.kubernetes.wire import (
@@ -60,7 +60,7 @@ class Lister:
         api: The API server.
         resource: The kind.
         timers: How long everything takes.
-        originals: Gets the objects that are read.
+        raw_objects: Gets the objects that are read.
 
     Attributes:
         path: The kind's path at the server; "" before it is known.
@@ -73,17 +73,17 @@ class Lister:
         api: ApiServer,
         resource: Resource,
         timers: Timers,
-        originals: OriginalsOfKind = UNWANTED,
+        raw_objects: RawObjectsOfKind = UNWANTED,
     ) -> None:
         self.path = ""
         self._api = api
         self._resource = resource
         self._timers = timers
-        self._originals = originals
+        self._raw_objects = raw_objects
         self._unreadable: set[str] = set()
         self._kind = KINDS[resource.kind]
         self._known_pods = KnownPods()
-        in_protobuf = self._kind is Pod and originals is UNWANTED
+        in_protobuf = self._kind is Pod and raw_objects is UNWANTED
         self.accept = f"{PROTOBUF};stream=watch, {JSON}" if in_protobuf else JSON
         decoder: msgspec.json.Decoder[ObjectEvent[ClusterObject]] = msgspec.json.Decoder(
             ObjectEvent[self._kind]  # type: ignore[name-defined] # known at run time alone
@@ -168,7 +168,7 @@ class Lister:
             UnavailableError: It failed in another way.
             MsgspecError: The line is not an event.
         """
-        if self._originals is UNWANTED and len(line) <= MAX_OBJECT_BYTES:
+        if self._raw_objects is UNWANTED and len(line) <= MAX_OBJECT_BYTES:
             try:
                 event = self._decode_event(line)
             except (msgspec.ValidationError, RecursionError, UnicodeDecodeError):
@@ -188,7 +188,7 @@ class Lister:
         except InvalidArgumentError as error:
             self._leave_out(decode_identity(data).metadata.key, error)
             return None
-        self._originals.put_object(item, data)
+        self._raw_objects.put_object(item, data)
         return item
 
     def decode_told(self, data: Undecoded, identity: Identity) -> ClusterObject | PodParts | None:

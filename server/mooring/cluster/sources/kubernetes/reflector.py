@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 
 from mooring.cluster.api import ApiServer, Resource, Stream
 from mooring.cluster.kinds import Change, ClusterObject, Put, PutPod, Remove
-from mooring.cluster.originals import UNWANTED, OriginalsOfKind
+from mooring.cluster.raw_objects import UNWANTED, RawObjectsOfKind
 from mooring.cluster.pod_parts import PodParts
 from mooring.cluster.sources.kubernetes.history import History
 from mooring.cluster.sources.kubernetes.known import KnownObjects
@@ -51,7 +51,7 @@ class Reflector:
         source: Under which name.
         readers: The plugins that read the kind; none = the scheduler itself needs it.
         timers: How long everything takes.
-        originals: Gets the objects as the server sends them.
+        raw_objects: Gets the objects as the server sends them.
         history: The observations of all kinds of a source about the server's history.
 
     Attributes:
@@ -78,11 +78,11 @@ class Reflector:
         source: str,
         readers: Sequence[str],
         timers: Timers,
-        originals: OriginalsOfKind = UNWANTED,
+        raw_objects: RawObjectsOfKind = UNWANTED,
         history: History | None = None,
     ) -> None:
         self.resource = resource
-        self.lister = Lister(api, resource, timers, originals)
+        self.lister = Lister(api, resource, timers, raw_objects)
         self.known = KnownObjects()
         self.synced = False
         self.unavailable = ""
@@ -97,7 +97,7 @@ class Reflector:
         self._source = source
         self._readers = ", ".join(readers)
         self._timers = timers
-        self._originals = originals
+        self._raw_objects = raw_objects
         self._history = history or History()
         self._rollbacks = self._history.rollbacks
         self._behind = 0
@@ -167,7 +167,7 @@ class Reflector:
             self._note(self._list_needed)
             return pause
         except (NotFoundError, PermissionDeniedError) as error:
-            self._miss(error)
+            self._kind_unavailable(error)
             return self._failed(self._timers.unavailable_retry)
         except MooringError as error:
             self._note(str(error))
@@ -187,7 +187,7 @@ class Reflector:
             log.warning("%s: %s", self.resource.plural, error)
         self.error = error
 
-    def _miss(self, error: MooringError) -> None:
+    def _kind_unavailable(self, error: MooringError) -> None:
         """Handle a kind that the server doesn't have, so that there are no such objects, or no longer
         shows.
         """
@@ -215,7 +215,7 @@ class Reflector:
         except BaseException:
             self._list_needed = self._list_needed or why
             raise
-        self._originals.retain_objects(listing.versions)
+        self._raw_objects.retain_objects(listing.versions)
         self.known.load_list(listing.versions, listing.position)
         self._rollbacks = rollbacks
         self.lists += 1
@@ -338,7 +338,7 @@ class Reflector:
                 changes.insert(0, self._gone(identity))
         self._state.apply(self._source, changes)
         if type_ == "DELETED":
-            self._originals.drop_object(identity.key)
+            self._raw_objects.drop_object(identity.key)
             self.known.remove_object(identity.key, version)
         else:
             self.known.put_object(identity.key, version)

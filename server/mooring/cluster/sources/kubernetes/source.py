@@ -9,7 +9,7 @@ from collections.abc import Set as AbstractSet
 from operator import attrgetter
 
 from mooring.cluster.api import RESOURCES, ApiServer
-from mooring.cluster.originals import Originals
+from mooring.cluster.raw_objects import RawObjects
 from mooring.cluster.sources.kubernetes.auditor import Auditor
 from mooring.cluster.sources.kubernetes.history import History
 from mooring.cluster.sources.kubernetes.reflector import Reflector
@@ -41,7 +41,7 @@ class KubernetesSource:
         api: The API server.
         readers: The kinds to follow besides nodes and pods, each with the plugins that read it.
         timers: How long everything takes.
-        originals: Gets the objects as the server sends them; None = they are not needed.
+        raw_objects: Gets the objects as the server sends them; None = they are not needed.
 
     Attributes:
         history: Detects that the server lost the observed history.
@@ -53,10 +53,10 @@ class KubernetesSource:
         api: ApiServer,
         readers: Mapping[str, Sequence[str]],
         timers: Timers | None = None,
-        originals: Originals | None = None,
+        raw_objects: RawObjects | None = None,
     ) -> None:
         timers = timers or Timers()
-        self._originals = originals or Originals({})
+        self._raw_objects = raw_objects or RawObjects({})
         self._state = state
         self._api = api
         self._readers = dict(readers)
@@ -70,9 +70,9 @@ class KubernetesSource:
         self._auditor = Auditor(self._reflectors, timers)
 
     def _reflector(self, kind: str, timers: Timers) -> Reflector:
-        readers, originals = self._readers.get(kind, ()), self._originals.of(kind)
+        readers, raw_objects = self._readers.get(kind, ()), self._raw_objects.of(kind)
         return Reflector(
-            self._api, RESOURCES[kind], self._state, NAME, readers, timers, originals, self.history
+            self._api, RESOURCES[kind], self._state, NAME, readers, timers, raw_objects, self.history
         )
 
     @property

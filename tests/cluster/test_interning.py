@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mooring.cluster import sharing
+from mooring.cluster import interning
 from mooring.cluster.decoding import decode_node, decode_pod, from_manifest
 from mooring.cluster.pod_kinds import PodKinds
 from mooring.framework.objects import Node, ObjectMeta, Pod
@@ -61,8 +61,8 @@ def test_pods_of_a_template_differ_only_in_what_is_their_own() -> None:
 def test_the_kind_of_a_pod_is_made_of_the_parts_known_since_it_was_decoded(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    known: sharing.KnownParts[int, object] = sharing.KnownParts(sharing._MAX_BYTES)
-    monkeypatch.setattr(sharing, "_known", known)
+    known: interning.InternTable[int, object] = interning.InternTable(interning._MAX_BYTES)
+    monkeypatch.setattr(interning, "_known", known)
     pending = from_manifest(pod_manifest("pending", requests={"cpu": "100m"}))
     assert isinstance(pending, Pod)
     before = list(known.parts.values())
@@ -93,7 +93,7 @@ def test_amounts_keep_their_spelling() -> None:
     "value", [pytest.param("\ud800", id="no UTF-8"), pytest.param(_Tier.FRONT, id="an enumeration's member")]
 )
 def test_texts_that_are_out_of_the_ordinary_stay_as_they_are(value: str) -> None:
-    pod = sharing.shared(
+    pod = interning.shared(
         Pod(metadata=ObjectMeta(name="pod", labels={"example.com/tier": value})), lambda _: None
     )
     assert pod.metadata.labels["example.com/tier"] is value
@@ -101,23 +101,23 @@ def test_texts_that_are_out_of_the_ordinary_stay_as_they_are(value: str) -> None
 
 def test_only_so_many_parts_are_known_and_sharing_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
     most = 32
-    monkeypatch.setattr(sharing, "_MAX_BYTES", most * sharing._PART_BYTES)
-    monkeypatch.setattr(sharing, "_known", sharing.KnownParts(sharing._MAX_BYTES))
+    monkeypatch.setattr(interning, "_MAX_BYTES", most * interning._PART_BYTES)
+    monkeypatch.setattr(interning, "_known", interning.InternTable(interning._MAX_BYTES))
     nodes = []
     for number in range(50):
         image = {"names": [f"registry.example/app:{number}"], "sizeBytes": number}
         nodes.append(_node(f"node-{number}", [image]))
-        assert len(sharing._known.parts) <= most
+        assert len(interning._known.parts) <= most
     assert 1 < len({id(node.status.allocatable) for node in nodes}) < len(nodes) // 2
 
 
 def test_labels_of_their_own_leave_nothing_behind_and_common_ones_are_shared(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    known: sharing.KnownParts[int, object] = sharing.KnownParts(sharing._MAX_BYTES)
-    monkeypatch.setattr(sharing, "_known", known)
-    monkeypatch.setattr(sharing, "_values", sharing.SeenLately())
-    count = 2 * sharing._LATELY
+    known: interning.InternTable[int, object] = interning.InternTable(interning._MAX_BYTES)
+    monkeypatch.setattr(interning, "_known", known)
+    monkeypatch.setattr(interning, "_values", interning.SeenLately())
+    count = 2 * interning._LATELY
     pods = [
         decode_pod(
             json.dumps(pod_manifest("pod", labels={"app": "web-app", "name": f"pod-{number}"})).encode()
@@ -147,29 +147,29 @@ def test_a_label_that_is_the_pods_name_is_that_very_text() -> None:
 
 
 def test_long_labels_are_not_remembered() -> None:
-    lately: sharing.SeenLately[str] = sharing.SeenLately()
-    one, other = ("x" * (sharing._LONGEST + 1) for _ in range(2))
+    lately: interning.SeenLately[str] = interning.SeenLately()
+    one, other = ("x" * (interning._LONGEST + 1) for _ in range(2))
     assert lately.one(one, 1, len(one)) is one
     assert lately.one(other, 1, len(other)) is other
 
 
 def test_large_parts_are_known_for_as_long_as_their_bytes_have_room(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sharing, "_MAX_BYTES", 100_000)
-    monkeypatch.setattr(sharing, "_known", sharing.KnownParts(sharing._MAX_BYTES))
+    monkeypatch.setattr(interning, "_MAX_BYTES", 100_000)
+    monkeypatch.setattr(interning, "_known", interning.InternTable(interning._MAX_BYTES))
     for number in range(50):
-        sharing.shared(Pod(metadata=ObjectMeta(annotations={f"note-{number}": "x" * 10_000})), lambda _: None)
-        assert sum(len(sharing._encode(part)) for part in sharing._known.parts.values()) < 100_000
+        interning.shared(Pod(metadata=ObjectMeta(annotations={f"note-{number}": "x" * 10_000})), lambda _: None)
+        assert sum(len(interning._encode(part)) for part in interning._known.parts.values()) < 100_000
 
 
 def test_a_template_longer_than_any_usual_one_goes_with_its_pods() -> None:
-    known: sharing.KnownParts[str, str] = sharing.KnownParts(1 << 30)
-    known.keep("usual", "part", sharing._LARGEST_BYTES)
-    known.keep("larger", "part", sharing._LARGEST_BYTES + 1)
+    known: interning.InternTable[str, str] = interning.InternTable(1 << 30)
+    known.keep("usual", "part", interning._LARGEST_BYTES)
+    known.keep("larger", "part", interning._LARGEST_BYTES + 1)
     assert known.parts.keys() == {"usual"}
 
 
 def test_pods_share_a_large_template_while_one_has_it() -> None:
-    note = "x" * (sharing._LARGEST_BYTES + 1)
+    note = "x" * (interning._LARGEST_BYTES + 1)
     kinds = PodKinds(NEWEST_RULES)
     one, other = (
         kinds.of(decode_pod(json.dumps(pod_manifest(name, metadata={"annotations": {"n": note}})).encode()))

@@ -21,7 +21,7 @@ _members = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 _encode = msgspec.json.Encoder().encode
 
 
-class OriginalsOfKind:
+class RawObjectsOfKind:
     """The objects of one kind, by namespace and name. One thread writes; any may read.
 
     Args:
@@ -55,11 +55,11 @@ class OriginalsOfKind:
         return self._kept.get(identity(namespace, name))
 
 
-UNWANTED = OriginalsOfKind(lambda _: False)
+UNWANTED = RawObjectsOfKind(lambda _: False)
 """Keeps nothing."""
 
 
-class Originals:
+class RawObjects:
     """Nodes and pods as kube-scheduler would encode them. Safe from any thread.
 
     That is without kind and API version, and without the managed fields of pods.
@@ -69,9 +69,9 @@ class Originals:
     """
 
     def __init__(self, wanted: Mapping[str, Wanted]) -> None:
-        self._kinds = {kind: OriginalsOfKind(which) for kind, which in wanted.items()}
+        self._kinds = {kind: RawObjectsOfKind(which) for kind, which in wanted.items()}
 
-    def of(self, kind: str) -> OriginalsOfKind:
+    def of(self, kind: str) -> RawObjectsOfKind:
         """Return where the objects of ``kind`` go."""
         return self._kinds.get(kind, UNWANTED)
 

@@ -19,7 +19,7 @@ Identity = tuple[str, str, PodRecord | None]
 
 
 @dataclass(slots=True)
-class PreparedObjects:
+class ValidatedObjects:
     """Objects with the amounts that their tables need.
 
     Attributes:
@@ -54,7 +54,7 @@ class PreparedObjects:
             yield kind, name, None
 
 
-def prepare_pod(parts: PodParts, kinds: PodKinds) -> PodRecord:
+def validate_pod(parts: PodParts, kinds: PodKinds) -> PodRecord:
     """Works out what the pod of these ``parts`` counts as, on no row yet.
 
     Raises:
@@ -78,13 +78,13 @@ def prepare_pod(parts: PodParts, kinds: PodKinds) -> PodRecord:
     )
 
 
-def prepare(objects: Iterable[ClusterObject], kinds: PodKinds) -> PreparedObjects:
+def validate(objects: Iterable[ClusterObject], kinds: PodKinds) -> ValidatedObjects:
     """Works out what ``objects`` count as; of an object given twice the last one counts.
 
     Raises:
         InvalidArgumentError: Quantities can't be used; every such object is named.
     """
-    batch = PreparedObjects()
+    batch = ValidatedObjects()
     uids: dict[str, str] = {}
     violations = []
     for item in objects:

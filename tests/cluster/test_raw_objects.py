@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from mooring.app.extenders import originals_for
+from mooring.app.extenders import raw_objects_for
 from mooring.cluster.decoding import from_manifest
-from mooring.cluster.originals import Originals
+from mooring.cluster.raw_objects import RawObjects
 from mooring.cluster.sources import KubernetesSource
 from mooring.cluster.state import State
 from mooring.config.types import ExtenderStanza
@@ -29,13 +29,13 @@ BY_POD = ExtenderStanza(preempt_verb="preempt")
 
 
 @contextmanager
-def following(fake: FakeApiServer, *extenders: ExtenderStanza) -> Iterator[Originals]:
-    originals = originals_for(extenders, ["default-scheduler"])
-    source = KubernetesSource(State(), fake.client(), {}, originals=originals)
+def following(fake: FakeApiServer, *extenders: ExtenderStanza) -> Iterator[RawObjects]:
+    raw_objects = raw_objects_for(extenders, ["default-scheduler"])
+    source = KubernetesSource(State(), fake.client(), {}, raw_objects=raw_objects)
     source.start()
     try:
         until(lambda: source.synced)
-        yield originals
+        yield raw_objects
     finally:
         source.stop()
 
@@ -73,16 +73,16 @@ def managed(manifest: dict[str, Any]) -> dict[str, Any]:
 def test_objects_are_whole_but_for_their_type_and_the_managed_fields_of_pods() -> None:
     with FakeApiServer() as fake:
         fake.add(managed(pod_manifest("listed", spec=UNKNOWN)), managed(node_manifest("a")))
-        with following(fake, BY_NODE) as originals:
+        with following(fake, BY_NODE) as raw_objects:
             fake.add(managed(pod_manifest("watched", spec=UNKNOWN)), managed(node_manifest("b")))
             for name in ("listed", "watched"):
                 pod, wanted = pod_of(fake, name), stored(fake, "Pod", name)
-                until(partial(known, partial(originals.pod, pod)))
+                until(partial(known, partial(raw_objects.pod, pod)))
                 assert wanted["metadata"].pop("managedFields") == MANAGED
-                assert json.loads(originals.pod(pod)) == wanted
+                assert json.loads(raw_objects.pod(pod)) == wanted
             for name in "ab":
-                until(partial(known, partial(originals.node, name)))
-                assert json.loads(originals.node(name)) == stored(fake, "Node", name)
+                until(partial(known, partial(raw_objects.node, name)))
+                assert json.loads(raw_objects.node(name)) == stored(fake, "Node", name)
 
 
 @pytest.mark.parametrize(
@@ -99,8 +99,8 @@ def test_only_what_will_be_sent_is_kept(extender: ExtenderStanza, kept: set[str]
         ended = pod_manifest("ended", spec={"nodeName": "node"}, status={"phase": "Succeeded"})
         runs = pod_manifest("runs", spec={"nodeName": "node"})
         fake.add(node_manifest("node"), pod_manifest("waits"), runs, others, ended)
-        with following(fake, extender) as originals:
-            found = {kind: originals.of(kind) for kind in ("Pod", "Node")}
+        with following(fake, extender) as raw_objects:
+            found = {kind: raw_objects.of(kind) for kind in ("Pod", "Node")}
             names = {"Pod": ("waits", "runs", "others", "ended"), "Node": ("node",)}
             assert kept == {
                 name
@@ -115,15 +115,15 @@ def test_what_is_not_needed_any_more_is_let_go(extender: ExtenderStanza) -> None
     with FakeApiServer() as fake:
         fake.add(node_manifest("a"), pod_manifest("pod"))
         pod = pod_of(fake, "pod")
-        with following(fake, extender) as originals:
-            assert known(lambda: originals.pod(pod))
+        with following(fake, extender) as raw_objects:
+            assert known(lambda: raw_objects.pod(pod))
             if extender is BY_NAME:
                 body = {"metadata": {"name": "pod"}, "target": {"kind": "Node", "name": "a"}}
                 path = "/api/v1/namespaces/default/pods/pod/binding"
                 assert fake.client().request("POST", path, body=body).ok
             else:
                 fake.remove("Pod", "pod")
-            until(lambda: known(lambda: originals.pod(pod)) is None)
+            until(lambda: known(lambda: raw_objects.pod(pod)) is None)
 
 
 def kept_pod(name: str = "pod", uid: str = "u", **spec: Any) -> tuple[Pod, bytes]:
@@ -132,25 +132,25 @@ def kept_pod(name: str = "pod", uid: str = "u", **spec: Any) -> tuple[Pod, bytes
 
 
 def test_a_pod_of_the_same_name_is_another_one() -> None:
-    originals = Originals({"Pod": lambda _: True})
+    raw_objects = RawObjects({"Pod": lambda _: True})
     old, data = kept_pod(uid="old")
     new, _ = kept_pod(uid="new")
-    originals.of("Pod").put_object(old, data)
+    raw_objects.of("Pod").put_object(old, data)
     with pytest.raises(NotFoundError, match="pod default/pod is gone"):
-        originals.pod(new)
+        raw_objects.pod(new)
 
 
 def test_an_assumed_pod_has_its_node() -> None:
-    originals = Originals({"Pod": lambda _: True})
+    raw_objects = RawObjects({"Pod": lambda _: True})
     pod, data = kept_pod(priority=1)
-    originals.of("Pod").put_object(pod, data)
+    raw_objects.of("Pod").put_object(pod, data)
     assumed = replace(pod, spec=replace(pod.spec, node_name="a"))
-    assert json.loads(originals.pod(assumed))["spec"] == {"priority": 1, "nodeName": "a"}
-    assert json.loads(originals.pod(pod))["spec"] == {"priority": 1}
+    assert json.loads(raw_objects.pod(assumed))["spec"] == {"priority": 1, "nodeName": "a"}
+    assert json.loads(raw_objects.pod(pod))["spec"] == {"priority": 1}
 
 
 def test_after_a_list_only_what_it_has_is_left() -> None:
-    kind = Originals({"Pod": lambda _: True}).of("Pod")
+    kind = RawObjects({"Pod": lambda _: True}).of("Pod")
     for name in ("first", "second"):
         kind.put_object(*kept_pod(name))
     kind.retain_objects({"default/second"})

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from mooring.cluster.kinds import Remove, identity
-from mooring.cluster.prepared import Identity, PreparedObjects
+from mooring.cluster.validated import Identity, ValidatedObjects
 from mooring.framework.args import FieldError
 from mooring.framework.errors import InvalidArgumentError
 from mooring.framework.pod_table import PodRecord, PodTable
 
 
-class Holdings:
+class SourceOwnership:
     """Objects by source and kind: pods by UID, the others by identity. The caller holds the state's lock.
 
     Args:
@@ -50,7 +50,7 @@ class Holdings:
         if violations:
             raise InvalidArgumentError(violations)
 
-    def add_objects(self, source: str, batch: PreparedObjects) -> None:
+    def add_objects(self, source: str, batch: ValidatedObjects) -> None:
         """``source`` now has the objects of ``batch``, but for the finished pods."""
         for record in batch.pods.values():
             self.add_pod(source, record)
@@ -91,7 +91,7 @@ class Holdings:
             if kind == "Pod":
                 self._forget_name(name)
 
-    def missing_objects(self, source: str, batch: PreparedObjects, only: str = "") -> list[tuple[str, str]]:
+    def missing_objects(self, source: str, batch: ValidatedObjects, only: str = "") -> list[tuple[str, str]]:
         """Return the kind and identity of the objects of ``source`` beyond ``batch``, of one kind or of all.
 
         Pods come before their nodes.

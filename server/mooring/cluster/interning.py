@@ -58,7 +58,7 @@ _NO_STATUS = Pod().status
 _encode = msgspec.json.Encoder().encode
 
 
-class KnownParts(Generic[KeyT, T]):
+class InternTable(Generic[KeyT, T]):
     """Parts by their look-up keys. Safe from any thread: losing one only costs time and memory.
 
     Args:
@@ -85,7 +85,7 @@ class KnownParts(Generic[KeyT, T]):
         self.parts[key] = part
 
 
-_known: KnownParts[int, object] = KnownParts(_MAX_BYTES)
+_known: InternTable[int, object] = InternTable(_MAX_BYTES)
 
 
 class SeenLately(Generic[T]):
