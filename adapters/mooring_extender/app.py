@@ -34,10 +34,10 @@ from mooring.serving.http.asgi import (
 from mooring.serving.http.hosts import Hosts
 from mooring.tracing.spans import Entered, Span, Tracer
 from mooring_extender import translate, wire
-from mooring_extender.calls import NodeCalls
+from mooring_extender.calls import NodeQueryClient
 from mooring_extender.client import Client, ClientFactory
 from mooring_extender.failures import VERBS, Answer, CallError, answer_failure, reject, shortened
-from mooring_extender.foreseen import Foreseen
+from mooring_extender.score_prefetch import ScorePrefetch
 from mooring_extender.metrics import CONTENT_TYPE, Metrics
 from mooring_extender.questions import REMEMBERED_BYTES, Question, Questions
 from mooring_extender.scores import priorities
@@ -120,9 +120,9 @@ class ExtenderApp:
         self._budget = MemoryBudget(options.body_budget_bytes)
         self._readers = ThreadPoolExecutor(_READERS, "mooring-extender-reader")
         self._questions = Questions()
-        self._foreseen = Foreseen()
+        self._prefetch = ScorePrefetch()
         self._client: Client
-        self._calls: NodeCalls
+        self._calls: NodeQueryClient
         self._verbs: dict[str, Callable[[_Call], Awaitable[bytes]]] = {
             "filter": self._filter,
             "prioritize": self._prioritize,
@@ -152,7 +152,7 @@ class ExtenderApp:
     async def _live(self, receive: Receive, send: Send) -> None:
         await receive()
         self._client = self._make_client()
-        self._calls = NodeCalls(self._client)
+        self._calls = NodeQueryClient(self._client)
         await send({"type": "lifespan.startup.complete"})
         await receive()
         await self._calls.close()
@@ -283,8 +283,8 @@ class ExtenderApp:
     async def _filter(self, call: _Call) -> bytes:
         asked: Question = await self._read(self._questions.read, call.body)
         profile = await self._profile(call)
-        self._foreseen.forget(asked.pod)
-        scores_wanted = asked.items is None and self._foreseen.wanted(profile)
+        self._prefetch.forget(asked.pod)
+        scores_wanted = asked.items is None and self._prefetch.wanted(profile)
         request = translate.filter_request(asked.pod, profile, scores=scores_wanted)
         response = await self._calls.filter(request, asked, call.seconds_left)
         answer = translate.filtered(asked, response)
@@ -293,19 +293,19 @@ class ExtenderApp:
             self._questions.remember(answer.passed)
             scores = translate.scores_along(answer.passed, response)
             if scores is not None and len(call.body) <= REMEMBERED_BYTES:
-                self._foreseen.expect(profile, asked.pod, scores)
+                self._prefetch.expect(profile, asked.pod, scores)
         self._metrics.filtered(answer.resolvable, answer.unresolvable)
         return answer.body
 
     async def _prioritize(self, call: _Call) -> bytes:
         profile = await self._profile(call)
-        foreseen = self._foreseen.take(profile, call.body)
-        if foreseen is not None:
-            return priorities(foreseen)
+        prefetched = self._prefetch.take(profile, call.body)
+        if prefetched is not None:
+            return priorities(prefetched)
         asked: Question = await self._read(self._questions.read, call.body)
         request = translate.score_request(asked.pod, profile)
         response = await self._calls.score(request, asked, call.seconds_left)
-        self._foreseen.want(profile)
+        self._prefetch.want(profile)
         return translate.host_priorities(asked, response)
 
     async def _bind(self, call: _Call) -> bytes:

@@ -28,7 +28,7 @@ Seconds = Callable[[], float]
 """Gives how much time is left; raises CallError when there is none."""
 
 
-class NodeCalls:
+class NodeQueryClient:
     """Makes the calls that are about nodes. For one event loop."""
 
     def __init__(self, client: Client) -> None:

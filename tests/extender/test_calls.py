@@ -16,7 +16,7 @@ from mooring.service.offer import Servicers
 from mooring.serving.calls.errors import failure_of
 from mooring.testing import make_node
 from mooring_extender import translate
-from mooring_extender.calls import NodeCalls
+from mooring_extender.calls import NodeQueryClient
 from mooring_extender.failures import CallError
 from mooring_extender.questions import Questions
 from tests.examples import examples
@@ -70,7 +70,7 @@ class DirectClient:
             raise CallError(failure.code, failure.text) from error
 
 
-async def answers(calls: NodeCalls, questions: Questions, names: list[str]) -> tuple[bytes, bytes]:
+async def answers(calls: NodeQueryClient, questions: Questions, names: list[str]) -> tuple[bytes, bytes]:
     asked = questions.read(question(names, Pod={"metadata": {"name": "p", "namespace": "d", "uid": "u"}}))
     filtering = translate.filter_request(asked.pod, "")
     scoring = translate.score_request(asked.pod, "")
@@ -83,10 +83,10 @@ async def answers(calls: NodeCalls, questions: Questions, names: list[str]) -> t
 
 async def play(w: World, steps: list[tuple[Any, ...]]) -> DirectClient:
     client = DirectClient(w)
-    calls, questions = NodeCalls(client), Questions()  # type: ignore[arg-type]  # what NodeCalls needs of it
+    calls, questions = NodeQueryClient(client), Questions()  # type: ignore[arg-type]  # what NodeQueryClient needs of it
     for step, *arguments in steps:
         if step == "ask":
-            anew = NodeCalls(DirectClient(w))  # type: ignore[arg-type]
+            anew = NodeQueryClient(DirectClient(w))  # type: ignore[arg-type]
             by_name = await answers(anew, Questions(), *arguments)
             assert await answers(calls, questions, *arguments) == by_name
             await anew.close()

@@ -11,7 +11,7 @@ from typing import Any, ParamSpec
 
 import pytest
 
-from mooring.serving.http.eager import begin
+from mooring.serving.http.eager import start_eagerly
 
 WHO = ContextVar("WHO", default="nobody")
 
@@ -33,7 +33,7 @@ async def test_what_need_not_wait_ends_at_once() -> None:
     async def work() -> None:
         done.append("done")
 
-    assert begin(work(), asyncio.get_running_loop()) is None
+    assert start_eagerly(work(), asyncio.get_running_loop()) is None
     assert done == ["done"]
 
 
@@ -49,7 +49,7 @@ async def test_what_waits_goes_on_in_a_task_with_each_result() -> None:
         seen.append(WHO.get())
         seen.append(asyncio.current_task())
 
-    task = begin(work(), asyncio.get_running_loop())
+    task = start_eagerly(work(), asyncio.get_running_loop())
     assert task is not None
     first.set_result(1)
     await asyncio.sleep(0)
@@ -93,7 +93,7 @@ async def test_what_is_raised_where_it_waits_reaches_it(
             seen.append(raised)
             raise
 
-    task = begin(work(), asyncio.get_running_loop())
+    task = start_eagerly(work(), asyncio.get_running_loop())
     assert task is not None
     for _ in range(before + 1):
         await asyncio.sleep(0)
@@ -112,7 +112,7 @@ async def test_what_it_raises_is_told(wait: Callable[[float], Awaitable[None]] |
         raise ValueError("broken")
 
     async def all_of_it() -> None:
-        if task := begin(work(), asyncio.get_running_loop()):
+        if task := start_eagerly(work(), asyncio.get_running_loop()):
             await task
 
     with pytest.raises(ValueError, match="broken"):
@@ -121,7 +121,7 @@ async def test_what_it_raises_is_told(wait: Callable[[float], Awaitable[None]] |
 
 @in_a_loop
 async def test_what_goes_on_is_a_coroutine_as_tasks_want_since_python_3_12() -> None:
-    task = begin(asyncio.sleep(0), asyncio.get_running_loop())
+    task = start_eagerly(asyncio.sleep(0), asyncio.get_running_loop())
     assert task is not None
     assert inspect.iscoroutine(task.get_coro())
     await task

@@ -18,7 +18,7 @@ import msgspec
 from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
-from mooring.serving.http.eager import begin
+from mooring.serving.http.eager import start_eagerly
 from mooring.serving.http.tls import client_names, is_resumed
 
 BODY_SECONDS: Final = 0.001
@@ -200,7 +200,7 @@ class GuardedProtocol(HttpToolsProtocol):
             return
         if exchange.more_body or exchange.waiting_for_100_continue:
             exchange.message_event.set()
-        task = begin(exchange.run_asgi(self.app), self.loop)
+        task = start_eagerly(exchange.run_asgi(self.app), self.loop)
         if task is not None:
             self.tasks.add(task)
             task.add_done_callback(self.tasks.discard)

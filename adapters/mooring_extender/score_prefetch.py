@@ -35,7 +35,7 @@ class _Expected(msgspec.Struct, frozen=True):
         return len(body) == len(beginning) + len(end) and body.startswith(beginning) and body.endswith(end)
 
 
-class Foreseen:
+class ScorePrefetch:
     """The scores for questions that are expected. For one event loop.
 
     Args:

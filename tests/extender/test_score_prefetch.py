@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from mooring.v1 import scheduling_service_pb2 as scheduling
 from mooring_extender.failures import CallError
-from mooring_extender.foreseen import FRESH_SECONDS, Foreseen
+from mooring_extender.score_prefetch import FRESH_SECONDS, ScorePrefetch
 from mooring_extender.questions import Questions
 from mooring_extender.scores import Scores
 from tests.extender.fakes import FakeClient, Rules, ask_often, question
@@ -103,7 +103,7 @@ FIRST = ("prioritize", PODS[2], ["a"])
         ),
     ],
 )
-def test_score_is_called_for_what_was_not_foreseen(calls: list[Any], asked: int) -> None:
+def test_score_is_called_for_scores_that_were_not_prefetched(calls: list[Any], asked: int) -> None:
     rules = Moving()
     play(rules, *calls)
     assert rules.asked_to_score == asked
@@ -139,7 +139,7 @@ def test_a_question_that_is_written_otherwise_is_asked() -> None:
     assert rules.asked_to_score == 2
 
 
-def test_what_was_foreseen_before_a_filter_call_that_failed_is_not_answered() -> None:
+def test_scores_prefetched_before_a_filter_call_that_failed_are_not_answered() -> None:
     class Failing(Moving):
         def filter(self, request: scheduling.FilterRequest) -> scheduling.FilterResponse:
             response = super().filter(request)
@@ -156,13 +156,13 @@ def test_what_was_foreseen_before_a_filter_call_that_failed_is_not_answered() ->
     ("seconds", "known"),
     [pytest.param(FRESH_SECONDS - 0.01, True, id="fresh"), pytest.param(FRESH_SECONDS, False, id="old")],
 )
-def test_what_was_foreseen_grows_old(seconds: float, known: bool) -> None:
+def test_prefetched_scores_grow_old(seconds: float, known: bool) -> None:
     times = iter([100.0, 100.0 + seconds])
-    foreseen, body = Foreseen(lambda: next(times)), question(["a", "b"])
+    prefetched, body = ScorePrefetch(lambda: next(times)), question(["a", "b"])
     asked = Questions().read(body)
-    foreseen.expect("first", asked.pod, Scores(asked.names, (), 1))  # type: ignore[arg-type]  # not looked at
-    assert (foreseen.take("first", body) is not None) == known
-    assert foreseen.take("first", body) is None
+    prefetched.expect("first", asked.pod, Scores(asked.names, (), 1))  # type: ignore[arg-type]  # not looked at
+    assert (prefetched.take("first", body) is not None) == known
+    assert prefetched.take("first", body) is None
 
 
 def test_totals_that_do_not_fit_fail_the_filter_call() -> None:
