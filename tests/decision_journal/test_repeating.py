@@ -44,7 +44,7 @@ def scheduled(*cpus: int) -> tuple[World, DecisionJournal, Repeater]:
     builder = ProfileBuilder.over(
         registry, made.state, made.cluster, kube_version="1.37", feature_gates=GATES
     )
-    engine = made.scheduler._parts.engine
+    engine = made.scheduler._components.engine
     live = LiveState(Core(registry, loaded, made.state, engine, builder), options, changes=1_000)
     return made, journal, Repeater(journal, live, live.at)
 

@@ -32,7 +32,7 @@ class Told:
         self.calls: list[tuple[str, ...]] = []
         self.only: Callable[[Pod], bool] | None = None
 
-    def heeds(self, change: StateChange) -> bool:
+    def is_relevant(self, change: StateChange) -> bool:
         return self.rejected
 
     def follows(self, change: StateChange) -> bool:

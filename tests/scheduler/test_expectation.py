@@ -65,7 +65,7 @@ def test_a_pod_that_waits_for_permit() -> None:
     world = World(Waits, nodes=[make_node("a")])
     world.cluster.put(make_pod("p"))
     world.scheduler.try_next()
-    (waiting,) = world.scheduler._parts.engine.profiles.waiting
+    (waiting,) = world.scheduler._components.engine.profiles.waiting
     (waiter,) = world.scheduler._binders._waiters
     until(lambda: world.cluster.named("p").status.nominated_node_name == "a")
     waiting.allow("Waits")

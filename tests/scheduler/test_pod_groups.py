@@ -456,7 +456,7 @@ class TestCommit:
     def test_a_new_leader_ends_what_was_begun(self) -> None:
         """A gang of which the dead leader bound half goes before one that came first."""
         made = world()
-        leads = made.scheduler._parts.leadership
+        leads = made.scheduler._components.leadership
         made.cluster.put(gang(2, "first"), *(member(f"f{at}", group="first") for at in range(2)))
         made.cluster.put(gang(3), *members(2), member("begun", node="n0"), node("n0", 3))
         assert leads.is_leader()

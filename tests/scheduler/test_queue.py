@@ -335,10 +335,10 @@ def test_a_pod_that_got_its_node_is_heeded_by_who_registered_for_that(
     change: StateChange, rejector: str, heeded: bool
 ) -> None:
     queue = new_queue(FakeClock(), {**HEARS_NODES, "Neighbour": [HintedEvent(POD_PLACED)]})
-    assert not queue.heeds(change)
+    assert not queue.is_relevant(change)
     queue.add_pod(make_pod())
     reject(queue, Rejection(frozenset({rejector})))
-    assert queue.heeds(change) is heeded
+    assert queue.is_relevant(change) is heeded
     queue.move_pods(POD_PLACED, None, PLACED)
     assert (where(queue) == "unschedulable") is (rejector == "Fit")
 
@@ -401,6 +401,6 @@ def test_a_pod_that_comes_back_rejected_heeds_events_and_wakes_who_tells_of_them
     item = popped(queue)
     woken.clear()
     change = ObjectChange("Node", None, make_node("a"))
-    before = queue.heeds(change)
+    before = queue.is_relevant(change)
     queue.give_back(item, Rejection(frozenset({"Fit"})))
-    assert (before, queue.heeds(change), len(woken)) == (False, True, 1)
+    assert (before, queue.is_relevant(change), len(woken)) == (False, True, 1)

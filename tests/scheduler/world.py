@@ -310,13 +310,13 @@ class World:
         return [reason for reason, pod, _ in self.cluster.events if pod == name]
 
     def _finish_threads(self) -> None:
-        parts = self.scheduler._parts
+        components = self.scheduler._components
         binders = self.cluster.answers, self.scheduler._binders._pool
-        pools = (*binders, parts.preemptions._deleters, parts.group_statuses._writer)
-        for pool in (*pools, *parts.failures.statuses._writers):
+        pools = (*binders, components.preemptions._deleters, components.group_statuses._writer)
+        for pool in (*pools, *components.failures.statuses._writers):
             pool.submit(lambda: None).result()
-        waiting = parts.recorder._waiting
+        waiting = components.recorder._waiting
         while not waiting.empty():
             happened = waiting.get()
             assert happened is not None
-            parts.recorder._write(*happened)
+            components.recorder._write(*happened)

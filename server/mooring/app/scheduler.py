@@ -227,7 +227,7 @@ class _SchedulerParts:
         pod = own_pod(self.core.state)
         if pod is not None:
             kind = "Normal" if reason == TOOK else "Warning"
-            self.scheduler.tell_of_itself(pod, kind, reason, action, note)
+            self.scheduler.record_own_event(pod, kind, reason, action, note)
 
 
 def _assemble(options: SchedulerOptions, metrics: Metrics, give_up: Callable[[], None]) -> _SchedulerParts:

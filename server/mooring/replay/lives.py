@@ -33,7 +33,7 @@ from mooring.runtime.engine import Engine
 from mooring.runtime.profiles.profile import Profile
 from mooring.scheduler.assembly import ask_pre_enqueue, sorted_by
 from mooring.scheduler.changes import ChangeFeed
-from mooring.scheduler.parts import deciding
+from mooring.scheduler.components import deciding
 from mooring.scheduler.queue import (
     BackoffTimes,
     Gate,

@@ -22,7 +22,7 @@ from mooring.scheduler.budget import ATTEMPT_SECONDS
 from mooring.scheduler.changes import ChangeFeed
 from mooring.scheduler.failure import FailureHandler
 from mooring.scheduler.group_status import GroupStatusWriter
-from mooring.scheduler.parts import Parts, Sender, deciding
+from mooring.scheduler.components import Components, Sender, deciding
 from mooring.scheduler.pod_status import PodStatusWriter
 from mooring.scheduler.preemption import Preemptions
 from mooring.scheduler.queue import (
@@ -106,7 +106,7 @@ def build_scheduler(
     changes.follow_state()
     attempts = AttemptLog(on.decisions, engine, clock)
     failures = FailureHandler(queue, engine.state, statuses, recorder, attempts, observer, clock)
-    parts = Parts(
+    components = Components(
         engine=engine,
         profiles=deciding(engine.profiles),
         committer=on.committer,
@@ -126,7 +126,7 @@ def build_scheduler(
         attempt_seconds=attempt_seconds,
         tracer=on.tracer,
     )
-    return Scheduler(parts, wake, binders, partial(_rules, on, preemptions))
+    return Scheduler(components, wake, binders, partial(_rules, on, preemptions))
 
 
 def _queue(

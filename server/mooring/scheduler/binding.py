@@ -22,7 +22,7 @@ from mooring.runtime.commit.extension_points import Committed
 from mooring.runtime.commit.placement import PlacedPod
 from mooring.runtime.commit.reservations import Reservation
 from mooring.scheduler.attempt import Attempt
-from mooring.scheduler.parts import Parts
+from mooring.scheduler.components import Components
 from mooring.scheduler.queue.cluster_events import POD_LEFT
 from mooring.scheduler.recorder import EventNote
 from mooring.scheduler.scheduling_failure import SchedulingFailure, failed, rejected_by_plugin
@@ -77,14 +77,14 @@ class Binders:
     Everything else is for threads that may wait.
 
     Args:
-        parts: The parts of the scheduler.
+        components: The collaborators of the scheduler.
         count: How many pods are bound at a time.
         stopping: Set when nothing new should begin.
     """
 
-    def __init__(self, parts: Parts, count: int, stopping: threading.Event) -> None:
-        self._parts = parts
-        self._waiting = parts.engine.profiles.waiting
+    def __init__(self, components: Components, count: int, stopping: threading.Event) -> None:
+        self._components = components
+        self._waiting = components.engine.profiles.waiting
         self._stopping = stopping
         self._count = count
         self._pool = ThreadPoolExecutor(count, thread_name_prefix="binder")
@@ -108,11 +108,11 @@ class Binders:
 
     def begin_binding(self, attempt: Attempt, reservation: Reservation, choice: Choice) -> None:
         """Bind a pod that has its place by ``choice`` and passed Permit, or waits there."""
-        self._parts.attempts.selected(attempt, choice)
+        self._components.attempts.selected(attempt, choice)
         binding = _Binding(attempt, reservation, (choice.evaluated, choice.feasible), current_span())
         if not self._waits(attempt.item.uid):
             # Events that happen from now on can't help a pod that has its node.
-            self._parts.queue.end_attempt(attempt.item.uid)
+            self._components.queue.end_attempt(attempt.item.uid)
             self._placed.append(binding)
             self._take_turns()
             return
@@ -126,16 +126,16 @@ class Binders:
         for one in placed:
             attempt, choice, reservation = one.attempt, one.placed.choice, one.placed.reservation
             if reservation is not None:
-                self._parts.attempts.selected(attempt, choice)
+                self._components.attempts.selected(attempt, choice)
                 bindings.append(_Binding(attempt, reservation, (choice.evaluated, choice.feasible), None))
-        self._parts.queue.end_attempt(*[binding.attempt.item.uid for binding in bindings])
+        self._components.queue.end_attempt(*[binding.attempt.item.uid for binding in bindings])
         self._placed += bindings
         self._take_turns()
 
     def _wait_and_bind(self, binding: _Binding) -> None:
         try:
             if self._end(binding, self._bound_by_this_thread(binding)):
-                self._parts.queue.end_attempt(binding.attempt.item.uid)
+                self._components.queue.end_attempt(binding.attempt.item.uid)
         finally:
             self._waiters.discard(threading.current_thread())
 
@@ -147,7 +147,7 @@ class Binders:
                     return
                 binding = self._placed.popleft()
                 self._under_way += 1
-            sender = self._parts.sender
+            sender = self._components.sender
             if sender is None or not sender.ready or not self._sent(binding):
                 self._pool.submit(self._bind, binding)
 
@@ -161,10 +161,10 @@ class Binders:
     def _sent(self, binding: _Binding) -> bool:
         """Send the binding if nothing has to be waited for; return whether it is taken care of."""
         pod = binding.attempt.item.pod
-        if binding.span is not None or self._parts.failures.statuses.is_writing(pod):
+        if binding.span is not None or self._components.failures.statuses.is_writing(pod):
             return False
 
-        committer, reservation = self._parts.committer, binding.reservation
+        committer, reservation = self._components.committer, binding.reservation
 
         def ended(answer: BindingAnswer) -> None:
             finish = partial(committer.end_binding, reservation, answer)
@@ -181,7 +181,7 @@ class Binders:
 
     def _bind(self, binding: _Binding) -> None:
         """Bind in a thread that may wait."""
-        sender = self._parts.sender
+        sender = self._components.sender
         if sender is not None and sender.open_ahead() and self._sent(binding):
             return
         with Entered(binding.span and binding.span.begin_child(BINDING_CYCLE)):
@@ -195,11 +195,11 @@ class Binders:
 
     def _bound_by_this_thread(self, binding: _Binding) -> Callable[[], Committed]:
         """Return what runs the binding cycle."""
-        parts, pod = self._parts, binding.attempt.pod
+        components, pod = self._components, binding.attempt.pod
 
         def bind() -> Committed:
-            parts.failures.statuses.wait_until_written(pod)
-            return parts.committer.finish_binding(binding.reservation, self._progress(pod), parts.expect)
+            components.failures.statuses.wait_until_written(pod)
+            return components.committer.finish_binding(binding.reservation, self._progress(pod), components.expect)
 
         return bind
 
@@ -238,7 +238,7 @@ class Binders:
         return math.isfinite(self._waiting.end(uid))
 
     def _bound(self, attempt: Attempt, node_name: str, counts: Counts) -> None:
-        parts, item = self._parts, attempt.item
+        components, item = self._components, attempt.item
         pod = item.pod
         key = pod.key
         log.log(
@@ -249,20 +249,20 @@ class Binders:
             *counts,
         )
         note = f"Successfully assigned {key} to {node_name}"
-        parts.recorder.record_event(EventNote(pod, "Normal", "Scheduled", "Binding", note))
-        parts.observer.attempted("scheduled", attempt.profile.name, parts.clock.monotonic() - attempt.began)
-        parts.observer.scheduled(item.attempts, parts.clock.now() - (item.first_attempt_at or item.queued_at))
+        components.recorder.record_event(EventNote(pod, "Normal", "Scheduled", "Binding", note))
+        components.observer.attempted("scheduled", attempt.profile.name, components.clock.monotonic() - attempt.began)
+        components.observer.scheduled(item.attempts, components.clock.now() - (item.first_attempt_at or item.queued_at))
 
     def _failed(self, attempt: Attempt, failure: SchedulingFailure) -> None:
         """Handle a failed binding: the place is free again; after a rejection, for others only."""
-        parts = self._parts
+        components = self._components
         if not failure.rejected:
-            parts.queue.move_pods(POD_LEFT, attempt.pod, None)
-            parts.failures.handle_failure(attempt, failure)
+            components.queue.move_pods(POD_LEFT, attempt.pod, None)
+            components.failures.handle_failure(attempt, failure)
             return
-        parts.failures.handle_failure(attempt, failure)
+        components.failures.handle_failure(attempt, failure)
         uid = attempt.item.uid
-        parts.queue.move_pods(POD_LEFT, attempt.pod, None, lambda other: other.metadata.uid != uid)
+        components.queue.move_pods(POD_LEFT, attempt.pod, None, lambda other: other.metadata.uid != uid)
 
 
 def _raise(error: Exception) -> NoReturn:

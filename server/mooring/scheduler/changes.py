@@ -66,7 +66,7 @@ class ChangeFeed:
         watch reports each bound pod, too.
         """
         self._noted.append(change)
-        if _is_of_the_queue(change) or self._queue.heeds(change):
+        if _is_of_the_queue(change) or self._queue.is_relevant(change):
             self._wake()
 
     def tell_queue(self) -> None:

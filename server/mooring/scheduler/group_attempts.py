@@ -18,7 +18,7 @@ from mooring.runtime.profiles.profile import Profile
 from mooring.scheduler.attempt import Attempt, DecidedGroup
 from mooring.scheduler.binding import Binders
 from mooring.scheduler.budget import AttemptBudget
-from mooring.scheduler.parts import Parts
+from mooring.scheduler.components import Components
 from mooring.scheduler.preemption import CLUSTER, Preemptor, carry_out
 from mooring.scheduler.queue import QueuedGroup, QueuedPod
 from mooring.scheduler.scheduling_failure import (
@@ -72,19 +72,19 @@ class GroupAttempts:
     """Tries groups, one at a time; for the deciding thread.
 
     Args:
-        parts: The parts of the scheduler.
+        components: The collaborators of the scheduler.
         binders: Bind the pods that have their places.
     """
 
-    def __init__(self, parts: Parts, binders: Binders) -> None:
-        self._parts = parts
+    def __init__(self, components: Components, binders: Binders) -> None:
+        self._components = components
         self._binders = binders
 
     def try_group(self, item: QueuedGroup, budget: AttemptBudget) -> None:
         """Try a popped group; whatever happens, none of its pods stays in flight unless it is being bound."""
-        parts = self._parts
-        profile = parts.profiles[item.pods[0].pod.spec.scheduler_name]
-        attempt = _GroupAttempt(item, profile, parts.clock.monotonic(), budget)
+        components = self._components
+        profile = components.profiles[item.pods[0].pod.spec.scheduler_name]
+        attempt = _GroupAttempt(item, profile, components.clock.monotonic(), budget)
         status = SUCCESS
         try:
             status = self._try(attempt)
@@ -94,24 +94,24 @@ class GroupAttempts:
             log.exception("trying pod group %s", attempt.name)
             status = self._failed(attempt, error)
         finally:
-            parts.queue.end_group_attempt(item, status, budget.pause())
+            components.queue.end_group_attempt(item, status, budget.pause())
 
     def _try(self, attempt: _GroupAttempt) -> Status:
         """Decide, and act on it; returns how the attempt ended as far as the queue is concerned."""
-        parts, item = self._parts, attempt.item
+        components, item = self._components, attempt.item
         if self._group(attempt) is None:
             gone = f'podgroup.scheduling.k8s.io "{item.key[1]}" not found'
             return self._failed(attempt, NotFoundError(gone, reason="POD_GROUP_NOT_FOUND"))
         tried, unknown = self._tried_now(attempt)
         if not tried:
             return Status.error("bindings of its pods are not known yet") if unknown else SUCCESS
-        parts.committer.require_leader()
+        components.committer.require_leader()
         info = PodGroupInfo(item.group, tuple(member.pod for member in tried))
-        decision = parts.engine.decide_group(info, attempt.profile, progress=attempt.budget)
+        decision = components.engine.decide_group(info, attempt.profile, progress=attempt.budget)
         attempt.decided = DecidedGroup(info, decision.state_version)
-        parts.observer.group_decided(parts.clock.monotonic() - attempt.began)
+        components.observer.group_decided(components.clock.monotonic() - attempt.began)
         if decision.preemption is not None:
-            parts.observer.group_preemption(decision.preemption.status.code.label)
+            components.observer.group_preemption(decision.preemption.status.code.label)
         status = decision.status
         self._make_rooms(decision)
         if status.ok:
@@ -129,30 +129,30 @@ class GroupAttempts:
             MooringError: What the latter found can't be done.
         """
         for remedy in decision.preemption.remedies if decision.preemption is not None else ():
-            remedy.carry_out(self._parts.cluster)
+            remedy.carry_out(self._components.cluster)
         for member in (member for one in decision.tried for member in one.members):
             if member.choice is not None and isinstance(member.choice.source, Evaluation):
-                carry_out(member.choice.evaluation, self._parts.cluster)
+                carry_out(member.choice.evaluation, self._components.cluster)
         for pod, room in decision.rooms:
-            self._parts.preemptions.start_preemption(
+            self._components.preemptions.start_preemption(
                 Preemptor(pod, (pod,)),
                 room.candidate.node_name,
                 room.candidate.victims,
                 room.plugin,
-                partial(self._parts.queue.activate_pods, [pod]),
+                partial(self._components.queue.activate_pods, [pod]),
             )
 
     def _group(self, attempt: _GroupAttempt) -> PodGroup | None:
         """Return the group as it is now, which is what is tried; None when it is gone."""
         namespace, name = attempt.item.key
-        group = self._parts.engine.state.snapshot.objects.get(PodGroup, name, namespace)
+        group = self._components.engine.state.snapshot.objects.get(PodGroup, name, namespace)
         if group is not None:
             attempt.item.group = group
         return group
 
     def _tried_now(self, attempt: _GroupAttempt) -> tuple[list[QueuedPod], bool]:
         """Return the pods that need a node, and whether that isn't known yet for others."""
-        failures, tried, unknown = self._parts.failures, [], False
+        failures, tried, unknown = self._components.failures, [], False
         for member in attempt.item.pods:
             assumed = failures.is_assumed(member.uid)
             unknown = unknown or assumed
@@ -169,7 +169,7 @@ class GroupAttempts:
             Success if one of the pods keeps its place. kube-scheduler says so in any case, and tries at once,
             again and again, a group whose pods all lose theirs.
         """
-        parts, state = self._parts, self._parts.engine.state
+        components, state = self._components, self._components.engine.state
         for member in decision.placed:
             # The nodes expected for the others must not be in its way.
             state.nominate(member.pod.metadata.uid, "")
@@ -182,7 +182,7 @@ class GroupAttempts:
                 continue
             found = self._begin_placing(attempt, member)
             if isinstance(found, Reservation):
-                one = attempt.close(pod.metadata.uid, parts.clock.monotonic())
+                one = attempt.close(pod.metadata.uid, components.clock.monotonic())
                 begun.append((one, found, choice))
             else:
                 lost.append(f"pod {pod.key}: {found.message}")
@@ -193,7 +193,7 @@ class GroupAttempts:
         return SUCCESS if begun else rejected_group(*lost[:1])
 
     def _begin_placing(self, attempt: _GroupAttempt, member: GroupMember) -> Reservation | SchedulingFailure:
-        begin, budget = self._parts.committer.begin_placing_member, AttemptBudget(self._parts.attempt_seconds)
+        begin, budget = self._components.committer.begin_placing_member, AttemptBudget(self._components.attempt_seconds)
         try:
             found = begin(member.pod, member.node_name, attempt.profile, budget)
         except MooringError as error:
@@ -208,7 +208,7 @@ class GroupAttempts:
     ) -> None:
         if others := reservation.commit.pods_to_activate:
             # Those of this group that have no place yet are on their way back to it.
-            self._parts.queue.activate_pods(pod for pod in others if pod.group != attempt.item.key)
+            self._components.queue.activate_pods(pod for pod in others if pod.group != attempt.item.key)
         self._binders.begin_binding(one, reservation, choice)
 
     def _reject(self, attempt: _GroupAttempt, info: PodGroupInfo, decision: GroupDecision) -> None:
@@ -216,8 +216,8 @@ class GroupAttempts:
         nominations: dict[str, str] = {}
         if _waits(decision) and (found := decision.preemption) is not None:
             nominations = {pod.metadata.uid: node for pod, node in found.nominations}
-            pods, activate = info.pods, self._parts.queue.activate_pods
-            self._parts.preemptions.start_preemption(
+            pods, activate = info.pods, self._components.queue.activate_pods
+            self._components.preemptions.start_preemption(
                 Preemptor(info.group, pods),
                 CLUSTER,
                 found.victims,
@@ -229,8 +229,8 @@ class GroupAttempts:
             self._fail(attempt, member, _failure_of(member, nominated))
 
     def _fail(self, attempt: _GroupAttempt, member: GroupMember, failure: SchedulingFailure) -> None:
-        one = attempt.close(member.pod.metadata.uid, self._parts.clock.monotonic())
-        self._parts.failures.handle_failure(one, failure)
+        one = attempt.close(member.pod.metadata.uid, self._components.clock.monotonic())
+        self._components.failures.handle_failure(one, failure)
 
     def _failed(self, attempt: _GroupAttempt, error: Exception) -> Status:
         """Give back all open pods after an error; returns the error."""
@@ -238,17 +238,17 @@ class GroupAttempts:
         attempt.decided = None
         status = Status.error(failure.message)
         for uid in tuple(attempt.open):
-            one = attempt.close(uid, self._parts.clock.monotonic())
-            self._parts.failures.handle_failure(one, failure)
+            one = attempt.close(uid, self._components.clock.monotonic())
+            self._components.failures.handle_failure(one, failure)
         self._report(attempt, status)
         return status
 
     def _report(self, attempt: _GroupAttempt, status: Status, *, waiting: bool = False) -> None:
         """Say on the group, in the log and in metrics how the attempt ended."""
-        parts = self._parts
+        components = self._components
         result = "scheduled" if status.ok else "unschedulable" if status.rejected else "error"
-        seconds = parts.clock.monotonic() - attempt.began
-        parts.observer.group_attempted(
+        seconds = components.clock.monotonic() - attempt.began
+        components.observer.group_attempted(
             WAITING_ON_PREEMPTION if waiting else result, attempt.profile.name, seconds
         )
         if status.ok:
@@ -262,7 +262,7 @@ class GroupAttempts:
         else:
             log.error('"Error scheduling pod group" podGroup="%s" err="%s"', attempt.name, status.message)
         if self._group(attempt) is not None:
-            parts.group_statuses.attempted(attempt.item.group, status)
+            components.group_statuses.attempted(attempt.item.group, status)
 
 
 def _waits(decision: GroupDecision) -> bool:

@@ -19,8 +19,8 @@ from mooring.scheduler.binding import Binders
 from mooring.scheduler.budget import OTHERS, AttemptBudget, group_seconds
 from mooring.scheduler.group_attempts import GroupAttempts
 from mooring.scheduler.overruns import Overruns
-from mooring.scheduler.parts import Parts, deciding
-from mooring.scheduler.pods_in_turn import PodsInTurn
+from mooring.scheduler.components import Components, deciding
+from mooring.scheduler.head_batch import HeadBatch
 from mooring.scheduler.preemption import Preemptor, carry_out
 from mooring.scheduler.queue import QueuedEntity, QueuedGroup, QueuedPod, QueueingRules, groups_are_tried
 from mooring.scheduler.queue.queued_group import group_of
@@ -70,7 +70,7 @@ class Scheduler:
     """One thread decides, pod by pod and group by group; others bind.
 
     Args:
-        parts: Its parts.
+        components: Its collaborators.
         wake: Wakes the thread that decides.
         binders: How many pods are bound at a time.
         rules: Makes the queue's rules of profiles.
@@ -78,20 +78,20 @@ class Scheduler:
 
     def __init__(
         self,
-        parts: Parts,
+        components: Components,
         wake: Wake,
         binders: int,
         rules: Callable[[Profiles], Mapping[str, QueueingRules]],
     ) -> None:
-        self.queue = parts.queue
+        self.queue = components.queue
         self._rules = rules
-        self._parts = parts
+        self._components = components
         self._wake = wake
         self._stopping = threading.Event()
-        self._binders = Binders(parts, binders, self._stopping)
-        self._groups = GroupAttempts(parts, self._binders)
-        self._in_turn = PodsInTurn(parts, self._binders)
-        self._overruns = Overruns(parts.observer, parts.recorder)
+        self._binders = Binders(components, binders, self._stopping)
+        self._groups = GroupAttempts(components, self._binders)
+        self._head_batch = HeadBatch(components, self._binders)
+        self._overruns = Overruns(components.observer, components.recorder)
         # Behind a pod that got no node others like it often wait, which are better tried one by one.
         self._placed_last = True
         self._leads = False
@@ -100,7 +100,7 @@ class Scheduler:
 
     def schedule_until_stopped(self) -> None:
         """Schedule until ``stop``; the calling thread decides."""
-        self._parts.recorder.start(self._binders.are_busy)
+        self._components.recorder.start(self._binders.are_busy)
         while not self._stopping.is_set():
             self._wake.clear()
             if (pause := self.try_next()) > 0:
@@ -114,10 +114,10 @@ class Scheduler:
     def finish_bindings(self) -> None:
         """Give back what is not sent, finish the rest, write the Events. After ``schedule_until_stopped``."""
         self._binders.finish()
-        self._parts.preemptions.stop()
-        self._parts.failures.statuses.stop()
-        self._parts.group_statuses.stop(LAST_CONDITIONS_SECONDS)
-        self._parts.recorder.stop(LAST_EVENTS_SECONDS)
+        self._components.preemptions.stop()
+        self._components.failures.statuses.stop()
+        self._components.group_statuses.stop(LAST_CONDITIONS_SECONDS)
+        self._components.recorder.stop(LAST_EVENTS_SECONDS)
 
     def is_deciding(self) -> bool:
         """Return whether a pod or a group is being tried right now. Any thread."""
@@ -129,7 +129,7 @@ class Scheduler:
         Raises:
             InvalidArgumentError: They need a restart.
         """
-        known = self._parts.profiles
+        known = self._components.profiles
         if profiles.keys() != known.keys():
             raise InvalidArgumentError.at(
                 "profiles",
@@ -144,17 +144,17 @@ class Scheduler:
 
         What was rejected or gated is tried again.
         """
-        self._parts.profiles.update(deciding(profiles))
+        self._components.profiles.update(deciding(profiles))
         self.queue.replace_rules(self._rules(profiles))
 
-    def tell_of_itself(self, scheduler: Pod, kind: str, reason: str, action: str, note: str) -> None:
+    def record_own_event(self, scheduler: Pod, kind: str, reason: str, action: str, note: str) -> None:
         """Have an Event written about the pod in which this scheduler runs."""
-        self._parts.recorder.record_event(EventNote(scheduler, kind, reason, action, note))
+        self._components.recorder.record_event(EventNote(scheduler, kind, reason, action, note))
 
     def fault(self) -> str:
         """Return why only a restart helps: a turn has lasted for a minute; "" otherwise. Any thread."""
         began, deciding = self._turn_began, self._deciding
-        seconds = 0.0 if began is None else self._parts.clock.monotonic() - began
+        seconds = 0.0 if began is None else self._components.clock.monotonic() - began
         if seconds <= LONGEST_DECISION_SECONDS:
             return ""
         if deciding is None:
@@ -168,26 +168,26 @@ class Scheduler:
         Returns:
             After how many seconds to come again, when nothing wakes the scheduler before; 0 = at once.
         """
-        self._turn_began = self._parts.clock.monotonic()
+        self._turn_began = self._components.clock.monotonic()
         try:
             return self._take_turn()
         finally:
             self._turn_began = None
 
     def _take_turn(self) -> float:
-        parts = self._parts
-        parts.changes.tell_queue()
-        pause = parts.queue.move_due_pods()
+        components = self._components
+        components.changes.tell_queue()
+        pause = components.queue.move_due_pods()
         if not self._begins_to_lead():
             return min(pause, STANDBY_SECONDS)
-        entity = parts.queue.pop()
+        entity = components.queue.pop()
         if entity is None:
             return pause
         entity = self._with_its_group(entity)
-        began, size = parts.clock.monotonic(), len(entity.members)
-        budget = AttemptBudget(group_seconds(parts.attempt_seconds, size))
+        began, size = components.clock.monotonic(), len(entity.members)
+        budget = AttemptBudget(group_seconds(components.attempt_seconds, size))
         RUNNING.charge_others = budget.charge_others
-        span = None if parts.tracer is None else parts.tracer.begin_attempt("schedulingCycle")
+        span = None if components.tracer is None else components.tracer.begin_attempt("schedulingCycle")
         try:
             with Entered(span):
                 if isinstance(entity, QueuedGroup):
@@ -196,8 +196,8 @@ class Scheduler:
                 else:
                     (item,) = entity.members
                     self._deciding = Deciding(f"pod {item.pod.key}", budget)
-                    profile = parts.profiles[item.pod.spec.scheduler_name]
-                    self._try_pod(Attempt(item, profile, began, budget, parts.engine.start))
+                    profile = components.profiles[item.pod.spec.scheduler_name]
+                    self._try_pod(Attempt(item, profile, began, budget, components.engine.start))
         finally:
             self._deciding = None
             self._overruns.attempted(entity.members[0].pod, budget)
@@ -207,29 +207,29 @@ class Scheduler:
         """Return what was popped; for a pod whose group is tried but didn't wait as a whole, that group."""
         if not isinstance(entity, QueuedPod) or entity.pod.group is None:
             return entity
-        profile = self._parts.profiles[entity.pod.spec.scheduler_name]
+        profile = self._components.profiles[entity.pod.spec.scheduler_name]
         if not groups_are_tried(profile.gates):
             return entity
-        others = self._parts.engine.state.snapshot.pods.in_group(entity.pod.group)
+        others = self._components.engine.state.snapshot.pods.in_group(entity.pod.group)
         waiting = [pod for pod in others if not pod.spec.node_name and pod.metadata.uid != entity.uid]
         found = (self.queue.pop_pod(pod) for pod in waiting)
         return group_of(entity, [item for item in found if item is not None])
 
     def _begins_to_lead(self) -> bool:
         """Return whether this replica leads; at first it ends what the one before may have left half done."""
-        leads = self._parts.leadership.is_leader()
+        leads = self._components.leadership.is_leader()
         if leads and not self._leads:
-            pods = self._parts.engine.state.snapshot.pods
+            pods = self._components.engine.state.snapshot.pods
             self.queue.put_groups_first(lambda key: any(pod.spec.node_name for pod in pods.in_group(key)))
         self._leads = leads
         return leads
 
     def _try_pod(self, attempt: Attempt) -> None:
-        parts = self._parts
+        components = self._components
         try:
-            if self._placed_last and self._in_turn.place_some(attempt):
+            if self._placed_last and self._head_batch.place_some(attempt):
                 return
-            if not parts.failures.left_alone(attempt.item):
+            if not components.failures.left_alone(attempt.item):
                 self._schedule(attempt)
         except DeadlineExceededError as error:
             self._undecided(attempt, overran(error, blameless=attempt.budget.blame == OTHERS))
@@ -241,8 +241,8 @@ class Scheduler:
 
     def _schedule(self, attempt: Attempt) -> None:
         """Run the scheduling cycle; the binding cycle goes on in a thread of its own."""
-        parts = self._parts
-        placement = parts.committer.begin_placing(
+        components = self._components
+        placement = components.committer.begin_placing(
             attempt.pod, attempt.profile, ALL_NODES, progress=attempt.budget
         )
         reservation = placement.reservation
@@ -258,13 +258,13 @@ class Scheduler:
     def _begin_binding(self, attempt: Attempt, choice: Choice, reservation: Reservation) -> None:
         """Have it bound in another thread."""
         if others := reservation.commit.pods_to_activate:
-            self._parts.queue.activate_pods(others)
+            self._components.queue.activate_pods(others)
         self._binders.begin_binding(attempt, reservation, choice)
 
     def _no_node(self, attempt: Attempt, choice: Choice) -> SchedulingFailure:
         """Return why no node takes the pod, and make room if that helps."""
-        evaluation, pod, engine = choice.evaluation, attempt.pod, self._parts.engine
-        carry_out(evaluation, self._parts.cluster)
+        evaluation, pod, engine = choice.evaluation, attempt.pod, self._components.engine
+        carry_out(evaluation, self._components.cluster)
         calls = engine.calls(attempt.profile, attempt.budget)
         # Extenders take part only if a private copy was evaluated, and nothing waits for them.
         with engine.state.lock if evaluation.cluster is engine.state else nullcontext():
@@ -272,7 +272,7 @@ class Scheduler:
             sought = seek_room(evaluation, calls, start)
         if sought.room is not None:
             candidate = sought.room.candidate
-            self._parts.preemptions.start_preemption(
+            self._components.preemptions.start_preemption(
                 Preemptor(pod, (pod,)),
                 candidate.node_name,
                 candidate.victims,
@@ -284,4 +284,4 @@ class Scheduler:
     def _undecided(self, attempt: Attempt, failure: SchedulingFailure) -> None:
         """Handle a pod without a node; how long it took decides when it is tried again at the earliest."""
         rejection = replace(failure.rejection, pause=attempt.budget.pause())
-        self._parts.failures.handle_failure(attempt, replace(failure, rejection=rejection))
+        self._components.failures.handle_failure(attempt, replace(failure, rejection=rejection))

@@ -12,7 +12,7 @@ from mooring.framework import Clock, KubeVersion, Pod, Status
 from mooring.framework.objects import PodGroup
 from mooring.framework.releases import Gates
 from mooring.scheduler.queue.hints import Strategy
-from mooring.scheduler.queue.places import Places
+from mooring.scheduler.queue.sub_queues import SubQueues
 from mooring.scheduler.queue.queued_group import GroupKey, PodsByGroup, QueuedGroup, key_of, uid_of
 from mooring.scheduler.queue.queued_pod import QueuedPod
 
@@ -39,11 +39,11 @@ def groups_are_tried(gates: Gates) -> bool:
 class Gathering:
     """The known groups, and the pods that wait for one. For one thread at a time.
 
-    A pod is with its group in one of the queue's places. It is *incomplete* while its group isn't known, and
+    A pod is with its group in one of the queue's sub-queues. It is *incomplete* while its group isn't known, and
     *pending* when it comes, or comes back, while its group is being tried.
 
     Args:
-        places: The sub-queues of groups and single pods.
+        sub_queues: The sub-queues of groups and single pods.
         clock: The time.
         gates: The release and its feature gates.
 
@@ -51,9 +51,9 @@ class Gathering:
         tried: The UID of the item popped last, until its attempt has ended.
     """
 
-    def __init__(self, places: Places, clock: Clock, gates: Gates) -> None:
+    def __init__(self, sub_queues: SubQueues, clock: Clock, gates: Gates) -> None:
         self.tried = ""
-        self._places = places
+        self._sub_queues = sub_queues
         self._clock = clock
         self._on = groups_wait(gates)
         self._groups: dict[GroupKey, PodGroup] = {}
@@ -61,7 +61,7 @@ class Gathering:
         self._pending = PodsByGroup()
 
     def __iter__(self) -> Iterator[QueuedPod]:
-        """Return the pods that are in none of the places."""
+        """Return the pods that are in none of the sub-queues."""
         yield from self._incomplete
         yield from self._pending
 
@@ -90,7 +90,7 @@ class Gathering:
 
     def has(self, pod: Pod) -> bool:
         """Return whether the pod is queued."""
-        entity = self._places.get(self.entity_uid(pod))
+        entity = self._sub_queues.get(self.entity_uid(pod))
         uids = () if entity is None else [item.uid for item in entity.members]
         return pod.metadata.uid in uids or self.find(pod) is not None
 
@@ -98,30 +98,30 @@ class Gathering:
         """Let a pod that isn't queued be tried, with its group if it has one."""
         key = self.group_of(item.pod)
         if key is None:
-            self._places.activate(item, label)
+            self._sub_queues.activate(item, label)
         elif key not in self._groups:
             self._incomplete.add_pod(key, item)
         elif (taken := self._take(key)) is not None:
             group, strategy = taken
             group.add_pod(item)
-            self._places.place(group, strategy, label, was_there=True)
+            self._sub_queues.place(group, strategy, label, was_there=True)
         elif self.tried == uid_of(key):
             self._pending.add_pod(key, item)
         else:
             group = QueuedGroup(self._groups[key], [item], queued_at=item.queued_at)
             group.first_attempt_at = item.first_attempt_at
-            self._places.activate(group, label)
+            self._sub_queues.activate(group, label)
 
     def remove_pod(self, pod: Pod, label: str) -> None:
         """Take the pod out, wherever it is; a group without pods goes, too."""
         key, uid = self.group_of(pod), pod.metadata.uid
         if key is None:
-            self._places.take(uid)
+            self._sub_queues.take(uid)
         elif (taken := self._take(key)) is not None:
             group, strategy = taken
             group.remove_pod(uid)
             if group.pods:
-                self._places.place(group, strategy, label, was_there=True)
+                self._sub_queues.place(group, strategy, label, was_there=True)
         else:
             self._incomplete.remove_pod(key, uid)
             self._pending.remove_pod(key, uid)
@@ -130,10 +130,10 @@ class Gathering:
         """Take in a group that is new, or is now like this."""
         key = key_of(group)
         self._groups[key] = group
-        queued = cast("QueuedGroup | None", self._places.get(uid_of(key)))
+        queued = cast("QueuedGroup | None", self._sub_queues.get(uid_of(key)))
         if queued is not None:
             queued.group = group
-            self._places.reorder(queued)
+            self._sub_queues.reorder(queued)
         for item in self._incomplete.take_all(key):
             self.add_pod(item, label)
 
@@ -152,7 +152,7 @@ class Gathering:
             if taken is not None:
                 group, _ = taken
                 group.wait_from(0.0)
-                self._places.place(group, Strategy.AT_ONCE, label)
+                self._sub_queues.place(group, Strategy.AT_ONCE, label)
 
     def end_attempt(self, group: QueuedGroup, status: Status, pause: float, label: str) -> None:
         """End the attempt of a popped group, as ``SchedulingQueue.end_group_attempt``."""
@@ -170,9 +170,9 @@ class Gathering:
         group.group, group.pause, group.pods = self._groups[group.key], pause, []
         for item in items:
             group.add_pod(item)
-        self._places.place(group, Strategy.AT_ONCE if status.ok else Strategy.AFTER_BACKOFF, label)
+        self._sub_queues.place(group, Strategy.AT_ONCE if status.ok else Strategy.AFTER_BACKOFF, label)
 
     def _take(self, key: GroupKey) -> tuple[QueuedGroup, Strategy] | None:
         """Take the group out of its place, with the strategy that leads back to it."""
-        taken = self._places.take(uid_of(key))
+        taken = self._sub_queues.take(uid_of(key))
         return None if taken is None else (cast("QueuedGroup", taken[0]), taken[1])

@@ -14,7 +14,7 @@ from mooring.framework.releases import Gates
 from mooring.scheduler.queue.cluster_events import POD_PLACED, events_of, label_of
 from mooring.scheduler.queue.hints import WILDCARD, QueueingRules, Strategy, gate_listens, strategy_for
 from mooring.scheduler.queue.in_flight import InFlight
-from mooring.scheduler.queue.places import FLUSHED_ONCE_SINCE, Places
+from mooring.scheduler.queue.sub_queues import FLUSHED_ONCE_SINCE, SubQueues
 from mooring.scheduler.queue.queued_pod import QueuedEntity, QueuedPod
 
 TIMED_OUT = "UnschedulableTimeout"
@@ -26,16 +26,16 @@ class Mover:
 
     Args:
         rules: By scheduler name, the profile's gates and events.
-        places: The sub-queues.
+        sub_queues: The sub-queues.
         in_flight: The pods that are being tried.
         gates: The release and its feature gates.
     """
 
     def __init__(
-        self, rules: Mapping[str, QueueingRules], places: Places, in_flight: InFlight, gates: Gates
+        self, rules: Mapping[str, QueueingRules], sub_queues: SubQueues, in_flight: InFlight, gates: Gates
     ) -> None:
         self._rules = rules
-        self._places = places
+        self._sub_queues = sub_queues
         self._in_flight = in_flight
         self._gates = gates
         self._flushed_once = gates.version >= FLUSHED_ONCE_SINCE
@@ -45,23 +45,23 @@ class Mover:
         """Take in that the rules are other ones."""
         self._heed_placements = self._interested(POD_PLACED)
 
-    def heeds_placements(self) -> bool:
+    def placements_are_relevant(self) -> bool:
         """Return whether a pod that gets its node may help what is unschedulable. Any thread."""
-        return self._places.unschedulable.has_rejected_by(self._heed_placements)
+        return self._sub_queues.unschedulable.has_rejected_by(self._heed_placements)
 
     def move_interested(
         self, event: ClusterEvent, old: Any, new: Any, only: Callable[[Pod], bool] | None
     ) -> None:
         """Move those that the event may help; of ``only`` those pods, None = of all."""
-        if not self._in_flight and not self._places.unschedulable:
+        if not self._in_flight and not self._sub_queues.unschedulable:
             return
         if interested := self._interested(event):
-            waiting = self._places.unschedulable.rejected_by(interested)
+            waiting = self._sub_queues.unschedulable.rejected_by(interested)
             self._move([each for each in waiting if only is None or _any(each, only)], event, old, new)
 
     def move_late(self, now: float, longest_wait: float) -> None:
         """Move those that have waited for longer than this, in seconds."""
-        late = [each for each in self._places.unschedulable if now - self.waits_since(each) > longest_wait]
+        late = [each for each in self._sub_queues.unschedulable if now - self.waits_since(each) > longest_wait]
         for entity in late:
             entity.flushed_at = now
             for each in (entity, *entity.members):
@@ -77,7 +77,7 @@ class Mover:
         """Move an unschedulable item that changed itself, if that may help."""
         for event in events_of(change, self._gates):
             strategy = strategy_for(entity, self._rules, event, change.old, change.new)
-            if self._places.place(entity, strategy, label_of(event, self._gates.version)):
+            if self._sub_queues.place(entity, strategy, label_of(event, self._gates.version)):
                 return
 
     def strategy_since(self, item: QueuedPod) -> Strategy:
@@ -104,7 +104,7 @@ class Mover:
                 continue
             strategy = strategy_for(entity, self._rules, event, old, new)
             if strategy is not Strategy.SKIP:
-                self._places.place(entity, strategy, label)
+                self._sub_queues.place(entity, strategy, label)
         self._in_flight.note_event(event, old, new)
 
 

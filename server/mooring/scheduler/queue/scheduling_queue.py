@@ -23,7 +23,7 @@ from mooring.scheduler.queue.hints import WILDCARD, QueueingRules, Strategy
 from mooring.scheduler.queue.in_flight import InFlight
 from mooring.scheduler.queue.listing import ListedPod, list_pods
 from mooring.scheduler.queue.moving import Mover
-from mooring.scheduler.queue.places import Incoming, Places
+from mooring.scheduler.queue.sub_queues import Incoming, SubQueues
 from mooring.scheduler.queue.queued_group import GroupKey, QueuedGroup
 from mooring.scheduler.queue.queued_pod import QueuedEntity, QueuedPod, Rejection
 
@@ -93,12 +93,12 @@ class SchedulingQueue:
         self._lock = threading.RLock()
         self._groups_are_tried = groups_are_tried(self._gates)
         self._incoming = incoming
-        self._places = Places(
+        self._sub_queues = SubQueues(
             self._rules, order, clock, times or BackoffTimes(), wake, incoming, self._gates.version
         )
         self._in_flight = InFlight()
-        self._mover = Mover(self._rules, self._places, self._in_flight, self._gates)
-        self._gathering = Gathering(self._places, clock, self._gates)
+        self._mover = Mover(self._rules, self._sub_queues, self._in_flight, self._gates)
+        self._gathering = Gathering(self._sub_queues, clock, self._gates)
         now = clock.now()
         self._next_backoff_flush = math.floor(now) + BACKOFF_FLUSH_SECONDS
         self._next_unschedulable_flush = now
@@ -106,24 +106,24 @@ class SchedulingQueue:
     def __len__(self) -> int:
         """Return how many pods that are alone, and groups, wait to be tried."""
         with self._lock:
-            return len(self._places)
+            return len(self._sub_queues)
 
-    def heeds(self, change: StateChange) -> bool:
+    def is_relevant(self, change: StateChange) -> bool:
         """Return whether a change may move anything: a pod was rejected, or is gated. Waits for no lock.
 
         A bound pod, which is most changes of a busy cluster, moves only pods whose plugins
         registered for that.
         """
-        if not len(self._places.unschedulable):
+        if not len(self._sub_queues.unschedulable):
             return False
-        return not is_placement(change) or self._mover.heeds_placements()
+        return not is_placement(change) or self._mover.placements_are_relevant()
 
     def follows(self, change: StateChange) -> bool:
         """Return whether ``move_pods`` does anything for a change: it may move something, or a pod is in
         flight.
         """
         # In this order, since what fails leaves the flight after it has come to its place.
-        return len(self._in_flight) > 0 or self.heeds(change)
+        return len(self._in_flight) > 0 or self.is_relevant(change)
 
     def ignores(self, change: StateChange) -> bool:
         """Return whether a change leaves the queue as it is: a pod got its node, and is not queued, and no
@@ -136,7 +136,7 @@ class SchedulingQueue:
         record = change.record
         with self._lock:
             alone = record.kind.base.template.group is None
-            return alone and record.uid not in self._places and not self.follows(change)
+            return alone and record.uid not in self._sub_queues and not self.follows(change)
 
     def add_pod(self, pod: Pod) -> None:
         """Add a new pod."""
@@ -152,9 +152,9 @@ class SchedulingQueue:
                 for event in events_of(change, self._gates):
                     self._in_flight.note_event(event, old, new)
                 return
-            entity = self._places.get(self._gathering.entity_uid(new))
+            entity = self._sub_queues.get(self._gathering.entity_uid(new))
             if entity is not None and _took_in(entity, new):
-                if not self._places.reorder(entity):
+                if not self._sub_queues.reorder(entity):
                     self._mover.reconsider(entity, change)
             elif (item := self._gathering.find(new)) is not None:
                 item.pod = new
@@ -188,9 +188,9 @@ class SchedulingQueue:
         """
         with self._lock:
             while True:
-                entity = self._places.active.pop()
+                entity = self._sub_queues.active.pop()
                 if entity is None:
-                    entity = self._places.backoff.pop_early()
+                    entity = self._sub_queues.backoff.pop_early()
                     if entity is None:
                         return None
                     self._incoming("active", POPPED_FROM_BACKOFF, entity.kind, len(entity.members))
@@ -205,13 +205,13 @@ class SchedulingQueue:
         uid = pod.metadata.uid
         with self._lock:
             self.activate_pods([pod])
-            item = self._places.active.remove(uid)
+            item = self._sub_queues.active.remove(uid)
             return item if isinstance(item, QueuedPod) and self._begin_attempt(item) else None
 
     def pop_more(self, wanted: Callable[[QueuedPod], bool], most: int) -> list[QueuedPod]:
         """Return the active pods that come next, in flight from now on, up to one that is not ``wanted``."""
         with self._lock:
-            active, taken = self._places.active, list[QueuedPod]()
+            active, taken = self._sub_queues.active, list[QueuedPod]()
             while len(taken) < most and isinstance(item := active.first(), QueuedPod) and wanted(item):
                 active.pop_first()
                 if self._begin_attempt(item):
@@ -226,7 +226,7 @@ class SchedulingQueue:
             for item in reversed(items):
                 item.attempts -= 1
                 self._in_flight.end_attempt(item.uid)
-                self._places.active.put_back(item)
+                self._sub_queues.active.put_back(item)
 
     def give_back(self, item: QueuedPod, rejection: Rejection) -> None:
         """Take back a popped pod that got no node: it waits for an event, or backs off after an error.
@@ -241,7 +241,7 @@ class SchedulingQueue:
                 item.count_end(rejected=bool(item.rejectors))
                 item.wait_from(self._clock.now())
                 if self._gathering.group_of(item.pod) is None:
-                    self._places.place(item, self._mover.strategy_since(item), ATTEMPT_FAILED)
+                    self._sub_queues.place(item, self._mover.strategy_since(item), ATTEMPT_FAILED)
                 else:
                     self._in_flight.end_attempt(item.uid)
                     self._gathering.add_pod(item, ATTEMPT_FAILED)
@@ -291,8 +291,8 @@ class SchedulingQueue:
         with self._lock:
             self._rules.update(rules)
             self._mover.follow_rules()
-            for entity in [*self._places.unschedulable]:
-                self._places.place(entity, Strategy.AFTER_BACKOFF, RECONFIGURED)
+            for entity in [*self._sub_queues.unschedulable]:
+                self._sub_queues.place(entity, Strategy.AFTER_BACKOFF, RECONFIGURED)
             self._in_flight.note_event(WILDCARD, None, None)
 
     def activate_pods(self, pods: Iterable[Pod]) -> None:
@@ -300,10 +300,10 @@ class SchedulingQueue:
         with self._lock:
             for pod in pods:
                 uid = self._gathering.entity_uid(pod)
-                backing_off = self._places.backoff.remove(uid)
-                entity = backing_off or self._places.unschedulable.get(uid)
+                backing_off = self._sub_queues.backoff.remove(uid)
+                entity = backing_off or self._sub_queues.unschedulable.get(uid)
                 if entity is not None:
-                    self._places.activate(entity, FORCED, gates_asked=backing_off is not None)
+                    self._sub_queues.activate(entity, FORCED, gates_asked=backing_off is not None)
                 elif pod.metadata.uid in self._in_flight:
                     self._in_flight.note_event(WILDCARD, None, pod)
 
@@ -322,8 +322,8 @@ class SchedulingQueue:
     def flush_backoff(self) -> None:
         """Make the pods active whose backoff is over."""
         with self._lock:
-            for item in self._places.backoff.pop_completed():
-                self._places.activate(item, BACKOFF_COMPLETE, gates_asked=True)
+            for item in self._sub_queues.backoff.pop_completed():
+                self._sub_queues.activate(item, BACKOFF_COMPLETE, gates_asked=True)
 
     def flush_unschedulable(self) -> None:
         """Try the pods again that have waited for too long."""
@@ -333,22 +333,22 @@ class SchedulingQueue:
     def count_pods(self) -> dict[str, int]:
         """Return how many pods are active, in backoff, unschedulable, gated, incomplete and pending."""
         with self._lock:
-            return {**self._places.count_pods(), **self._gathering.count_pods()}
+            return {**self._sub_queues.count_pods(), **self._gathering.count_pods()}
 
     def count_entities(self) -> dict[tuple[str, str], int]:
         """Return how many pods that are alone, and groups, are in which place: by (place, kind)."""
         with self._lock:
-            return self._places.count_entities()
+            return self._sub_queues.count_entities()
 
     def oldest_active(self) -> float:
         """Return for how many seconds the active pod waits that has waited longest; 0 without one."""
         with self._lock:
-            return self._places.oldest_active()
+            return self._sub_queues.oldest_active()
 
     def list_pods(self) -> list[ListedPod]:
         """Return the pods that wait: by place, the active ones in the order in which they are tried."""
         with self._lock:
-            waiting = list(self._places.placed())
+            waiting = list(self._sub_queues.placed())
         wait = self._longest_wait
         return list_pods(
             waiting, self._rules, self._order, lambda entity: self._mover.waits_since(entity) + wait
@@ -362,7 +362,7 @@ class SchedulingQueue:
     def count_rejections(self) -> Counter[tuple[str, str]]:
         """Return how many waiting pods each (plugin, profile) rejected."""
         with self._lock:
-            items = [item for entity in self._places for item in entity.members]
+            items = [item for entity in self._sub_queues for item in entity.members]
             return Counter(
                 (name, item.pod.spec.scheduler_name)
                 for item in (*items, *self._gathering)

@@ -274,7 +274,7 @@ class Player:
         return {each.key[1]: {**_told(each), "queue": "", "rejectors": []} for each in groups}
 
     def _queue_places(self) -> dict[str, Iterable[QueuedEntity]]:
-        places = self._queue._places
+        places = self._queue._sub_queues
         return {"active": places.active, "backoff": places.backoff, "unschedulable": places.unschedulable}
 
 

@@ -1,4 +1,4 @@
-"""The parts of the scheduler."""
+"""The collaborators of the scheduler."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ class Sender(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
-    """The parts of the scheduler.
+class Components:
+    """The collaborators of the scheduler.
 
     Attributes:
         engine: Decides.

@@ -13,7 +13,7 @@ from mooring.framework import Pod
 from mooring.framework.errors import UnavailableError
 from mooring.runtime.commit.committer import Committer
 from mooring.runtime.commit.placement import PlacedPod
-from mooring.scheduler import pods_in_turn
+from mooring.scheduler import head_batch
 from mooring.scheduler.queue import QueuedPod, SchedulingQueue
 from mooring.testing import make_node, make_pod
 from tests.examples import examples
@@ -56,7 +56,7 @@ def scheduled(shapes: Sequence[str]) -> World:
 def test_each_pod_gets_what_it_would_get_alone(shapes: list[str]) -> None:
     in_turn = scheduled(shapes)
     with pytest.MonkeyPatch.context() as monkeypatch:
-        monkeypatch.setattr(pods_in_turn, "MOST_PODS", 1)
+        monkeypatch.setattr(head_batch, "MOST_PODS", 1)
         one_by_one = scheduled(shapes)
     assert in_turn.cluster.bindings == one_by_one.cluster.bindings
     assert sorted(in_turn.cluster.events) == sorted(one_by_one.cluster.events)

@@ -18,7 +18,7 @@ from mooring.runtime.commit.placement import PlacedPod, asks_nothing
 from mooring.runtime.profiles.profile import Profile
 from mooring.scheduler.attempt import Attempt
 from mooring.scheduler.binding import Binders, PlacedAttempt
-from mooring.scheduler.parts import Parts
+from mooring.scheduler.components import Components
 from mooring.scheduler.queue import QueuedPod
 
 log = logging.getLogger(__name__)
@@ -27,16 +27,16 @@ MOST_PODS = 16
 """Pods of one step. With more, answers wait longer for the interpreter, and fewer pods are bound a second."""
 
 
-class PodsInTurn:
+class HeadBatch:
     """Decides several pods in one step. For the thread that decides.
 
     Args:
-        parts: The parts of the scheduler.
+        components: The collaborators of the scheduler.
         binders: Bind what got a node.
     """
 
-    def __init__(self, parts: Parts, binders: Binders) -> None:
-        self._parts = parts
+    def __init__(self, components: Components, binders: Binders) -> None:
+        self._components = components
         self._binders = binders
 
     def place_some(self, attempt: Attempt) -> bool:
@@ -45,16 +45,16 @@ class PodsInTurn:
         Others that got none are back in the queue.
         """
         first, profile, start = attempt.item, attempt.profile, attempt.start or 0
-        if profile.permit or profile.extenders or self._parts.tracer is not None:
+        if profile.permit or profile.extenders or self._components.tracer is not None:
             return False
-        queue, engine = self._parts.queue, self._parts.engine
+        queue, engine = self._components.queue, self._components.engine
         sieve = _Sieve(profile, engine.state.snapshot.pods.records)
         others = queue.pop_more(sieve.take, MOST_PODS - 1) if sieve.take(first) else []
         if not others:
             return False
         items, placed = [first, *others], list[PlacedPod]()
         try:
-            placed = self._parts.committer.begin_placing_in_turn(
+            placed = self._components.committer.begin_placing_in_turn(
                 sieve.templates, sieve.indices, [item.pod for item in items], attempt.budget
             )
         except MooringError as error:

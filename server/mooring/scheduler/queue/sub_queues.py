@@ -1,4 +1,4 @@
-"""The four places in which pods and groups wait, and how one gets from one to another.
+"""The four sub-queues in which pods and groups wait, and how an item gets from one to another.
 
 Mirrors the moves in ``backend/queue/scheduling_queue.go`` and ``unschedulable_entities.go``.
 """
@@ -34,7 +34,7 @@ The kind is "" for a group that was there before and that gained or lost a pod.
 _LEADS_TO = {Strategy.AT_ONCE: "active", Strategy.AFTER_BACKOFF: "backoff", Strategy.SKIP: "unschedulable"}
 
 
-class Places:
+class SubQueues:
     """Each pod that may be tried is in one of them, alone or with its group. For one thread at a time.
 
     Attributes:
