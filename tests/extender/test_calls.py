@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from mooring.app.local_client import LocalContext
 from mooring.cluster.kinds import Put, Remove
-from mooring.service.offer import Servicers
+from mooring.service.services import Servicers
 from mooring.serving.calls.errors import failure_of
 from mooring.testing import make_node
 from mooring_extender import translate

@@ -12,8 +12,8 @@ import pytest
 from grpc_reflection.v1alpha import reflection_pb2  # type: ignore[import-untyped]  # ships no types
 
 from mooring.framework.errors import DeadlineExceededError
-from mooring.serving.calls import arrivals
-from mooring.serving.calls.arrivals import Arrivals
+from mooring.serving.calls import incoming_calls
+from mooring.serving.calls.incoming_calls import Arrivals
 from mooring.serving.calls.memory import MemoryBudget
 from mooring.serving.calls.pipeline import EndedByCallers, Pipeline, admitted
 from mooring.serving.calls.pools import CallPool
@@ -97,7 +97,7 @@ def test_while_the_process_stands_still_no_request_becomes_late(monkeypatch: pyt
         open_streams(other, METHOD, 1)
         until(lambda: mooring.value("grpc_server_started_total", **LABELS) == 1)
         monkeypatch.setattr(
-            arrivals, "time", SimpleNamespace(monotonic=later, perf_counter=time.perf_counter)
+            incoming_calls, "time", SimpleNamespace(monotonic=later, perf_counter=time.perf_counter)
         )
         until(lambda: len(looks) > 1)
         other.sendall(frame(DATA, END_STREAM, 1, message(b"")))

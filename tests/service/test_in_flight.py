@@ -28,7 +28,7 @@ from mooring.framework import (
 )
 from mooring.service import in_flight
 from mooring.service.in_flight import PodsInFlight
-from mooring.service.offer import Servicers
+from mooring.service.services import Servicers
 from mooring.testing.builders import make_node, make_pod
 from mooring.v1 import scheduling_service_pb2 as pb
 from mooring.v1.nodes_pb2 import InlineNodes, NodeSelection

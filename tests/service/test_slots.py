@@ -14,7 +14,7 @@ from prometheus_client import CollectorRegistry, Gauge
 from mooring.framework import timely
 from mooring.framework.errors import DeadlineExceededError, ResourceExhaustedError
 from mooring.runtime.cycle.plugin_calls import NullObserver, PluginCalls
-from mooring.service.calls.rests import CALL_SECONDS, LONGEST_REST_SECONDS, SHARE_BESIDE_OTHERS, Ration
+from mooring.service.calls.session_throttle import CALL_SECONDS, LONGEST_REST_SECONDS, SHARE_BESIDE_OTHERS, Ration
 from mooring.service.calls.slots import MAX_STUCK_ABOUT_ONE_POD, SlotProgress, Slots
 from tests.process import until
 from tests.service.harness import LONG
@@ -318,7 +318,7 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     clock = Clock()
-    monkeypatch.setattr("mooring.service.calls.rests.time", clock)
+    monkeypatch.setattr("mooring.service.calls.session_throttle.time", clock)
     return clock
 
 

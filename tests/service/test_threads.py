@@ -9,7 +9,7 @@ from typing import Any, cast
 import grpc
 import pytest
 
-from mooring.serving.calls.arrivals import Arrival
+from mooring.serving.calls.incoming_calls import Arrival
 from mooring.serving.calls.pipeline import Streams
 from mooring.serving.calls.threads import AT_WORK, Threads, waiting
 from tests.process import until

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mooring.app.local_client import LocalClient
 from mooring.app.options import ExtenderOptions
-from mooring.service.offer import Servicers
+from mooring.service.services import Servicers
 from mooring.serving.access import Access
 from mooring.serving.addresses import ListenError, is_local, split
 from mooring.serving.http.server import HttpServer

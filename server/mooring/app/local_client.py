@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any, TypeAlias, TypeVar
 
-from mooring.service.offer import Servicers
+from mooring.service.services import Servicers
 from mooring.serving.calls.errors import failure_of
 from mooring.tracing.spans import carried
 from mooring.v1 import cluster_service_pb2 as cluster_pb

@@ -41,7 +41,7 @@ from mooring.scheduler.leadership import LeaderElection
 from mooring.service.backend import Backend, Limits
 from mooring.service.calls.slots import Slots
 from mooring.service.in_flight import PodsInFlight
-from mooring.service.offer import Servicers
+from mooring.service.services import Servicers
 from mooring.service.server import build
 from mooring.sessions.sessions import Sessions
 from mooring.telemetry.certificate_metrics import CertificateCollector

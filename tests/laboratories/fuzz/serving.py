@@ -20,7 +20,7 @@ from mooring.cluster.decoding import decode_json
 from mooring.cluster.kinds import KINDS, ClusterObject
 from mooring.framework.errors import MooringError, PluginFailureError
 from mooring.service import decisions
-from mooring.service.offer import Servicers
+from mooring.service.services import Servicers
 from mooring.serving.calls import reading
 from mooring.serving.calls.errors import failure_of
 from mooring.serving.calls.memory import MemoryBudget, Share, body_budget_bytes

@@ -21,7 +21,7 @@ import grpc
 from prometheus_client import Gauge
 
 from mooring.framework.errors import DeadlineExceededError, ResourceExhaustedError
-from mooring.service.calls.rests import Ration, Rest
+from mooring.service.calls.session_throttle import Ration, Rest
 from mooring.serving.calls.pipeline import time_limit
 from mooring.serving.calls.pools import client_of
 from mooring.serving.calls.threads import waiting

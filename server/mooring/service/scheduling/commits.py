@@ -20,7 +20,7 @@ from mooring.service.backend import Backend
 from mooring.service.calls import audit
 from mooring.service.calls.slots import SlotProgress
 from mooring.service.scheduling.batch import commit_profile
-from mooring.service.scheduling.noting import Noting
+from mooring.service.scheduling.decision_recorder import DecisionRecorder
 from mooring.service.wire.objects import find_pod, referenced_pod, status_message
 from mooring.service.wire.outcomes import OUTCOMES
 from mooring.v1 import objects_pb2
@@ -133,13 +133,13 @@ def not_recreated(
 @contextmanager
 def _noted(backend: Backend, pod: Pod, profile: Profile, node_name: str) -> Iterator[list[Status]]:
     """Note the outcome of placing ``pod`` on the node that the caller selected: the list's last item."""
-    noting, said = Noting(backend, DecisionKind.BIND), list[Status]()
+    recorder, said = DecisionRecorder(backend, DecisionKind.BIND), list[Status]()
     try:
         yield said
     except MooringError as error:
-        noting.ended(pod, profile, node_name, error)
+        recorder.ended(pod, profile, node_name, error)
         raise
-    noting.ended(pod, profile, node_name, said[0])
+    recorder.ended(pod, profile, node_name, said[0])
 
 
 def _unknown_pod(backend: Backend, reference: objects_pb2.PodReference) -> Pod:

@@ -18,7 +18,7 @@ from mooring.service.calls.slots import SlotProgress
 from mooring.service.scheduling.batch import Batch
 from mooring.service.scheduling.commit_mode import MAX_TOGETHER, CommitMode
 from mooring.service.scheduling.commits import not_recreated, reject_recreated
-from mooring.service.scheduling.noting import Noting
+from mooring.service.scheduling.decision_recorder import DecisionRecorder
 from mooring.service.scheduling.schedule_answer import AnswerColumns
 from mooring.service.scheduling.ties import TieLimit
 from mooring.service.wire.outcomes import failed_status, outcome_of, result_of
@@ -77,7 +77,7 @@ class Committing(CommitMode):
             progress.check()
         began = time.perf_counter()
         indices, names, uids = batch.indices[some], batch.names[some], batch.uids[some]
-        noting = self._noting()
+        recorder = self._recorder()
         count = not_recreated(self._backend, batch.templates, indices, names, uids)
         pods = batch.templates, indices[:count], names[:count], uids[:count]
         choices = self._backend.committer.place_reserved_in_turn(
@@ -89,7 +89,7 @@ class Committing(CommitMode):
         namespaces = [pod.metadata.namespace for pod, _ in batch.templates]
         told = zip(map(namespaces.__getitem__, indices), names, uids, choices.names, strict=False)
         audit.committed_together(_WORDS[batch.mode], self._owner, told)
-        noting.chose_many(batch, some.start, choices)
+        recorder.chose_many(batch, some.start, choices)
         seconds = (time.perf_counter() - began) / len(choices)
         for index, times in Counter(indices[: len(choices)]).items():
             self._count("scheduled", batch.templates[index][1], seconds, times)
@@ -99,12 +99,12 @@ class Committing(CommitMode):
         pod, profile = self._batch.pod(at)
         began = time.perf_counter()
         choice, outcome = None, pb.BIND_OUTCOME_UNSPECIFIED
-        noting = self._noting()
+        recorder = self._recorder()
         try:
             reject_recreated(self._backend, pod)
             placement = self._begin_placing(pod, profile, progress)
             choice, status = placement.choice, placement.status
-            noting.chose(pod, profile, choice, self._batch.selection)
+            recorder.chose(pod, profile, choice, self._batch.selection)
             message = choice.message
             reservation = placement.reservation
             if reservation is not None and self._batch.mode == pb.COMMIT_MODE_BIND:
@@ -162,10 +162,10 @@ class Committing(CommitMode):
         node_name = choice.node_name if choice is not None else ""
         if node_name is not None and (isinstance(end, MooringError) or not end.ok):
             kind = DecisionKind.BIND if node_name else DecisionKind.SCHEDULE
-            Noting(self._backend, kind, self._seed).ended(pod, profile, node_name, end)
+            DecisionRecorder(self._backend, kind, self._seed).ended(pod, profile, node_name, end)
 
-    def _noting(self) -> Noting:
-        return Noting(self._backend, DecisionKind.SCHEDULE, self._seed)
+    def _recorder(self) -> DecisionRecorder:
+        return DecisionRecorder(self._backend, DecisionKind.SCHEDULE, self._seed)
 
     def _tell(self, pod: Pod, node: str | None, status: Status) -> None:
         """Write to the audit log what became of a pod with a selected node."""

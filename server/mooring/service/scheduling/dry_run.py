@@ -12,7 +12,7 @@ from mooring.service.backend import Backend
 from mooring.service.calls.slots import SlotProgress
 from mooring.service.scheduling.batch import Batch
 from mooring.service.scheduling.commit_mode import CommitMode
-from mooring.service.scheduling.noting import Noting
+from mooring.service.scheduling.decision_recorder import DecisionRecorder
 from mooring.service.scheduling.schedule_answer import AnswerColumns, columns_response
 from mooring.service.scheduling.ties import TieLimit
 from mooring.service.wire.objects import node_of
@@ -47,7 +47,7 @@ class DryRun(CommitMode):
         if not self._is_plain() or (len(batch) == 1 and progress.may_call_plugins):
             # With plugins, one pod is decided by ``_decide_one``, which asks the cache as well.
             return None
-        noting = self._noting()
+        recorder = self._recorder()
         found = self._backend.engine.decide_batch(
             batch.templates, batch.indices, batch.uids, seed=self._seed, progress=progress
         )
@@ -55,7 +55,7 @@ class DryRun(CommitMode):
             return None
         for profile, count in batch.counts():
             self._count("scheduled", profile, count)
-        noting.chose_columns(batch, found)
+        recorder.chose_columns(batch, found)
         return columns_response(self._backend, batch, found)
 
     def _begin(self) -> None:
@@ -71,7 +71,7 @@ class DryRun(CommitMode):
         if samples or len(batch) == 1 or not batch.candidates.everything:
             return 0
         pods = batch.templates, batch.indices[some], batch.names[some], batch.uids[some]
-        noting = self._noting()
+        recorder = self._recorder()
         try:
             choices = self._engine.place_batch(*pods, seed=self._seed, progress=progress)
         except DeadlineExceededError:
@@ -81,7 +81,7 @@ class DryRun(CommitMode):
         if self._backend.decisions is not None:
             nodes = (choice.node_name or "" for choice in choices)
             self._placed += ((batch.pod(some.start + at)[0], node) for at, node in enumerate(nodes))
-            noting.chose_many(batch, some.start, choices, self._placed)
+            recorder.chose_many(batch, some.start, choices, self._placed)
         return len(choices)
 
     def _decide_one(self, at: int, progress: SlotProgress) -> None:
@@ -89,7 +89,7 @@ class DryRun(CommitMode):
         pod, profile = batch.pod(at)
         progress.about(pod.metadata.uid)
         selection.leave_out(pod)
-        noting = self._noting()
+        recorder = self._recorder()
         engine = self._engine
         if selection.state is not None and engine.state is not selection.state:
             engine = engine.over(selection.state)
@@ -97,14 +97,14 @@ class DryRun(CommitMode):
             choice = engine.decide(pod, profile, batch.candidates, seed=self._seed, progress=progress)
         except MooringError as error:
             self._count("error", profile)
-            noting.ended(pod, profile, "", error)
+            recorder.ended(pod, profile, "", error)
             raise
-        noting.chose(pod, profile, choice, selection, self._placed)
+        recorder.chose(pod, profile, choice, selection, self._placed)
         status = choice.status
         if choice.node_name is not None and selection.state is not None and len(batch) > 1:
             status = self._placed_on(choice.node_name, pod, profile, choice.written, progress)
             if not status.ok:
-                noting.ended(pod, profile, choice.node_name, status)
+                recorder.ended(pod, profile, choice.node_name, status)
         self._add(choice, profile, status)
 
     def _placed_on(
@@ -126,8 +126,8 @@ class DryRun(CommitMode):
     def _end(self, progress: SlotProgress) -> None:
         """Nothing is left to do."""
 
-    def _noting(self) -> Noting:
-        return Noting(self._backend, DecisionKind.DRY_RUN, self._seed)
+    def _recorder(self) -> DecisionRecorder:
+        return DecisionRecorder(self._backend, DecisionKind.DRY_RUN, self._seed)
 
     def _is_plain(self) -> bool:
         """Return whether all nodes of the live state are in question, for pods that are on none of them."""

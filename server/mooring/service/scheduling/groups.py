@@ -15,7 +15,7 @@ from mooring.service.backend import Backend
 from mooring.service.calls import audit
 from mooring.service.calls.slots import SlotProgress
 from mooring.service.scheduling.batch import COMMIT_MODES, commit_profile
-from mooring.service.scheduling.noting import Noting
+from mooring.service.scheduling.decision_recorder import DecisionRecorder
 from mooring.service.wire.groups import decode_group
 from mooring.service.wire.objects import pod_reference, status_message
 from mooring.service.wire.outcomes import outcome_of, result_of
@@ -51,9 +51,9 @@ def schedule_groups(
     earlier: list[tuple[Pod, str]] = []
     for one in asked:
         progress.check()
-        noting = Noting(backend, kind, backend.seed(request.seed))
+        recorder = DecisionRecorder(backend, kind, backend.seed(request.seed))
         placed = place(one) if one.group.pods else PlacedGroup(nothing_to_do(one.group, backend.engine.state))
-        noting.grouped(one.group, placed.decision, one.profile, earlier)
+        recorder.grouped(one.group, placed.decision, one.profile, earlier)
         answers.append(_answer(one, placed))
         if dry:
             earlier += [(member.pod, member.node_name) for member in placed.decision.placed]

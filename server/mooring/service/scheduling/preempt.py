@@ -14,7 +14,7 @@ from mooring.framework.preemption import Candidate, Preemption
 from mooring.runtime.answers import choose, evaluate_preemption
 from mooring.service.backend import Backend, ObjectDecoder
 from mooring.service.calls.slots import SlotProgress
-from mooring.service.scheduling.noting import Noting
+from mooring.service.scheduling.decision_recorder import DecisionRecorder
 from mooring.service.wire.objects import decode_pod, status_message, subject
 from mooring.service.wire.preemption import candidate_message
 from mooring.service.wire.selection import Listing, Selection
@@ -47,14 +47,14 @@ def preempt(backend: Backend, request: pb.PreemptRequest, progress: SlotProgress
     )
     selection.leave_out(pod)
     run = partial(evaluate_preemption, given=given, seed=SEED)
-    noting = Noting(backend, DecisionKind.PREEMPT)
+    recorder = DecisionRecorder(backend, DecisionKind.PREEMPT)
     evaluation, version = engine.evaluate(
         pod, profile, selection.candidates, run, state=selection.state, progress=progress
     )
     found = evaluation.preemption or Preemption(evaluation.status)
     best = found.best
     node_name = best[choose(SEED, pod.metadata.uid, len(best))] if best else ""
-    noting.made_room(pod, profile, selection, (evaluation, version), node_name)
+    recorder.made_room(pod, profile, selection, (evaluation, version), node_name)
     return pb.PreemptResponse(
         provenance=backend.provenance(selection.version(version), selection.epoch, profile),
         candidates=map(candidate_message, found.candidates),

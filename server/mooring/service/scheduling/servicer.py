@@ -21,7 +21,7 @@ from mooring.service.calls.slots import SlotProgress, in_slot
 from mooring.service.scheduling import commits
 from mooring.service.scheduling.groups import schedule_groups
 from mooring.service.scheduling.preempt import preempt
-from mooring.service.scheduling.questions import AboutNodes, PodQuestion, Questions, decided
+from mooring.service.scheduling.pod_queries import AboutNodes, PodQuestion, PodQueries, decided
 from mooring.service.scheduling.schedule import Schedule
 from mooring.v1 import scheduling_service_pb2 as pb
 from mooring.v1.scheduling_service_pb2_grpc import SchedulingServiceServicer
@@ -65,7 +65,7 @@ class SchedulingServicer(SchedulingServiceServicer):
 
     def __init__(self, backend: Backend) -> None:
         self._backend = backend
-        self._questions = Questions(backend)
+        self._queries = PodQueries(backend)
 
     def Filter(self, request: pb.FilterRequest, context: grpc.ServicerContext) -> pb.FilterResponse:
         if request.session:
@@ -85,21 +85,21 @@ class SchedulingServicer(SchedulingServiceServicer):
         """
         flights = self._backend.in_flight
         if request.in_scheduling_cycle and flights is not None and flights.matter:
-            return self._begin(context, request, partial(self._questions.filter_in_cycle, flights))
-        return self._begin(context, request, self._questions.filter)
+            return self._begin(context, request, partial(self._queries.filter_in_cycle, flights))
+        return self._begin(context, request, self._queries.filter)
 
     def begin_score(
         self, request: pb.ScoreRequest, context: grpc.ServicerContext
     ) -> pb.ScoreResponse | Callable[[], pb.ScoreResponse]:
         """``Score``, as ``begin_filter``."""
-        return self._begin(context, request, self._questions.score)
+        return self._begin(context, request, self._queries.score)
 
     def NormalizeScore(
         self, request: pb.NormalizeScoreRequest, context: grpc.ServicerContext
     ) -> pb.NormalizeScoreResponse:
         if request.session:
             return self._in_session(context, request, _normalize)
-        return self._run(context, lambda progress: self._questions.normalize(request, progress))
+        return self._run(context, lambda progress: self._queries.normalize(request, progress))
 
     def Bind(self, request: pb.BindRequest, context: grpc.ServicerContext) -> pb.BindResponse:
         client, flights = client_name(context), self._backend.in_flight
@@ -136,7 +136,7 @@ class SchedulingServicer(SchedulingServiceServicer):
     def Explain(self, request: pb.ExplainRequest, context: grpc.ServicerContext) -> pb.ExplainResponse:
         if request.session:
             return self._in_session(context, request, _explain)
-        return self._run(context, lambda progress: self._questions.explain(request, progress))
+        return self._run(context, lambda progress: self._queries.explain(request, progress))
 
     def Reserve(self, request: pb.ReserveRequest, context: grpc.ServicerContext) -> pb.ReserveResponse:
         owner = client_name(context)
@@ -200,7 +200,7 @@ class SchedulingServicer(SchedulingServiceServicer):
                     request.nodes.HasField("inline") or request.nodes.assumed_pods
                 ):
                     return NEEDS_PLUGINS
-                asked = self._questions.question(request)
+                asked = self._queries.question(request)
             return answer(request, asked, progress)
 
         return self._begin_deciding(context, decide)
@@ -214,7 +214,7 @@ class SchedulingServicer(SchedulingServiceServicer):
         At verbosity 5 the trailing metadata ``mooring-answered-by`` says ``cache``, or ``full`` and why.
         """
 
-        def reported(progress: Progress) -> Response | NeedsPlugins:
+        def with_provenance(progress: Progress) -> Response | NeedsPlugins:
             response = decide(progress)
             if response is not NEEDS_PLUGINS and log.isEnabledFor(PROVENANCE):
                 log.log(PROVENANCE, "answered by %s", progress.answered_by or "full")
@@ -223,10 +223,10 @@ class SchedulingServicer(SchedulingServiceServicer):
 
         self._backend.require_synced()
         self._backend.slots.check()
-        response = reported(_no_plugins())
+        response = with_provenance(_no_plugins())
         if not isinstance(response, NeedsPlugins):
             return self._warned(response)
-        return partial(self._run, context, lambda progress: decided(reported(progress)))
+        return partial(self._run, context, lambda progress: decided(with_provenance(progress)))
 
     def _warned(self, response: Response) -> Response:
         """``response``, with a warning where the state may be behind the cluster."""
@@ -265,23 +265,23 @@ class SchedulingServicer(SchedulingServiceServicer):
 
 
 def _filter(there: Backend, request: pb.FilterRequest, progress: SlotProgress) -> pb.FilterResponse:
-    questions = Questions(there)
-    return decided(questions.filter(request, questions.question(request), progress))
+    queries = PodQueries(there)
+    return decided(queries.filter(request, queries.question(request), progress))
 
 
 def _score(there: Backend, request: pb.ScoreRequest, progress: SlotProgress) -> pb.ScoreResponse:
-    questions = Questions(there)
-    return decided(questions.score(request, questions.question(request), progress))
+    queries = PodQueries(there)
+    return decided(queries.score(request, queries.question(request), progress))
 
 
 def _normalize(
     there: Backend, request: pb.NormalizeScoreRequest, progress: SlotProgress
 ) -> pb.NormalizeScoreResponse:
-    return Questions(there).normalize(request, progress)
+    return PodQueries(there).normalize(request, progress)
 
 
 def _explain(there: Backend, request: pb.ExplainRequest, progress: SlotProgress) -> pb.ExplainResponse:
-    return Questions(there).explain(request, progress)
+    return PodQueries(there).explain(request, progress)
 
 
 def _schedule(there: Backend, request: pb.ScheduleRequest, progress: SlotProgress) -> pb.ScheduleResponse:

@@ -13,7 +13,7 @@ from grpc_reflection.v1alpha.reflection import (  # type: ignore[import-untyped]
     enable_server_reflection,
 )
 
-from mooring.serving.calls.arrivals import Arrivals
+from mooring.serving.calls.incoming_calls import Arrivals
 from mooring.serving.calls.pipeline import Pipeline
 from mooring.serving.calls.reading import MAX_MESSAGE_BYTES
 from mooring.serving.calls.threads import Threads

@@ -3,7 +3,7 @@
 The layers of a unary method are plain functions around the servicer's, outermost first: ``traced``,
 ``mapped``, ``received``, then those of the server, such as ``admitted``; ``Unary`` counts around them. It is
 offered in its stream-unary form, which is the same on the wire, so that its request is bytes that arrive
-outside the threads (``arrivals.py``).
+outside the threads (``incoming_calls.py``).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from mooring.framework.errors import (
     ResourceExhaustedError,
     UnimplementedError,
 )
-from mooring.serving.calls.arrivals import Arrival, Method, caller
+from mooring.serving.calls.incoming_calls import Arrival, Method, caller
 from mooring.serving.calls.errors import abort, failure_of
 from mooring.serving.calls.memory import MemoryBudget, Share
 from mooring.serving.calls.pools import CallPool, client_of

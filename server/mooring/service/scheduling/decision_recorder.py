@@ -25,7 +25,7 @@ from mooring.service.wire.selection import Selection
 from mooring.tracing.spans import current_span
 
 
-class Noting:
+class DecisionRecorder:
     """Notes the decisions of one call, if decisions are remembered. For one thread.
 
     Args:

@@ -1,4 +1,4 @@
-"""Questions about one pod, from requests to the engine and from its answers to responses."""
+"""Queries about one pod, from requests to the engine and from its answers to responses."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from mooring.runtime.profiles.profile import Profile
 from mooring.service.backend import Backend
 from mooring.service.calls.slots import SlotProgress
 from mooring.service.in_flight import Flight, PodsInFlight, counting
-from mooring.service.scheduling.noting import Noting
+from mooring.service.scheduling.decision_recorder import DecisionRecorder
 from mooring.service.wire.answers import ordered_verdicts, score_message, score_verdicts, selected_scores
 from mooring.service.wire.columns import put
 from mooring.service.wire.explanation import to_response
@@ -62,7 +62,7 @@ class PodQuestion:
     assigned_node: str = ""
 
 
-class Questions:
+class PodQueries:
     """Answers from one backend. Safe from any thread.
 
     Args:
@@ -101,7 +101,7 @@ class Questions:
             None where that does.
         """
         selection = asked.selection
-        noting = None if kind is None else Noting(self._backend, kind)
+        recorder = None if kind is None else DecisionRecorder(self._backend, kind)
         if isinstance(progress, SlotProgress):
             progress.about(asked.pod.metadata.uid)
         about = partial(look, asked.pod, asked.profile, selection.candidates)
@@ -111,13 +111,13 @@ class Questions:
             except NodesChangedError:
                 found = about(state=selection.private())
         except PluginFailureError as error:
-            if noting is not None:
-                noting.ended(asked.pod, asked.profile, "", error)
+            if recorder is not None:
+                recorder.ended(asked.pod, asked.profile, "", error)
             raise
         if found is None or isinstance(found, NeedsPlugins):
             return found
-        if noting is not None:
-            noting.looked(asked.pod, asked.profile, selection, *found)
+        if recorder is not None:
+            recorder.looked(asked.pod, asked.profile, selection, *found)
         return found[0], self._provenance(asked, found[1])
 
     def filter(
