@@ -20,7 +20,7 @@ from mooring.cluster.state import State
 from mooring.framework import CycleState, NodeView, Status
 from mooring.framework.errors import PluginFailureError
 from mooring.plugins.dynamic_resources.args import DynamicResourcesArgs
-from mooring.plugins.dynamic_resources.note import ClaimsNote
+from mooring.plugins.dynamic_resources.claims_state import ClaimsState
 from mooring.plugins.dynamic_resources.plugin import DynamicResources
 from mooring.plugins.dynamic_resources.search.deadline import TimedOutError
 from mooring.testing.builders import make_pod, node_manifest
@@ -313,7 +313,7 @@ def answer_to(
         said = plugin.filter_nodes(state, pod, view)
     except (PluginFailureError, TimedOutError) as failure:
         return Status.error(str(failure)), []
-    found = state.read(plugin.name, ClaimsNote).found.of_claims
+    found = state.read(plugin.name, ClaimsState).found.of_claims
     names = [[(choice.name, candidate.id.device) for choice, candidate in claim] for claim in found]
     return said.statuses[said.codes[0]], names
 

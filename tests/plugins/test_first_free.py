@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from mooring.framework import CycleState, NodeView, Status
 from mooring.framework.errors import MooringError
-from mooring.plugins.dynamic_resources.note import ClaimsNote
+from mooring.plugins.dynamic_resources.claims_state import ClaimsState
 from mooring.plugins.dynamic_resources.plugin import DynamicResources
 from mooring.plugins.dynamic_resources.search.first_free import FirstFree
 from tests.plugins.harness import make
@@ -70,7 +70,7 @@ def said(plugin: DynamicResources, *claims: str, nodes: NodeView) -> list[tuple[
         except MooringError as failure:
             answers.append((str(failure), None))
             continue
-        found = state.read(plugin.name, ClaimsNote).found.of_claims
+        found = state.read(plugin.name, ClaimsState).found.of_claims
         ids = [[(choice.name, device.id) for choice, device in devices] for devices in found]
         answers.append((status, ids if status.ok else None))
     return answers

@@ -31,7 +31,7 @@ from mooring.framework import (
     Status,
 )
 from mooring.framework.errors import DeadlineExceededError, MooringError
-from mooring.framework.handle import Leadership, Unchallenged
+from mooring.framework.handle import Leadership, AlwaysLeader
 from mooring.framework.internal import BindingAnswer
 from mooring.framework.releases import DEFAULT_KUBE_VERSION
 from mooring.plugins.node_resources_fit.plugin import NodeResourcesFit
@@ -216,7 +216,7 @@ def committing(
         cycle = BindingCycle(
             engine,
             api=reader,
-            leadership=leadership or Unchallenged(),
+            leadership=leadership or AlwaysLeader(),
             clock=clock,
             settling_seconds=settling_seconds,
         )

@@ -36,7 +36,7 @@ from mooring.cluster.sources import KubernetesSource
 from mooring.config.defaults import KUBE_SCHEDULER_LEASE
 from mooring.config.show import dump, plain
 from mooring.framework.errors import InvalidArgumentError
-from mooring.framework.handle import Unchallenged
+from mooring.framework.handle import AlwaysLeader
 from mooring.runtime.commit.binding_cycle import BindingCycle
 from mooring.runtime.commit.clock import SystemClock
 from mooring.runtime.commit.committer import Committer
@@ -250,7 +250,7 @@ def _assemble(options: SchedulerOptions, metrics: Metrics, give_up: Callable[[],
     )
     source = KubernetesSource(core.state, server, _readers(options, core), raw_objects=raw_objects)
     freshness = Freshness(source, options.max_staleness)
-    leadership = FreshLeadership(election or Unchallenged(), freshness)
+    leadership = FreshLeadership(election or AlwaysLeader(), freshness)
     cycle = BindingCycle(core.engine, leadership=leadership, api=cluster)
     observer, tracer = SchedulerMetrics(metrics), tracer_for(options.tracing, "mooring-scheduler")
     memory = DecisionMemory.of(options.decisions, core, options.engine, metrics, options.recording)

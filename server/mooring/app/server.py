@@ -34,7 +34,7 @@ from mooring.cluster.cluster_api import KubernetesApi
 from mooring.cluster.sources import KubernetesSource, PushSource, Source
 from mooring.framework import Pod
 from mooring.framework.errors import InvalidArgumentError
-from mooring.framework.handle import Unchallenged
+from mooring.framework.handle import AlwaysLeader
 from mooring.runtime.commit.binding_cycle import BindingCycle
 from mooring.runtime.commit.committer import Committer
 from mooring.scheduler.leadership import LeaderElection
@@ -196,7 +196,7 @@ class _Decisions:
             stale=self.freshness.stale,
             plugins=tuple(plugin_entries(core.registry)),
             configurations=lambda: configuration_periods(core),
-            leadership=self.election or Unchallenged(),
+            leadership=self.election or AlwaysLeader(),
             pushes=PushBridge(self.source) if isinstance(self.source, PushSource) else None,
             api_server_connected=self.api is not None,
             read_pod=self._read_pod(),

@@ -26,7 +26,7 @@ from mooring.framework.errors import (
     ResourceExhaustedError,
     UnavailableError,
 )
-from mooring.framework.handle import BindOutcome, Leadership, Unchallenged, require_leader
+from mooring.framework.handle import BindOutcome, Leadership, AlwaysLeader, require_leader
 from mooring.framework.internal import BindingEnded, SendingBinder
 from mooring.framework.objects import Pod
 
@@ -73,7 +73,7 @@ class KubernetesBinder(SendingBinder):
     def __init__(self, api: ApiServer, leadership: Leadership | None = None) -> None:
         self._api = api
         self._reader = KubernetesApi(api)
-        self._require_leader = partial(require_leader, leadership or Unchallenged())
+        self._require_leader = partial(require_leader, leadership or AlwaysLeader())
         # The server gives up when we do, so that an unknown outcome doesn't stay open.
         self._query = {"timeout": f"{api.options.timeout_seconds:g}s"}
 

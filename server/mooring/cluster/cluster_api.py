@@ -14,7 +14,7 @@ from mooring.cluster.decoding import decode_pod
 from mooring.cluster.decoding.protobuf_objects import ENVELOPE
 from mooring.framework.cluster_api import ObjectReference
 from mooring.framework.errors import InvalidArgumentError, NotFoundError
-from mooring.framework.handle import Leadership, Unchallenged, require_leader
+from mooring.framework.handle import Leadership, AlwaysLeader, require_leader
 from mooring.framework.objects import Pod
 from mooring.kubernetes.v1 import meta_pb2
 
@@ -30,7 +30,7 @@ class KubernetesApi:
 
     def __init__(self, api: ApiServer, leadership: Leadership | None = None) -> None:
         self._api = api
-        self._require_leader = partial(require_leader, leadership or Unchallenged())
+        self._require_leader = partial(require_leader, leadership or AlwaysLeader())
         self._versions: dict[str, str] = {}
         self._lock = threading.Lock()
 

@@ -54,7 +54,7 @@ class Leadership(Protocol):
         ...
 
 
-class Unchallenged:
+class AlwaysLeader:
     """The leadership of a process without election: it always leads."""
 
     def is_leader(self) -> bool:

@@ -11,7 +11,7 @@ from mooring.decisions.decisions import Decisions
 from mooring.decisions.repeating import Repeater
 from mooring.framework import Node, Pod
 from mooring.framework.errors import UnavailableError
-from mooring.framework.handle import Leadership, Unchallenged
+from mooring.framework.handle import Leadership, AlwaysLeader
 from mooring.framework.sources import SourceStatus
 from mooring.runtime.commit.committer import Committer
 from mooring.runtime.engine import Engine
@@ -184,7 +184,7 @@ class Backend:
     configurations: Callable[[], Sequence[ConfigurationPeriod]]
     pushes: PushReceiver | None = None
     api_server_connected: bool = False
-    leadership: Leadership = field(default_factory=Unchallenged)
+    leadership: Leadership = field(default_factory=AlwaysLeader)
     stale: Callable[[], str] = str
     read_pod: Callable[[str, str], Pod | None] | None = None
     feature_gates: Mapping[str, bool] = field(default_factory=dict)

@@ -74,11 +74,11 @@ from mooring.plugins.dynamic_resources.extended_resources.claim import (
 from mooring.plugins.dynamic_resources.extended_resources.classes import GATE as EXTENDED_GATE
 from mooring.plugins.dynamic_resources.hints import events
 from mooring.plugins.dynamic_resources.known_devices import KnownDevices
-from mooring.plugins.dynamic_resources.note import ClaimsNote
+from mooring.plugins.dynamic_resources.claims_state import ClaimsState
 from mooring.plugins.dynamic_resources.pools.capacity import CapacityError
 from mooring.plugins.dynamic_resources.pools.ledger import CounterBoard
 from mooring.plugins.dynamic_resources.pools.reach import NodeSelectorError, Reach, parsed
-from mooring.plugins.dynamic_resources.remedies import nothing_to_do, remedies_for_group, remedy_for
+from mooring.plugins.dynamic_resources.post_filter import nothing_to_do, remedies_for_group, remedy_for
 from mooring.plugins.dynamic_resources.requests import ClaimToAllocate
 from mooring.plugins.dynamic_resources.rules import Rules
 from mooring.plugins.dynamic_resources.search.allocator import AllocationError
@@ -171,7 +171,7 @@ class DynamicResources(
         return SUCCESS
 
     def pre_filter(self, state: CycleState, pod: Pod, nodes: NodeView) -> PreFilterResult | Status:
-        note = ClaimsNote(self._rules, as_of=self._devices.state_of(nodes.snapshot))
+        note = ClaimsState(self._rules, as_of=self._devices.state_of(nodes.snapshot))
         state.write(self.name, note)
         objects = nodes.snapshot.objects
         note.extended = self._extended(pod, objects)
@@ -193,13 +193,13 @@ class DynamicResources(
                 return Status.skip()
             return self._prepare(note, pod, nodes.snapshot)
         except ClaimError as error:
-            state.write(self.name, ClaimsNote())
+            state.write(self.name, ClaimsState())
             return Status.unresolvable(str(error))
 
     def _extended(self, pod: Pod, objects: ObjectTable) -> ExtendedResources | None:
         return self._asks.of(pod, objects) if self._stand_in else None
 
-    def _prepare(self, note: ClaimsNote, pod: Pod, snapshot: Snapshot) -> PreFilterResult | Status:
+    def _prepare(self, note: ClaimsState, pod: Pod, snapshot: Snapshot) -> PreFilterResult | Status:
         """Fill in the note; the status says why the pod can't be scheduled at all."""
         objects = snapshot.objects
         to_allocate: list[ClaimToAllocate] = []
@@ -227,7 +227,7 @@ class DynamicResources(
         return PreFilterResult()
 
     def filter_nodes(self, state: CycleState, pod: Pod, nodes: NodeView) -> Verdicts:
-        note = state.read(self.name, ClaimsNote)
+        note = state.read(self.name, ClaimsState)
         if not note.claims and note.extended is None:
             return Verdicts.passed(len(nodes))
         if note.known is None:
@@ -240,7 +240,7 @@ class DynamicResources(
 
     def turned_away(self, state: CycleState, pod: Pod, nodes: NodeView) -> Int32s | None:
         prepared = self.pre_filter(state, pod, nodes)
-        note = state.read(self.name, ClaimsNote)
+        note = state.read(self.name, ClaimsState)
         known = note.known
         if not isinstance(prepared, PreFilterResult) or known is None or note.has_alternatives:
             return None
@@ -250,7 +250,7 @@ class DynamicResources(
         known.drop_columns()
         return rejected
 
-    def _searched(self, note: ClaimsNote, known: KnownNodes, nodes: NodeView) -> dict[int, Status]:
+    def _searched(self, note: ClaimsState, known: KnownNodes, nodes: NodeView) -> dict[int, Status]:
         """Search those of ``nodes`` whose outcome is not ``known``.
 
         Returns:
@@ -271,7 +271,7 @@ class DynamicResources(
         known.codes[unknown.rows] = UNKNOWN
         return dict(zip(rows, statuses, strict=True))
 
-    def _verdicts(self, note: ClaimsNote, reach: Reach) -> list[Status]:
+    def _verdicts(self, note: ClaimsState, reach: Reach) -> list[Status]:
         """Search each of the nodes up to the first where that fails; the nodes after it count as feasible."""
         statuses: list[Status] = []
         for position, name in enumerate(timely(reach.names)):
@@ -282,7 +282,7 @@ class DynamicResources(
                 break
         return statuses + [SUCCESS] * (len(reach.names) - len(statuses))
 
-    def _verdict(self, note: ClaimsNote, reach: Reach, position: int, name: str) -> Status:
+    def _verdict(self, note: ClaimsState, reach: Reach, position: int, name: str) -> Status:
         asked = note.extended_on(reach, position)
         if isinstance(asked, Status):
             return asked
@@ -303,7 +303,7 @@ class DynamicResources(
 
     def post_filter(self, state: CycleState, pod: Pod, nodes: RejectedNodes) -> Status:
         """Proposes to take its devices from a claim that has them where the pod doesn't fit."""
-        note = state.get(self.name, ClaimsNote)
+        note = state.get(self.name, ClaimsState)
         if note is None:
             return Status.error("not found")
         if not note.claims and note.extended is None:
@@ -322,14 +322,14 @@ class DynamicResources(
         if constraints is not None and self.handle.gates.enabled(_PLACEMENTS_GATE):
             return GroupPreemption(Status.unschedulable())
         notes = [
-            (pod, ClaimsNote() if noted is None else noted.get(self.name, ClaimsNote))
+            (pod, ClaimsState() if noted is None else noted.get(self.name, ClaimsState))
             for pod, noted in what_if.noted
         ]
         return remedies_for_group(group, notes, what_if.snapshot, frees_own=self._rules.group_claims)
 
     def score_nodes(self, state: CycleState, pod: Pod, nodes: NodeView) -> Int64s:
         # There is none if only scores were requested and another plugin's PreFilter rejected the pod.
-        note = state.get(self.name, ClaimsNote) or ClaimsNote()
+        note = state.get(self.name, ClaimsState) or ClaimsState()
         scores = np.zeros(len(nodes), np.int64)
         if not note.to_allocate or (
             self._rules.version >= _ALTERNATIVES_SCORED_SINCE and not self._rules.alternatives
@@ -366,7 +366,7 @@ class DynamicResources(
                 prepared = self.pre_filter(notes, pod, view)
                 if isinstance(prepared, Status):
                     return SUCCESS if prepared.code is Code.SKIP else prepared
-                note = notes.read(self.name, ClaimsNote)
+                note = notes.read(self.name, ClaimsState)
                 [status] = self._verdicts(note, Reach(view)) or [REASON_UNAVAILABLE]
                 if not status.ok:
                     return status
@@ -377,9 +377,9 @@ class DynamicResources(
         state.write(_RESERVED, reserved)
         return SUCCESS
 
-    def _found_before(self, state: CycleState, snapshot: Snapshot, node_name: str) -> ClaimsNote | None:
+    def _found_before(self, state: CycleState, snapshot: Snapshot, node_name: str) -> ClaimsState | None:
         """Return the notes with Filter's devices on the node; None if these must be searched again."""
-        note, row = state.get(self.name, ClaimsNote), snapshot.nodes.index.get(node_name)
+        note, row = state.get(self.name, ClaimsState), snapshot.nodes.index.get(node_name)
         known = note is not None and row is not None and note.recall(row, self._devices.state_of(snapshot))
         return note if known else None
 

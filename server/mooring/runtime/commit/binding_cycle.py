@@ -22,7 +22,7 @@ from mooring.framework.errors import (
     bound_elsewhere,
     node_not_found,
 )
-from mooring.framework.handle import Leadership, Unchallenged, require_leader
+from mooring.framework.handle import Leadership, AlwaysLeader, require_leader
 from mooring.framework.internal import BindingAnswer, BindingEnded
 from mooring.runtime.commit.clock import SystemClock
 from mooring.runtime.commit.extension_points import Committed
@@ -77,7 +77,7 @@ class BindingCycle:
         self.engine = engine
         self.reservations = Reservations()
         self._waiting = engine.profiles.waiting
-        self._leadership = leadership or Unchallenged()
+        self._leadership = leadership or AlwaysLeader()
         self._api = api
         self._clock = clock or SystemClock()
         self._settling = settling_seconds

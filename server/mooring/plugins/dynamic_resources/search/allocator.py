@@ -31,9 +31,9 @@ from mooring.plugins.dynamic_resources.search.constraints import (
     constraint_of,
     is_kept_away,
 )
-from mooring.plugins.dynamic_resources.search.likeness import Likeness
-from mooring.plugins.dynamic_resources.search.outlook import Outlook
-from mooring.plugins.dynamic_resources.search.sayings import Sayings
+from mooring.plugins.dynamic_resources.search.device_equivalence import DeviceEquivalence
+from mooring.plugins.dynamic_resources.search.feasibility_bounds import FeasibilityBounds
+from mooring.plugins.dynamic_resources.search.device_facts import DeviceFacts
 
 MAX_DEVICES = 32
 """The most devices that a claim can get."""
@@ -88,9 +88,9 @@ class DeviceSearch:
     _all_devices: dict[int, list[Found]] = field(init=False, default_factory=dict)
     _steps: int = field(init=False, default=0)
     _foreseen: bool = field(init=False, default=False)
-    _outlook: Outlook | None = field(init=False, default=None)
+    _bounds: FeasibilityBounds | None = field(init=False, default=None)
     _least: list[list[int]] = field(init=False, default_factory=list)
-    _likeness: Likeness | None = field(init=False, default=None)
+    _equivalence: DeviceEquivalence | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
         self.selected = [[] for _ in self.claims]
@@ -152,24 +152,24 @@ class DeviceSearch:
         self._foreseen = True
         if self.rules.version < WHOLE_POOLS_SINCE and any(pool.invalid for pool in self.pools):
             return
-        said = Sayings(self._fulfils, self.ledger, self.rules)
-        outlook = Outlook([pool for pool in self.pools if self._offers(pool)], self.ledger)
+        said = DeviceFacts(self._fulfils, self.ledger, self.rules)
+        bounds = FeasibilityBounds([pool for pool in self.pools if self._offers(pool)], self.ledger)
         counts = [[min(map(self._count, each.choices)) for each in claim.requests] for claim in self.claims]
         unsure = [[self._may_fail(claim, each) for each in claim.requests] for claim in self.claims]
         for at, claim in enumerate(self.claims):
             for number, request in enumerate(claim.requests):
                 count, fails = counts[at][number], unsure[at][number]
-                outlook.demand((at, number), request.choices, count, said.could_get, may_fail=fails)
+                bounds.demand((at, number), request.choices, count, said.could_get, may_fail=fails)
             most = sum(max(map(self._count, request.choices)) for request in claim.requests)
-            if most > MAX_DEVICES and outlook.may_fail_in(at):
+            if most > MAX_DEVICES and bounds.may_fail_in(at):
                 return
-        self._outlook = outlook
+        self._bounds = bounds
         self._least = [[sum(some[at + 1 :]) for at in range(len(some))] for some in counts]
         in_any_order = not any(isinstance(each, Different) for some in self._constraints for each in some)
         in_any_order &= not any(map(any, unsure))
         if in_any_order and self.rules.version >= ALL_MEANS_ALL_SINCE:
             candidates = [candidate for candidate, _ in self._usable]
-            self._likeness = Likeness(self.claims, candidates, self.ledger, said.of)
+            self._equivalence = DeviceEquivalence(self.claims, candidates, self.ledger, said.of)
 
     def _may_fail(self, claim: ClaimToAllocate, request: DeviceChoices) -> bool:
         """Return whether the search may end at the request with an error, whatever selectors say."""
@@ -215,17 +215,17 @@ class DeviceSearch:
                 return self._claim(claim + 1)
             except TooManyDevicesError:
                 return False
-        if self._outlook is None:
+        if self._bounds is None:
             return self._choices(claim, number)
-        likeness, state = self._likeness, None
-        if likeness is not None:
-            state = likeness.state((claim, number), self._constraints[claim])
-            if likeness.has_failed(state):
+        equivalence, state = self._equivalence, None
+        if equivalence is not None:
+            state = equivalence.state((claim, number), self._constraints[claim])
+            if equivalence.has_failed(state):
                 return False
-        hopeless = self._outlook.is_hopeless((claim, number), self._constraints)
+        hopeless = self._bounds.is_hopeless((claim, number), self._constraints)
         found = not hopeless and self._choices(claim, number)
-        if not found and likeness is not None:
-            likeness.fails(state)
+        if not found and equivalence is not None:
+            equivalence.fails(state)
         return found
 
     def _choices(self, claim: int, number: int) -> bool:
@@ -253,7 +253,7 @@ class DeviceSearch:
         Then the choice leads nowhere. Another one takes less, and comes to an end that has devices enough, or
         to one that has not: never to more devices than a claim can hold.
         """
-        if self._outlook is None:
+        if self._bounds is None:
             return False
         devices = len(self.selected[claim]) + self._count(choice) + self._least[claim][number]
         return devices > MAX_DEVICES
@@ -284,25 +284,25 @@ class DeviceSearch:
 
     def _any_device(self, claim: int, number: int, choice: DeviceChoice, count: int, start: int) -> bool:
         """Take the first device from ``start`` on with which all the others are found, too."""
-        likeness, state = self._likeness, None
-        if likeness is not None:
-            state = likeness.state((claim, number, choice.name, count), self._constraints[claim])
-            if likeness.has_failed(state, start):
+        equivalence, state = self._equivalence, None
+        if equivalence is not None:
+            state = equivalence.state((claim, number, choice.name, count), self._constraints[claim])
+            if equivalence.has_failed(state, start):
                 return False
         failed: set[Hashable] = set()
         for position in range(start, len(self._usable)):
             found = self._usable[position]
             if not (self._is_free(claim, choice, found[0]) and self._fulfils(choice, found[0])):
                 continue
-            if likeness is not None and likeness.of(found[0]) in failed:
+            if equivalence is not None and equivalence.of(found[0]) in failed:
                 continue
             fits = self.ledger.has_room(found[0], choice)
             if fits and self._try(claim, number, choice, count, found, position + 1):
                 return True
-            if likeness is not None:
-                failed.add(likeness.of(found[0]))
-        if likeness is not None:
-            likeness.fails(state, start)
+            if equivalence is not None:
+                failed.add(equivalence.of(found[0]))
+        if equivalence is not None:
+            equivalence.fails(state, start)
         return False
 
     def _try(

@@ -56,7 +56,7 @@ class Demand:
     may_fail: bool
 
 
-class Outlook:
+class FeasibilityBounds:
     """The needs of one search's requests, compared with the available devices.
 
     Args:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from mooring.framework import GroupPreemption, KubeVersion, Pod, PodGroupInfo, Remedy, Snapshot, Status
 from mooring.plugins.dynamic_resources.claims.deallocating import GROUP_DONE, deallocation_for, group_release
 from mooring.plugins.dynamic_resources.claims.extended_claim import deletion_of
-from mooring.plugins.dynamic_resources.note import ClaimsNote
+from mooring.plugins.dynamic_resources.claims_state import ClaimsState
 from mooring.plugins.dynamic_resources.rules import Rules
 
 _SILENT_SINCE = KubeVersion(1, 37)
@@ -20,7 +20,7 @@ def nothing_to_do(reason: str, rules: Rules) -> Status:
     return Status.unschedulable(reason) if rules.version < _SILENT_SINCE else Status.unschedulable()
 
 
-def remedy_for(note: ClaimsNote, pod: Pod) -> Remedy | None:
+def remedy_for(note: ClaimsState, pod: Pod) -> Remedy | None:
     """Return what may help ``pod``; None = nothing."""
     remedy = deallocation_for(note.unavailable_claims(), pod)
     return deletion_of(note.made) if remedy is None and note.made is not None else remedy
@@ -28,7 +28,7 @@ def remedy_for(note: ClaimsNote, pod: Pod) -> Remedy | None:
 
 def remedies_for_group(
     group: PodGroupInfo,
-    notes: Sequence[tuple[Pod, ClaimsNote | None]],
+    notes: Sequence[tuple[Pod, ClaimsState | None]],
     snapshot: Snapshot,
     *,
     frees_own: bool,

@@ -18,7 +18,7 @@ MOST_FAILURES = 1 << 15
 """The dead ends that one search remembers."""
 
 
-class Likeness:
+class DeviceEquivalence:
     """The devices of one search, numbered so that those that are alike have one number.
 
     Args:

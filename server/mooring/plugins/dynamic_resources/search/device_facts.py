@@ -18,7 +18,7 @@ Said = tuple[bool, bool] | None
 selector, or an amount, fails on it."""
 
 
-class Sayings:
+class DeviceFacts:
     """The facts about the devices of one search.
 
     Args:

@@ -39,7 +39,7 @@ _FIRST_CHOICE = 8
 
 
 @dataclass
-class ClaimsNote:
+class ClaimsState:
     """The notes of one decision.
 
     Attributes:
@@ -76,9 +76,9 @@ class ClaimsNote:
     known: KnownNodes | None = None
     as_of: Hashable = None
 
-    def clone(self) -> ClaimsNote:
+    def clone(self) -> ClaimsState:
         """Return a copy for a what-if evaluation."""
-        twin = ClaimsNote.__new__(ClaimsNote)
+        twin = ClaimsState.__new__(ClaimsState)
         twin.__dict__.update(self.__dict__)
         twin.unavailable, twin.by_node = set(self.unavailable), dict(self.by_node)
         return twin
