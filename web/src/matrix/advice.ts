@@ -18,7 +18,7 @@ const STEPS: Record<string, readonly (readonly [RegExp, string])[]> = {
   NodePorts: [[/./, "The host port is taken: drop hostPort, or add a node where it is free."]],
   NodeName: [[/./, "spec.nodeName names another node: remove it from the pod."]],
   InterPodAffinity: [
-    [/existing pods/, "A running pod's anti-affinity keeps this pod away: look at pods with anti-affinity to its labels."],
+    [/existing pods/, "A running pod's anti-affinity keeps this pod away: check pods with anti-affinity to its labels."],
     [/anti-affinity/, "More replicas than places: add a node or zone, or make the anti-affinity preferred."],
     [/./, "No pod matches the affinity on a node with room: check its labels and topologyKey."],
   ],

@@ -140,7 +140,7 @@ function wordsOf({ toleration, label, request, move, node }: ChangeStepJson, pod
   if (label) return label.value === undefined ? `${label.node} loses the label ${label.key}` : `${label.node} gets the label ${label.key}=${label.value}`;
   if (request) {
     const [before, after] = [request.before, request.after].map((value) => quantity(request.resource ?? "", Number(value ?? 0)));
-    return `${pod} requests ${after} ${request.resource} in place of ${before}`;
+    return `${pod} requests ${after} ${request.resource} instead of ${before}`;
   }
   if (move) return `${podName(move.pod)} goes to ${move.node}`;
   return `there is one more node like ${node?.like ?? ""}`;

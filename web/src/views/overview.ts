@@ -151,7 +151,7 @@ export class Overview extends LitElement {
 
 /** Says whether this replica decides, where there are several. */
 function leadership({ leads = false, leader = "" }: GetClusterInfoResponseJson): TemplateResult {
-  if (!leads) return html`<span class="warn" title=${leader}>⚠ waits: ${leader || "nobody"} leads</span>`;
+  if (!leads) return html`<span class="warn" title=${leader}>⚠ waits: ${leader || "no process"} leads</span>`;
   return html`${leader ? "✓ leads, " : nothing}<a href=${link(["decisions"])}>as they are made</a>`;
 }
 
@@ -170,7 +170,7 @@ function tile(name: string, value: TemplateResult, more: TemplateResult[]): Temp
 function groups({ groups: found = [], groupCount = 0, askedCount = 0, unexplainedCount = 0 }: SummarizeReasonsResponseJson): TemplateResult {
   if (!found.length && !unexplainedCount) return html`<p class="card">✓ No pod waits for a node.</p>`;
   return html`${askedCount
-      ? html`<p class="quiet">${counted(askedCount, "pod")} asked about now, each by itself: no decision about them is remembered.</p>`
+      ? html`<p class="quiet">${counted(askedCount, "pod")} evaluated now, each by itself: no decision about them is remembered.</p>`
       : nothing}
     <ul class="groups">
       ${found.map(group)}
@@ -178,7 +178,7 @@ function groups({ groups: found = [], groupCount = 0, askedCount = 0, unexplaine
     ${groupCount > found.length ? html`<p class="quiet">… and ${counted(groupCount - found.length, "more group")}</p>` : nothing}
     ${unexplainedCount
       ? html`<p class="quiet">
-          … and ${counted(unexplainedCount, "more pod")} without a node, not asked about yet.
+          … and ${counted(unexplainedCount, "more pod")} without a node, not evaluated yet.
           <a href=${link(["pods"], { show: "pending" })}>Ask about one</a>
         </p>`
       : nothing}`;
