@@ -78,7 +78,7 @@ def differences(root: Path = ROOT) -> list[str]:
 def _difference(present: bytes | None, wanted: bytes | None) -> str:
     if present is None:
         return "missing"
-    return "no longer generated" if wanted is None else "differs from what its .proto gives"
+    return "no longer generated" if wanted is None else "differs from its .proto"
 
 
 def main() -> int:

@@ -35,7 +35,7 @@ ROWS: dict[str, list[tuple[str, _Query, str]]] = {
         ("Last configuration accepted", _now("min", "mooring_config_reload_success", "instance"), "none"),
     ],
     "Why not?": [
-        ("Waiting pods, by who rejects them", _now("sum", "mooring_unschedulable_pods", "plugin"), "none"),
+        ("Waiting pods, by rejecting plugin", _now("sum", "mooring_unschedulable_pods", "plugin"), "none"),
         (
             "Plugin errors",
             ('sum(rate(mooring_plugin_errors_total{job=~"$job"}[$__rate_interval])) or vector(0)', "errors"),

@@ -37,9 +37,9 @@ from mooring_extender import translate, wire
 from mooring_extender.calls import NodeQueryClient
 from mooring_extender.client import Client, ClientFactory
 from mooring_extender.failures import VERBS, Answer, CallError, answer_failure, reject, shortened
-from mooring_extender.score_prefetch import ScorePrefetch
 from mooring_extender.metrics import CONTENT_TYPE, Metrics
 from mooring_extender.questions import REMEMBERED_BYTES, Question, Questions
+from mooring_extender.score_prefetch import ScorePrefetch
 from mooring_extender.scores import priorities
 
 log = logging.getLogger(__name__)

@@ -95,9 +95,27 @@ def _parser(environment: Mapping[str, str]) -> AdapterParser:
         _delay,
     )
     flag("max-body-bytes", "BYTES", str(64 * 2**20), "the largest request body", _positive)
-    flag("allow-client", "NAMES", "", "clients that may call bind, by names in their certificates, such as cn:x,dns:y", _names)
-    flag("insecure-binding", SWITCH, "false", "let every client that reaches a loopback port call bind", boolean)
-    flag("allow-host", "NAMES", "", "accepted hosts of urlPrefix besides those in the certificate, such as x,y", _names)
+    flag(
+        "allow-client",
+        "NAMES",
+        "",
+        "clients that may call bind, by names in their certificates, such as cn:x,dns:y",
+        _names,
+    )
+    flag(
+        "insecure-binding",
+        SWITCH,
+        "false",
+        "let every client that reaches a loopback port call bind",
+        boolean,
+    )
+    flag(
+        "allow-host",
+        "NAMES",
+        "",
+        "accepted hosts of urlPrefix besides those in the certificate, such as x,y",
+        _names,
+    )
     flag("tracing-config-file", "FILE", "", "TracingConfiguration: what is traced, and the OTLP collector")
     parser.add_log()
     return parser

@@ -40,8 +40,7 @@ def misfit(text: str) -> CallError:
 
 
 class Answer(msgspec.Struct, frozen=True):
-    """A whole HTTP answer. ``failure`` says why the verb failed, for metrics and logs; empty if it did not.
-    """
+    """A whole HTTP answer. ``failure`` is the reason why the verb failed, for metrics and logs, or empty."""
 
     status: int
     body: bytes

@@ -58,8 +58,7 @@ class Questions:
         return asked
 
     def remember(self, names: Names) -> None:
-        """Expect a question about exactly these names, spelt as in ``names.array``; a long list is not kept.
-        """
+        """Expect a call with exactly these names, spelt as in ``names.array``; a long list is not kept."""
         if len(names.array) > REMEMBERED_BYTES:
             return
         if names.array not in [known.array for known in tuple(self._recent)]:

@@ -60,8 +60,7 @@ class ScorePrefetch:
         self._expected = [one for one in self._expected if one.pod != pod]
 
     def expect(self, profile: str, pod: bytes, scores: Scores) -> None:
-        """Expect the question about ``pod`` and exactly these nodes; of several the latest few are expected.
-        """
+        """Expect a call with ``pod`` and exactly these nodes; the latest few calls are expected."""
         self.forget(pod)
         del self._expected[: 1 - _MOST]
         self._expected.append(_Expected(profile, pod, self._clock() + FRESH_SECONDS, scores))

@@ -50,8 +50,7 @@ class Filtered(msgspec.Struct, frozen=True):
 
 
 def filter_request(pod: bytes, profile: str, *, scores: bool = False) -> FilterRequest:
-    """Return the Filter call for a filter question, still without its nodes; ``scores`` asks for those too.
-    """
+    """Return the Filter call for a filter call, still without its nodes; ``scores`` requests scores, too."""
     return FilterRequest(
         pod=_pod_source(pod), profile=profile, include_totals=scores, in_scheduling_cycle=True
     )
@@ -204,8 +203,7 @@ def _filter_result(
     failed: dict[str, bytes],
     unresolvable: dict[str, bytes],
 ) -> bytes:
-    """Return an ExtenderFilterResult. ``stays`` (bool[M]) is None when all do; the maps have escaped names.
-    """
+    """Return an ExtenderFilterResult. ``stays`` (bool[M]) is None if all stay; the maps are escaped."""
     after = b',"FailedNodes":%s,"FailedAndUnresolvableNodes":%s,"Error":""}' % (
         _map(failed),
         _map(unresolvable),

@@ -316,8 +316,7 @@ def nodes(items: list[Raw]) -> list[bytes]:
 
 
 def _objects(spelling: Spelling, texts: list[bytes], field: str) -> list[bytes]:
-    """Return objects with their keys as published; ``field`` is where they stand, with {} for the position.
-    """
+    """Return objects with their keys as published; ``field`` is their path, with {} for the position."""
     for at, text in enumerate(texts):
         if not text.startswith(b"{"):
             raise ArgumentsError(f"{field.format(at)} is not an object")

@@ -201,7 +201,9 @@ def test_what_is_no_time(text: str) -> None:
         ),
         pytest.param(["explain", "-l", "a=(", "--manifests", "f"], "is not one of KEY=VALUE", id="selector"),
         pytest.param(["explain", "web", "--manifests", "f", "--server", "a:1"], "either", id="two to ask"),
-        pytest.param(["explain", "web", "--cluster", "push"], "'push' is not one of server:", id="no cluster"),
+        pytest.param(
+            ["explain", "web", "--cluster", "push"], "'push' is not one of server:", id="no cluster"
+        ),
         pytest.param(["explain", "web", "--seed", "-1"], "'-1' is not a whole number", id="negative seed"),
         pytest.param(
             ["explain", "web", f"--seed={2**64}"], "is not a whole number from 0", id="seed too large"

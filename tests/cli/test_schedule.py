@@ -225,7 +225,8 @@ def test_a_pod_of_no_profile_stays_and_the_others_go_on(
     assert result.code == 3
     assert [row["node"] for row in result.document] == [None, "n1"]
     assert (
-        result.document[0]["message"] == "its scheduler is 'other', which is not one of the profiles: one, two"
+        result.document[0]["message"]
+        == "its scheduler is 'other', which is not one of the profiles: one, two"
     )
 
 

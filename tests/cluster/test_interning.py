@@ -157,7 +157,9 @@ def test_large_parts_are_known_for_as_long_as_their_bytes_have_room(monkeypatch:
     monkeypatch.setattr(interning, "_MAX_BYTES", 100_000)
     monkeypatch.setattr(interning, "_known", interning.InternTable(interning._MAX_BYTES))
     for number in range(50):
-        interning.shared(Pod(metadata=ObjectMeta(annotations={f"note-{number}": "x" * 10_000})), lambda _: None)
+        interning.shared(
+            Pod(metadata=ObjectMeta(annotations={f"note-{number}": "x" * 10_000})), lambda _: None
+        )
         assert sum(len(interning._encode(part)) for part in interning._known.parts.values()) < 100_000
 
 

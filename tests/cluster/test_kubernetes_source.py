@@ -280,7 +280,7 @@ def test_stale_apiserver(fake: FakeApiServer) -> None:
         lagging._port = fake._port
         lagging.start()
         lagging.faults.on("GET", "", Cut(), when=after(ANSWERS_BEHIND - 1))
-        until(lambda: "was observed before" in live.reflector("Pod").error, "a list that is rejected")
+        until(lambda: "older than the observed" in live.reflector("Pod").error, "a list that is rejected")
         assert live.source.doubt
         until(lambda: live.source.staleness > 0.5, "staleness")
         assert held(live.state) == before
@@ -674,5 +674,5 @@ def test_a_state_in_doubt_is_not_decided_by(fake: FakeApiServer) -> None:
         live.reflector("Pod").known.advance_position(fake.store.version + 10)
         fake.faults.on("WATCH", "", Hang())
         until(lambda: live.source.history.rollbacks, "the rollback to be noticed")
-        assert "behind" in freshness.not_ready()
+        assert "older than" in freshness.not_ready()
         fake.faults.clear()

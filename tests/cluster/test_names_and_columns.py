@@ -9,9 +9,9 @@ from random import Random
 import pytest
 
 from mooring.cluster import change_log, journal, node_writer, pod_kinds
+from mooring.cluster.interning import InternTable
 from mooring.cluster.kinds import Put, Remove
 from mooring.cluster.shared_values import SharedValues
-from mooring.cluster.interning import InternTable
 from mooring.cluster.state import State
 from mooring.config import default
 from mooring.framework import Node, Pod

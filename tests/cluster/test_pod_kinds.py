@@ -5,8 +5,8 @@ from weakref import ref
 import pytest
 
 from mooring.cluster import pod_kinds
-from mooring.cluster.pod_kinds import PodKinds
 from mooring.cluster.interning import same_template
+from mooring.cluster.pod_kinds import PodKinds
 from mooring.framework.objects import Pod
 from mooring.framework.pod_affinity import AffinityTerms, affinity_terms
 from mooring.framework.pod_requests import NEWEST_RULES

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from mooring.cluster.interning import same_template
 from mooring.cluster.kinds import Change, Put, PutPod
 from mooring.cluster.pod_parts import PodParts
-from mooring.cluster.interning import same_template
 from mooring.cluster.state import State
 from mooring.framework import Pod
 from mooring.framework.cluster_events import StateChange

@@ -66,7 +66,7 @@ def faults(config: object, **options: Any) -> dict[str, str]:
                 extenders=[{"urlPrefix": "https://a", "tlsConfig": {"insecure": True, "caData": "eA=="}}]
             ),
             "extenders[0].tlsConfig.insecure",
-            "must not be true beside caFile or caData",
+            "must not be true together with caFile or caData",
             id="a CA beside insecure",
         ),
         pytest.param(
@@ -74,7 +74,7 @@ def faults(config: object, **options: Any) -> dict[str, str]:
                 extenders=[{"urlPrefix": "https://a", "tlsConfig": {"insecure": True, "caFile": "/ca"}}]
             ),
             "extenders[0].tlsConfig.insecure",
-            "must not be true beside caFile or caData",
+            "must not be true together with caFile or caData",
             id="a CA file beside insecure",
         ),
         pytest.param(document(foo=1), "foo", "unknown field", id="unknown field"),

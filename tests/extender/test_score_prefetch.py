@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from mooring.v1 import scheduling_service_pb2 as scheduling
 from mooring_extender.failures import CallError
-from mooring_extender.score_prefetch import FRESH_SECONDS, ScorePrefetch
 from mooring_extender.questions import Questions
+from mooring_extender.score_prefetch import FRESH_SECONDS, ScorePrefetch
 from mooring_extender.scores import Scores
 from tests.extender.fakes import FakeClient, Rules, ask_often, question
 

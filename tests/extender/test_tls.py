@@ -197,7 +197,9 @@ def test_an_unusable_file_is_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("files", "warning"),
     [
-        pytest.param(None, "--insecure-listen: every client that reaches 0.0.0.0:1 may call", id="plain text"),
+        pytest.param(
+            None, "--insecure-listen: every client that reaches 0.0.0.0:1 may call", id="plain text"
+        ),
         pytest.param(TlsFiles(Path("c"), Path("k")), "TLS without --client-ca-file", id="no authority"),
         pytest.param(TlsFiles(Path("c"), Path("k"), Path("a")), "", id="clients have names"),
     ],

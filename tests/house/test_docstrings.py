@@ -1,4 +1,4 @@
-"""Docstrings: the attributes and arguments that they list exist."""
+"""Docstrings: the attributes and arguments that they list exist, and code has double backticks."""
 
 import ast
 import re
@@ -51,4 +51,15 @@ def test_what_a_docstring_lists_exists() -> None:
         for file in FILES
         for node in ast.walk(ast.parse(file.read_text()))
         if (names := sorted(unknown(node)))
+    ] == []
+
+
+def test_code_has_double_backticks() -> None:
+    assert [
+        f"{file.relative_to(ROOT)}:{node.lineno}"
+        for file in FILES
+        for node in ast.walk(ast.parse(file.read_text()))
+        if isinstance(node, ast.Expr)
+        and isinstance(node.value, ast.Constant)
+        and re.search(r"(?<!`)`[^`]+`(?!`)", str(node.value.value))
     ] == []

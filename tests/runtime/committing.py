@@ -31,7 +31,7 @@ from mooring.framework import (
     Status,
 )
 from mooring.framework.errors import DeadlineExceededError, MooringError
-from mooring.framework.handle import Leadership, AlwaysLeader
+from mooring.framework.handle import AlwaysLeader, Leadership
 from mooring.framework.internal import BindingAnswer
 from mooring.framework.releases import DEFAULT_KUBE_VERSION
 from mooring.plugins.node_resources_fit.plugin import NodeResourcesFit

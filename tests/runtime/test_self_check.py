@@ -160,7 +160,7 @@ def asked_at_once(engine: Engine, _: State) -> Pod:
 @pytest.mark.parametrize(
     ("plugin", "history", "said"),
     [
-        pytest.param(ByPod, signed_alike, "plugin ByPod signs pods alike", id="sign"),
+        pytest.param(ByPod, signed_alike, "plugin ByPod answers differently for pods with equal", id="sign"),
         pytest.param(
             ByGuests, changed_later, "plugin ByGuests changed its answer though none", id="depends_on"
         ),

@@ -33,8 +33,8 @@ from mooring.runtime.engine import Engine
 from mooring.runtime.profiles.registry import Registry, new_in_tree_registry
 from mooring.service.backend import Backend, ConfigurationPeriod, Limits, PodInQueue
 from mooring.service.calls.slots import Slots
-from mooring.service.services import Servicers
 from mooring.service.server import build
+from mooring.service.services import Servicers
 from mooring.serving.calls.errors import DETAILS_KEY, failure_of
 from mooring.sessions.sessions import Quota, Sessions
 from mooring.telemetry.decision_metrics import MetricsObserver

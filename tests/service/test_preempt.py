@@ -14,8 +14,8 @@ from mooring.cluster.decoding import from_manifest
 from mooring.framework import SUCCESS, CycleState, FilterPlugin, Node, NodeInfo, Pod, Status
 from mooring.framework.errors import MAX_VIOLATIONS, DeadlineExceededError, InvalidArgumentError
 from mooring.service.calls.slots import SlotProgress
-from mooring.service.services import Servicers
 from mooring.service.scheduling.preempt import _faults, _given
+from mooring.service.services import Servicers
 from mooring.testing.builders import make_node, make_pod
 from mooring.v1 import scheduling_service_pb2 as pb
 from mooring.v1.nodes_pb2 import NodeNames, NodeSelection

@@ -92,9 +92,13 @@ def test_plain_text_for_others_can_be_allowed() -> None:
 @pytest.mark.parametrize(
     ("options", "warning"),
     [
-        pytest.param({"insecure_listen": True}, "--insecure-listen: every client that reaches", id="plain text"),
         pytest.param(
-            {"insecure_listen": True, "insecure_flag": "--x"}, "--x: every client that reaches", id="another flag"
+            {"insecure_listen": True}, "--insecure-listen: every client that reaches", id="plain text"
+        ),
+        pytest.param(
+            {"insecure_listen": True, "insecure_flag": "--x"},
+            "--x: every client that reaches",
+            id="another flag",
         ),
         pytest.param({"tls": FILES}, "TLS without --tls-client-ca-file", id="no authority"),
         pytest.param({"tls": replace(FILES, authority=CERTIFICATE)}, "", id="clients have names"),

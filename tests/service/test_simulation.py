@@ -489,9 +489,7 @@ def test_what_would_make_a_group_fit_is_told_with_where_its_pods_go(way: Callabl
         pytest.param(
             {"group": G, "pod": sent(pod("p"))}, "INVALID_ARGUMENT", "group: give either", id="both"
         ),
-        pytest.param(
-            {"group": G, "nodes": ["a"]}, "UNIMPLEMENTED", "nodes: which nodes take a group", id="nodes"
-        ),
+        pytest.param({"group": G, "nodes": ["a"]}, "UNIMPLEMENTED", "nodes: changes for a group", id="nodes"),
         pytest.param(
             {"group": G, "kinds": [1, 4]}, "UNIMPLEMENTED", "CHANGE_KIND_MOVE is not offered", id="moves"
         ),

@@ -14,7 +14,12 @@ from prometheus_client import CollectorRegistry, Gauge
 from mooring.framework import timely
 from mooring.framework.errors import DeadlineExceededError, ResourceExhaustedError
 from mooring.runtime.cycle.plugin_calls import NullObserver, PluginCalls
-from mooring.service.calls.session_throttle import CALL_SECONDS, LONGEST_REST_SECONDS, SHARE_BESIDE_OTHERS, Ration
+from mooring.service.calls.session_throttle import (
+    CALL_SECONDS,
+    LONGEST_REST_SECONDS,
+    SHARE_BESIDE_OTHERS,
+    Ration,
+)
 from mooring.service.calls.slots import MAX_STUCK_ABOUT_ONE_POD, SlotProgress, Slots
 from tests.process import until
 from tests.service.harness import LONG

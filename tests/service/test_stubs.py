@@ -16,6 +16,6 @@ def test_stale_stubs_are_named(tmp_path: Path) -> None:
     (tmp_path / "server/mooring/v1/gone_pb2.py").write_text("left over")
     assert generate_stubs.differences(tmp_path) == [
         "server/mooring/v1/gone_pb2.py: no longer generated",
-        "server/mooring/v1/nodes_pb2.py: differs from what its .proto gives",
+        "server/mooring/v1/nodes_pb2.py: differs from its .proto",
         "server/mooring/v1/nodes_pb2.pyi: missing",
     ]

@@ -11,8 +11,8 @@ import pytest
 from mooring.decisions.decisions import Decisions
 from mooring.decisions.journal import DecisionJournal
 from mooring.framework import SUCCESS, CycleState, FilterPlugin, NodeInfo, Pod, Status
-from mooring.service.services import Servicers
 from mooring.service.server import build
+from mooring.service.services import Servicers
 from mooring.serving.http.server import HttpServer
 from mooring.testing.builders import make_node, make_pod
 from mooring.tracing.spans import Tracer

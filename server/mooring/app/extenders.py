@@ -11,7 +11,7 @@ from mooring.scheduler.extender import HttpExtender, build_transport
 
 
 def raw_objects_for(extenders: Sequence[ExtenderStanza], schedulers: Container[str]) -> RawObjects:
-    """The source's store of objects for the extenders, no larger than their stanzas require.
+    """Return the source's store of objects for the extenders, no larger than their stanzas require.
 
     Pods without a node are kept if there is any extender, those with one if it is sent victims, nodes if it
     is sent nodes. ``schedulers`` are the names of the profiles.

@@ -23,8 +23,8 @@ from mooring.runtime.commit.committer import Committer
 from mooring.scheduler.scheduler import Scheduler
 from mooring.service.backend import Backend, Limits, PodInQueue
 from mooring.service.calls.slots import Slots
-from mooring.service.services import Servicers
 from mooring.service.server import Server, build
+from mooring.service.services import Servicers
 from mooring.sessions.sessions import Sessions
 from mooring.telemetry.metrics import Metrics
 from mooring.tracing.spans import Tracer

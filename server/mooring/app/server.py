@@ -41,8 +41,8 @@ from mooring.scheduler.leadership import LeaderElection
 from mooring.service.backend import Backend, Limits
 from mooring.service.calls.slots import Slots
 from mooring.service.in_flight import PodsInFlight
-from mooring.service.services import Servicers
 from mooring.service.server import build
+from mooring.service.services import Servicers
 from mooring.sessions.sessions import Sessions
 from mooring.telemetry.certificate_metrics import CertificateCollector
 from mooring.telemetry.decision_metrics import MetricsObserver
@@ -342,7 +342,7 @@ def _election(
 
 
 def _first_epoch() -> int:
-    """The first node epoch: epochs of another start or replica must never validate indices of this one.
+    """Return the first node epoch; epochs of other starts and replicas must never validate its indices.
 
     A time would not do: replicas start together, and every node of a start takes an epoch. Four million of
     them lie between two beginnings, and all stay below 2**62.

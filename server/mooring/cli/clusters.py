@@ -47,9 +47,7 @@ def add_cluster(flags: Flags, *, server: bool = True) -> None:
     text = f"{SOURCES if server else _READ}; default {default}in a pod kubernetes"
     flags.add("cluster", "SOURCE", "", text)
     add_manifests(flags)
-    flags.add(
-        "kubeconfig", "FILE", "", "read this file's live cluster once, like --cluster kubernetes:FILE"
-    )
+    flags.add("kubeconfig", "FILE", "", "read this file's live cluster once, like --cluster kubernetes:FILE")
     if server:
         remote.add_server(flags)
 

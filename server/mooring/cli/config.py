@@ -46,7 +46,10 @@ def add(commands: Commands) -> None:
     show.add("config", "FILE", "", "the same as FILE")
     show.switch("resolved", "print the plugins in force by extension point, in their order, with weights")
     diff = _verb(
-        verbs, "diff", "compare the effective configurations of two files; exit code 1 if they differ", file=file
+        verbs,
+        "diff",
+        "compare the effective configurations of two files; exit code 1 if they differ",
+        file=file,
     )
     diff.parser.add_argument("other", metavar="FILE", help="the other one")
     _verb(verbs, "schema", "print the JSON Schema of the file and of the plugins' arguments")

@@ -142,7 +142,11 @@ def add_decisions(flags: Flags) -> None:
     flags = flags.group(DECISIONS)
     kept = DecisionOptions()
     flags.add(
-        "decision-journal-bytes", "BYTES", str(kept.journal), "memory for recent decisions; 0 disables the journal", count
+        "decision-journal-bytes",
+        "BYTES",
+        str(kept.journal),
+        "memory for recent decisions; 0 disables the journal",
+        count,
     )
     text = "memory for whole explanations of some decisions; 0 disables"
     flags.add("decision-explanation-bytes", "BYTES", str(kept.explanations), text, count)
@@ -155,13 +159,13 @@ def add_recording(flags: Flags, *, required: bool = False) -> None:
     flags = flags.group("Recording flags")
     kept = RecordingLimits()
     if not required:
-        flags.add("record-to", "DIR", "", "record changes of the cluster, and decisions, in files in this directory")
+        flags.add(
+            "record-to", "DIR", "", "record changes of the cluster, and decisions, in files in this directory"
+        )
     text = "close a file of the recording larger than this"
     flags.add("record-segment-bytes", "BYTES", str(kept.segment_bytes), text, positive)
     flags.add("record-segment-age", "TIME", "1h", "close a file of the recording older than this", above_zero)
-    flags.add(
-        "record-keep", "COUNT", str(kept.keep), "number of newest files to keep; 0 = all", count
-    )
+    flags.add("record-keep", "COUNT", str(kept.keep), "number of newest files to keep; 0 = all", count)
     text = "record the values of all annotations, not just those that scheduling may read"
     flags.switch("record-annotations", text)
 

@@ -116,7 +116,9 @@ def _add_metrics(flags: Flags) -> None:
 
 
 def _add_misc(flags: Flags) -> None:
-    flags.optional("emulated-version", "VERSION", "alternative to --kube-version, such as kube=1.35", _emulated)
+    flags.optional(
+        "emulated-version", "VERSION", "alternative to --kube-version, such as kube=1.35", _emulated
+    )
     flags.add(
         "pod-max-in-unschedulable-pods-duration",
         "TIME",
@@ -171,7 +173,11 @@ def _add_authentication(flags: Flags) -> None:
     flags.add("authentication-kubeconfig", "FILE", "", text)
     flags.switch("authentication-skip-lookup", "don't look up the client CA in the cluster")
     flags.add(
-        "authentication-tolerate-lookup-failure", "BOOL", "true", "go on if looking up the client CA fails", boolean
+        "authentication-tolerate-lookup-failure",
+        "BOOL",
+        "true",
+        "go on if looking up the client CA fails",
+        boolean,
     )
     flags.add(
         "authentication-token-webhook-cache-ttl", "TIME", "10s", "how long a TokenReview is cached", seconds
@@ -179,11 +185,28 @@ def _add_authentication(flags: Flags) -> None:
 
 
 def _add_authorization(flags: Flags) -> None:
-    flags.add("authorization-kubeconfig", "FILE", "", "API server for SubjectAccessReviews; default: the scheduler's")
-    text = f"paths that need no authorization; a trailing * matches all paths below (default: {','.join(PROBES)})"
+    flags.add(
+        "authorization-kubeconfig",
+        "FILE",
+        "",
+        "API server for SubjectAccessReviews; default: the scheduler's",
+    )
+    text = f"paths without authorization; a trailing * matches all paths below (default: {','.join(PROBES)})"
     _listed(flags, "authorization-always-allow-paths", "PATHS", text)
-    flags.add("authorization-webhook-cache-authorized-ttl", "TIME", "10s", "how long an allowing review is cached", seconds)
-    flags.add("authorization-webhook-cache-unauthorized-ttl", "TIME", "10s", "how long a denying review is cached", seconds)
+    flags.add(
+        "authorization-webhook-cache-authorized-ttl",
+        "TIME",
+        "10s",
+        "how long an allowing review is cached",
+        seconds,
+    )
+    flags.add(
+        "authorization-webhook-cache-unauthorized-ttl",
+        "TIME",
+        "10s",
+        "how long a denying review is cached",
+        seconds,
+    )
 
 
 def _overriding(flags: Flags, name: str, metavar: str, text: str, kind: Kind = str) -> None:
@@ -294,7 +317,7 @@ def _leases(text: str) -> str:
 
 def _ips_per_node(text: str) -> str:
     raise argparse.ArgumentTypeError(
-        f"is a flag of blueking-ip-scheduler: write ipsPerNode: {text} into the args of UnderlayIP in --config's file"
+        f"is blueking-ip-scheduler's flag; set ipsPerNode: {text} in the args of UnderlayIP with --config"
     )
 
 

@@ -69,10 +69,14 @@ def _add_serving(flags: Flags) -> None:
     flags.add("tls-private-key-file", "FILE", "", "its private key, PEM")
     flags.add("tls-client-ca-file", "FILE", "", "accept only clients with a certificate of these CAs, PEM")
     flags.many(
-        "allow-client", "NAME", "a client that may bind, reserve and push: a name in its certificate, such as cn:x"
+        "allow-client",
+        "NAME",
+        "a client that may bind, reserve and push: a name in its certificate, such as cn:x",
     )
     flags.switch("insecure-listen", "allow plain text on addresses that other machines can reach")
-    flags.switch("insecure-binding", "let every client that reaches a loopback port bind pods, without a certificate")
+    flags.switch(
+        "insecure-binding", "let every client that reaches a loopback port bind pods, without a certificate"
+    )
     flags.switch("reflection", "offer gRPC server reflection on other addresses than loopback, too")
 
 
@@ -87,7 +91,11 @@ def _add_limits(flags: Flags) -> None:
         positive,
     )
     flags.add(
-        "max-concurrent-calls", "COUNT", "128", "most concurrent questions, and most concurrent commits", positive
+        "max-concurrent-calls",
+        "COUNT",
+        "128",
+        "most concurrent questions, and most concurrent commits",
+        positive,
     )
     flags.add("body-timeout", "TIME", "2s", "how long a request may take to arrive", above_zero)
     flags.add("drain-delay", "TIME", "5s", "time from the end of readiness to the end of listening", seconds)
@@ -100,7 +108,9 @@ def _add_extender(flags: Flags) -> None:
     flags.add("extender-profile", "NAME", "", "profile of extender calls without a profile in their path")
     flags.add("extender-path-prefix", "PATH", "", "serve the extender's verbs under this path too")
     flags.add("extender-http-timeout", "TIME", "2s", "the extender stanza's httpTimeout", above_zero)
-    text = "if a rule reads pods, the pods that kube-scheduler may be binding: wait for them, count them, or off"
+    text = (
+        "if a rule reads pods, the pods that kube-scheduler may be binding: wait for them, count them, or off"
+    )
     flags.add("pods-in-flight", "MODE", "wait", text, in_flight)
     flags.add("extender-tls-cert-file", "FILE", "", "certificate of the extender's listener, PEM")
     flags.add("extender-tls-private-key-file", "FILE", "", "its private key, PEM")
@@ -110,7 +120,9 @@ def _add_extender(flags: Flags) -> None:
         "",
         "the extender's listener accepts only clients with a certificate of these CAs, PEM",
     )
-    flags.many("extender-allow-host", "NAME", "an accepted host of a urlPrefix, besides those in the certificate")
+    flags.many(
+        "extender-allow-host", "NAME", "an accepted host of a urlPrefix, besides those in the certificate"
+    )
 
 
 def run(args: argparse.Namespace, options: tuple[Option, ...]) -> int:

@@ -43,7 +43,7 @@ DRAIN = "drain"
 
 def add(commands: Commands) -> None:
     """Declare the command and the questions that it has."""
-    text = "what would happen: how many more pods would fit, which nodes could go, what would help"
+    text = "explore changes: how many more pods would fit, which nodes could go, what would help"
     parser = add_command(commands, "what-if", text)
     questions: Commands = parser.add_subparsers(dest="question", required=True, metavar="QUESTION")
     _add_capacity(questions)
@@ -76,9 +76,13 @@ def _add_removal(questions: Commands) -> None:
 
 
 def _add_node_groups(questions: Commands) -> None:
-    text = "which nodes of which group, and how many, would take the pending pods"
+    text = "the group, and the number of its nodes, that would take the pending pods"
     parser, flags = _question(questions, "node-groups", text)
-    flags.many("group", "PATH", "manifests with one node for each group, which gives the group its name and its nodes' form")
+    flags.many(
+        "group",
+        "PATH",
+        "manifests with one node for each group, which gives the group its name and its nodes' form",
+    )
     flags.many("price", "NAME=PRICE", "price of one node of a group; default 1")
     flags.add("profile", "NAME", "", "the profile; default that of each pod's schedulerName")
     parser.set_defaults(run=_run_node_groups)
@@ -99,9 +103,7 @@ def _add_change(questions: Commands) -> None:
 
 
 def _add_ignore_pending(flags: Flags) -> None:
-    flags.switch(
-        "ignore-pending", "leave out pending pods; by default they are placed first"
-    )
+    flags.switch("ignore-pending", "leave out pending pods; by default they are placed first")
 
 
 def _question(questions: Commands, name: str, text: str) -> tuple[Parser, Flags]:

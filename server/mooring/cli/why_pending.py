@@ -59,7 +59,12 @@ def add(commands: Commands) -> None:
     flags = Flags(parser)
     add_cluster(flags)
     add_selection(flags.group("Selection flags"))
-    flags.add("profile", "NAME", "", "only decisions of this profile; for --cluster and --manifests, each pod's profile")
+    flags.add(
+        "profile",
+        "NAME",
+        "",
+        "only decisions of this profile; for --cluster and --manifests, each pod's profile",
+    )
     text = "only a server's decisions of the last TIME; 0 = all that it remembers"
     flags.add("window", "TIME", "0", text, seconds)
     add_output(flags)
@@ -113,7 +118,9 @@ def _print_asked(asked: int, left: int) -> None:
         pods = "1 pod was" if asked == 1 else f"{asked} pods were"
         print_line(f"{pods} evaluated now: the server remembers no decision")
     if left:
-        print_line(f"{left} more have no node: repeat the command, or run mooring explain POD for one of them")
+        print_line(
+            f"{left} more have no node: repeat the command, or run mooring explain POD for one of them"
+        )
 
 
 def _run_offline(args: argparse.Namespace, options: tuple[Option, ...], selection: PodSelection) -> int:

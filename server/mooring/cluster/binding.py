@@ -26,7 +26,7 @@ from mooring.framework.errors import (
     ResourceExhaustedError,
     UnavailableError,
 )
-from mooring.framework.handle import BindOutcome, Leadership, AlwaysLeader, require_leader
+from mooring.framework.handle import AlwaysLeader, BindOutcome, Leadership, require_leader
 from mooring.framework.internal import BindingEnded, SendingBinder
 from mooring.framework.objects import Pod
 

@@ -14,7 +14,7 @@ from mooring.cluster.decoding import decode_pod
 from mooring.cluster.decoding.protobuf_objects import ENVELOPE
 from mooring.framework.cluster_api import ObjectReference
 from mooring.framework.errors import InvalidArgumentError, NotFoundError
-from mooring.framework.handle import Leadership, AlwaysLeader, require_leader
+from mooring.framework.handle import AlwaysLeader, Leadership, require_leader
 from mooring.framework.objects import Pod
 from mooring.kubernetes.v1 import meta_pb2
 

@@ -106,8 +106,7 @@ class SourceOwnership:
         return known if known != record.uid and not record.kind.base.finished else None
 
     def find_identity(self, source: str, change: Remove) -> str | None:
-        """Return the identity of the object that ``change`` removes; None when ``source`` has no such object.
-        """
+        """Return the identity of the object that ``change`` removes; None if ``source`` has none."""
         if change.kind == "Pod":
             name = self.pod_uid(change.namespace, change.name) or ""
         else:

@@ -10,7 +10,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from msgspec.structs import replace
 
 from mooring.cluster.change_log import DEFAULT_LENGTH, ChangeLog
-from mooring.cluster.source_ownership import SourceOwnership
 from mooring.cluster.journal import DEFAULT_LENGTH as JOURNAL_LENGTH
 from mooring.cluster.journal import Entry, Journal
 from mooring.cluster.kinds import KINDS, Change, ClusterObject, Put, PutPod, Remove, TabledObject
@@ -18,8 +17,9 @@ from mooring.cluster.node_writer import NodeWriter
 from mooring.cluster.object_writer import ObjectWriter
 from mooring.cluster.pod_kinds import PodKinds
 from mooring.cluster.pod_parts import PodParts
-from mooring.cluster.validated import Identity, ValidatedObjects, identities_of, validate, validate_pod
+from mooring.cluster.source_ownership import SourceOwnership
 from mooring.cluster.table_writer import TableWriter
+from mooring.cluster.validated import Identity, ValidatedObjects, identities_of, validate, validate_pod
 from mooring.framework.cluster_events import Listener, ObjectChange, PodRecordChange, StateChange
 from mooring.framework.errors import bound_elsewhere
 from mooring.framework.node_table import NodeTable

@@ -12,8 +12,8 @@ from contextlib import contextmanager
 
 from mooring.cluster.journal import Entry, Journal, PodEntry, backwards
 from mooring.cluster.kinds import KINDS, Change, Put, Remove
-from mooring.cluster.validated import ValidatedObjects, validate
 from mooring.cluster.state import State
+from mooring.cluster.validated import ValidatedObjects, validate
 from mooring.framework.columns import Int32s, Int64s
 from mooring.framework.errors import FailedPreconditionError, InvalidArgumentError
 from mooring.framework.node_table import PODS_ROW

@@ -44,7 +44,7 @@ def advise_on_calls(extenders: Sequence[ExtenderStanza]) -> Iterator[str]:
         if not extender.node_cache_capable:
             yield f"{path}.nodeCacheCapable: false sends each node whole in each call; names would do"
         if extender.http_timeout > _LONG:
-            yield f"{path}.httpTimeout: one pod may hold up all others for this long when the adapter is stuck"
+            yield f"{path}.httpTimeout: one pod may delay all others for this long when the adapter is stuck"
         tls = extender.tls_config
         if extender.enable_https and (tls is None or not (tls.insecure or tls.ca_file or tls.ca_data)):
             yield f"{path}.tlsConfig: without caFile only certificates of the system's CAs are accepted"

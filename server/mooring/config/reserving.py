@@ -61,9 +61,9 @@ def check_ignored(
             if profile in counting and any(_asks(extender, profile.scheduler_name) for extender in extenders):
                 yield FieldError(
                     join("profiles", index, "plugins", "filter"),
-                    f"{FIT} counts {resource}, which kube-scheduler ignores, and no plugin reserves it "
-                    "until a pod is seen on its node, so pods that come at once are promised it twice: leave "
-                    "ignoredByScheduler out, or let the extender that asks this profile bind",
+                    f"{FIT} counts {resource}, which kube-scheduler ignores, and no plugin reserves it until "
+                    "a pod is on its node. So two pods at once may get the same amount: leave "
+                    "ignoredByScheduler out, or let the extender of this profile bind",
                 )
 
 

@@ -48,8 +48,7 @@ class ListedPlugin:
 
 @dataclass(frozen=True, slots=True)
 class PluginSet:
-    """The plugins that a section enables, in order, and disables; ``*`` in ``disabled`` means every default.
-    """
+    """The plugins that a section enables, in order, and disables; ``*`` there means every default."""
 
     enabled: tuple[ListedPlugin, ...] = ()
     disabled: tuple[ListedPlugin, ...] = ()

@@ -31,7 +31,7 @@ OUT_OF_TREE: Final[Mapping[str, tuple[str, str]]] = {
     "DefaultPreBind": (_KOORDINATOR, ""),
     "DeviceShare": (_KOORDINATOR, "DynamicResources"),
     "DiskIO": (_SCHEDULER_PLUGINS, ""),
-    "Dynamic": ("crane-scheduler's", "Score by what is measured elsewhere, in a plugin of your own"),
+    "Dynamic": ("crane-scheduler's", "Score by measurements from elsewhere, in a plugin of your own"),
     "ElasticQuota": (_KOORDINATOR, ""),
     "Fluence": ("Fluence's", _GANGS),
     "LoadAwareScheduling": (_KOORDINATOR, ""),

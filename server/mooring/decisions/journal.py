@@ -264,7 +264,7 @@ class DecisionJournal:
         return next((run for run in chain.from_iterable(found) if run.first <= seq), None)
 
     def _number(self) -> None:
-        """Number the records noted so far, and forget the oldest. The lock is held."""
+        """Give numbers to the noted records, and forget the oldest. The lock is held."""
         noted = self._noted
         # Each of the two is one step for other threads; what they append in between stays.
         taken = noted[:]

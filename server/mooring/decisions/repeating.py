@@ -84,7 +84,7 @@ class Repeater:
             )
         version = self._version_at(record.state_version)
         if version is None:
-            raise _not_repeatable("what the cluster was then is no longer known")
+            raise _not_repeatable("the cluster's state then is no longer known")
         try:
             with self._trees.at(version, progress) as work:
                 if record.configuration != work.engine.profiles.configuration:
@@ -94,7 +94,7 @@ class Repeater:
         except FailedPreconditionError as error:
             if error.reason != "SESSION_EXPIRED":
                 raise
-            raise _not_repeatable("what the cluster was then is no longer known") from error
+            raise _not_repeatable("the cluster's state then is no longer known") from error
 
     def _place_earlier(self, seq: int, record: Record, work: Work, progress: Progress) -> None:
         """Place the pods that the same dry run had placed before."""

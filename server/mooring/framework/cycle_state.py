@@ -76,8 +76,7 @@ class CycleState:
         return copy
 
     def cloned_when_read(self) -> CycleState:
-        """Return ``clone`` of values that no longer change, each made when it is first read: most never are.
-        """
+        """Return ``clone`` of unchanging values, each made when it is first read: most never are."""
         return _ClonedWhenRead(self._values)
 
 

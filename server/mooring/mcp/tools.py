@@ -127,7 +127,7 @@ class Tools:
             group: "namespace/name" of a pod group: whether it fits, and if not, what would make it fit.
         """
         if [bool(each) for each in (node, pod, group)].count(True) != 1:
-            said = "give either a node that goes, a pod of which there should be more, or a pod group"
+            said = "give either a node that goes, a pod that should get more copies, or a pod group"
             raise QuestionError(said)
         if group:
             return self._group_changes(group)
@@ -278,8 +278,7 @@ def _verdict(node: Document) -> str:
 
 
 def _by_reason(document: Document) -> list[Document]:
-    """Return the rejecting plugins with their reasons and numbers of nodes, most nodes first, with examples.
-    """
+    """Return the rejecting plugins with reasons, numbers of nodes and examples, most nodes first."""
     groups: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
     for name, node in document["nodes"].items():
         for status in node["rejections"]:

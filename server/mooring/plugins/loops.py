@@ -106,7 +106,7 @@ class Loop(Generic[T]):
         try:
             compiled.enable_caching()
         except RuntimeError:
-            log.info("no folder to keep compiled loops in: each process compiles them anew")
+            log.info("no folder to keep compiled loops in: each process compiles them again")
         for types in self._types:
             compiled.compile(types)
         self._compiled = compiled

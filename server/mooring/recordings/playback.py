@@ -133,7 +133,7 @@ def write(state: State, change: Changed) -> None:
 
 
 def _misfit(why: str) -> InvalidArgumentError:
-    return RecordingError.at("recording", f"a change doesn't fit what was there before: {why}")
+    return RecordingError.at("recording", f"a change doesn't fit the objects before it: {why}")
 
 
 def in_order(happenings: Iterator[Happening]) -> Iterator[Happening]:

@@ -212,7 +212,7 @@ class SelfCheck:
             seed,
             summary(cached.choice),
             summary(full),
-            "; ".join(found) or "every plugin keeps to what it declares",
+            "; ".join(found) or "every plugin keeps to its declarations",
             cached.cached.static.version,
             _encode(cached.cached.pod).decode(),
             _encode(now.pod).decode(),
@@ -263,14 +263,14 @@ def wrong_declarations(
     if found:
         return tuple(found)
     for name in _differing(now.evaluation, again(now.cached.pod)):
-        found[f"plugin {name} signs pods alike of which it says different things"] = True
+        found[f"plugin {name} answers differently for pods with equal signatures"] = True
     for before in earlier:
         if before.cached is now.cached:
             for name in _differing(before.evaluation, now.evaluation):
                 parts = _declared(now, name)
                 if parts is not None and _unmoved(before, parts, tracker):
                     found[
-                        f"plugin {name} changed its answer though none of what it declares changed: {parts}"
+                        f"plugin {name} changed its answer though none of its declared parts changed: {parts}"
                     ] = True
     return tuple(found)
 

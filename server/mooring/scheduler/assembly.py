@@ -20,9 +20,9 @@ from mooring.runtime.profiles.profiles import Profiles
 from mooring.scheduler.attempt_log import AttemptLog
 from mooring.scheduler.budget import ATTEMPT_SECONDS
 from mooring.scheduler.changes import ChangeFeed
+from mooring.scheduler.components import Components, Sender, deciding
 from mooring.scheduler.failure import FailureHandler
 from mooring.scheduler.group_status import GroupStatusWriter
-from mooring.scheduler.components import Components, Sender, deciding
 from mooring.scheduler.pod_status import PodStatusWriter
 from mooring.scheduler.preemption import Preemptions
 from mooring.scheduler.queue import (

@@ -199,7 +199,9 @@ class Binders:
 
         def bind() -> Committed:
             components.failures.statuses.wait_until_written(pod)
-            return components.committer.finish_binding(binding.reservation, self._progress(pod), components.expect)
+            return components.committer.finish_binding(
+                binding.reservation, self._progress(pod), components.expect
+            )
 
         return bind
 
@@ -250,8 +252,12 @@ class Binders:
         )
         note = f"Successfully assigned {key} to {node_name}"
         components.recorder.record_event(EventNote(pod, "Normal", "Scheduled", "Binding", note))
-        components.observer.attempted("scheduled", attempt.profile.name, components.clock.monotonic() - attempt.began)
-        components.observer.scheduled(item.attempts, components.clock.now() - (item.first_attempt_at or item.queued_at))
+        components.observer.attempted(
+            "scheduled", attempt.profile.name, components.clock.monotonic() - attempt.began
+        )
+        components.observer.scheduled(
+            item.attempts, components.clock.now() - (item.first_attempt_at or item.queued_at)
+        )
 
     def _failed(self, attempt: Attempt, failure: SchedulingFailure) -> None:
         """Handle a failed binding: the place is free again; after a rejection, for others only."""

@@ -193,7 +193,10 @@ class GroupAttempts:
         return SUCCESS if begun else rejected_group(*lost[:1])
 
     def _begin_placing(self, attempt: _GroupAttempt, member: GroupMember) -> Reservation | SchedulingFailure:
-        begin, budget = self._components.committer.begin_placing_member, AttemptBudget(self._components.attempt_seconds)
+        begin, budget = (
+            self._components.committer.begin_placing_member,
+            AttemptBudget(self._components.attempt_seconds),
+        )
         try:
             found = begin(member.pod, member.node_name, attempt.profile, budget)
         except MooringError as error:

@@ -43,7 +43,7 @@ class Overruns:
         if payer is not None:
             note = (
                 f"an attempt to schedule pod {pod.key} spent {budget.others:.1f} s of processor time in "
-                f"plugin {plugin} at {point} on what other pods ask for, this one most"
+                f"plugin {plugin} at {point} on other pods' requests, most on this one's"
             )
             log.warning("pod %s: %s", payer.key, note)
             self._recorder.record_event(EventNote(payer, "Warning", "SlowsScheduling", "Scheduling", note))

@@ -11,7 +11,7 @@ from mooring.decisions.decisions import Decisions
 from mooring.decisions.repeating import Repeater
 from mooring.framework import Node, Pod
 from mooring.framework.errors import UnavailableError
-from mooring.framework.handle import Leadership, AlwaysLeader
+from mooring.framework.handle import AlwaysLeader, Leadership
 from mooring.framework.sources import SourceStatus
 from mooring.runtime.commit.committer import Committer
 from mooring.runtime.engine import Engine

@@ -241,7 +241,9 @@ def check_exposure(options: Options) -> None:
                 f"or allow plain text with {options.insecure_flag}"
             )
         log.warning(
-            "%s: every client that reaches %s may call it, and eavesdrop", options.insecure_flag, options.listen
+            "%s: every client that reaches %s may call it, and eavesdrop",
+            options.insecure_flag,
+            options.listen,
         )
     elif options.tls.authority is None:
         log.warning(

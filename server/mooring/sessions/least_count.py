@@ -1,4 +1,4 @@
-where no more is known. ||| 1 if no more is known.
+"""The search for the least number of nodes with which no more pods are left over than with many."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Search:
     """The count to find, and its known bounds.
 
     Attributes:
-        first: With fewer nodes more than ``unfit`` pods are left over; 1 where no more is known.
+        first: With fewer nodes more than ``unfit`` pods are left over; 1 if no more is known.
         start: The count to begin with.
         most: How many nodes there can be.
         waiting: How many pods there are.

@@ -49,7 +49,7 @@ class Duration:
             self._sum += seconds * count
 
     def read(self) -> tuple[list[int], float]:
-        """The number of durations up to each bound, the total number last; and their sum."""
+        """Return the number of durations up to each bound, the total number last; and their sum."""
         with self._lock:
             return list(accumulate(self._counts)), self._sum
 

@@ -34,7 +34,7 @@ class Metrics:
         PlatformCollector(registry=self.registry)
         build = Gauge(
             "mooring_build_info",
-            "1 for the version that runs.",
+            "1 for the running version.",
             ("version", "python_version"),
             registry=self.registry,
         )

@@ -1,4 +1,4 @@
-for the version that runs. ==> 1 for the running version.
+"""The second scheduler's metrics: kube-scheduler's names, labels and buckets with the prefix mooring_."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class QueueCounts(Protocol):
         ...
 
     def count_rejections(self) -> Mapping[tuple[str, str], int]:
-        """Waiting pods that each (plugin, profile) rejected."""
+        """Return how many waiting pods each (plugin, profile) rejected."""
         ...
 
 

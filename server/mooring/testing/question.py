@@ -1,5 +1,6 @@
 """A question on a few manifests, made ready for an engine: where ``explain`` and tests of preemption
-start."""
+start.
+"""
 
 from __future__ import annotations
 

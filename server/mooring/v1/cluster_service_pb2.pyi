@@ -128,7 +128,7 @@ class GetClusterInfoResponse(_message.Message):
     leads: _builtins.bool
     """Whether this process may commit: always without an election, else as long as it holds the lease."""
     leader: _builtins.str
-    """Who holds the lease, as far as is known. Empty without an election."""
+    """The known holder of the lease. Empty without an election."""
     @_builtins.property
     def provenance(self) -> _objects_pb2.Provenance:
         """The state and configuration now."""
@@ -450,7 +450,7 @@ class PutObjects(_message.Message):
     OBJECTS_FIELD_NUMBER: _builtins.int
     kind: _builtins.str
     """The kind of all of them, such as "Pod" or "Node". REQUIRED for protobuf without the envelope, OPTIONAL otherwise, where it
-    must agree with what the objects say.
+    must agree with the objects.
     """
     api_version: _builtins.str
     """The API version of all of them, such as "v1". OPTIONAL; default that of the kind."""
@@ -646,7 +646,7 @@ class PushObjectsResponse(_message.Message):
 
     @_builtins.property
     def warnings(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """What the caller should know, such as kinds that are stored by nobody. Usually empty."""
+        """Warnings for the caller, such as kinds that are not stored. Usually empty."""
 
     def __init__(
         self,

@@ -157,7 +157,7 @@ class ClusterServiceServicer:
         | an object is malformed                     | INVALID_ARGUMENT    | corrects it; nothing was applied    |
         | another source has that UID                | INVALID_ARGUMENT    | removes it there first              |
         | the source is another client's (FORBIDDEN) | PERMISSION_DENIED   | pushes under a name of its own      |
-        | 64 sources exist (TOO_MANY_SOURCES)        | FAILED_PRECONDITION | removes one that nobody needs       |
+        | 64 sources exist (TOO_MANY_SOURCES)        | FAILED_PRECONDITION | removes one that is not needed      |
         | no push source (PUSH_DISABLED)             | FAILED_PRECONDITION | starts the server with it           |
         | otherwise                                  |                     | see the service                     |
         """

@@ -105,9 +105,9 @@ class DecisionServiceServicer:
         | condition                            | code | what the caller does next                               |
         |--------------------------------------|------|---------------------------------------------------------|
         | listed                               | OK   | asks again with after_seq = next_after_seq              |
-        | none came while it waited            | OK   | finds none; asks again as before                        |
+        | none came while it waited            | OK   | finds none; repeats the call                            |
         | too many callers wait already        | OK   | finds wait_refused set; asks again after a second       |
-        | after_seq is of another start        | OK   | finds another journal_id; begins anew without after_seq |
+        | after_seq is of another start        | OK   | finds another journal_id; restarts without after_seq    |
         | otherwise                            |      | see the service                                         |
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -142,7 +142,7 @@ class DecisionServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def SummarizeReasons(self, request, context):
-        """Groups the pods that are without a node by who made them and the dominant reason.
+        """Groups the pods without a node by their controller and the dominant reason.
 
         | condition  | code | what the caller does next |
         |------------|------|---------------------------|
@@ -172,7 +172,7 @@ class DecisionServiceServicer:
         | condition                                  | code          | what the caller does next              |
         |--------------------------------------------|---------------|----------------------------------------|
         | listed                                     | OK            | reads it                               |
-        | the process is no scheduler (NOT_IMPLEMENTED) | UNIMPLEMENTED | asks the scheduler                  |
+        | not a scheduler's process (NOT_IMPLEMENTED)   | UNIMPLEMENTED | calls the scheduler                 |
         | otherwise                                  |               | see the service                        |
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)

@@ -65,8 +65,8 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     ERROR_REASON_WORKERS_ABANDONED: _ErrorReason.ValueType  # 18
     """RESOURCE_EXHAUSTED. Too many workers are stuck in plugins; the server is about to be restarted. Retry elsewhere."""
     ERROR_REASON_DEADLINE_EXCEEDED: _ErrorReason.ValueType  # 19
-    """DEADLINE_EXCEEDED. The deadline passed. Metadata: plugin, extension_point (of what was running; may be empty). Allow
-    more time or look at the plugin.
+    """DEADLINE_EXCEEDED. The deadline passed. Metadata: plugin, extension_point (the running ones; may be empty). Allow
+    more time or check the plugin.
     """
     ERROR_REASON_PLUGIN_FAILED: _ErrorReason.ValueType  # 20
     """INTERNAL. A plugin raised, or returned what it must not. Metadata: plugin, extension_point, and pod or node where
@@ -95,23 +95,23 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     ERROR_REASON_SOURCE_NOT_FOUND: _ErrorReason.ValueType  # 29
     """NOT_FOUND. No caller has pushed to such a source, or it was removed. Metadata: source. There is nothing left to remove."""
     ERROR_REASON_TOO_MANY_SOURCES: _ErrorReason.ValueType  # 30
-    """FAILED_PRECONDITION. The server has as many push sources as it takes. Remove one that nobody needs."""
+    """FAILED_PRECONDITION. The server has the most push sources that it accepts. Remove one that is not needed."""
     ERROR_REASON_POD_GROUP_NOT_FOUND: _ErrorReason.ValueType  # 31
     """NOT_FOUND. No source has delivered a PodGroup of that name. Metadata: group. Push it, or wait for it."""
     ERROR_REASON_GROUPS_OFF: _ErrorReason.ValueType  # 32
     """FAILED_PRECONDITION. The feature gate GenericWorkload is off. Schedule the pods one by one, or have it turned on."""
     ERROR_REASON_SESSION_NOT_FOUND: _ErrorReason.ValueType  # 33
-    """NOT_FOUND. There is no such session, or not any more: its lease ended. Open another one."""
+    """NOT_FOUND. There is no such session, or its lease has ended. Open another one."""
     ERROR_REASON_SESSION_EXPIRED: _ErrorReason.ValueType  # 34
     """FAILED_PRECONDITION. The session began with a state of the cluster that is no longer known. Open another one."""
     ERROR_REASON_SESSION_QUOTA: _ErrorReason.ValueType  # 35
-    """RESOURCE_EXHAUSTED. There are too many sessions, or they have too many changes, marks or levels. Close sessions, or ask
-    for less.
+    """RESOURCE_EXHAUSTED. There are too many sessions, or they have too many changes, marks or levels. Close sessions, or make
+    smaller requests.
     """
     ERROR_REASON_MARK_NOT_FOUND: _ErrorReason.ValueType  # 36
-    """NOT_FOUND. The session has no such mark, or not any more. Use one that it has."""
+    """NOT_FOUND. The session has no such mark, or it was removed. Use one that it has."""
     ERROR_REASON_DECISION_NOT_FOUND: _ErrorReason.ValueType  # 37
-    """NOT_FOUND. The journal has no such decision, or not any more. List those that it has."""
+    """NOT_FOUND. The journal has no such decision, or has forgotten it. List those that it has."""
     ERROR_REASON_DECISION_NOT_REPEATABLE: _ErrorReason.ValueType  # 38
     """FAILED_PRECONDITION. The decision can't be made again: what the cluster was then is no longer known, or the configuration
     is another one. Ask for an explanation of now.
@@ -168,8 +168,8 @@ ERROR_REASON_OVERLOADED: ErrorReason.ValueType  # 17
 ERROR_REASON_WORKERS_ABANDONED: ErrorReason.ValueType  # 18
 """RESOURCE_EXHAUSTED. Too many workers are stuck in plugins; the server is about to be restarted. Retry elsewhere."""
 ERROR_REASON_DEADLINE_EXCEEDED: ErrorReason.ValueType  # 19
-"""DEADLINE_EXCEEDED. The deadline passed. Metadata: plugin, extension_point (of what was running; may be empty). Allow
-more time or look at the plugin.
+"""DEADLINE_EXCEEDED. The deadline passed. Metadata: plugin, extension_point (the running ones; may be empty). Allow
+more time or check the plugin.
 """
 ERROR_REASON_PLUGIN_FAILED: ErrorReason.ValueType  # 20
 """INTERNAL. A plugin raised, or returned what it must not. Metadata: plugin, extension_point, and pod or node where
@@ -198,23 +198,23 @@ to place it all the same.
 ERROR_REASON_SOURCE_NOT_FOUND: ErrorReason.ValueType  # 29
 """NOT_FOUND. No caller has pushed to such a source, or it was removed. Metadata: source. There is nothing left to remove."""
 ERROR_REASON_TOO_MANY_SOURCES: ErrorReason.ValueType  # 30
-"""FAILED_PRECONDITION. The server has as many push sources as it takes. Remove one that nobody needs."""
+"""FAILED_PRECONDITION. The server has the most push sources that it accepts. Remove one that is not needed."""
 ERROR_REASON_POD_GROUP_NOT_FOUND: ErrorReason.ValueType  # 31
 """NOT_FOUND. No source has delivered a PodGroup of that name. Metadata: group. Push it, or wait for it."""
 ERROR_REASON_GROUPS_OFF: ErrorReason.ValueType  # 32
 """FAILED_PRECONDITION. The feature gate GenericWorkload is off. Schedule the pods one by one, or have it turned on."""
 ERROR_REASON_SESSION_NOT_FOUND: ErrorReason.ValueType  # 33
-"""NOT_FOUND. There is no such session, or not any more: its lease ended. Open another one."""
+"""NOT_FOUND. There is no such session, or its lease has ended. Open another one."""
 ERROR_REASON_SESSION_EXPIRED: ErrorReason.ValueType  # 34
 """FAILED_PRECONDITION. The session began with a state of the cluster that is no longer known. Open another one."""
 ERROR_REASON_SESSION_QUOTA: ErrorReason.ValueType  # 35
-"""RESOURCE_EXHAUSTED. There are too many sessions, or they have too many changes, marks or levels. Close sessions, or ask
-for less.
+"""RESOURCE_EXHAUSTED. There are too many sessions, or they have too many changes, marks or levels. Close sessions, or make
+smaller requests.
 """
 ERROR_REASON_MARK_NOT_FOUND: ErrorReason.ValueType  # 36
-"""NOT_FOUND. The session has no such mark, or not any more. Use one that it has."""
+"""NOT_FOUND. The session has no such mark, or it was removed. Use one that it has."""
 ERROR_REASON_DECISION_NOT_FOUND: ErrorReason.ValueType  # 37
-"""NOT_FOUND. The journal has no such decision, or not any more. List those that it has."""
+"""NOT_FOUND. The journal has no such decision, or has forgotten it. List those that it has."""
 ERROR_REASON_DECISION_NOT_REPEATABLE: ErrorReason.ValueType  # 38
 """FAILED_PRECONDITION. The decision can't be made again: what the cluster was then is no longer known, or the configuration
 is another one. Ask for an explanation of now.

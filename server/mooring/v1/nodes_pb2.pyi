@@ -223,7 +223,7 @@ class NodeSelection(_message.Message):
 
     @_builtins.property
     def assumed_pods(self) -> _containers.RepeatedCompositeFieldContainer[_objects_pb2.KubernetesObject]:
-        """OPTIONAL. Pods to count, for this call, on the node that their spec.nodeName names, beside the pods that the server
+        """OPTIONAL. Pods to count, for this call, on the node that their spec.nodeName names, in addition to the pods that the server
         knows. One with the UID of a known pod replaces it. A pod without a node name, or on a node that is neither stored nor
         inline, is INVALID_ARGUMENT. Nothing is stored.
         """

@@ -26,7 +26,7 @@ if _version_not_supported:
 
 
 class PluginServiceStub:
-    """Describes the server to those who call or operate it.
+    """Describes the server to clients and operators.
 
     Every call may also fail like this (reasons are those of ErrorReason):
 
@@ -61,7 +61,7 @@ class PluginServiceStub:
 
 
 class PluginServiceServicer:
-    """Describes the server to those who call or operate it.
+    """Describes the server to clients and operators.
 
     Every call may also fail like this (reasons are those of ErrorReason):
 
@@ -136,7 +136,7 @@ def add_PluginServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class PluginService:
-    """Describes the server to those who call or operate it.
+    """Describes the server to clients and operators.
 
     Every call may also fail like this (reasons are those of ErrorReason):
 

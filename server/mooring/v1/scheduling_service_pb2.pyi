@@ -41,7 +41,7 @@ class _CommitModeEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_CommitMode
     """Binds the pod to the node, as Bind does."""
 
 class CommitMode(_CommitMode, metaclass=_CommitModeEnumTypeWrapper):
-    """What a call does with the node that it has selected."""
+    """The use that a call makes of the selected node."""
 
 COMMIT_MODE_UNSPECIFIED: CommitMode.ValueType  # 0
 """The same as COMMIT_MODE_DRY_RUN."""
@@ -62,25 +62,25 @@ class _BindOutcome:
 class _BindOutcomeEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_BindOutcome.ValueType], _builtins.type):
     DESCRIPTOR: _descriptor.EnumDescriptor
     BIND_OUTCOME_UNSPECIFIED: _BindOutcome.ValueType  # 0
-    """No bind was asked for, or it did not happen."""
+    """No bind was requested, or it did not happen."""
     BIND_OUTCOME_BOUND: _BindOutcome.ValueType  # 1
     """The API server accepted the Binding."""
     BIND_OUTCOME_ALREADY_BOUND: _BindOutcome.ValueType  # 2
     """The pod was on that node already."""
     BIND_OUTCOME_LOCAL: _BindOutcome.ValueType  # 3
-    """The server has no API server: the pod is assumed in its own state and nobody else knows."""
+    """The server has no API server: the pod is assumed in its own state alone."""
 
 class BindOutcome(_BindOutcome, metaclass=_BindOutcomeEnumTypeWrapper):
     """How a bind ended."""
 
 BIND_OUTCOME_UNSPECIFIED: BindOutcome.ValueType  # 0
-"""No bind was asked for, or it did not happen."""
+"""No bind was requested, or it did not happen."""
 BIND_OUTCOME_BOUND: BindOutcome.ValueType  # 1
 """The API server accepted the Binding."""
 BIND_OUTCOME_ALREADY_BOUND: BindOutcome.ValueType  # 2
 """The pod was on that node already."""
 BIND_OUTCOME_LOCAL: BindOutcome.ValueType  # 3
-"""The server has no API server: the pod is assumed in its own state and nobody else knows."""
+"""The server has no API server: the pod is assumed in its own state alone."""
 Global___BindOutcome: _TypeAlias = BindOutcome  # noqa: Y015
 
 @_typing.final
@@ -100,7 +100,7 @@ class FilterRequest(_message.Message):
     include_totals: _builtins.bool
     """OPTIONAL. Adds totals where they are at hand, for callers that would call Score next; default false."""
     session: _builtins.str
-    """OPTIONAL. The session of SimulationService that the question is about; default the live state. Fails as there if there
+    """OPTIONAL. The session of SimulationService in which the call is answered; default the live state. Fails if there
     is no such session.
     """
     in_scheduling_cycle: _builtins.bool
@@ -115,7 +115,7 @@ class FilterRequest(_message.Message):
 
     @_builtins.property
     def nodes(self) -> _nodes_pb2.NodeSelection:
-        """OPTIONAL. The nodes to look at; default all."""
+        """OPTIONAL. The candidate nodes; default all."""
 
     def __init__(
         self,
@@ -173,13 +173,13 @@ class FilterResponse(_message.Message):
 
     @_builtins.property
     def warnings(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """What the caller should know, such as plugins of the profile that are not supported yet. Usually empty."""
+        """Warnings for the caller, such as plugins of the profile that are not supported yet. Usually empty."""
 
     @_builtins.property
     def totals(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
         """One per feasible node, in the order of the verdicts: the totals that Score gives for exactly the feasible nodes in the
-        same state. Empty without include_totals, without a feasible node, and where totals are not at hand, because plugins
-        would have to be asked or none scores: then call Score.
+        same state. Empty without include_totals, without a feasible node, and if totals are not available, because plugins
+        would have to be called or none scores: then call Score.
         """
 
     def __init__(
@@ -221,7 +221,7 @@ class ScoreRequest(_message.Message):
     omit_plugins: _builtins.bool
     """OPTIONAL. Leaves plugins out of the answer, for callers that need the totals alone; default false."""
     session: _builtins.str
-    """OPTIONAL. The session of SimulationService that the question is about; default the live state. Fails as there if there
+    """OPTIONAL. The session of SimulationService in which the call is answered; default the live state. Fails if there
     is no such session.
     """
     @_builtins.property
@@ -324,7 +324,7 @@ class NormalizeScoreRequest(_message.Message):
     profile: _builtins.str
     """OPTIONAL. The profile; default as the service says."""
     session: _builtins.str
-    """OPTIONAL. The session of SimulationService that the question is about; default the live state. Fails as there if there
+    """OPTIONAL. The session of SimulationService in which the call is answered; default the live state. Fails if there
     is no such session.
     """
     @_builtins.property
@@ -569,7 +569,7 @@ class ScheduleRequest(_message.Message):
     include_ties: _builtins.bool
     """OPTIONAL. Adds the nodes that had the highest total too; default false."""
     session: _builtins.str
-    """OPTIONAL. The session of SimulationService that the question is about; default the live state. Fails as there if there
+    """OPTIONAL. The session of SimulationService in which the call is answered; default the live state. Fails if there
     is no such session.
     """
     @_builtins.property
@@ -639,7 +639,7 @@ class ScheduleResponse(_message.Message):
 
     @_builtins.property
     def totals(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
-        """The total of the selected node. 0 where there is none, and where a single feasible node made scoring needless."""
+        """The total of the selected node. 0 if there is none, or if there was only one feasible node, which is not scored."""
 
     @_builtins.property
     def tie_counts(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
@@ -651,7 +651,7 @@ class ScheduleResponse(_message.Message):
 
     @_builtins.property
     def evaluated_counts(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
-        """How many nodes were looked at."""
+        """How many nodes were evaluated."""
 
     @_builtins.property
     def feasible_counts(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
@@ -740,7 +740,7 @@ class ScheduleGroupsRequest(_message.Message):
     seed: _builtins.int
     """OPTIONAL. As in ScheduleRequest; decides between placements of equal scores, too."""
     session: _builtins.str
-    """OPTIONAL. The session of SimulationService that the question is about; default the live state. Fails as there if there
+    """OPTIONAL. The session of SimulationService in which the call is answered; default the live state. Fails if there
     is no such session.
     """
     @_builtins.property
@@ -766,7 +766,7 @@ Global___ScheduleGroupsRequest: _TypeAlias = ScheduleGroupsRequest  # noqa: Y015
 
 @_typing.final
 class GroupPod(_message.Message):
-    """What was decided for one pod of a group."""
+    """The decision about one pod of a group."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -808,7 +808,7 @@ Global___GroupPod: _TypeAlias = GroupPod  # noqa: Y015
 
 @_typing.final
 class PlacementScore(_message.Message):
-    """What one plugin said of a placement."""
+    """One plugin's status for a placement."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -821,7 +821,7 @@ class PlacementScore(_message.Message):
     weight: _builtins.int
     """Its weight."""
     raw: _builtins.int
-    """What it said."""
+    """The status."""
     normalized: _builtins.int
     """The same as 0 to 100."""
     def __init__(
@@ -853,7 +853,7 @@ class TriedPlacement(_message.Message):
     SCORES_FIELD_NUMBER: _builtins.int
     TOTAL_FIELD_NUMBER: _builtins.int
     name: _builtins.str
-    """The value of the topology label; empty where all nodes are one placement."""
+    """The value of the topology label; empty if all nodes are one placement."""
     node_count: _builtins.int
     """How many nodes it has."""
     total: _builtins.int
@@ -890,7 +890,7 @@ Global___TriedPlacement: _TypeAlias = TriedPlacement  # noqa: Y015
 
 @_typing.final
 class ScheduledGroup(_message.Message):
-    """What was decided for a group."""
+    """The decision about a group."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -916,7 +916,7 @@ class ScheduledGroup(_message.Message):
 
     @_builtins.property
     def pods(self) -> _containers.RepeatedCompositeFieldContainer[Global___GroupPod]:
-        """One per pod, in the order in which they were tried; pods that may not be scheduled yet, as gated ones, come last."""
+        """One per pod, in the order in which they were tried; pods that may not be scheduled yet, such as gated ones, come last."""
 
     @_builtins.property
     def placements(self) -> _containers.RepeatedCompositeFieldContainer[Global___TriedPlacement]:
@@ -924,7 +924,7 @@ class ScheduledGroup(_message.Message):
 
     @_builtins.property
     def victims(self) -> _containers.RepeatedCompositeFieldContainer[_objects_pb2.PodReference]:
-        """The pods that would have to go so that a group that fits nowhere fits, the most important first; nobody deletes them."""
+        """The pods that would have to go so that a group that fits nowhere fits, the most important first; they are not deleted."""
 
     def __init__(
         self,
@@ -1182,7 +1182,7 @@ class PreemptRequest(_message.Message):
     profile: _builtins.str
     """OPTIONAL. The profile; default as the service says."""
     session: _builtins.str
-    """OPTIONAL. The session of SimulationService that the question is about; default the live state. Fails as there if there
+    """OPTIONAL. The session of SimulationService in which the call is answered; default the live state. Fails if there
     is no such session.
     """
     @_builtins.property
@@ -1191,7 +1191,7 @@ class PreemptRequest(_message.Message):
 
     @_builtins.property
     def nodes(self) -> _nodes_pb2.NodeSelection:
-        """OPTIONAL. The nodes to look at; default all. Ignored if candidates are given."""
+        """OPTIONAL. The candidate nodes; default all. Ignored if candidates are given."""
 
     @_builtins.property
     def candidates(self) -> Global___PreemptionCandidates:
@@ -1233,7 +1233,7 @@ class PreemptResponse(_message.Message):
 
     @_builtins.property
     def candidates(self) -> _containers.RepeatedCompositeFieldContainer[Global___PreemptionCandidate]:
-        """What is possible, in the request's order, or in the order of node indices."""
+        """The candidates, in the request's order, or in the order of node indices."""
 
     @_builtins.property
     def status(self) -> _statuses_pb2.Status:
@@ -1282,7 +1282,7 @@ class ExplainRequest(_message.Message):
     always_score: _builtins.bool
     """OPTIONAL. Scores a single feasible node too; default false, as the cycle does."""
     session: _builtins.str
-    """OPTIONAL. The session of SimulationService that the question is about; default the live state. Fails as there if there
+    """OPTIONAL. The session of SimulationService in which the call is answered; default the live state. Fails if there
     is no such session.
     """
     @_builtins.property
@@ -1291,7 +1291,7 @@ class ExplainRequest(_message.Message):
 
     @_builtins.property
     def nodes(self) -> _nodes_pb2.NodeSelection:
-        """OPTIONAL. The nodes to look at; default all."""
+        """OPTIONAL. The candidate nodes; default all."""
 
     def __init__(
         self,
@@ -1314,7 +1314,7 @@ Global___ExplainRequest: _TypeAlias = ExplainRequest  # noqa: Y015
 
 @_typing.final
 class PreFilterVerdict(_message.Message):
-    """What one plugin's PreFilter said."""
+    """The status of one plugin's PreFilter."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -1322,7 +1322,7 @@ class PreFilterVerdict(_message.Message):
     STATUS_FIELD_NUMBER: _builtins.int
     NODES_FIELD_NUMBER: _builtins.int
     plugin: _builtins.str
-    """The plugin that said it; also where its status is CODE_SUCCESS."""
+    """The plugin that returned it, even if its status is CODE_SUCCESS."""
     @_builtins.property
     def status(self) -> _statuses_pb2.Status:
         """Its status."""
@@ -1394,7 +1394,7 @@ class RequestedResource(_message.Message):
     """How much of it the pod requests."""
     @_builtins.property
     def free(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
-        """What each node of ExplainResponse.nodes has left for the pod; below 0 where too much is taken, 0 where the node is not known. Absent if no node offers the resource."""
+        """The amount that each node of ExplainResponse.nodes has left for the pod; negative if overcommitted, 0 if the node is not known. Absent if no node offers the resource."""
 
     @_builtins.property
     def kept(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
@@ -1485,7 +1485,7 @@ class ExplainResponse(_message.Message):
     selected_position: _builtins.int
     """The position in nodes of the selected one. Absent if there is none."""
     evaluated_count: _builtins.int
-    """How many nodes were looked at."""
+    """How many nodes were evaluated."""
     feasible_count: _builtins.int
     """How many of them were feasible."""
     seed: _builtins.int
@@ -1512,7 +1512,7 @@ class ExplainResponse(_message.Message):
 
     @_builtins.property
     def prefilter(self) -> _containers.RepeatedCompositeFieldContainer[Global___PreFilterVerdict]:
-        """What PreFilter said, in the profile's order. Plugins that skipped are absent."""
+        """The statuses of PreFilter, in the profile's order. Plugins that skipped are absent."""
 
     @_builtins.property
     def nodes(self) -> _nodes_pb2.NodeList:
@@ -1548,7 +1548,7 @@ class ExplainResponse(_message.Message):
 
     @_builtins.property
     def resources(self) -> _containers.RepeatedCompositeFieldContainer[Global___RequestedResource]:
-        """What the pod requests, "pods" first, then by name."""
+        """The pod's requests, "pods" first, then by name."""
 
     @_builtins.property
     def start_time(self) -> _timestamp_pb2.Timestamp:

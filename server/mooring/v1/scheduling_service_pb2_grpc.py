@@ -49,7 +49,7 @@ class SchedulingServiceStub:
     | shutting down (DRAINING)                     | UNAVAILABLE        | retries at another replica           |
     | too many calls (OVERLOADED, WORKERS_ABANDONED) | RESOURCE_EXHAUSTED | retries with backoff               |
     | out of time (DEADLINE_EXCEEDED)              | DEADLINE_EXCEEDED  | allows more time, or gives up        |
-    | not offered by this server (NOT_IMPLEMENTED) | UNIMPLEMENTED      | looks at GetCapabilities             |
+    | not offered by this server (NOT_IMPLEMENTED) | UNIMPLEMENTED      | calls GetCapabilities                |
     """
 
     def __init__(self, channel):
@@ -134,7 +134,7 @@ class SchedulingServiceServicer:
     | shutting down (DRAINING)                     | UNAVAILABLE        | retries at another replica           |
     | too many calls (OVERLOADED, WORKERS_ABANDONED) | RESOURCE_EXHAUSTED | retries with backoff               |
     | out of time (DEADLINE_EXCEEDED)              | DEADLINE_EXCEEDED  | allows more time, or gives up        |
-    | not offered by this server (NOT_IMPLEMENTED) | UNIMPLEMENTED      | looks at GetCapabilities             |
+    | not offered by this server (NOT_IMPLEMENTED) | UNIMPLEMENTED      | calls GetCapabilities                |
     """
 
     def Filter(self, request, context):
@@ -153,7 +153,7 @@ class SchedulingServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def Score(self, request, context):
-        """Scores the selected nodes, which are taken as feasible: nothing is filtered. Runs PreFilter (for what it prepares),
+        """Scores the selected nodes, which are taken as feasible: nothing is filtered. Runs PreFilter (to prepare),
         PreScore and Score, and with include_totals NormalizeScore and the weights. Idempotent; changes nothing.
 
         | condition                       | code | what the caller does next                     |
@@ -167,7 +167,7 @@ class SchedulingServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def NormalizeScore(self, request, context):
-        """Normalises raw scores and applies the profile's weights. Runs PreFilter and PreScore (for what they prepare) and
+        """Normalises raw scores and applies the profile's weights. Runs PreFilter and PreScore (to prepare) and
         NormalizeScore. Idempotent; changes nothing.
 
         | condition                              | code             | what the caller does next         |
@@ -187,7 +187,7 @@ class SchedulingServiceServicer:
         """Binds a pod to a node: filters it there again, then runs Reserve (unless it is reserved there), Permit, PreBind, Bind
         and PostBind. With an API server a Binding is posted with the pod's UID as its precondition; without one the pod is only
         assumed in the state. Idempotent per (UID, node): repeating it after a lost answer is safe. Calls about one pod take
-        turns, so of several at once exactly one wins. While nobody knows whether a binding took effect, the pod keeps its
+        turns, so of several at once exactly one wins. While it is not known whether a binding took effect, the pod keeps its
         place, and the server reads the pod until it knows.
 
         | condition                                    | code                | what the caller does next   |
@@ -222,7 +222,7 @@ class SchedulingServiceServicer:
         | condition                                 | code                | what the caller does next          |
         |-------------------------------------------|---------------------|------------------------------------|
         | answered, whatever the statuses           | OK                  | reads the status of each pod       |
-        | commit mode not offered (NOT_IMPLEMENTED) | UNIMPLEMENTED       | looks at GetCapabilities           |
+        | commit mode not offered (NOT_IMPLEMENTED) | UNIMPLEMENTED       | calls GetCapabilities              |
         | not the leader (NOT_LEADER)               | UNAVAILABLE         | calls the leader; not in a dry run |
         | state too old (STATE_STALE)               | UNAVAILABLE         | retries; a dry run warns instead   |
         | deadline passed, dry run                  | DEADLINE_EXCEEDED   | sends a smaller batch              |
@@ -258,8 +258,8 @@ class SchedulingServiceServicer:
 
     def Reserve(self, request, context):
         """Filters a pod on a node, assumes it there and runs the Reserve plugins, so that later decisions count it. The
-        reservation ends with Bind, with Unreserve, or when the pod is deleted or bound by somebody else; never by a timer, also
-        when its caller is gone. Idempotent per (UID, node).
+        reservation ends with Bind, with Unreserve, or when the pod is deleted or bound by another client; never by a timer, even
+        if its caller is gone. Idempotent per (UID, node).
 
         | condition                                   | code                | what the caller does next |
         |---------------------------------------------|---------------------|---------------------------|
@@ -277,15 +277,15 @@ class SchedulingServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def Unreserve(self, request, context):
-        """Ends a reservation and runs the Unreserve plugins. Idempotent: without a reservation it does nothing. Only who made
-        the reservation, by the name in the client certificate if there is one, may end it.
+        """Ends a reservation and runs the Unreserve plugins. Idempotent: without a reservation it does nothing. Only the client that made
+        the reservation, by the name in its certificate if there is one, may end it.
 
         | condition                                | code                | what the caller does next |
         |------------------------------------------|---------------------|---------------------------|
         | released, or nothing was reserved        | OK                  | nothing                   |
         | already bound (POD_BOUND_ELSEWHERE)      | FAILED_PRECONDITION | deletes the pod instead   |
         | the UID is that of another name          | INVALID_ARGUMENT    | corrects it               |
-        | somebody else's reservation (FORBIDDEN)  | PERMISSION_DENIED   | leaves it alone           |
+        | another client's reservation (FORBIDDEN) | PERMISSION_DENIED   | leaves it alone           |
         | binding's outcome unknown (API_SERVER_UNAVAILABLE) | UNAVAILABLE | repeats the call        |
         | not the leader (NOT_LEADER)              | UNAVAILABLE         | calls the leader          |
         | otherwise                                |                     | see the service           |
@@ -407,7 +407,7 @@ class SchedulingService:
     | shutting down (DRAINING)                     | UNAVAILABLE        | retries at another replica           |
     | too many calls (OVERLOADED, WORKERS_ABANDONED) | RESOURCE_EXHAUSTED | retries with backoff               |
     | out of time (DEADLINE_EXCEEDED)              | DEADLINE_EXCEEDED  | allows more time, or gives up        |
-    | not offered by this server (NOT_IMPLEMENTED) | UNIMPLEMENTED      | looks at GetCapabilities             |
+    | not offered by this server (NOT_IMPLEMENTED) | UNIMPLEMENTED      | calls GetCapabilities                |
     """
 
     @staticmethod

@@ -50,7 +50,7 @@ class SchedulingServiceStub:
      | shutting down (DRAINING)                     | UNAVAILABLE        | retries at another replica           |
      | too many calls (OVERLOADED, WORKERS_ABANDONED) | RESOURCE_EXHAUSTED | retries with backoff               |
      | out of time (DEADLINE_EXCEEDED)              | DEADLINE_EXCEEDED  | allows more time, or gives up        |
-     | not offered by this server (NOT_IMPLEMENTED) | UNIMPLEMENTED      | looks at GetCapabilities             |
+     | not offered by this server (NOT_IMPLEMENTED) | UNIMPLEMENTED      | calls GetCapabilities                |
     """
 
     @_typing.overload
@@ -69,7 +69,7 @@ class SchedulingServiceStub:
      | otherwise                       |      | see the service                               |
     """
     Score: _grpc.UnaryUnaryMultiCallable[_scheduling_service_pb2.ScoreRequest, _scheduling_service_pb2.ScoreResponse]
-    """Scores the selected nodes, which are taken as feasible: nothing is filtered. Runs PreFilter (for what it prepares),
+    """Scores the selected nodes, which are taken as feasible: nothing is filtered. Runs PreFilter (to prepare),
     PreScore and Score, and with include_totals NormalizeScore and the weights. Idempotent; changes nothing.
 
      | condition                       | code | what the caller does next                     |
@@ -79,7 +79,7 @@ class SchedulingServiceStub:
      | otherwise                       |      | see the service                               |
     """
     NormalizeScore: _grpc.UnaryUnaryMultiCallable[_scheduling_service_pb2.NormalizeScoreRequest, _scheduling_service_pb2.NormalizeScoreResponse]
-    """Normalises raw scores and applies the profile's weights. Runs PreFilter and PreScore (for what they prepare) and
+    """Normalises raw scores and applies the profile's weights. Runs PreFilter and PreScore (to prepare) and
     NormalizeScore. Idempotent; changes nothing.
 
      | condition                              | code             | what the caller does next         |
@@ -95,7 +95,7 @@ class SchedulingServiceStub:
     """Binds a pod to a node: filters it there again, then runs Reserve (unless it is reserved there), Permit, PreBind, Bind
     and PostBind. With an API server a Binding is posted with the pod's UID as its precondition; without one the pod is only
     assumed in the state. Idempotent per (UID, node): repeating it after a lost answer is safe. Calls about one pod take
-    turns, so of several at once exactly one wins. While nobody knows whether a binding took effect, the pod keeps its
+    turns, so of several at once exactly one wins. While it is not known whether a binding took effect, the pod keeps its
     place, and the server reads the pod until it knows.
 
      | condition                                    | code                | what the caller does next   |
@@ -126,7 +126,7 @@ class SchedulingServiceStub:
      | condition                                 | code                | what the caller does next          |
      |-------------------------------------------|---------------------|------------------------------------|
      | answered, whatever the statuses           | OK                  | reads the status of each pod       |
-     | commit mode not offered (NOT_IMPLEMENTED) | UNIMPLEMENTED       | looks at GetCapabilities           |
+     | commit mode not offered (NOT_IMPLEMENTED) | UNIMPLEMENTED       | calls GetCapabilities              |
      | not the leader (NOT_LEADER)               | UNAVAILABLE         | calls the leader; not in a dry run |
      | state too old (STATE_STALE)               | UNAVAILABLE         | retries; a dry run warns instead   |
      | deadline passed, dry run                  | DEADLINE_EXCEEDED   | sends a smaller batch              |
@@ -154,8 +154,8 @@ class SchedulingServiceStub:
     """
     Reserve: _grpc.UnaryUnaryMultiCallable[_scheduling_service_pb2.ReserveRequest, _scheduling_service_pb2.ReserveResponse]
     """Filters a pod on a node, assumes it there and runs the Reserve plugins, so that later decisions count it. The
-    reservation ends with Bind, with Unreserve, or when the pod is deleted or bound by somebody else; never by a timer, also
-    when its caller is gone. Idempotent per (UID, node).
+    reservation ends with Bind, with Unreserve, or when the pod is deleted or bound by another client; never by a timer, even
+    if its caller is gone. Idempotent per (UID, node).
 
      | condition                                   | code                | what the caller does next |
      |---------------------------------------------|---------------------|---------------------------|
@@ -169,15 +169,15 @@ class SchedulingServiceStub:
      | otherwise                                   |                     | see the service           |
     """
     Unreserve: _grpc.UnaryUnaryMultiCallable[_scheduling_service_pb2.UnreserveRequest, _scheduling_service_pb2.UnreserveResponse]
-    """Ends a reservation and runs the Unreserve plugins. Idempotent: without a reservation it does nothing. Only who made
-    the reservation, by the name in the client certificate if there is one, may end it.
+    """Ends a reservation and runs the Unreserve plugins. Idempotent: without a reservation it does nothing. Only the client that made
+    the reservation, by the name in its certificate if there is one, may end it.
 
      | condition                                | code                | what the caller does next |
      |------------------------------------------|---------------------|---------------------------|
      | released, or nothing was reserved        | OK                  | nothing                   |
      | already bound (POD_BOUND_ELSEWHERE)      | FAILED_PRECONDITION | deletes the pod instead   |
      | the UID is that of another name          | INVALID_ARGUMENT    | corrects it               |
-     | somebody else's reservation (FORBIDDEN)  | PERMISSION_DENIED   | leaves it alone           |
+     | another client's reservation (FORBIDDEN) | PERMISSION_DENIED   | leaves it alone           |
      | binding's outcome unknown (API_SERVER_UNAVAILABLE) | UNAVAILABLE | repeats the call        |
      | not the leader (NOT_LEADER)              | UNAVAILABLE         | calls the leader          |
      | otherwise                                |                     | see the service           |
@@ -228,7 +228,7 @@ class SchedulingServiceAsyncStub(SchedulingServiceStub):
      | shutting down (DRAINING)                     | UNAVAILABLE        | retries at another replica           |
      | too many calls (OVERLOADED, WORKERS_ABANDONED) | RESOURCE_EXHAUSTED | retries with backoff               |
      | out of time (DEADLINE_EXCEEDED)              | DEADLINE_EXCEEDED  | allows more time, or gives up        |
-     | not offered by this server (NOT_IMPLEMENTED) | UNIMPLEMENTED      | looks at GetCapabilities             |
+     | not offered by this server (NOT_IMPLEMENTED) | UNIMPLEMENTED      | calls GetCapabilities                |
     """
 
     def __init__(self, channel: _aio.Channel) -> None: ...
@@ -244,7 +244,7 @@ class SchedulingServiceAsyncStub(SchedulingServiceStub):
      | otherwise                       |      | see the service                               |
     """
     Score: _aio.UnaryUnaryMultiCallable[_scheduling_service_pb2.ScoreRequest, _scheduling_service_pb2.ScoreResponse]  # type: ignore[assignment]
-    """Scores the selected nodes, which are taken as feasible: nothing is filtered. Runs PreFilter (for what it prepares),
+    """Scores the selected nodes, which are taken as feasible: nothing is filtered. Runs PreFilter (to prepare),
     PreScore and Score, and with include_totals NormalizeScore and the weights. Idempotent; changes nothing.
 
      | condition                       | code | what the caller does next                     |
@@ -254,7 +254,7 @@ class SchedulingServiceAsyncStub(SchedulingServiceStub):
      | otherwise                       |      | see the service                               |
     """
     NormalizeScore: _aio.UnaryUnaryMultiCallable[_scheduling_service_pb2.NormalizeScoreRequest, _scheduling_service_pb2.NormalizeScoreResponse]  # type: ignore[assignment]
-    """Normalises raw scores and applies the profile's weights. Runs PreFilter and PreScore (for what they prepare) and
+    """Normalises raw scores and applies the profile's weights. Runs PreFilter and PreScore (to prepare) and
     NormalizeScore. Idempotent; changes nothing.
 
      | condition                              | code             | what the caller does next         |
@@ -270,7 +270,7 @@ class SchedulingServiceAsyncStub(SchedulingServiceStub):
     """Binds a pod to a node: filters it there again, then runs Reserve (unless it is reserved there), Permit, PreBind, Bind
     and PostBind. With an API server a Binding is posted with the pod's UID as its precondition; without one the pod is only
     assumed in the state. Idempotent per (UID, node): repeating it after a lost answer is safe. Calls about one pod take
-    turns, so of several at once exactly one wins. While nobody knows whether a binding took effect, the pod keeps its
+    turns, so of several at once exactly one wins. While it is not known whether a binding took effect, the pod keeps its
     place, and the server reads the pod until it knows.
 
      | condition                                    | code                | what the caller does next   |
@@ -301,7 +301,7 @@ class SchedulingServiceAsyncStub(SchedulingServiceStub):
      | condition                                 | code                | what the caller does next          |
      |-------------------------------------------|---------------------|------------------------------------|
      | answered, whatever the statuses           | OK                  | reads the status of each pod       |
-     | commit mode not offered (NOT_IMPLEMENTED) | UNIMPLEMENTED       | looks at GetCapabilities           |
+     | commit mode not offered (NOT_IMPLEMENTED) | UNIMPLEMENTED       | calls GetCapabilities              |
      | not the leader (NOT_LEADER)               | UNAVAILABLE         | calls the leader; not in a dry run |
      | state too old (STATE_STALE)               | UNAVAILABLE         | retries; a dry run warns instead   |
      | deadline passed, dry run                  | DEADLINE_EXCEEDED   | sends a smaller batch              |
@@ -329,8 +329,8 @@ class SchedulingServiceAsyncStub(SchedulingServiceStub):
     """
     Reserve: _aio.UnaryUnaryMultiCallable[_scheduling_service_pb2.ReserveRequest, _scheduling_service_pb2.ReserveResponse]  # type: ignore[assignment]
     """Filters a pod on a node, assumes it there and runs the Reserve plugins, so that later decisions count it. The
-    reservation ends with Bind, with Unreserve, or when the pod is deleted or bound by somebody else; never by a timer, also
-    when its caller is gone. Idempotent per (UID, node).
+    reservation ends with Bind, with Unreserve, or when the pod is deleted or bound by another client; never by a timer, even
+    if its caller is gone. Idempotent per (UID, node).
 
      | condition                                   | code                | what the caller does next |
      |---------------------------------------------|---------------------|---------------------------|
@@ -344,15 +344,15 @@ class SchedulingServiceAsyncStub(SchedulingServiceStub):
      | otherwise                                   |                     | see the service           |
     """
     Unreserve: _aio.UnaryUnaryMultiCallable[_scheduling_service_pb2.UnreserveRequest, _scheduling_service_pb2.UnreserveResponse]  # type: ignore[assignment]
-    """Ends a reservation and runs the Unreserve plugins. Idempotent: without a reservation it does nothing. Only who made
-    the reservation, by the name in the client certificate if there is one, may end it.
+    """Ends a reservation and runs the Unreserve plugins. Idempotent: without a reservation it does nothing. Only the client that made
+    the reservation, by the name in its certificate if there is one, may end it.
 
      | condition                                | code                | what the caller does next |
      |------------------------------------------|---------------------|---------------------------|
      | released, or nothing was reserved        | OK                  | nothing                   |
      | already bound (POD_BOUND_ELSEWHERE)      | FAILED_PRECONDITION | deletes the pod instead   |
      | the UID is that of another name          | INVALID_ARGUMENT    | corrects it               |
-     | somebody else's reservation (FORBIDDEN)  | PERMISSION_DENIED   | leaves it alone           |
+     | another client's reservation (FORBIDDEN) | PERMISSION_DENIED   | leaves it alone           |
      | binding's outcome unknown (API_SERVER_UNAVAILABLE) | UNAVAILABLE | repeats the call        |
      | not the leader (NOT_LEADER)              | UNAVAILABLE         | calls the leader          |
      | otherwise                                |                     | see the service           |
@@ -402,7 +402,7 @@ class SchedulingServiceServicer(metaclass=_abc_1.ABCMeta):
      | shutting down (DRAINING)                     | UNAVAILABLE        | retries at another replica           |
      | too many calls (OVERLOADED, WORKERS_ABANDONED) | RESOURCE_EXHAUSTED | retries with backoff               |
      | out of time (DEADLINE_EXCEEDED)              | DEADLINE_EXCEEDED  | allows more time, or gives up        |
-     | not offered by this server (NOT_IMPLEMENTED) | UNIMPLEMENTED      | looks at GetCapabilities             |
+     | not offered by this server (NOT_IMPLEMENTED) | UNIMPLEMENTED      | calls GetCapabilities                |
     """
 
     @_abc_1.abstractmethod
@@ -428,7 +428,7 @@ class SchedulingServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _scheduling_service_pb2.ScoreRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_scheduling_service_pb2.ScoreResponse, _abc.Awaitable[_scheduling_service_pb2.ScoreResponse]]:
-        """Scores the selected nodes, which are taken as feasible: nothing is filtered. Runs PreFilter (for what it prepares),
+        """Scores the selected nodes, which are taken as feasible: nothing is filtered. Runs PreFilter (to prepare),
         PreScore and Score, and with include_totals NormalizeScore and the weights. Idempotent; changes nothing.
 
          | condition                       | code | what the caller does next                     |
@@ -444,7 +444,7 @@ class SchedulingServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _scheduling_service_pb2.NormalizeScoreRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_scheduling_service_pb2.NormalizeScoreResponse, _abc.Awaitable[_scheduling_service_pb2.NormalizeScoreResponse]]:
-        """Normalises raw scores and applies the profile's weights. Runs PreFilter and PreScore (for what they prepare) and
+        """Normalises raw scores and applies the profile's weights. Runs PreFilter and PreScore (to prepare) and
         NormalizeScore. Idempotent; changes nothing.
 
          | condition                              | code             | what the caller does next         |
@@ -466,7 +466,7 @@ class SchedulingServiceServicer(metaclass=_abc_1.ABCMeta):
         """Binds a pod to a node: filters it there again, then runs Reserve (unless it is reserved there), Permit, PreBind, Bind
         and PostBind. With an API server a Binding is posted with the pod's UID as its precondition; without one the pod is only
         assumed in the state. Idempotent per (UID, node): repeating it after a lost answer is safe. Calls about one pod take
-        turns, so of several at once exactly one wins. While nobody knows whether a binding took effect, the pod keeps its
+        turns, so of several at once exactly one wins. While it is not known whether a binding took effect, the pod keeps its
         place, and the server reads the pod until it knows.
 
          | condition                                    | code                | what the caller does next   |
@@ -503,7 +503,7 @@ class SchedulingServiceServicer(metaclass=_abc_1.ABCMeta):
          | condition                                 | code                | what the caller does next          |
          |-------------------------------------------|---------------------|------------------------------------|
          | answered, whatever the statuses           | OK                  | reads the status of each pod       |
-         | commit mode not offered (NOT_IMPLEMENTED) | UNIMPLEMENTED       | looks at GetCapabilities           |
+         | commit mode not offered (NOT_IMPLEMENTED) | UNIMPLEMENTED       | calls GetCapabilities              |
          | not the leader (NOT_LEADER)               | UNAVAILABLE         | calls the leader; not in a dry run |
          | state too old (STATE_STALE)               | UNAVAILABLE         | retries; a dry run warns instead   |
          | deadline passed, dry run                  | DEADLINE_EXCEEDED   | sends a smaller batch              |
@@ -543,8 +543,8 @@ class SchedulingServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_scheduling_service_pb2.ReserveResponse, _abc.Awaitable[_scheduling_service_pb2.ReserveResponse]]:
         """Filters a pod on a node, assumes it there and runs the Reserve plugins, so that later decisions count it. The
-        reservation ends with Bind, with Unreserve, or when the pod is deleted or bound by somebody else; never by a timer, also
-        when its caller is gone. Idempotent per (UID, node).
+        reservation ends with Bind, with Unreserve, or when the pod is deleted or bound by another client; never by a timer, even
+        if its caller is gone. Idempotent per (UID, node).
 
          | condition                                   | code                | what the caller does next |
          |---------------------------------------------|---------------------|---------------------------|
@@ -564,15 +564,15 @@ class SchedulingServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _scheduling_service_pb2.UnreserveRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_scheduling_service_pb2.UnreserveResponse, _abc.Awaitable[_scheduling_service_pb2.UnreserveResponse]]:
-        """Ends a reservation and runs the Unreserve plugins. Idempotent: without a reservation it does nothing. Only who made
-        the reservation, by the name in the client certificate if there is one, may end it.
+        """Ends a reservation and runs the Unreserve plugins. Idempotent: without a reservation it does nothing. Only the client that made
+        the reservation, by the name in its certificate if there is one, may end it.
 
          | condition                                | code                | what the caller does next |
          |------------------------------------------|---------------------|---------------------------|
          | released, or nothing was reserved        | OK                  | nothing                   |
          | already bound (POD_BOUND_ELSEWHERE)      | FAILED_PRECONDITION | deletes the pod instead   |
          | the UID is that of another name          | INVALID_ARGUMENT    | corrects it               |
-         | somebody else's reservation (FORBIDDEN)  | PERMISSION_DENIED   | leaves it alone           |
+         | another client's reservation (FORBIDDEN) | PERMISSION_DENIED   | leaves it alone           |
          | binding's outcome unknown (API_SERVER_UNAVAILABLE) | UNAVAILABLE | repeats the call        |
          | not the leader (NOT_LEADER)              | UNAVAILABLE         | calls the leader          |
          | otherwise                                |                     | see the service           |

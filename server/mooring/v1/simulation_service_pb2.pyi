@@ -61,13 +61,13 @@ class _ChangeKindEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ChangeKind
     CHANGE_KIND_UNSPECIFIED: _ChangeKind.ValueType  # 0
     """Not used."""
     CHANGE_KIND_TOLERATION: _ChangeKind.ValueType  # 1
-    """The pod tolerates a taint of the node, or that it is cordoned. Of a group all pods do."""
+    """The pod tolerates a taint of the node, or that it is cordoned. In a group all pods do."""
     CHANGE_KIND_LABEL: _ChangeKind.ValueType  # 2
     """The node gets a label that it lacks for the pod's nodeSelector and one term of its required node affinity, or loses one that these
     rule out. No other label is changed: none is taken away so that the node is in no topology domain.
     """
     CHANGE_KIND_REQUEST: _ChangeKind.ValueType  # 3
-    """The pod requests less of a resource. Of a group no pod requests more than that."""
+    """The pod requests less of a resource. In a group no pod requests more than that."""
     CHANGE_KIND_MOVE: _ChangeKind.ValueType  # 4
     """A pod goes to another node: it may be evicted, and finds one. It is on the node that takes the pod, or in the way elsewhere:
     where both may not share a topology domain, or where it counts for the pod's spreading. Not offered for groups.
@@ -76,18 +76,18 @@ class _ChangeKindEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ChangeKind
     """There is one more node like one that is there, without pods. For a group there may be several, which are alike."""
 
 class ChangeKind(_ChangeKind, metaclass=_ChangeKindEnumTypeWrapper):
-    """What may be changed, the mildest first."""
+    """The kinds of change, the mildest first."""
 
 CHANGE_KIND_UNSPECIFIED: ChangeKind.ValueType  # 0
 """Not used."""
 CHANGE_KIND_TOLERATION: ChangeKind.ValueType  # 1
-"""The pod tolerates a taint of the node, or that it is cordoned. Of a group all pods do."""
+"""The pod tolerates a taint of the node, or that it is cordoned. In a group all pods do."""
 CHANGE_KIND_LABEL: ChangeKind.ValueType  # 2
 """The node gets a label that it lacks for the pod's nodeSelector and one term of its required node affinity, or loses one that these
 rule out. No other label is changed: none is taken away so that the node is in no topology domain.
 """
 CHANGE_KIND_REQUEST: ChangeKind.ValueType  # 3
-"""The pod requests less of a resource. Of a group no pod requests more than that."""
+"""The pod requests less of a resource. In a group no pod requests more than that."""
 CHANGE_KIND_MOVE: ChangeKind.ValueType  # 4
 """A pod goes to another node: it may be evicted, and finds one. It is on the node that takes the pod, or in the way elsewhere:
 where both may not share a topology domain, or where it counts for the pod's spreading. Not offered for groups.
@@ -98,7 +98,7 @@ Global___ChangeKind: _TypeAlias = ChangeKind  # noqa: Y015
 
 @_typing.final
 class Session(_message.Message):
-    """What a session is."""
+    """A session."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -110,7 +110,7 @@ class Session(_message.Message):
     POD_COUNT_FIELD_NUMBER: _builtins.int
     LEASE_FIELD_NUMBER: _builtins.int
     id: _builtins.str
-    """What it is called by. Whoever knows it may use it, unless its owner has a certificate."""
+    """Its identifier. Every client that knows it may use it, unless its owner has a certificate."""
     state_version: _builtins.int
     """The version of the live state with which it, or the first of the sessions that it was opened from, began."""
     change_count: _builtins.int
@@ -228,7 +228,7 @@ class OpenSessionResponse(_message.Message):
 
     @_builtins.property
     def warnings(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """What the caller should know of the release and the configuration. Usually empty."""
+        """Warnings about the release and the configuration. Usually empty."""
 
     def __init__(
         self,
@@ -399,11 +399,11 @@ class ChangeSessionResponse(_message.Message):
     WARNINGS_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def session(self) -> Global___Session:
-        """What the session is now."""
+        """The session after the call."""
 
     @_builtins.property
     def warnings(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """What the caller should know, such as kinds of objects that are ignored. Usually empty."""
+        """Warnings for the caller, such as kinds of objects that are ignored. Usually empty."""
 
     def __init__(
         self,
@@ -498,7 +498,7 @@ class RevertSessionResponse(_message.Message):
     SESSION_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def session(self) -> Global___Session:
-        """What the session is now."""
+        """The session after the call."""
 
     def __init__(
         self,
@@ -548,7 +548,7 @@ class CommitSessionResponse(_message.Message):
     SESSION_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def session(self) -> Global___Session:
-        """What the session is now."""
+        """The session after the call."""
 
     def __init__(
         self,
@@ -577,12 +577,12 @@ class CapacityRequest(_message.Message):
     SEED_FIELD_NUMBER: _builtins.int
     IGNORE_PENDING_FIELD_NUMBER: _builtins.int
     session: _builtins.str
-    """OPTIONAL. The session to look at; default the live state as it is now."""
+    """OPTIONAL. The session; default the current live state."""
     profile: _builtins.str
     """OPTIONAL. The profile; default as SchedulingService says."""
     limit: _builtins.int
-    """OPTIONAL. The most pods of a shape to look for; default and at most 1,000,000, of shapes whose pods are in each other's way
-    otherwise than by what they request of their node 100,000.
+    """OPTIONAL. The most pods of a shape to place; default and at most 1,000,000, or 100,000 if the shape's pods exclude each
+    other by more than their requests of node resources.
     """
     include_nodes: _builtins.bool
     """OPTIONAL. Adds how many pods each node takes; default false."""
@@ -592,7 +592,7 @@ class CapacityRequest(_message.Message):
     """OPTIONAL. Leaves out the pods that have no node yet. Default false: they are placed first."""
     @_builtins.property
     def shapes(self) -> _containers.RepeatedCompositeFieldContainer[_objects_pb2.PodSource]:
-        """REQUIRED, one or more. The shapes: pods of which copies are placed."""
+        """REQUIRED, one or more. The shapes: pods to be copied and placed."""
 
     def __init__(
         self,
@@ -743,13 +743,13 @@ class RemovalRequest(_message.Message):
     MODE_FIELD_NUMBER: _builtins.int
     IGNORE_PENDING_FIELD_NUMBER: _builtins.int
     session: _builtins.str
-    """OPTIONAL. The session to look at; default the live state as it is now."""
+    """OPTIONAL. The session; default the current live state."""
     cumulative: _builtins.bool
     """OPTIONAL. Looks at the nodes together: one that can go is gone for those after it, with its pods in their new places;
     default false, each node by itself.
     """
     profile: _builtins.str
-    """OPTIONAL. The profile of pods whose scheduler is none of the profiles; default those pods keep a node from going."""
+    """OPTIONAL. The profile of pods whose schedulerName names no profile; by default those pods keep their node from removal."""
     seed: _builtins.int
     """OPTIONAL. Decides between nodes of equal totals; default 0."""
     mode: Global___RemovalMode.ValueType
@@ -781,7 +781,7 @@ Global___RemovalRequest: _TypeAlias = RemovalRequest  # noqa: Y015
 
 @_typing.final
 class Landing(_message.Message):
-    """Where a pod would go."""
+    """The node to which a pod would go."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -923,7 +923,7 @@ Global___RemovalResponse: _TypeAlias = RemovalResponse  # noqa: Y015
 
 @_typing.final
 class NodeGroup(_message.Message):
-    """Nodes that are all alike, of which there can be more."""
+    """A group of equal nodes that can get more."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -971,7 +971,7 @@ class NodeGroupsRequest(_message.Message):
     PROFILE_FIELD_NUMBER: _builtins.int
     SEED_FIELD_NUMBER: _builtins.int
     session: _builtins.str
-    """OPTIONAL. The session to look at; default the live state as it is now."""
+    """OPTIONAL. The session; default the current live state."""
     profile: _builtins.str
     """OPTIONAL. The profile; default as SchedulingService says."""
     seed: _builtins.int
@@ -1015,7 +1015,7 @@ class LeftOverPod(_message.Message):
 
     @_builtins.property
     def status(self) -> _statuses_pb2.Status:
-        """Why. Of the options that leave pods over it is worked out for the first three alone."""
+        """The reason. Only the first three options that leave pods over have it."""
 
     def __init__(
         self,
@@ -1033,7 +1033,7 @@ Global___LeftOverPod: _TypeAlias = LeftOverPod  # noqa: Y015
 
 @_typing.final
 class NodeGroupOption(_message.Message):
-    """What more nodes of a group would do."""
+    """The effect of more nodes of a group."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -1045,9 +1045,9 @@ class NodeGroupOption(_message.Message):
     group: _builtins.str
     """The group's name."""
     node_count: _builtins.int
-    """The number of nodes with which no more pods are left over than with as many as there can be; with one node fewer there are."""
+    """The smallest number of nodes that leaves no more pods over than the largest possible number does."""
     price: _builtins.float
-    """What all of them cost."""
+    """The price of all of them."""
     daemon_pod_count: _builtins.int
     """How many DaemonSet pods each new node gets, before the pods in question; 0 or more."""
     @_builtins.property
@@ -1099,7 +1099,7 @@ Global___NodeGroupCount: _TypeAlias = NodeGroupCount  # noqa: Y015
 
 @_typing.final
 class NodeGroupCombination(_message.Message):
-    """What more nodes of several groups would do together."""
+    """The effect of more nodes of several groups together."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -1167,7 +1167,7 @@ class NodeGroupsResponse(_message.Message):
 
     @_builtins.property
     def together(self) -> Global___NodeGroupCombination:
-        """What the first 16 options do together. Absent if one group alone leaves as few pods over."""
+        """The effect of the first 16 options together. Absent if one group alone leaves as few pods over."""
 
     @_builtins.property
     def lacking_domains(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
@@ -1213,7 +1213,7 @@ class ChangeRequest(_message.Message):
     SEED_FIELD_NUMBER: _builtins.int
     GROUP_FIELD_NUMBER: _builtins.int
     session: _builtins.str
-    """OPTIONAL. The session to look at; default the live state as it is now."""
+    """OPTIONAL. The session; default the current live state."""
     profile: _builtins.str
     """OPTIONAL. The profile; default as SchedulingService says."""
     seed: _builtins.int
@@ -1224,7 +1224,7 @@ class ChangeRequest(_message.Message):
 
     @_builtins.property
     def nodes(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """OPTIONAL. The nodes of which one is to take the pod; default any, or a new one. Not offered for groups."""
+        """OPTIONAL. The candidate nodes; default any, or a new one. Not offered for groups."""
 
     @_builtins.property
     def kinds(self) -> _containers.RepeatedScalarFieldContainer[Global___ChangeKind.ValueType]:
@@ -1327,9 +1327,9 @@ class LoweredRequest(_message.Message):
     resource: _builtins.str
     """The resource."""
     before: _builtins.int
-    """What the pod as a whole requests now: CPU in thousandths, the rest in units. Of a group: the pod that requests most."""
+    """The pod's whole request now: CPU in thousandths, the rest in units. For a group: that of the pod that requests most."""
     after: _builtins.int
-    """What it may request at most."""
+    """The most that it may request."""
     def __init__(
         self,
         *,
@@ -1354,7 +1354,7 @@ class AddedNode(_message.Message):
     NODE_FIELD_NUMBER: _builtins.int
     LIKE_FIELD_NUMBER: _builtins.int
     node: _builtins.str
-    """What it is called here."""
+    """Its name in this answer."""
     like: _builtins.str
     """The node that it is like, but for its name, for being cordoned, and for taints that come and go with a node's state."""
     def __init__(
@@ -1438,7 +1438,7 @@ class ChangeOption(_message.Message):
 
     @_builtins.property
     def landings(self) -> _containers.RepeatedCompositeFieldContainer[Global___Landing]:
-        """Of a group: its pods that get a node then, and where."""
+        """For a group: its pods that get a node then, with the node."""
 
     def __init__(
         self,
@@ -1478,11 +1478,11 @@ class ChangeResponse(_message.Message):
 
     @_builtins.property
     def status(self) -> _statuses_pb2.Status:
-        """What is said of the pod as it is, or of the group; CODE_SUCCESS = some node or placement takes it."""
+        """The verdict on the unchanged pod or group; CODE_SUCCESS = some node or placement takes it."""
 
     @_builtins.property
     def options(self) -> _containers.RepeatedCompositeFieldContainer[Global___ChangeOption]:
-        """The cheapest set of changes first: the one with the fewest; of equally many the one with the fewest of the last kind of
+        """The cheapest set of changes first: the one with the fewest; among equals the one with the fewest of the last kind of
         ChangeKind, then of the one before, and so on; then the one that gives up the least share of requests. Each one after it is
         the cheapest that does without the last kind of each one before. No more than three pods are moved, and for a group no more
         than 32 changes are made; of one that lowers several requests the first by name is lowered least.

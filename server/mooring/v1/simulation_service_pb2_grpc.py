@@ -26,13 +26,13 @@ if _version_not_supported:
 
 
 class SimulationServiceStub:
-    """Sessions are private versions of the cluster. A session begins with the live state as it is then, or with what another
-    session is then, and nothing that happens later shows in it; nothing that is done in it shows anywhere else. The questions
+    """Sessions are private versions of the cluster. A session begins with the current live state, or with another session's
+    current version. Later changes outside don't show in it, and its changes show nowhere else. The questions
     of SchedulingService are answered about a session that their field session names, and Schedule and ScheduleGroups with
-    COMMIT_MODE_RESERVE place pods in it. Calls about one session take turns; others run beside them.
+    COMMIT_MODE_RESERVE place pods in it. Calls about one session run one at a time; other calls run concurrently.
 
-    A session costs what its changes cost, however large the cluster is. Clients share sessions and what they cost: one has at most
-    three quarters, and when all are taken, a client with fewer takes the place of the one with most. A session lives for its lease after each call. It also ends
+    A session costs as much as its changes, however large the cluster is. Clients share the limits: one client has at most
+    three quarters, and when all are used, a client with fewer sessions takes the place of the one with most. A session lives for its lease after each call. It also ends
     when the live state has changed so much since it began that its beginning is no longer known (SESSION_EXPIRED), some hundred
     thousand changes, or when the server stops.
 
@@ -44,7 +44,7 @@ class SimulationServiceStub:
     | no such session (SESSION_NOT_FOUND)           | NOT_FOUND           | opens another one                     |
     | another client's session (FORBIDDEN)          | PERMISSION_DENIED   | opens one of its own                  |
     | it began too long ago (SESSION_EXPIRED)       | FAILED_PRECONDITION | opens another one                     |
-    | it has become too large (SESSION_QUOTA)       | RESOURCE_EXHAUSTED  | closes sessions, or asks for less     |
+    | it has become too large (SESSION_QUOTA)       | RESOURCE_EXHAUSTED  | closes sessions, or requests less     |
     | state not complete (NOT_SYNCED)               | UNAVAILABLE         | retries with backoff                  |
     | too many calls (OVERLOADED)                   | RESOURCE_EXHAUSTED  | retries after a pause                 |
     | deadline passed (DEADLINE_EXCEEDED)           | DEADLINE_EXCEEDED   | allows more time                      |
@@ -114,13 +114,13 @@ class SimulationServiceStub:
 
 
 class SimulationServiceServicer:
-    """Sessions are private versions of the cluster. A session begins with the live state as it is then, or with what another
-    session is then, and nothing that happens later shows in it; nothing that is done in it shows anywhere else. The questions
+    """Sessions are private versions of the cluster. A session begins with the current live state, or with another session's
+    current version. Later changes outside don't show in it, and its changes show nowhere else. The questions
     of SchedulingService are answered about a session that their field session names, and Schedule and ScheduleGroups with
-    COMMIT_MODE_RESERVE place pods in it. Calls about one session take turns; others run beside them.
+    COMMIT_MODE_RESERVE place pods in it. Calls about one session run one at a time; other calls run concurrently.
 
-    A session costs what its changes cost, however large the cluster is. Clients share sessions and what they cost: one has at most
-    three quarters, and when all are taken, a client with fewer takes the place of the one with most. A session lives for its lease after each call. It also ends
+    A session costs as much as its changes, however large the cluster is. Clients share the limits: one client has at most
+    three quarters, and when all are used, a client with fewer sessions takes the place of the one with most. A session lives for its lease after each call. It also ends
     when the live state has changed so much since it began that its beginning is no longer known (SESSION_EXPIRED), some hundred
     thousand changes, or when the server stops.
 
@@ -132,7 +132,7 @@ class SimulationServiceServicer:
     | no such session (SESSION_NOT_FOUND)           | NOT_FOUND           | opens another one                     |
     | another client's session (FORBIDDEN)          | PERMISSION_DENIED   | opens one of its own                  |
     | it began too long ago (SESSION_EXPIRED)       | FAILED_PRECONDITION | opens another one                     |
-    | it has become too large (SESSION_QUOTA)       | RESOURCE_EXHAUSTED  | closes sessions, or asks for less     |
+    | it has become too large (SESSION_QUOTA)       | RESOURCE_EXHAUSTED  | closes sessions, or requests less     |
     | state not complete (NOT_SYNCED)               | UNAVAILABLE         | retries with backoff                  |
     | too many calls (OVERLOADED)                   | RESOURCE_EXHAUSTED  | retries after a pause                 |
     | deadline passed (DEADLINE_EXCEEDED)           | DEADLINE_EXCEEDED   | allows more time                      |
@@ -211,7 +211,7 @@ class SimulationServiceServicer:
 
     def Removal(self, request, context):
         """Which nodes could be removed. A node can if each of its pods would find another node, with disruption budgets respected,
-        while the node is drained or once it is deleted. Each node is looked at by itself, or one after the other (cumulative).
+        while the node is drained or once it is deleted. Each node is evaluated by itself, or one after the other (cumulative).
         Pods that have no node yet are placed first, and keep their room. Nothing is changed. Idempotent.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -219,7 +219,7 @@ class SimulationServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def NodeGroups(self, request, context):
-        """How many more nodes of which kind would take the pods that have none. Each group of nodes is tried by itself, the best first,
+        """How many more nodes of which group would take the pending pods. Each group of nodes is tried by itself, the best first,
         and several groups together if they take more pods. The pods are placed as Schedule would place them, one after the other.
         A new node gets its DaemonSet pods first. Nothing is changed. Idempotent.
         """
@@ -228,10 +228,9 @@ class SimulationServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def Change(self, request, context):
-        """What would have to change so that a pod fits which no node takes: the fewest changes of the pod, of a node, of the pods
-        there, or one more node, each set of them tried in a session. Or so that a group of pods fits which no placement takes: then
-        changes of pods are those of all its pods, there may be several new nodes that are alike, and no pods move. Nothing is
-        changed. Idempotent.
+        """The fewest changes after which an unschedulable pod would fit: changes of the pod, of a node, of the pods there, or one more
+        node. Each set of changes is tried in a session. For a group of pods, changes of pods apply to all its pods, several equal
+        nodes may be added, and no pods move. Nothing is changed. Idempotent.
 
         | condition                                           | code                | the caller then                   |
         |-----------------------------------------------------|---------------------|-----------------------------------|
@@ -239,7 +238,7 @@ class SimulationServiceServicer:
         | pod, node, profile or group unknown                 | NOT_FOUND           | sends what is known               |
         | a kind is unknown, both pod and group or neither    | INVALID_ARGUMENT    | fixes the request                 |
         | the feature gate of groups is off (GROUPS_OFF)      | FAILED_PRECONDITION | switches GenericWorkload on       |
-        | of a group: nodes, moves, or Kubernetes before 1.37 | UNIMPLEMENTED       | asks without, or about each pod   |
+        | of a group: nodes, moves, or Kubernetes before 1.37 | UNIMPLEMENTED       | leaves it out, or sends each pod  |
         | otherwise                                           |                     | see the service                   |
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -313,13 +312,13 @@ def add_SimulationServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class SimulationService:
-    """Sessions are private versions of the cluster. A session begins with the live state as it is then, or with what another
-    session is then, and nothing that happens later shows in it; nothing that is done in it shows anywhere else. The questions
+    """Sessions are private versions of the cluster. A session begins with the current live state, or with another session's
+    current version. Later changes outside don't show in it, and its changes show nowhere else. The questions
     of SchedulingService are answered about a session that their field session names, and Schedule and ScheduleGroups with
-    COMMIT_MODE_RESERVE place pods in it. Calls about one session take turns; others run beside them.
+    COMMIT_MODE_RESERVE place pods in it. Calls about one session run one at a time; other calls run concurrently.
 
-    A session costs what its changes cost, however large the cluster is. Clients share sessions and what they cost: one has at most
-    three quarters, and when all are taken, a client with fewer takes the place of the one with most. A session lives for its lease after each call. It also ends
+    A session costs as much as its changes, however large the cluster is. Clients share the limits: one client has at most
+    three quarters, and when all are used, a client with fewer sessions takes the place of the one with most. A session lives for its lease after each call. It also ends
     when the live state has changed so much since it began that its beginning is no longer known (SESSION_EXPIRED), some hundred
     thousand changes, or when the server stops.
 
@@ -331,7 +330,7 @@ class SimulationService:
     | no such session (SESSION_NOT_FOUND)           | NOT_FOUND           | opens another one                     |
     | another client's session (FORBIDDEN)          | PERMISSION_DENIED   | opens one of its own                  |
     | it began too long ago (SESSION_EXPIRED)       | FAILED_PRECONDITION | opens another one                     |
-    | it has become too large (SESSION_QUOTA)       | RESOURCE_EXHAUSTED  | closes sessions, or asks for less     |
+    | it has become too large (SESSION_QUOTA)       | RESOURCE_EXHAUSTED  | closes sessions, or requests less     |
     | state not complete (NOT_SYNCED)               | UNAVAILABLE         | retries with backoff                  |
     | too many calls (OVERLOADED)                   | RESOURCE_EXHAUSTED  | retries after a pause                 |
     | deadline passed (DEADLINE_EXCEEDED)           | DEADLINE_EXCEEDED   | allows more time                      |

@@ -27,13 +27,13 @@ GRPC_GENERATED_VERSION: str
 GRPC_VERSION: str
 
 class SimulationServiceStub:
-    """Sessions are private versions of the cluster. A session begins with the live state as it is then, or with what another
-    session is then, and nothing that happens later shows in it; nothing that is done in it shows anywhere else. The questions
+    """Sessions are private versions of the cluster. A session begins with the current live state, or with another session's
+    current version. Later changes outside don't show in it, and its changes show nowhere else. The questions
     of SchedulingService are answered about a session that their field session names, and Schedule and ScheduleGroups with
-    COMMIT_MODE_RESERVE place pods in it. Calls about one session take turns; others run beside them.
+    COMMIT_MODE_RESERVE place pods in it. Calls about one session run one at a time; other calls run concurrently.
 
-    A session costs what its changes cost, however large the cluster is. Clients share sessions and what they cost: one has at most
-    three quarters, and when all are taken, a client with fewer takes the place of the one with most. A session lives for its lease after each call. It also ends
+    A session costs as much as its changes, however large the cluster is. Clients share the limits: one client has at most
+    three quarters, and when all are used, a client with fewer sessions takes the place of the one with most. A session lives for its lease after each call. It also ends
     when the live state has changed so much since it began that its beginning is no longer known (SESSION_EXPIRED), some hundred
     thousand changes, or when the server stops.
 
@@ -45,7 +45,7 @@ class SimulationServiceStub:
      | no such session (SESSION_NOT_FOUND)           | NOT_FOUND           | opens another one                     |
      | another client's session (FORBIDDEN)          | PERMISSION_DENIED   | opens one of its own                  |
      | it began too long ago (SESSION_EXPIRED)       | FAILED_PRECONDITION | opens another one                     |
-     | it has become too large (SESSION_QUOTA)       | RESOURCE_EXHAUSTED  | closes sessions, or asks for less     |
+     | it has become too large (SESSION_QUOTA)       | RESOURCE_EXHAUSTED  | closes sessions, or requests less     |
      | state not complete (NOT_SYNCED)               | UNAVAILABLE         | retries with backoff                  |
      | too many calls (OVERLOADED)                   | RESOURCE_EXHAUSTED  | retries after a pause                 |
      | deadline passed (DEADLINE_EXCEEDED)           | DEADLINE_EXCEEDED   | allows more time                      |
@@ -92,19 +92,18 @@ class SimulationServiceStub:
     """
     Removal: _grpc.UnaryUnaryMultiCallable[_simulation_service_pb2.RemovalRequest, _simulation_service_pb2.RemovalResponse]
     """Which nodes could be removed. A node can if each of its pods would find another node, with disruption budgets respected,
-    while the node is drained or once it is deleted. Each node is looked at by itself, or one after the other (cumulative).
+    while the node is drained or once it is deleted. Each node is evaluated by itself, or one after the other (cumulative).
     Pods that have no node yet are placed first, and keep their room. Nothing is changed. Idempotent.
     """
     NodeGroups: _grpc.UnaryUnaryMultiCallable[_simulation_service_pb2.NodeGroupsRequest, _simulation_service_pb2.NodeGroupsResponse]
-    """How many more nodes of which kind would take the pods that have none. Each group of nodes is tried by itself, the best first,
+    """How many more nodes of which group would take the pending pods. Each group of nodes is tried by itself, the best first,
     and several groups together if they take more pods. The pods are placed as Schedule would place them, one after the other.
     A new node gets its DaemonSet pods first. Nothing is changed. Idempotent.
     """
     Change: _grpc.UnaryUnaryMultiCallable[_simulation_service_pb2.ChangeRequest, _simulation_service_pb2.ChangeResponse]
-    """What would have to change so that a pod fits which no node takes: the fewest changes of the pod, of a node, of the pods
-    there, or one more node, each set of them tried in a session. Or so that a group of pods fits which no placement takes: then
-    changes of pods are those of all its pods, there may be several new nodes that are alike, and no pods move. Nothing is
-    changed. Idempotent.
+    """The fewest changes after which an unschedulable pod would fit: changes of the pod, of a node, of the pods there, or one more
+    node. Each set of changes is tried in a session. For a group of pods, changes of pods apply to all its pods, several equal
+    nodes may be added, and no pods move. Nothing is changed. Idempotent.
 
      | condition                                           | code                | the caller then                   |
      |-----------------------------------------------------|---------------------|-----------------------------------|
@@ -112,19 +111,19 @@ class SimulationServiceStub:
      | pod, node, profile or group unknown                 | NOT_FOUND           | sends what is known               |
      | a kind is unknown, both pod and group or neither    | INVALID_ARGUMENT    | fixes the request                 |
      | the feature gate of groups is off (GROUPS_OFF)      | FAILED_PRECONDITION | switches GenericWorkload on       |
-     | of a group: nodes, moves, or Kubernetes before 1.37 | UNIMPLEMENTED       | asks without, or about each pod   |
+     | of a group: nodes, moves, or Kubernetes before 1.37 | UNIMPLEMENTED       | leaves it out, or sends each pod  |
      | otherwise                                           |                     | see the service                   |
     """
 
 @_typing.type_check_only
 class SimulationServiceAsyncStub(SimulationServiceStub):
-    """Sessions are private versions of the cluster. A session begins with the live state as it is then, or with what another
-    session is then, and nothing that happens later shows in it; nothing that is done in it shows anywhere else. The questions
+    """Sessions are private versions of the cluster. A session begins with the current live state, or with another session's
+    current version. Later changes outside don't show in it, and its changes show nowhere else. The questions
     of SchedulingService are answered about a session that their field session names, and Schedule and ScheduleGroups with
-    COMMIT_MODE_RESERVE place pods in it. Calls about one session take turns; others run beside them.
+    COMMIT_MODE_RESERVE place pods in it. Calls about one session run one at a time; other calls run concurrently.
 
-    A session costs what its changes cost, however large the cluster is. Clients share sessions and what they cost: one has at most
-    three quarters, and when all are taken, a client with fewer takes the place of the one with most. A session lives for its lease after each call. It also ends
+    A session costs as much as its changes, however large the cluster is. Clients share the limits: one client has at most
+    three quarters, and when all are used, a client with fewer sessions takes the place of the one with most. A session lives for its lease after each call. It also ends
     when the live state has changed so much since it began that its beginning is no longer known (SESSION_EXPIRED), some hundred
     thousand changes, or when the server stops.
 
@@ -136,7 +135,7 @@ class SimulationServiceAsyncStub(SimulationServiceStub):
      | no such session (SESSION_NOT_FOUND)           | NOT_FOUND           | opens another one                     |
      | another client's session (FORBIDDEN)          | PERMISSION_DENIED   | opens one of its own                  |
      | it began too long ago (SESSION_EXPIRED)       | FAILED_PRECONDITION | opens another one                     |
-     | it has become too large (SESSION_QUOTA)       | RESOURCE_EXHAUSTED  | closes sessions, or asks for less     |
+     | it has become too large (SESSION_QUOTA)       | RESOURCE_EXHAUSTED  | closes sessions, or requests less     |
      | state not complete (NOT_SYNCED)               | UNAVAILABLE         | retries with backoff                  |
      | too many calls (OVERLOADED)                   | RESOURCE_EXHAUSTED  | retries after a pause                 |
      | deadline passed (DEADLINE_EXCEEDED)           | DEADLINE_EXCEEDED   | allows more time                      |
@@ -180,19 +179,18 @@ class SimulationServiceAsyncStub(SimulationServiceStub):
     """
     Removal: _aio.UnaryUnaryMultiCallable[_simulation_service_pb2.RemovalRequest, _simulation_service_pb2.RemovalResponse]  # type: ignore[assignment]
     """Which nodes could be removed. A node can if each of its pods would find another node, with disruption budgets respected,
-    while the node is drained or once it is deleted. Each node is looked at by itself, or one after the other (cumulative).
+    while the node is drained or once it is deleted. Each node is evaluated by itself, or one after the other (cumulative).
     Pods that have no node yet are placed first, and keep their room. Nothing is changed. Idempotent.
     """
     NodeGroups: _aio.UnaryUnaryMultiCallable[_simulation_service_pb2.NodeGroupsRequest, _simulation_service_pb2.NodeGroupsResponse]  # type: ignore[assignment]
-    """How many more nodes of which kind would take the pods that have none. Each group of nodes is tried by itself, the best first,
+    """How many more nodes of which group would take the pending pods. Each group of nodes is tried by itself, the best first,
     and several groups together if they take more pods. The pods are placed as Schedule would place them, one after the other.
     A new node gets its DaemonSet pods first. Nothing is changed. Idempotent.
     """
     Change: _aio.UnaryUnaryMultiCallable[_simulation_service_pb2.ChangeRequest, _simulation_service_pb2.ChangeResponse]  # type: ignore[assignment]
-    """What would have to change so that a pod fits which no node takes: the fewest changes of the pod, of a node, of the pods
-    there, or one more node, each set of them tried in a session. Or so that a group of pods fits which no placement takes: then
-    changes of pods are those of all its pods, there may be several new nodes that are alike, and no pods move. Nothing is
-    changed. Idempotent.
+    """The fewest changes after which an unschedulable pod would fit: changes of the pod, of a node, of the pods there, or one more
+    node. Each set of changes is tried in a session. For a group of pods, changes of pods apply to all its pods, several equal
+    nodes may be added, and no pods move. Nothing is changed. Idempotent.
 
      | condition                                           | code                | the caller then                   |
      |-----------------------------------------------------|---------------------|-----------------------------------|
@@ -200,18 +198,18 @@ class SimulationServiceAsyncStub(SimulationServiceStub):
      | pod, node, profile or group unknown                 | NOT_FOUND           | sends what is known               |
      | a kind is unknown, both pod and group or neither    | INVALID_ARGUMENT    | fixes the request                 |
      | the feature gate of groups is off (GROUPS_OFF)      | FAILED_PRECONDITION | switches GenericWorkload on       |
-     | of a group: nodes, moves, or Kubernetes before 1.37 | UNIMPLEMENTED       | asks without, or about each pod   |
+     | of a group: nodes, moves, or Kubernetes before 1.37 | UNIMPLEMENTED       | leaves it out, or sends each pod  |
      | otherwise                                           |                     | see the service                   |
     """
 
 class SimulationServiceServicer(metaclass=_abc_1.ABCMeta):
-    """Sessions are private versions of the cluster. A session begins with the live state as it is then, or with what another
-    session is then, and nothing that happens later shows in it; nothing that is done in it shows anywhere else. The questions
+    """Sessions are private versions of the cluster. A session begins with the current live state, or with another session's
+    current version. Later changes outside don't show in it, and its changes show nowhere else. The questions
     of SchedulingService are answered about a session that their field session names, and Schedule and ScheduleGroups with
-    COMMIT_MODE_RESERVE place pods in it. Calls about one session take turns; others run beside them.
+    COMMIT_MODE_RESERVE place pods in it. Calls about one session run one at a time; other calls run concurrently.
 
-    A session costs what its changes cost, however large the cluster is. Clients share sessions and what they cost: one has at most
-    three quarters, and when all are taken, a client with fewer takes the place of the one with most. A session lives for its lease after each call. It also ends
+    A session costs as much as its changes, however large the cluster is. Clients share the limits: one client has at most
+    three quarters, and when all are used, a client with fewer sessions takes the place of the one with most. A session lives for its lease after each call. It also ends
     when the live state has changed so much since it began that its beginning is no longer known (SESSION_EXPIRED), some hundred
     thousand changes, or when the server stops.
 
@@ -223,7 +221,7 @@ class SimulationServiceServicer(metaclass=_abc_1.ABCMeta):
      | no such session (SESSION_NOT_FOUND)           | NOT_FOUND           | opens another one                     |
      | another client's session (FORBIDDEN)          | PERMISSION_DENIED   | opens one of its own                  |
      | it began too long ago (SESSION_EXPIRED)       | FAILED_PRECONDITION | opens another one                     |
-     | it has become too large (SESSION_QUOTA)       | RESOURCE_EXHAUSTED  | closes sessions, or asks for less     |
+     | it has become too large (SESSION_QUOTA)       | RESOURCE_EXHAUSTED  | closes sessions, or requests less     |
      | state not complete (NOT_SYNCED)               | UNAVAILABLE         | retries with backoff                  |
      | too many calls (OVERLOADED)                   | RESOURCE_EXHAUSTED  | retries after a pause                 |
      | deadline passed (DEADLINE_EXCEEDED)           | DEADLINE_EXCEEDED   | allows more time                      |
@@ -319,7 +317,7 @@ class SimulationServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_simulation_service_pb2.RemovalResponse, _abc.Awaitable[_simulation_service_pb2.RemovalResponse]]:
         """Which nodes could be removed. A node can if each of its pods would find another node, with disruption budgets respected,
-        while the node is drained or once it is deleted. Each node is looked at by itself, or one after the other (cumulative).
+        while the node is drained or once it is deleted. Each node is evaluated by itself, or one after the other (cumulative).
         Pods that have no node yet are placed first, and keep their room. Nothing is changed. Idempotent.
         """
 
@@ -329,7 +327,7 @@ class SimulationServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _simulation_service_pb2.NodeGroupsRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_simulation_service_pb2.NodeGroupsResponse, _abc.Awaitable[_simulation_service_pb2.NodeGroupsResponse]]:
-        """How many more nodes of which kind would take the pods that have none. Each group of nodes is tried by itself, the best first,
+        """How many more nodes of which group would take the pending pods. Each group of nodes is tried by itself, the best first,
         and several groups together if they take more pods. The pods are placed as Schedule would place them, one after the other.
         A new node gets its DaemonSet pods first. Nothing is changed. Idempotent.
         """
@@ -340,10 +338,9 @@ class SimulationServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _simulation_service_pb2.ChangeRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_simulation_service_pb2.ChangeResponse, _abc.Awaitable[_simulation_service_pb2.ChangeResponse]]:
-        """What would have to change so that a pod fits which no node takes: the fewest changes of the pod, of a node, of the pods
-        there, or one more node, each set of them tried in a session. Or so that a group of pods fits which no placement takes: then
-        changes of pods are those of all its pods, there may be several new nodes that are alike, and no pods move. Nothing is
-        changed. Idempotent.
+        """The fewest changes after which an unschedulable pod would fit: changes of the pod, of a node, of the pods there, or one more
+        node. Each set of changes is tried in a session. For a group of pods, changes of pods apply to all its pods, several equal
+        nodes may be added, and no pods move. Nothing is changed. Idempotent.
 
          | condition                                           | code                | the caller then                   |
          |-----------------------------------------------------|---------------------|-----------------------------------|
@@ -351,7 +348,7 @@ class SimulationServiceServicer(metaclass=_abc_1.ABCMeta):
          | pod, node, profile or group unknown                 | NOT_FOUND           | sends what is known               |
          | a kind is unknown, both pod and group or neither    | INVALID_ARGUMENT    | fixes the request                 |
          | the feature gate of groups is off (GROUPS_OFF)      | FAILED_PRECONDITION | switches GenericWorkload on       |
-         | of a group: nodes, moves, or Kubernetes before 1.37 | UNIMPLEMENTED       | asks without, or about each pod   |
+         | of a group: nodes, moves, or Kubernetes before 1.37 | UNIMPLEMENTED       | leaves it out, or sends each pod  |
          | otherwise                                           |                     | see the service                   |
         """
 

@@ -74,7 +74,7 @@ class Status(_message.Message):
     REASONS_FIELD_NUMBER: _builtins.int
     MESSAGE_FIELD_NUMBER: _builtins.int
     code: Global___Code.ValueType
-    """What was decided."""
+    """The decision."""
     plugin: _builtins.str
     """The plugin that decided. Empty for CODE_SUCCESS and for verdicts of the server itself."""
     message: _builtins.str
@@ -155,12 +155,12 @@ class PluginScores(_message.Message):
     @_builtins.property
     def normalized(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
         """One per node: the score after NormalizeScore, 0 to 100 inclusive. Equal to raw for a plugin without a normaliser.
-        Empty where it was not asked for. OUTPUT ONLY.
+        Empty if it was not requested. OUTPUT ONLY.
         """
 
     @_builtins.property
     def weighted(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
-        """One per node: normalized times weight. Empty where it was not asked for. OUTPUT ONLY."""
+        """One per node: normalized times weight. Empty if it was not requested. OUTPUT ONLY."""
 
     def __init__(
         self,

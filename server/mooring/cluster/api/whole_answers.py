@@ -199,7 +199,7 @@ class WholeAnswer:
         try:
             self._parser.feed_data(data)
         except (HttpParserError, HttpParserUpgrade) as error:
-            raise ProtocolError(f"the answer is not HTTP that was asked for: {error}") from error
+            raise ProtocolError(f"the answer is not HTTP of the requested form: {error}") from error
         if self._length > LONGEST_BODY:
             raise ProtocolError(f"the answer has more than {LONGEST_BODY} bytes")
         if self._head is not None:

@@ -8,8 +8,8 @@ from msgspec.structs import replace
 
 from mooring.cluster.decoding.errors import rejected
 from mooring.cluster.decoding.quantities import check_quantities
-from mooring.cluster.kinds import NAMESPACED, ClusterObject, default_uid
 from mooring.cluster.interning import shared
+from mooring.cluster.kinds import NAMESPACED, ClusterObject, default_uid
 from mooring.framework.objects import Node, Pod
 from mooring.framework.pod_requests import pod_usage
 from mooring.framework.resources import ResourceError, allocatable

@@ -9,8 +9,8 @@ from __future__ import annotations
 from sys import intern
 
 from mooring.cluster.decoding.messages import object_from, time_text
-from mooring.cluster.pod_parts import PodParts
 from mooring.cluster.interning import InternTable, same_template, shared_labels
+from mooring.cluster.pod_parts import PodParts
 from mooring.framework.memory import share_of_memory
 from mooring.framework.objects import ObjectMeta, Pod
 from mooring.framework.pod_table import bare_template_of

@@ -96,8 +96,7 @@ class KnownDevices:
         return [claim for claim in found if claim is not None] if found else ()
 
     def _followed(self, live: Snapshot, as_of: Hashable) -> HeldDevices:
-        """Return the allocations of the live state; results of nodes whose allocations changed are dropped.
-        """
+        """Return the allocations of the live state; results of changed nodes are dropped."""
         if as_of != self._held_as_of:
             with self._handle.assumptions.lock:
                 now = self.state_of(live)

@@ -66,6 +66,7 @@ from mooring.plugins.dynamic_resources.claims.reserving import (
     give_back,
     may_use,
 )
+from mooring.plugins.dynamic_resources.claims_state import ClaimsState
 from mooring.plugins.dynamic_resources.extended_resources.claim import (
     ExtendedAsks,
     ExtendedResources,
@@ -74,7 +75,6 @@ from mooring.plugins.dynamic_resources.extended_resources.claim import (
 from mooring.plugins.dynamic_resources.extended_resources.classes import GATE as EXTENDED_GATE
 from mooring.plugins.dynamic_resources.hints import events
 from mooring.plugins.dynamic_resources.known_devices import KnownDevices
-from mooring.plugins.dynamic_resources.claims_state import ClaimsState
 from mooring.plugins.dynamic_resources.pools.capacity import CapacityError
 from mooring.plugins.dynamic_resources.pools.ledger import CounterBoard
 from mooring.plugins.dynamic_resources.pools.reach import NodeSelectorError, Reach, parsed

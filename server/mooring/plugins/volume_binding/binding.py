@@ -167,7 +167,7 @@ def _is_bound(volumes: PodVolumes, pod: Pod, node_name: str, handle: Handle, clu
     if not len(node):
         raise VolumeBindingError(f'failed to get node "{node_name}"')
     if snapshot.pods.get(pod.metadata.uid) is None:
-        raise VolumeBindingError("pod does not exist any more")
+        raise VolumeBindingError("pod no longer exists")
     for binding in volumes.bindings:
         volume = cluster.read(ObjectReference("PersistentVolume", "", binding.volume.metadata.name))
         if not ((volume or {}).get("spec", {}).get("claimRef") or {}).get("uid"):

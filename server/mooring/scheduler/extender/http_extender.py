@@ -145,5 +145,5 @@ class HttpExtender:
         try:
             return read()
         except AnswerError as error:
-            said = f"extender {self.name} answered {verb} with what can't be read: {error}"
+            said = f"extender {self.name} answered {verb} with an unreadable body: {error}"
             raise extender_failure(self.name, point, said) from error

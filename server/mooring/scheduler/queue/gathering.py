@@ -12,9 +12,9 @@ from mooring.framework import Clock, KubeVersion, Pod, Status
 from mooring.framework.objects import PodGroup
 from mooring.framework.releases import Gates
 from mooring.scheduler.queue.hints import Strategy
-from mooring.scheduler.queue.sub_queues import SubQueues
 from mooring.scheduler.queue.queued_group import GroupKey, PodsByGroup, QueuedGroup, key_of, uid_of
 from mooring.scheduler.queue.queued_pod import QueuedPod
+from mooring.scheduler.queue.sub_queues import SubQueues
 
 GROUPS_SINCE = KubeVersion(1, 37)
 """Since this release the pods of a group wait together."""
@@ -39,7 +39,7 @@ def groups_are_tried(gates: Gates) -> bool:
 class Gathering:
     """The known groups, and the pods that wait for one. For one thread at a time.
 
-    A pod is with its group in one of the queue's sub-queues. It is *incomplete* while its group isn't known, and
+    A pod is with its group in a sub-queue. It is *incomplete* while its group isn't known, and
     *pending* when it comes, or comes back, while its group is being tried.
 
     Args:

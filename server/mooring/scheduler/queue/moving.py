@@ -14,8 +14,8 @@ from mooring.framework.releases import Gates
 from mooring.scheduler.queue.cluster_events import POD_PLACED, events_of, label_of
 from mooring.scheduler.queue.hints import WILDCARD, QueueingRules, Strategy, gate_listens, strategy_for
 from mooring.scheduler.queue.in_flight import InFlight
-from mooring.scheduler.queue.sub_queues import FLUSHED_ONCE_SINCE, SubQueues
 from mooring.scheduler.queue.queued_pod import QueuedEntity, QueuedPod
+from mooring.scheduler.queue.sub_queues import FLUSHED_ONCE_SINCE, SubQueues
 
 TIMED_OUT = "UnschedulableTimeout"
 """The event that moves items after too long a wait, in the spelling of metrics and logs."""
@@ -61,7 +61,9 @@ class Mover:
 
     def move_late(self, now: float, longest_wait: float) -> None:
         """Move those that have waited for longer than this, in seconds."""
-        late = [each for each in self._sub_queues.unschedulable if now - self.waits_since(each) > longest_wait]
+        late = [
+            each for each in self._sub_queues.unschedulable if now - self.waits_since(each) > longest_wait
+        ]
         for entity in late:
             entity.flushed_at = now
             for each in (entity, *entity.members):

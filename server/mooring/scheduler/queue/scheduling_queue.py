@@ -23,9 +23,9 @@ from mooring.scheduler.queue.hints import WILDCARD, QueueingRules, Strategy
 from mooring.scheduler.queue.in_flight import InFlight
 from mooring.scheduler.queue.listing import ListedPod, list_pods
 from mooring.scheduler.queue.moving import Mover
-from mooring.scheduler.queue.sub_queues import Incoming, SubQueues
 from mooring.scheduler.queue.queued_group import GroupKey, QueuedGroup
 from mooring.scheduler.queue.queued_pod import QueuedEntity, QueuedPod, Rejection
+from mooring.scheduler.queue.sub_queues import Incoming, SubQueues
 
 LONGEST_WAIT_SECONDS = 300.0
 """A rejected pod that no event helped is tried again after this time, by default."""

@@ -1,5 +1,6 @@
 """Pods that wait for an event, by the rejecting plugin. Mirrors
-``backend/queue/unschedulable_entities.go``."""
+``backend/queue/unschedulable_entities.go``.
+"""
 
 from __future__ import annotations
 

@@ -31,8 +31,7 @@ class Ration:
         """When all that was worked is rested for, in seconds of ``time.monotonic``."""
 
     def spend(self, worked: float) -> None:
-        """Sleep until the ration allows ``worked`` seconds of processor time, and the debt from earlier work.
-        """
+        """Sleep until the ration allows ``worked`` seconds of processor time and the debt of earlier work."""
         if not self._others():
             return
         with self._lock:

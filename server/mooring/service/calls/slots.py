@@ -104,7 +104,7 @@ class SlotProgress:
     def exceeded(self) -> DeadlineExceededError:
         """Return the error for a caller whose deadline passed, with the name of the running plugin."""
         if not self.plugin:
-            return DeadlineExceededError("the deadline passed; allow more time or ask for less")
+            return DeadlineExceededError("the deadline passed; allow more time or request less")
         return DeadlineExceededError(
             f"the deadline passed while plugin {self.plugin} was running at {self.extension_point}; "
             "allow more time or check the plugin",

@@ -20,8 +20,8 @@ from mooring.service.calls.access import asks_place, client_name
 from mooring.service.calls.slots import SlotProgress, in_slot
 from mooring.service.scheduling import commits
 from mooring.service.scheduling.groups import schedule_groups
+from mooring.service.scheduling.pod_queries import AboutNodes, PodQueries, PodQuestion, decided
 from mooring.service.scheduling.preempt import preempt
-from mooring.service.scheduling.pod_queries import AboutNodes, PodQuestion, PodQueries, decided
 from mooring.service.scheduling.schedule import Schedule
 from mooring.v1 import scheduling_service_pb2 as pb
 from mooring.v1.scheduling_service_pb2_grpc import SchedulingServiceServicer

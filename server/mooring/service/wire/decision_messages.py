@@ -62,7 +62,7 @@ def explanation_message(
 
 
 def provenance_of(record: Record) -> objects_pb2.Provenance:
-    """The origin of a decision."""
+    """Return the origin of a decision."""
     message = objects_pb2.Provenance()
     _write_provenance(message, record)
     return message

@@ -30,8 +30,8 @@ from mooring.framework.errors import (
     ResourceExhaustedError,
     UnimplementedError,
 )
-from mooring.serving.calls.incoming_calls import Arrival, Method, caller
 from mooring.serving.calls.errors import abort, failure_of
+from mooring.serving.calls.incoming_calls import Arrival, Method, caller
 from mooring.serving.calls.memory import MemoryBudget, Share
 from mooring.serving.calls.pools import CallPool, client_of
 from mooring.serving.calls.reading import Reader, decompressed, is_compressed, no_message

@@ -10,7 +10,9 @@ from types import coroutine
 from typing import Any
 
 
-def start_eagerly(work: Coroutine[Any, Any, None], loop: asyncio.AbstractEventLoop) -> asyncio.Task[None] | None:
+def start_eagerly(
+    work: Coroutine[Any, Any, None], loop: asyncio.AbstractEventLoop
+) -> asyncio.Task[None] | None:
     """Run ``work`` in this thread, that of ``loop``, until it ends or waits.
 
     Until it waits there is no current task, which ``asyncio.timeout`` asks for.

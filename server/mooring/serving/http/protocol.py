@@ -78,8 +78,7 @@ class _Exchange(RequestResponseCycle):
         return message
 
     async def send(self, message: Any) -> None:
-        """Keep the head, which ``http.response.start`` has, until ``http.response.body`` comes; write both.
-        """
+        """Keep the head of ``http.response.start`` until ``http.response.body`` comes, and write both."""
         if message["type"] == "http.response.start":
             self.response_started = True
             self.waiting_for_100_continue = False

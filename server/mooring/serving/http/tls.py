@@ -69,7 +69,9 @@ def warn_of_strangers(address: str, files: TlsFiles | None, flag: str) -> None:
     if files is None:
         log.warning("--insecure-listen: every client that reaches %s may call it, and eavesdrop", address)
     elif files.authority is None:
-        log.warning("TLS without %s: every client that reaches %s may call it; clients have no names", flag, address)
+        log.warning(
+            "TLS without %s: every client that reaches %s may call it; clients have no names", flag, address
+        )
 
 
 def _read(files: TlsFiles) -> ssl.SSLContext:

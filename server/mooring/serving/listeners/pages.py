@@ -123,4 +123,4 @@ def _negotiated(accept: str, kind: str, component: str, text: str, fields: Mappi
     )
 
 
-_HINT: Final = "For people: what is written here, and how, may change with any version.\n"
+_HINT: Final = "For people: content and format may change with any version.\n"

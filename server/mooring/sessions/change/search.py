@@ -83,8 +83,7 @@ class _Plan:
 
     @property
     def helps(self) -> bool:
-        """Whether the pod still requests something of each resource: one that requests nothing doesn't help.
-        """
+        """Whether the pod still requests something of each resource."""
         return all(each.amount for each in self.requests)
 
     @property

@@ -95,7 +95,7 @@ class Auditor:
             f"{count.objects} {count.reflector.resource.plural} at version {count.version}" for count in wrong
         )
         for reflector in asked:
-            reflector.relist(f"{found} are not what is known")
+            reflector.relist(f"{found} differ from the known ones")
         return []
 
     def _next(self) -> list[Reflector]:

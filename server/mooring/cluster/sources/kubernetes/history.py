@@ -44,7 +44,9 @@ class History:
             self.rollbacks += 1
             available = [reflector for reflector in self.reflectors if not reflector.unavailable]
             self.doubts.update((reflector.resource.kind, why) for reflector in available)
-        log.error("etcd returned to an older version, for example from a backup: %s; listing everything again", why)
+        log.error(
+            "etcd went back to an older version, such as a restored backup: %s; listing everything again", why
+        )
         for reflector in available:
             reflector.interrupt()
         self.went_back(why)

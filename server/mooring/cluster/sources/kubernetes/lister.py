@@ -13,8 +13,8 @@ from mooring.cluster.decoding import checked, decode_kind
 from mooring.cluster.decoding.errors import MAX_OBJECT_BYTES
 from mooring.cluster.decoding.known_pods import KnownPods
 from mooring.cluster.kinds import KINDS, ClusterObject
-from mooring.cluster.raw_objects import UNWANTED, RawObjectsOfKind
 from mooring.cluster.pod_parts import PodParts
+from mooring.cluster.raw_objects import UNWANTED, RawObjectsOfKind
 from mooring.cluster.sources.kubernetes.timers import Timers
 from mooring.cluster.sources.kubernetes.wire import (
     UNREADABLE,

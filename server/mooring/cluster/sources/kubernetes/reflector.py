@@ -13,8 +13,8 @@ from collections.abc import Iterator, Sequence
 
 from mooring.cluster.api import ApiServer, Resource, Stream
 from mooring.cluster.kinds import Change, ClusterObject, Put, PutPod, Remove
-from mooring.cluster.raw_objects import UNWANTED, RawObjectsOfKind
 from mooring.cluster.pod_parts import PodParts
+from mooring.cluster.raw_objects import UNWANTED, RawObjectsOfKind
 from mooring.cluster.sources.kubernetes.history import History
 from mooring.cluster.sources.kubernetes.known import KnownObjects
 from mooring.cluster.sources.kubernetes.lister import Lister, ListSummary, Undecoded, rejection

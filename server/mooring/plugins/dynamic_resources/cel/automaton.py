@@ -194,7 +194,7 @@ class Automaton:
         return reached
 
     def _ways(self, i: int, around: Around) -> tuple[int, ...]:
-        """The steps after step ``i`` that need no character."""
+        """Return the steps after step ``i`` that need no character."""
         place = self._steps[i].place
         if not place:
             return self._steps[i].ways

@@ -43,7 +43,7 @@ class NodesWithDevices(NodeView):
     totals: Mapping[str, DeviceTotals] = field(default_factory=dict)
 
     def allocatable(self, resource: str, *, live: bool = False) -> Int64s:
-        """The amounts of ``NodeView``, or the devices where those are 0."""
+        """Return the amounts of ``NodeView``, or the devices where those are 0."""
         offered = NodeView.allocatable(self, resource, live=live)
         found = self.totals.get(resource)
         return offered if found is None else np.where(offered == 0, found.all, offered)

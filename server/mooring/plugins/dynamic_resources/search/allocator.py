@@ -32,8 +32,8 @@ from mooring.plugins.dynamic_resources.search.constraints import (
     is_kept_away,
 )
 from mooring.plugins.dynamic_resources.search.device_equivalence import DeviceEquivalence
-from mooring.plugins.dynamic_resources.search.feasibility_bounds import FeasibilityBounds
 from mooring.plugins.dynamic_resources.search.device_facts import DeviceFacts
+from mooring.plugins.dynamic_resources.search.feasibility_bounds import FeasibilityBounds
 
 MAX_DEVICES = 32
 """The most devices that a claim can get."""

@@ -211,6 +211,6 @@ def test_the_next_line_counts_the_calls_since_the_last(caplog: pytest.LogCapture
         while len(caplog.records) < 2:
             callers.ended(METHOD, grpc.StatusCode.CANCELLED, 1.5)
     first, second = (record.getMessage() for record in caplog.records)
-    assert first.startswith("1 calls ended before their answer")
+    assert first.startswith("1 calls cancelled or timed out")
     assert int(second.split()[0]) >= 3
     assert f"{METHOD}, CANCELLED after 1.500 s" in second

@@ -1,0 +1,74 @@
+"""Plain English: no room has another number of faults than its baseline, and public text has none."""
+
+import pytest
+
+from tools import plain_english
+from tools.plain_english import Paragraph, faults_in
+
+PUBLIC = {"messages", "protos"}
+"""Rooms whose texts users read; they get no baseline."""
+
+
+def test_faults_become_fewer_only() -> None:
+    found = plain_english.faults()
+    counts, baseline = plain_english.counts(found), plain_english.baseline()
+    changed = {room for room in counts.keys() | baseline.keys() if counts.get(room) != baseline.get(room)}
+    listed = [str(fault) for fault in found if fault.room in changed]
+    assert counts == baseline, (
+        f"{listed}\nReword what is new; where faults went, `python -m tools.plain_english --write`"
+    )
+    assert not PUBLIC & baseline.keys()
+
+
+def kinds_of(text: str) -> list[str]:
+    paragraph = Paragraph("room", plain_english.ROOT / "file.md", 1, tuple(text.splitlines()))
+    return [fault.kind for fault in faults_in(paragraph)]
+
+
+@pytest.mark.parametrize(
+    ("kind", "text"),
+    [
+        pytest.param("headless", "The pods for whom a node was found", id="whom"),
+        pytest.param("headless", "What a queue holds", id="what as the subject"),
+        pytest.param("fronted of", "Of two pods the older one goes first.", id="sentence begins with of"),
+        pytest.param("fronted of", "nodes, of which the first is selected", id="of which"),
+        pytest.param("told, said, asked", "The plugin is asked for each node.", id="asked"),
+        pytest.param("told, said, asked", "The error is told in the log.", id="told"),
+        pytest.param("dummy it", "it is known which nodes are full", id="it is known"),
+        pytest.param("connective", "The score is computed\nanew.", id="anew, in the second line"),
+        pytest.param("connective", "Return the node, or None where there is none.", id="where for if"),
+        pytest.param('negation by "no"', "This object is no pod.", id="is no pod"),
+        pytest.param("comparison with a past", "It is not read any more.", id="any more"),
+        pytest.param(plain_english.LONG, f"{'word ' * 36}.", id="long sentence"),
+    ],
+)
+def test_a_fault_is_found(kind: str, text: str) -> None:
+    assert kinds_of(text) == [kind]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param(
+            "Return the nodes that the plugin rejected, most of which are full.", id="most of which"
+        ),
+        pytest.param("The caller selects among three nodes where pods wait.", id="where for a place"),
+        pytest.param(
+            "There is no pod without a node, and it is no longer pending.", id="there is no, no longer"
+        ),
+        pytest.param("What is a hit?", id="a question"),
+        pytest.param("Of a node: no plugin rejected it.", id="glossary"),
+        pytest.param(f"{'word ' * 30}. {'word ' * 30}.", id="two sentences"),
+    ],
+)
+def test_right_uses_are_allowed(text: str) -> None:
+    assert kinds_of(text) == []
+
+
+def test_a_fault_names_its_line() -> None:
+    paragraph = Paragraph(
+        "room", plain_english.ROOT / "file.md", 7, ("First line,", "of which this is the second.")
+    )
+    assert list(map(str, faults_in(paragraph))) == [
+        "file.md:8: fronted of: First line, of which this is the second."
+    ]
