@@ -11,7 +11,7 @@ from unittest.mock import patch
 
 from mooring.cluster.kinds import Change, ClusterObject, Put
 from mooring.framework import Pod, Status
-from mooring.runtime.cache.outcome import Bypass
+from mooring.runtime.cache.outcome import Bypass, NeedsPlugins
 from mooring.runtime.engine import Engine
 from mooring.runtime.profiles.profile import Profile
 from mooring.service.wire.objects import CODES
@@ -81,7 +81,7 @@ def _told(call: Callable[..., Any], count: Callable[[Any], None]) -> Callable[..
     @wraps(call)
     def counted(*arguments: Any, **named: Any) -> Any:
         found = call(*arguments, **named)
-        if found is not None and not isinstance(found, Bypass):
+        if found is not None and not isinstance(found, Bypass | NeedsPlugins):
             count(found)
         return found
 
