@@ -11,6 +11,7 @@ DECISIONS = [file for file in ROOT.glob("docs/decisions/*.md") if file.name != "
 INDEX = (ROOT / "docs/decisions/README.md").read_text()
 ROOTS = ("", "server/mooring/", "adapters/")
 MAX_DECISION_LINES = 60
+MAX_LINE = 140
 MAX_CHANGELOG_LINES = 120
 GLOSSARY = (ROOT / "docs/glossary.md").read_text()
 
@@ -37,9 +38,17 @@ def test_a_decision_is_a_dated_question_that_the_index_lists() -> None:
     ] == []
 
 
-def test_no_decision_is_longer_than_a_page() -> None:
-    lengths = {file.name: len(file.read_text().splitlines()) for file in DECISIONS}
-    assert {name: lines for name, lines in lengths.items() if lines > MAX_DECISION_LINES} == {}
+def test_a_decision_fits_on_a_page_and_names_what_it_rejects() -> None:
+    texts = {file.name: file.read_text() for file in DECISIONS}
+    assert [name for name, text in texts.items() if text.count("\n") > MAX_DECISION_LINES] == []
+    assert [name for name, text in texts.items() if "\n## Rejected\n" not in text] == []
+    wide = [
+        f"{name}: {line}"
+        for name, text in texts.items()
+        for line in text.splitlines()
+        if len(line) > MAX_LINE
+    ]
+    assert wide == []
 
 
 def test_the_changelog_of_a_release_fits_on_two_pages() -> None:
