@@ -37,7 +37,7 @@ from mooring.runtime.cycle.plugin_calls import NullObserver, Observer, PluginCal
 from mooring.runtime.cycle.tie_break import mix64, mix64_of_each
 from mooring.runtime.forecast.group_cycles import GroupCycles
 from mooring.runtime.forecast.node_removal import NodeRemovalForecast
-from mooring.runtime.forecast.overlay import Overlays
+from mooring.runtime.forecast.overlay import decide_on_overlay
 from mooring.runtime.forecast.parallel_groups import ParallelGroups
 from mooring.runtime.profiles.profile import Profile
 from mooring.runtime.profiles.profiles import Profiles
@@ -78,7 +78,6 @@ class Engine:
         self._cache = EvaluationCache(state, tuning)
         self._decisions = CachedDecisions(state, self._cache.counts)
         self._totals = CachedTotals(state, self._cache.counts)
-        self._overlays = Overlays(state, self._cache)
         self._groups = GroupCycles(state, self._cache, self._full)
         checked = self._observer.self_checked
         self.self_check = SelfCheck(self._cache, self._full, checked, every=self_check_every)
@@ -202,14 +201,14 @@ class Engine:
             return self._decide_alone(*templates[indices[0]], uids[0], seed, progress)
         began = time.perf_counter()
         access, numbers = self._full.attempt(progress), mix64_of_each(seed, uids)
-        found = self._overlays.decide(templates, indices, numbers, access)
+        found = decide_on_overlay(self._cache, templates, indices, numbers, access)
         if isinstance(found, Bypass):
             self._note(progress, found)
             return _one_by_one(found)
         self._note(progress, None)
         self._observer.algorithm_duration((time.perf_counter() - began) / len(uids), len(uids))
         self.self_check.answered(self, *templates[indices[-1]], seed, len(uids))
-        return found
+        return found[0]
 
     def place(
         self,
@@ -309,7 +308,7 @@ class Engine:
 
     def node_removal(self) -> NodeRemovalForecast:
         """Return what decides as if nodes were gone."""
-        return NodeRemovalForecast(self.state, self._cache, self._overlays, self._full.attempt())
+        return NodeRemovalForecast(self._cache, self._full.attempt())
 
     def assume_if_fits(
         self, pod: Pod, node_name: str, profile: Profile, progress: Progress | None = None

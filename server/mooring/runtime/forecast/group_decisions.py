@@ -18,7 +18,7 @@ from mooring.runtime.cycle.choice import IN_FULL, NO_CHOICES, ChoiceColumns, Fir
 from mooring.runtime.cycle.plugin_calls import PluginAccess
 from mooring.runtime.cycle.tie_break import mix64_of_each
 from mooring.runtime.forecast.alike_pods import alike
-from mooring.runtime.forecast.overlay import Overlays
+from mooring.runtime.forecast.overlay import decide_on_overlay
 from mooring.runtime.forecast.placement_batch import PlacementBatch
 from mooring.runtime.profiles.profile import Profile
 
@@ -103,8 +103,8 @@ class GroupDecisions:
         key = self._key(rows) if self._static else None
         if key is not None and key in self._runs:
             return self._moved(*self._runs[key], rows)
-        ran = Overlays(self._cache.cluster, self._cache).run(
-            self._templates, self._indices, self._numbers, self._access, within=rows
+        ran = decide_on_overlay(
+            self._cache, self._templates, self._indices, self._numbers, self._access, within=rows
         )
         if isinstance(ran, Bypass):
             return None

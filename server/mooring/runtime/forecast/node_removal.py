@@ -16,7 +16,7 @@ from mooring.runtime.cache.outcome import Bypass, NotCachedError
 from mooring.runtime.cache.tracking.change_tracker import DYNAMIC
 from mooring.runtime.cycle.plugin_calls import PluginAccess, Progress
 from mooring.runtime.cycle.tie_break import mix64_of_each
-from mooring.runtime.forecast.overlay import GUESSES, BeginAgainError, Branch, Overlay, Overlays
+from mooring.runtime.forecast.overlay import GUESSES, BeginAgainError, Branch, Overlay, branch_of
 from mooring.runtime.profiles.profile import Profile
 
 
@@ -41,22 +41,17 @@ class NodeRemovalForecast:
     What it knows of a template serves all nodes, for as long as the state stays unchanged.
 
     Args:
-        cluster: The state.
-        cache: Its cached evaluations.
-        overlays: Over both.
+        cache: The cached evaluations over the state.
         access: Gives the way to call plugins.
     """
 
     def __init__(
         self,
-        cluster: ClusterState,
         cache: EvaluationCache,
-        overlays: Overlays,
         access: PluginAccess,
     ) -> None:
-        self._cluster = cluster
+        self._cluster = cache.cluster
         self._cache = cache
-        self._overlays = overlays
         self._access = access
         self._known: dict[int, _KnownTemplate] = {}
         self._scratch: ClusterState | None = None
@@ -129,7 +124,7 @@ class NodeRemovalForecast:
         """
         known = self._known.get(id(pod))
         if known is None:
-            branch = self._overlays.branch(pod, profile, self._access)
+            branch = branch_of(self._cache, pod, profile, self._access)
             known = self._known[id(pod)] = _KnownTemplate(pod, branch, _readers(pod, profile))
         nodes = self._cluster.snapshot.nodes
         if any(reader.misses(pod, nodes, row) for reader in known.readers):

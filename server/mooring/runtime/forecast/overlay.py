@@ -296,75 +296,52 @@ class Overlay:
             return [table.names[row] for row in rows]
 
 
-class Overlays:
-    """Begins overlays. Safe from any thread."""
+def decide_on_overlay(
+    cache: EvaluationCache,
+    templates: Sequence[tuple[Pod, Profile]],
+    indices: Sequence[int],
+    numbers: Sequence[int],
+    access: PluginAccess,
+    within: Int32s | None = None,
+) -> tuple[ChoiceColumns, list[StaticScores]] | Bypass:
+    """Select nodes for pods in order, each given by the index of its template and its number (``mix64``).
 
-    def __init__(self, cluster: ClusterState, cache: EvaluationCache) -> None:
-        self._cluster = cluster
-        self._cache = cache
+    ``within`` are the rows of the only nodes that there are, among which the first pods get their nodes, up
+    to one that none takes; None = all nodes.
 
-    def decide(
-        self,
-        templates: Sequence[tuple[Pod, Profile]],
-        indices: Sequence[int],
-        numbers: Sequence[int],
-        access: PluginAccess,
-        within: Int32s | None = None,
-    ) -> ChoiceColumns | Bypass:
-        """Select nodes for pods in order, each given by the index of its template and its number (``mix64``).
+    Returns:
+        The nodes, with the static scores of each template that occurs. Otherwise why the pods have to be
+        evaluated in full, for instance because no node takes one.
 
-        ``within`` are the rows of the only nodes that there are, among which the first pods get their nodes,
-        up to one that none takes; None = all nodes.
+    Raises:
+        DeadlineExceededError: The caller no longer waits.
+    """
+    try:
+        for attempt in range(MAX_ATTEMPTS):
+            try:
+                branches = {at: branch_of(cache, *templates[at], access) for at in dict.fromkeys(indices)}
+                guesses = attempt < GUESSES
+                overlay = Overlay(cache.cluster, cache.tracker, branches, guesses=guesses, within=within)
+                columns = overlay.run(indices, numbers, access.progress.check)
+            except BeginAgainError:
+                continue
+            cache.counts.hits += len(numbers)
+            return columns, [branch.static for branch in branches.values()]
+    except NotCachedError as error:
+        return error.reason
+    except NodesChangedError:
+        return Bypass.NODES_CHANGED
+    except PluginFailureError:
+        return Bypass.PLUGIN_FAILED
+    return Bypass.STATE_CHANGING
 
-        Returns:
-            Otherwise why the pods have to be evaluated in full, as when no node takes one.
 
-        Raises:
-            DeadlineExceededError: The caller no longer waits.
-        """
-        found = self.run(templates, indices, numbers, access, within)
-        return found if isinstance(found, Bypass) else found[0]
-
-    def run(
-        self,
-        templates: Sequence[tuple[Pod, Profile]],
-        indices: Sequence[int],
-        numbers: Sequence[int],
-        access: PluginAccess,
-        within: Int32s | None = None,
-    ) -> tuple[ChoiceColumns, list[StaticScores]] | Bypass:
-        """As ``decide``, with the static scores that it was decided by, those of each template that occurs.
-
-        Raises:
-            DeadlineExceededError: The caller no longer waits.
-        """
-        try:
-            for attempt in range(MAX_ATTEMPTS):
-                try:
-                    branches = {at: self.branch(*templates[at], access) for at in dict.fromkeys(indices)}
-                    guesses = attempt < GUESSES
-                    overlay = Overlay(
-                        self._cluster, self._cache.tracker, branches, guesses=guesses, within=within
-                    )
-                    columns = overlay.run(indices, numbers, access.progress.check)
-                except BeginAgainError:
-                    continue
-                self._cache.counts.hits += len(numbers)
-                return columns, [branch.static for branch in branches.values()]
-        except NotCachedError as error:
-            return error.reason
-        except NodesChangedError:
-            return Bypass.NODES_CHANGED
-        except PluginFailureError:
-            return Bypass.PLUGIN_FAILED
-        return Bypass.STATE_CHANGING
-
-    def branch(self, pod: Pod, profile: Profile, access: PluginAccess) -> Branch:
-        """Return the branch for pods like ``pod``; raises NotCachedError and PluginFailureError."""
-        check_may_be_tried(self._cluster, pod, profile)
-        template = self._cache.find(pod, profile)
-        check_takes_room_alone(template.kind)
-        calls = access.of(profile)
-        with template.cached:
-            template.cached.update(calls)
-            return Branch(template, calls)
+def branch_of(cache: EvaluationCache, pod: Pod, profile: Profile, access: PluginAccess) -> Branch:
+    """Return the branch for pods like ``pod``; raises NotCachedError and PluginFailureError."""
+    check_may_be_tried(cache.cluster, pod, profile)
+    template = cache.find(pod, profile)
+    check_takes_room_alone(template.kind)
+    calls = access.of(profile)
+    with template.cached:
+        template.cached.update(calls)
+        return Branch(template, calls)

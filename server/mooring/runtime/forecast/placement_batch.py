@@ -2,7 +2,7 @@
 
 A group is tried in every placement. What that costs is less a matter of its pods than of how often something
 begins anew, so here nothing does: the placements are stretches of the same columns. The loop is compiled, and
-where it isn't, ``Overlays`` decides placement by placement, with the same result.
+where it isn't, an overlay decides placement by placement, with the same result.
 """
 
 from __future__ import annotations
