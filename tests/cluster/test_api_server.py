@@ -7,7 +7,7 @@ import json
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -102,17 +102,12 @@ def test_a_silent_stream_ends_at_its_read_timeout(fake: FakeApiServer) -> None:
         list(stream)
 
 
-class Streamed:
+def streamed(chunks: list[bytes]) -> Stream:
     """An answer that comes in these chunks."""
-
-    status = 200
-    headers: Mapping[str, str] = {}
-
-    def __init__(self, chunks: list[bytes]) -> None:
-        self._chunks = chunks
-
-    def stream(self) -> Iterator[bytes]:
-        return iter(self._chunks)
+    connection: Any = SimpleNamespace(
+        reader=SimpleNamespace(status=200, headers={}), chunks=lambda: iter(chunks)
+    )
+    return Stream(connection)
 
 
 def in_pieces(data: bytes, cuts: list[int]) -> list[bytes]:
@@ -123,7 +118,7 @@ def in_pieces(data: bytes, cuts: list[int]) -> list[bytes]:
 @given(st.lists(st.binary(max_size=300), max_size=5), st.lists(st.integers(0, 600), max_size=8))
 def test_frames_may_come_in_any_pieces(frames: list[bytes], cuts: list[int]) -> None:
     data = b"".join(len(frame).to_bytes(4, "big") + frame for frame in frames)
-    assert list(Stream(Streamed(in_pieces(data, cuts))).frames()) == frames
+    assert list(streamed(in_pieces(data, cuts)).frames()) == frames
 
 
 @pytest.mark.parametrize(
@@ -136,13 +131,13 @@ def test_frames_may_come_in_any_pieces(frames: list[bytes], cuts: list[int]) -> 
 )
 def test_a_frame_that_is_not_whole_ends_the_stream(data: bytes, why: str) -> None:
     with pytest.raises(UnavailableError, match=why):
-        list(Stream(Streamed([data])).frames())
+        list(streamed([data]).frames())
 
 
 def test_a_rejection_says_why_in_protobuf_too() -> None:
     status = meta_pb2.Status(message="pods is forbidden", code=403).SerializeToString()
     body = ENVELOPE + meta_pb2.Unknown(raw=status).SerializeToString()
-    response = Response(403, {"Content-Type": "application/vnd.kubernetes.protobuf"}, body)
+    response = Response(403, {"content-type": "application/vnd.kubernetes.protobuf"}, body)
     assert response.message == "pods is forbidden"
     assert response.cause == ""
 

@@ -12,8 +12,8 @@ import pytest
 
 from mooring.cluster.api import ApiServer, Response
 from mooring.cluster.api.connection import ApiRequest
-from mooring.cluster.api.exchanges import CONNECTIONS
 from mooring.framework.errors import UnavailableError
+from mooring.http_client.exchanges import CONNECTIONS
 from tests.certificates import Authority
 from tests.fake_api_server import FakeApiServer
 from tests.fake_api_server.faults import Answer, Hang

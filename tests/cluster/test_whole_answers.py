@@ -8,6 +8,7 @@ import ssl
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
+from functools import partialmethod
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from kubernetes.client import Configuration
 
 from mooring.cluster.api import ApiServer, ClientOptions, connection
 from mooring.framework.errors import UnavailableError
+from mooring.http_client.client import HttpClient
 from tests.certificates import Authority
 
 END = b""
@@ -127,10 +129,9 @@ def wait_for_end(api: ApiServer, pieces: Sequence[bytes]) -> None:
     """Until the client's side knows that an idle connection was closed."""
     if pieces[-1] != END:
         return
-    idle: Any = api._connection._pool.pool.queue
-    for kept in idle:
-        if kept is not None and kept.sock is not None:
-            kept.sock.recv(1, socket.MSG_PEEK)
+    for kept in api._connection._client._idle:
+        assert isinstance(kept.socket, socket.socket)
+        kept.socket.recv(1, socket.MSG_PEEK)
 
 
 def test_an_answer_without_a_body() -> None:
@@ -168,7 +169,7 @@ def test_no_answer(pieces: Sequence[bytes]) -> None:
 
 
 def test_an_answer_has_so_many_bytes_at_most(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mooring.cluster.api.whole_answers.LONGEST_BODY", 1)
+    monkeypatch.setattr(HttpClient, "exchange", partialmethod(HttpClient.exchange, max_bytes=1))
     with (
         scripted(CLOSING) as (_, address),
         pytest.raises(UnavailableError, match="the answer has more than 1 bytes"),
@@ -241,7 +242,6 @@ def test_over_tls(tmp_path: Path) -> None:
             client(f"https://{address}").request("POST", "/pods", body={})
 
 
-@pytest.mark.filterwarnings("ignore::urllib3.exceptions.InsecureRequestWarning")
 @pytest.mark.parametrize(
     ("settings", "answers"),
     [

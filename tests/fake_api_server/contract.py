@@ -347,7 +347,7 @@ class Contract:
         deleted(cluster, items[1], gracePeriodSeconds=0)
         lister = Lister(cluster.api, PODS, Timers())
         with watch(cluster, since) as one, watch(cluster, since, lister.accept) as other:
-            media_types = [stream.headers["Content-Type"] for stream in (one, other)]
+            media_types = [stream.headers["content-type"] for stream in (one, other)]
             assert media_types == [JSON, f"{PROTOBUF};stream=watch"]
             told = [decoded(lister, stream, 4) for stream in (one, other)]
         assert told[0] == told[1]
@@ -420,7 +420,7 @@ class Contract:
             answers = list(crowd.map(bind, items))
         rejected = [answer for answer in answers if answer.status == 429]
         assert rejected
-        assert all(int(answer.headers["Retry-After"]) >= 1 for answer in rejected)
+        assert all(int(answer.headers["retry-after"]) >= 1 for answer in rejected)
         assert all("oo many requests" in answer.message for answer in rejected)
         bound_now = ["nodeName" in stored(cluster, item)["spec"] for item in items]
         assert bound_now == [answer.status == 201 for answer in answers]

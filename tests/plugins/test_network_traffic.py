@@ -313,6 +313,12 @@ def test_credentials_are_not_sent_on(prometheus: StubPrometheus, tmp_path: Path)
         assert not {"authorization", "x-key"} & set(elsewhere.headers[0])
 
 
+def test_redirects_without_end(prometheus: StubPrometheus) -> None:
+    prometheus.redirect = prometheus.address
+    with pytest.raises(QueryError, match="more than 10 redirects"):
+        asking(prometheus.address).measure()
+
+
 def test_a_file_that_is_not_there_is_named(prometheus: StubPrometheus) -> None:
     with pytest.raises(QueryError, match="No such file or directory: 'absent'"):
         asking(prometheus.address, bearer_token_file="absent").measure()

@@ -7,7 +7,6 @@ import gzip
 import json
 import ssl
 import threading
-import time
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
@@ -22,7 +21,6 @@ from mooring.framework.errors import InvalidArgumentError, PluginFailureError
 from mooring.framework.preemption import Candidate
 from mooring.runtime.profiles.extender import FilterAnswer, MetaVictims
 from mooring.scheduler.extender import HttpExtender, build_transport
-from mooring.scheduler.extender.transport import _proxy
 from mooring.testing.builders import make_pod
 from tests.certificates import Authority, Pair
 
@@ -271,19 +269,6 @@ def test_a_slow_extender_costs_its_timeout() -> None:
             answered.set()
 
 
-def test_the_timeout_is_for_the_whole_answer(monkeypatch: pytest.MonkeyPatch) -> None:
-    now = time.monotonic()
-    times = iter([now, now + 4, now + 6])
-    with http_extender({"filter": {}}) as running:
-        extender = client(stanza(running.url, "filter", http_timeout=timedelta(seconds=5)))
-        monkeypatch.setattr("mooring.scheduler.extender.transport._CHUNK", 1)
-        monkeypatch.setattr(
-            "mooring.scheduler.extender.transport.time.monotonic", lambda: next(times, now + 6)
-        )
-        with pytest.raises(PluginFailureError, match="the answer was not complete in time"):
-            extender.filter(POD, ["a"])
-
-
 @pytest.fixture(scope="module")
 def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
     """No root: as for Go, it is enough that it is given."""
@@ -391,26 +376,6 @@ def test_faults_of_tls(tls: dict[str, Any], said: str) -> None:
     assert str(raised.value).startswith(said)
 
 
-@pytest.mark.parametrize(
-    ("url", "no_proxy", "proxy"),
-    [
-        pytest.param("http://e.example:1", "", "http://p:1", id="named"),
-        pytest.param("https://e.example", "", "http://s:1", id="by scheme, without its own"),
-        pytest.param("http://127.0.0.2", "", None, id="this host"),
-        pytest.param("http://localhost", "", None, id="this host by name"),
-        pytest.param("http://e.example", "other, E.example", None, id="by name"),
-        pytest.param("http://e.example", ".example", None, id="by domain"),
-        pytest.param("http://eexample", "example", "http://p:1", id="no domain"),
-        pytest.param("http://10.1.2.3", "10.0.0.0/8", None, id="by network"),
-        pytest.param("http://11.1.2.3", "10.0.0.0/8,x/y", "http://p:1", id="by another network"),
-        pytest.param("http://e.example", "*", None, id="all"),
-    ],
-)
-def test_proxies(url: str, no_proxy: str, proxy: str | None) -> None:
-    environment = {"HTTP_PROXY": "http://p:1", "https_proxy": "s:1", "NO_PROXY": no_proxy}
-    assert _proxy(url, environment) == proxy
-
-
 def test_the_password_in_an_address_is_in_no_error() -> None:
     one = client(stanza("http://user:HUSH@127.0.0.1:1/x", "filter"))
     with pytest.raises(PluginFailureError) as raised:
@@ -432,6 +397,26 @@ def test_a_user_in_the_address_is_sent_as_go_sends_it(user: str, sent: str | Non
     with http_extender({"filter": {}}) as running:
         client(stanza(running.url.replace("://", f"://{user}"), "filter")).filter(POD, ["a"])
     assert running.authorizations == [sent and f"Basic {base64.b64encode(sent.encode()).decode()}"]
+
+
+@pytest.mark.parametrize(
+    ("body", "found"),
+    [
+        pytest.param(gzip.compress(b'{"NodeNames":["a"]}'), ["a"], id="compressed"),
+        pytest.param(gzip.compress(b'{"NodeNames":') + gzip.compress(b'["a"]}'), ["a"], id="in two members"),
+        pytest.param(gzip.compress(b'{"NodeNames":["a"]}')[:-9], "is cut off", id="cut off"),
+        pytest.param(b'{"NodeNames":["a"]}', "can't be decompressed", id="not compressed"),
+    ],
+)
+def test_compressed_answers(body: bytes, found: list[str] | str) -> None:
+    with http_extender({"filter": body}) as running:
+        running.encoding = "gzip"
+        extender = client(stanza(running.url, "filter"))
+        if isinstance(found, list):
+            assert extender.filter(POD, ["a"]).node_names == found
+        else:
+            with pytest.raises(PluginFailureError, match=found):
+                extender.filter(POD, ["a"])
 
 
 def test_what_a_small_answer_is_decompressed_to_has_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:

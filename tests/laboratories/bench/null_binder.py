@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from mooring.cluster.api.exchanges import CONNECTIONS
+from mooring.http_client.exchanges import CONNECTIONS
 from tests.laboratories.bench.prepared_requests import Server, send
 from tests.laboratories.e2e.api import Api
 

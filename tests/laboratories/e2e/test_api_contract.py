@@ -89,7 +89,7 @@ def test_further_connections_resume_a_session(control_plane: ControlPlane) -> No
 
     def resumed() -> bool:
         assert api.request("GET", "/version").ok
-        connected: Any = api._connection._dial()
+        connected: Any = api._connection._origin.connect(5.0).socket
         with connected:
             return bool(connected.session_reused)
 

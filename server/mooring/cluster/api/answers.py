@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Self, TypeVar
 
@@ -19,6 +18,7 @@ from mooring.framework.errors import (
     PermissionDeniedError,
     UnavailableError,
 )
+from mooring.http_client.origin import Connection
 from mooring.kubernetes.v1 import meta_pb2
 
 T = TypeVar("T")
@@ -43,7 +43,7 @@ class Response(msgspec.Struct, frozen=True):
 
     Attributes:
         status: The HTTP status, 100 to 599.
-        headers: Its headers; the names are found in any casing.
+        headers: Its headers by name in lower case.
         body: Its body, as it came.
     """
 
@@ -85,7 +85,7 @@ class Response(msgspec.Struct, frozen=True):
 
     def _said(self, name: str) -> Any:
         """Return what the body, which may be anything, has under this name; None without it."""
-        if self.headers.get("Content-Type", "").startswith(PROTOBUF):
+        if self.headers.get("content-type", "").startswith(PROTOBUF):
             return _said_in_protobuf(self.body, name)
         try:
             answer = msgspec.json.decode(self.body)
@@ -111,13 +111,13 @@ class Stream:
 
     Attributes:
         status: The HTTP status.
-        headers: Its headers.
+        headers: Its headers by name in lower case.
     """
 
-    def __init__(self, response: Any) -> None:
-        self._response = response
-        self.status = int(response.status)
-        self.headers: Mapping[str, str] = response.headers
+    def __init__(self, connection: Connection) -> None:
+        self.status = connection.reader.status
+        self.headers: Mapping[str, str] = connection.reader.headers
+        self._connection = connection
 
     def __enter__(self) -> Self:
         return self
@@ -171,22 +171,23 @@ class Stream:
         return Response(self.status, self.headers, body)
 
     def interrupt(self) -> None:
-        """End the stream for its reader, which may be waiting for the next line."""
-        # It can be over already, or just now.
-        with contextlib.suppress(ValueError, RuntimeError, OSError):
-            self._response.shutdown()
+        """End the stream for its reader, who may be waiting for the next line."""
+        self._connection.interrupt()
 
     def close(self) -> None:
         """Give the connection up. For the thread that reads."""
-        self._response.close()
+        self._connection.socket.close()
 
     def _chunks(self) -> Iterator[bytes]:
-        from urllib3.exceptions import HTTPError
-
         try:
-            yield from self._response.stream()
-        except (HTTPError, OSError) as error:
-            raise unanswered(f"{type(error).__name__}: {error}") from error
+            yield from self._connection.chunks()
+        except OSError as error:
+            raise no_answer(error) from error
+
+
+def no_answer(error: OSError) -> UnavailableError:
+    """Return the error for a request without an answer, whose exchange failed with ``error``."""
+    return unanswered(f"{type(error).__name__}: {error}")
 
 
 def unanswered(why: str) -> UnavailableError:

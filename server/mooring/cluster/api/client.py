@@ -14,10 +14,11 @@ import msgspec
 
 from mooring import __version__
 from mooring.cluster.api import configuration
-from mooring.cluster.api.answers import JSON, Answered, Response, Stream, unanswered
+from mooring.cluster.api.answers import JSON, Answered, Response, Stream, no_answer, unanswered
 from mooring.cluster.api.connection import ApiRequest, Connection
 from mooring.cluster.api.rate import TokenBucket
-from mooring.framework.errors import InvalidArgumentError, UnavailableError
+from mooring.framework.errors import InvalidArgumentError
+from mooring.http_client.answers import Answer
 
 log = logging.getLogger(__name__)
 
@@ -166,10 +167,10 @@ class ApiServer:
             return False
         connection, began = self._connection, time.monotonic()
 
-        def ended(answer: Response | UnavailableError) -> None:
-            code = answer.status if isinstance(answer, Response) else 0
-            self.options.ended(request.method, connection.host, code, time.monotonic() - began)
-            answered(answer)
+        def ended(answer: Answer | OSError) -> None:
+            code = answer.status if isinstance(answer, Answer) else 0
+            self._count(connection, request, code, began)
+            answered(Response(*answer) if isinstance(answer, Answer) else no_answer(answer))
 
         return connection.begin(request, self.options.timeout_seconds, ended)
 
@@ -253,7 +254,7 @@ class ApiServer:
             if self._connection is rejected:
                 try:
                     self._connection = Connection(self._load(), self.options.user_agent)
-                    rejected.end_exchanges()
+                    rejected.close()
                 except InvalidArgumentError as error:
                     log.warning(
                         "the API server rejects the credentials, and they can't be renewed: %s", error
@@ -263,7 +264,7 @@ class ApiServer:
 
 def _pause(request: ApiRequest, response: Response) -> float | None:
     """Seconds to wait before the request is repeated; None = the answer is final."""
-    named = response.headers.get("Retry-After", "")
+    named = response.headers.get("retry-after", "")
     after = float(named) if named.isascii() and named.isdecimal() else None
     if response.status == 429:
         return DEFAULT_PAUSE_SECONDS if after is None else after

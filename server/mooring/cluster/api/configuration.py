@@ -11,15 +11,6 @@ from mooring.files import seen
 from mooring.framework.args import FieldError
 from mooring.framework.errors import InvalidArgumentError
 
-CONNECTIONS = 64
-"""Connections that are kept for further requests."""
-
-KEEPALIVE = (10, 5, 4)
-"""Seconds of silence before the first probe, seconds between probes, probes without an answer.
-
-A connection whose packets vanish is dead after 30 s; client-go's HTTP/2 pings find that out after 45.
-"""
-
 Load = Callable[[], Any]
 """Reads a ``kubernetes.client.Configuration`` again: files may have changed since."""
 
@@ -52,7 +43,7 @@ def from_kubeconfig(path: str | Path, server: str = "") -> Load:
             ) from error
         if server:
             configuration.host = server.rstrip("/")
-        return _settled(configuration)
+        return configuration
 
     return load
 
@@ -78,7 +69,7 @@ def in_cluster() -> Any:
         load_incluster_config(client_configuration=configuration)  # type: ignore[no-untyped-call] # as above
     except ConfigException as error:
         raise InvalidArgumentError([FieldError("in-cluster", f"no service account: {error}")]) from error
-    return _settled(configuration)
+    return configuration
 
 
 def at(server: str) -> Load:
@@ -89,14 +80,6 @@ def at(server: str) -> Load:
 
         configuration = Configuration()
         configuration.host = server.rstrip("/")
-        return _settled(configuration)
+        return configuration
 
     return load
-
-
-def _settled(configuration: Any) -> Any:
-    from kubernetes.utils.keepalive import tcp_keepalive_socket_options
-
-    configuration.socket_options = tcp_keepalive_socket_options(*KEEPALIVE)
-    configuration.connection_pool_maxsize = CONNECTIONS
-    return configuration

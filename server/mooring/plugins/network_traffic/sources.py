@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import urllib.error
-import urllib.request
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,15 +13,15 @@ from urllib.parse import quote, urlsplit
 import msgspec
 
 from mooring.files import read_file
+from mooring.http_client.client import get
+from mooring.http_client.origin import head_of
 from mooring.plugins.network_traffic.access import PrometheusAccess
 
 MAX_BYTES = 2**63 - 1
 """The largest measurement; a larger one counts as this."""
 
 ANSWER_BYTES = 16 << 20
-"""Bytes of the longest answer: a node takes some 200,"""
-ERROR_BYTES = 64 << 10
-"""and what is read of one that says what is wrong."""
+"""Bytes of the longest answer: a node takes some 200."""
 
 Bytes = Annotated[int, msgspec.Meta(ge=0, le=MAX_BYTES)]
 
@@ -132,30 +130,20 @@ class Prometheus:
 
     def _ask(self) -> _PrometheusAnswer:
         url = f"{self.address.rstrip('/')}/api/v1/query?query={quote(self.query)}"
-        request = urllib.request.Request(url)  # noqa: S310 - http(s) by Args
         try:
-            for name, value in self.access.request_headers().items():
-                # Not sent on to where an answer may lead: what it says is meant for Prometheus alone.
-                request.add_unredirected_header(name, value)
-            tls = self.access.tls() if url.startswith("https:") else None
-            with urllib.request.urlopen(request, timeout=self.seconds, context=tls) as response:  # noqa: S310
-                body = response.read(ANSWER_BYTES + 1)
-        except urllib.error.HTTPError as error:
-            with error:
-                raise QueryError(
-                    f"{self.address}: HTTP {error.code}: {_error_text(error.read(ERROR_BYTES))}"
-                ) from None
+            head = head_of(self.access.request_headers())
+            answer = get(url, head, self.seconds, tls=self.access.tls, max_bytes=ANSWER_BYTES)
         except OSError as error:
-            raise QueryError(f"{self.address}: {getattr(error, 'reason', error)}") from None
+            raise QueryError(f"{self.address}: {error}") from None
         except ValueError:
             # The error's text has the credentials in it.
             raise QueryError(
                 f"{self.address}: a file with credentials isn't one line of plain text"
             ) from None
-        if len(body) > ANSWER_BYTES:
-            raise QueryError(f"{self.address}: the answer has more than {ANSWER_BYTES} bytes")
+        if not 200 <= answer.status < 300:
+            raise QueryError(f"{self.address}: HTTP {answer.status}: {_error_text(answer.body)}")
         try:
-            return msgspec.json.decode(body, type=_PrometheusAnswer)
+            return msgspec.json.decode(answer.body, type=_PrometheusAnswer)
         except msgspec.DecodeError as error:
             raise QueryError(f"{self.address}: no answer to a query: {error}") from None
 

@@ -131,13 +131,12 @@ class HttpExtender:
         Raises:
             PluginFailureError: There was none, or one other than 200, whose code is in the message.
         """
-        url = f"{self._stanza.url_prefix.rstrip('/')}/{verb}"
         try:
-            answer = self._transport.post(url, body, self._stanza.http_timeout.total_seconds())
+            answer = self._transport.post(verb, body, self._stanza.http_timeout.total_seconds())
         except TransportError as error:
             raise extender_failure(self.name, point, str(error)) from error
         if answer.status != _OK:
-            said = f"failed {verb} with extender at URL {without_secrets(url)}, code {answer.status}"
+            said = f"failed {verb} with extender at URL {self._transport.url(verb)}, code {answer.status}"
             raise extender_failure(self.name, point, said)
         return answer.body
 

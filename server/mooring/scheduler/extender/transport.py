@@ -7,15 +7,11 @@ from __future__ import annotations
 
 import base64
 import binascii
-import ipaddress
 import logging
 import os
 import ssl
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
-from urllib.parse import unquote, urlsplit
+import zlib
 
 from mooring import __version__
 from mooring.config.show import without_secrets
@@ -24,6 +20,10 @@ from mooring.files import read_file, seen
 from mooring.framework.args import FieldError
 from mooring.framework.certificates import load_pair, verify_as_go
 from mooring.framework.errors import InvalidArgumentError
+from mooring.http_client.answers import Answer, ProtocolError
+from mooring.http_client.client import HttpClient
+from mooring.http_client.origin import Origin, credentials_in, head_of, message_of, quoted
+from mooring.http_client.proxies import proxy_for
 from mooring.tracing.spans import current_span, outgoing_headers
 
 log = logging.getLogger(__name__)
@@ -40,127 +40,92 @@ HEADERS = {
 ANSWER_BYTES = 64 << 20
 """Bytes of the longest answer, after decompression: whole nodes are 5 kB each, about."""
 
-_CHUNK = 1 << 16
+_GZIP = zlib.MAX_WBITS | 16
 
 
 class TransportError(Exception):
     """There was no answer; the request may have taken effect."""
 
 
-@dataclass(frozen=True, slots=True)
-class ExtenderAnswer:
-    """An answer: its HTTP status and its body."""
-
-    status: int
-    body: bytes
-
-
 class Transport:
-    """Calls an extender: connections are reused, and nothing is sent twice. Safe from any thread."""
+    """Calls an extender: connections are reused, and nothing is sent twice. Safe from any thread.
 
-    def __init__(self, manager: Any, authorization: Mapping[str, str]) -> None:
-        self._manager = manager
-        self._headers = {**HEADERS, **authorization}
+    Args:
+        prefix: The URL that the extender's verbs follow.
+        origin: Where it leads.
+    """
 
-    def post(self, url: str, body: bytes, seconds: float) -> ExtenderAnswer:
+    def __init__(self, prefix: str, origin: Origin) -> None:
+        self._prefix = prefix.rstrip("/")
+        self._origin = origin
+        self._client = HttpClient(origin, CONNECTIONS)
+        self._head = head_of({**origin.headers, **HEADERS, **credentials_in(prefix, "Authorization")})
+
+    def url(self, verb: str) -> str:
+        """Return the URL of a verb, without a password."""
+        return without_secrets(f"{self._prefix}/{verb}")
+
+    def post(self, verb: str, body: bytes, seconds: float) -> Answer:
         """POST JSON and read the whole answer within ``seconds``.
 
         Raises:
             TransportError: There was none.
         """
-        from urllib3 import Timeout
-        from urllib3.exceptions import HTTPError
-
         began = time.monotonic()
-        end = began + seconds
+        head = self._head + head_of(outgoing_headers())
+        message = message_of("POST", self._origin.target(f"/{quoted(verb)}"), head, body)
         try:
-            response = self._manager.request(
-                "POST",
-                url,
-                body=body,
-                headers={**self._headers, **outgoing_headers()},
-                timeout=Timeout(total=seconds),
-                retries=False,
-                redirect=False,
-                preload_content=False,
-            )
-            try:
-                return ExtenderAnswer(response.status, _read(response, end))
-            except BaseException:
-                response.close()
-                raise
-            finally:
-                response.release_conn()
-        except (HTTPError, OSError) as error:
-            raise TransportError(without_secrets(f'Post "{url}": {error}')) from error
+            return _decompressed(self._client.exchange(message, seconds, max_bytes=ANSWER_BYTES))
+        except OSError as error:
+            raise TransportError(f'Post "{self.url(verb)}": {error}') from error
         finally:
             span = current_span()
             if span is not None:
-                span.record("HTTP POST", time.monotonic() - began, {"url.full": without_secrets(url)})
+                span.record("HTTP POST", time.monotonic() - began, {"url.full": self.url(verb)})
 
 
-def _read(response: Any, end: float) -> bytes:
-    """Return the whole body, which may come in pieces, each of them in time.
+def _decompressed(answer: Answer) -> Answer:
+    """Return the answer with its body as it was before it was compressed.
 
     Raises:
-        TimeoutError: It isn't there at ``end``, by ``time.monotonic``.
-        OSError: It is too long.
+        ProtocolError: It was not, or it is too long.
     """
-    chunks: list[bytes] = []
-    size = 0
-    while chunk := response.read1(_CHUNK):
-        chunks.append(chunk)
-        size += len(chunk)
-        if size > ANSWER_BYTES:
-            raise OSError(f"the answer has more than {ANSWER_BYTES} bytes")
-        left = end - time.monotonic()
-        if left <= 0:
-            raise TimeoutError("the answer was not complete in time")
-        if response.connection is not None and response.connection.sock is not None:
-            response.connection.sock.settimeout(left)
-    return b"".join(chunks)
+    if answer.headers.get("content-encoding", "").lower() != "gzip":
+        return answer
+    parts, left, size = [], answer.body, 0
+    try:
+        # As in Go, a body may consist of several that were compressed one by one.
+        while left:
+            member = zlib.decompressobj(_GZIP)
+            parts.append(member.decompress(left, ANSWER_BYTES + 1 - size))
+            size += len(parts[-1])
+            if size > ANSWER_BYTES:
+                raise ProtocolError(f"the answer has more than {ANSWER_BYTES} bytes")
+            if not member.eof:
+                raise ProtocolError("the compressed answer is cut off")
+            left = member.unused_data
+    except zlib.error as error:
+        raise ProtocolError(f"the answer can't be decompressed: {error}") from error
+    return answer._replace(body=b"".join(parts))
 
 
 def build_transport(extender: ExtenderStanza, path: str) -> Transport:
     """Return the way to ``extender``, whose stanza is at ``path`` of the configuration.
 
-    Args:
-        extender: Its stanza.
-        path: For errors.
-
     Raises:
-        InvalidArgumentError: Its TLS can't be used.
+        InvalidArgumentError: Its address or its TLS can't be used.
     """
-    from urllib3 import PoolManager, ProxyManager, disable_warnings
-    from urllib3.exceptions import InsecureRequestWarning
-
+    url, tls = extender.url_prefix, extender.tls_config or ExtenderTLS()
     context = _context(extender, f"{path}.tlsConfig")
-    options: dict[str, Any] = {"maxsize": CONNECTIONS, "ssl_context": context}
-    if extender.tls_config and extender.tls_config.server_name:
-        options["server_hostname"] = extender.tls_config.server_name
-    if extender.url_prefix.startswith("https:") and context.verify_mode is ssl.CERT_NONE:
+    if url.startswith("https:") and context.verify_mode is ssl.CERT_NONE:
         log.warning(
-            "%s: the certificate of %s is not verified; give a CA in tlsConfig",
-            path,
-            without_secrets(extender.url_prefix),
+            "%s: the certificate of %s is not verified; give a CA in tlsConfig", path, without_secrets(url)
         )
-        # Once is enough; urllib3 would say it at each call.
-        disable_warnings(InsecureRequestWarning)
-    proxy = _proxy(extender.url_prefix, os.environ)
-    authorization = _basic(extender.url_prefix, "Authorization")
-    if not proxy:
-        return Transport(PoolManager(**options), authorization)
-    headers = _basic(proxy, "Proxy-Authorization")
-    return Transport(ProxyManager(proxy, proxy_headers=headers, **options), authorization)
-
-
-def _basic(url: str, header: str) -> dict[str, str]:
-    """Return the header that shows the user and the password in ``url``, as Go sends it; none without."""
-    parts = urlsplit(url)
-    if parts.username is None:
-        return {}
-    pair = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
-    return {header: f"Basic {base64.b64encode(pair.encode()).decode()}"}
+    try:
+        proxy = proxy_for(url, os.environ)
+        return Transport(url, Origin(url, lambda: context, server_name=tls.server_name, proxy=proxy))
+    except ValueError as error:
+        raise InvalidArgumentError.at(f"{path}.urlPrefix", f"can't be used: {error}") from error
 
 
 def _context(extender: ExtenderStanza, path: str) -> ssl.SSLContext:
@@ -212,39 +177,3 @@ def _inline(data: str) -> bytes:
         return base64.b64decode(data, validate=True)
     except binascii.Error as error:
         raise ValueError(f"inline data is not base64: {error}") from None
-
-
-def _proxy(url: str, environment: Mapping[str, str]) -> str | None:
-    """Return the proxy that the environment names for ``url``, by Go's rules: none for this host or by
-    NO_PROXY.
-
-    Mirrors ``NewProxierWithNoProxyCIDR`` in ``k8s.io/apimachinery/pkg/util/net/http.go``.
-    """
-    parts = urlsplit(url)
-    host = parts.hostname or ""
-    named = {name.lower(): value for name, value in environment.items() if name.lower().endswith("_proxy")}
-    proxy = named.get(f"{parts.scheme}_proxy", "")
-    if not proxy or host == "localhost" or _bypassed(host, named.get("no_proxy", "")):
-        return None
-    return proxy if "://" in proxy else f"http://{proxy}"
-
-
-def _bypassed(host: str, rules: str) -> bool:
-    """Return whether NO_PROXY names the host: as it is, by the end of its name, or by its network."""
-    try:
-        address = ipaddress.ip_address(host)
-    except ValueError:
-        address = None
-    if address is not None and address.is_loopback:
-        return True
-    for rule in (rule.strip().lower() for rule in rules.split(",")):
-        if not rule:
-            continue
-        if rule in ("*", host) or host.endswith(f".{rule.lstrip('.')}"):
-            return True
-        try:
-            if address is not None and address in ipaddress.ip_network(rule, strict=False):
-                return True
-        except ValueError:
-            continue
-    return False

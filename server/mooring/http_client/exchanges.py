@@ -14,11 +14,8 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 
-from urllib3.exceptions import ProtocolError
-
-from mooring.cluster.api.answers import Answered, Response, unanswered
-from mooring.cluster.api.whole_answers import READ, WholeAnswer, reader_and_writer
-from mooring.framework.errors import UnavailableError
+from mooring.http_client.answers import Answer, AnswerReader, ProtocolError
+from mooring.http_client.origin import READ_BYTES, Origin
 
 log = logging.getLogger(__name__)
 
@@ -26,46 +23,47 @@ CONNECTIONS = 64
 """Connections at most. kube-scheduler sets its bindings no limit; an API server with its defaults works on 98
 requests of ``workload-high`` at a time, the priority level of both."""
 
+CONNECT_SECONDS = 5.0
+"""For each step of opening a connection that no request waits for."""
+
 TICK_SECONDS = 0.5
 """Between two looks for requests whose time is over."""
+
+Answered = Callable[[Answer | OSError], None]
+"""Called with an answer, or with why there is none, by the thread that takes it; must not block."""
 
 _NOT_YET = (BlockingIOError, InterruptedError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
 
 
 class _Line:
-    """One connection; users of the socket hold ``lock``, since TLS has one state for both directions.
+    """One connection; ``lock`` is held by the thread that uses it, since TLS has one state for both ways.
 
     Attributes:
         socket: Never blocks; None once it is closed.
-        receive: Reads from it.
-        send: Writes to it.
-        answer: The received part of the awaited answer, or the last answer.
+        reader: Reads the answer that is awaited.
         awaited: Whether one is awaited.
         answered: Gets it.
         ends: When it is too late, on the monotonic clock.
     """
 
-    __slots__ = ("answer", "answered", "awaited", "ends", "lock", "receive", "send", "socket")
-
-    def __init__(self, connected: socket.socket) -> None:
+    def __init__(self, connected: socket.socket, reader: AnswerReader) -> None:
         self.socket: socket.socket | None = connected
-        self.receive, self.send = reader_and_writer(connected)
+        self.reader = reader
         self.lock = threading.Lock()
-        self.answer = WholeAnswer()
         self.awaited = False
-        self.answered: Answered = _nobody
+        self.answered: Answered = _ignore
         self.ends = 0.0
 
 
 class Exchanges:
-    """A few connections and the thread that takes their answers. Safe from any thread.
+    """A few connections to one origin and the thread that takes their answers. Safe from any thread.
 
     Args:
-        dial: Returns a new connection, or None if there can't be one; may block, and raise OSError.
+        origin: Where requests go.
     """
 
-    def __init__(self, dial: Callable[[], socket.socket | None]) -> None:
-        self._dial = dial
+    def __init__(self, origin: Origin) -> None:
+        self._origin = origin
         self._lock = threading.Lock()
         self._selector = selectors.DefaultSelector()
         self._idle: list[_Line] = []
@@ -89,14 +87,16 @@ class Exchanges:
             if self._closed or len(self._lines) + self._opening >= CONNECTIONS:
                 return self.ready
             self._opening += 1
-        connected = None
         try:
-            connected = self._dial()
+            connection = self._origin.connect(CONNECT_SECONDS)
         finally:
             with self._lock:
                 self._opening -= 1
-        if connected is not None:
-            self._add(connected)
+        if isinstance(connection.socket, socket.socket):
+            self._add(connection.socket, connection.reader)
+        else:
+            # TLS inside the TLS to a proxy can't be waited for together with others.
+            connection.socket.close()
         return self.ready
 
     def begin(self, message: bytes, before: Callable[[], None], seconds: float, answered: Answered) -> bool:
@@ -121,11 +121,11 @@ class Exchanges:
                 except BaseException:
                     self._idle.append(line)
                     raise
-                line.answer.begin_again()
+                line.reader.begin_again()
                 line.awaited, line.answered, line.ends = True, answered, time.monotonic() + seconds
-                why = _sent(line.send, message)
-            if why:
-                self._give_up(line, why)
+                failure = _send(line.socket, message)
+            if failure is not None:
+                self._give_up(line, failure)
             return True
 
     def close(self) -> None:
@@ -136,9 +136,9 @@ class Exchanges:
                 if not line.awaited:
                     self._drop(line)
 
-    def _add(self, connected: socket.socket) -> None:
+    def _add(self, connected: socket.socket, reader: AnswerReader) -> None:
         connected.setblocking(False)
-        line = _Line(connected)
+        line = _Line(connected, reader)
         with self._lock:
             self._lines.add(line)
             self._selector.register(connected, selectors.EVENT_READ, line)
@@ -158,42 +158,40 @@ class Exchanges:
                 look_at = now + TICK_SECONDS
                 for line in tuple(self._lines):
                     if line.awaited and now > line.ends:
-                        self._give_up(line, "the time for it is over")
+                        self._give_up(line, TimeoutError("the time for it is over"))
         self._selector.close()
 
     def _take(self, line: _Line) -> None:
-        """Take in what has come; a complete answer is handed on."""
-        answered: Answered = _nobody
-        response = None
+        """Read what has come, and pass a complete answer on."""
         with line.lock:
-            answer, why = line.answer, ""
+            answer: Answer | OSError
+            reader, answered = line.reader, line.answered
             try:
-                if line.socket is None or not _received(line.receive, answer, line.awaited):
+                if line.socket is None or not _receive(line.socket, reader, line.awaited):
                     return
-            except (OSError, ProtocolError) as error:
-                why = f"{type(error).__name__}: {error}"
+            except OSError as error:
+                answer = error
             else:
-                headers = {} if answer.status < 300 else answer.headers
-                # Whoever takes the connection from among the idle ones uses its answer again.
-                response = Response(answer.status, headers, answer.body)
-                answered, line.awaited = line.answered, False
-                if answer.keep_alive and not self._closed:
+                # The next request of the connection uses its reader again.
+                answer = Answer(reader.status, reader.headers, reader.take_body())
+                line.awaited = False
+                if reader.keep_alive and not self._closed:
                     self._idle.append(line)
                 else:
                     self._drop(line)
-        if response is None:
-            self._give_up(line, why)
+        if isinstance(answer, OSError):
+            self._give_up(line, answer)
         else:
-            _tell(answered, response)
+            _pass_on(answered, answer)
 
-    def _give_up(self, line: _Line, why: str) -> None:
+    def _give_up(self, line: _Line, failure: OSError) -> None:
         """Close a connection; the request that it carried has no answer."""
         with line.lock:
             waited, line.awaited = line.awaited, False
             answered = line.answered
             self._drop(line)
         if waited:
-            _tell(answered, unanswered(why))
+            _pass_on(answered, failure)
 
     def _drop(self, line: _Line) -> None:
         """Close the connection, whose lock is held."""
@@ -201,7 +199,7 @@ class Exchanges:
             return
         with self._lock:
             self._lines.discard(line)
-            # Who wants to begin may have taken it just now, and finds it closed.
+            # A thread that is about to begin a request may have just taken it, and finds it closed.
             with suppress(ValueError):
                 self._idle.remove(line)
             self._selector.unregister(line.socket)
@@ -209,40 +207,39 @@ class Exchanges:
         line.socket = None
 
 
-def _nobody(_: Response | UnavailableError) -> None:
+def _ignore(_: Answer | OSError) -> None:
     pass
 
 
-def _tell(answered: Answered, answer: Response | UnavailableError) -> None:
+def _pass_on(answered: Answered, answer: Answer | OSError) -> None:
     try:
         answered(answer)
     except Exception:  # the thread takes others' answers as well
-        log.exception("an answer of the API server was not taken in")
+        log.exception("an answer was received and could not be processed")
 
 
-def _sent(send: Callable[[bytes], int], message: bytes) -> str:
-    """Send the message, which is short, at once; return why not all of it was sent, "" = it was."""
+def _send(connected: socket.socket, message: bytes) -> OSError | None:
+    """Send the message, which is short, at once; return why not all of it was sent, None = it was."""
     try:
-        sent = send(message)
+        sent = connected.send(message)
     except OSError as error:
-        return f"{type(error).__name__}: {error}"
-    return "" if sent == len(message) else f"{sent} of {len(message)} bytes could be sent"
+        return error
+    return None if sent == len(message) else OSError(f"{sent} of {len(message)} bytes could be sent")
 
 
-def _received(receive: Callable[[int], bytes], answer: WholeAnswer, awaited: bool) -> bool:
+def _receive(connected: socket.socket, reader: AnswerReader, awaited: bool) -> bool:
     """Read what is there; return whether the answer is complete.
 
     Raises:
-        OSError: The connection has ended.
-        ProtocolError: The bytes are not an answer, or belong to no request.
+        OSError: The connection has ended, or what came is not an answer.
     """
     while True:
         try:
-            data = receive(READ)
+            data = connected.recv(READ_BYTES)
         except _NOT_YET:
             return False
         if not awaited:
             raise ProtocolError("the connection ended, or an answer came without a request")
-        answer.feed(data)
-        if answer.complete:
+        reader.feed(data)
+        if reader.complete:
             return True
