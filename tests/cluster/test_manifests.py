@@ -133,8 +133,7 @@ MERGED = (LabelSelectorRequirement("rev", "In", ("2",)),)
 @pytest.mark.parametrize(
     ("release", "off", "merged"),
     [
-        pytest.param("1.33", (), (), id="1.33 leaves it to the scheduler"),
-        pytest.param("1.34", (), MERGED, id="1.34 merges"),
+        pytest.param("1.34", (), MERGED, id="merged"),
         pytest.param("1.37", (MERGE_GATE, MATCH_LABEL_KEYS_GATE), (), id="not with the gates off"),
     ],
 )

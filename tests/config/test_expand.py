@@ -152,7 +152,6 @@ def test_default_plugins_by_point() -> None:
 @pytest.mark.parametrize(
     ("version", "gates", "present", "absent"),
     [
-        pytest.param("1.33", {}, "NodeName", "DynamicResources", id="1.33"),
         pytest.param("1.34", {}, "DynamicResources", "NodeDeclaredFeatures", id="1.34"),
         pytest.param(
             "1.34", {"NodeDeclaredFeatures": True}, "NodeName", "NodeDeclaredFeatures", id="a gate to come"

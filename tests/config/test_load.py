@@ -315,7 +315,7 @@ def test_gates_that_are_not_followed_are_rejected_all_at_once_with_the_reason() 
     }
 
 
-@pytest.mark.parametrize("kube_version", ["1.33", "1.36"])
+@pytest.mark.parametrize("kube_version", ["1.34", "1.36"])
 def test_pods_in_backoff_are_always_taken_early(kube_version: str) -> None:
     """A gate that mooring can't do without is rejected by name when it is turned off."""
     with pytest.raises(ConfigError) as rejected:

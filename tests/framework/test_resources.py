@@ -126,8 +126,7 @@ def test_usage(
 @pytest.mark.parametrize(
     ("version", "gates", "cpu"),
     [
-        pytest.param("1.33", {}, 1000, id="1.33: what the containers ask"),
-        pytest.param("1.33", {"PodLevelResources": True}, 5000, id="1.33, gate on: what the pod asks"),
+        pytest.param("1.34", {"PodLevelResources": False}, 1000, id="gate off: what the containers ask"),
         pytest.param("1.34", {}, 5000, id="1.34: what the pod asks"),
         pytest.param("1.34", {"InPlacePodLevelResourcesVerticalScaling": True}, 5000, id="a gate to come"),
         pytest.param("1.36", {}, 7000, id="1.36: what a resize gave"),
@@ -147,7 +146,7 @@ def test_releases_count_pod_level_requests_each_in_its_way(
 
 @pytest.mark.parametrize(("resizing", "cpu"), [(True, 3000), (False, 1000)])
 def test_a_resize_counts_unless_its_gate_is_off(resizing: bool, cpu: int) -> None:
-    gates = Gates(KubeVersion.parse("1.33"), {"InPlacePodVerticalScaling": resizing})
+    gates = Gates(KubeVersion.parse("1.34"), {"InPlacePodVerticalScaling": resizing})
     status = {"containerStatuses": [resized("c", {"cpu": "2"}, {"cpu": "3"})]}
     pod = make_pod(spec={"containers": [container(cpu="1")]}, status=status)
     assert pod_usage(pod, ResourceRules.of(gates)).request("cpu") == cpu

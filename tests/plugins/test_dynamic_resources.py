@@ -325,9 +325,6 @@ def test_a_claim_for_extended_resources_that_was_made_before(owner: Manifest, ex
     ("kube", "gates", "named"),
     [
         pytest.param(
-            "1.33", {"DynamicResourceAllocation": True}, "devices of Kubernetes 1.33", id="older release"
-        ),
-        pytest.param(
             "1.35", {"DRADeviceTaints": True}, "the feature gate DRADeviceTaints=true", id="before its time"
         ),
         pytest.param(

@@ -90,13 +90,6 @@ def test_filter(requests: dict[str, Any], verdict: Status) -> None:
     assert said["n"] == verdict
 
 
-def test_before_1_34_preemption_is_tried_on_nodes_that_are_too_small() -> None:
-    nodes = cluster(make_node("n", allocatable={**OFFERED, "cpu": 1}))
-    pod = make_pod(requests={"cpu": 2})
-    assert verdicts(make(NodeResourcesFit, kube="1.33"), pod, nodes)["n"] == short("Insufficient cpu")
-    assert verdicts(make(NodeResourcesFit, kube="1.34"), pod, nodes)["n"] == never("Insufficient cpu")
-
-
 @pytest.mark.parametrize(
     ("requests", "verdict"),
     [

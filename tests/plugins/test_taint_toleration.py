@@ -103,14 +103,6 @@ def test_comparisons_need_their_gate(kube: str, gates: dict[str, bool], compares
     assert raw_scores(plugin, pod, nodes) == {"hard": 0, "soft": 0 if compares else 1}
 
 
-def test_before_1_34_the_reason_names_the_first_taint() -> None:
-    taints = [SOFT, DEDICATED, {"key": "control-plane", "effect": "NoSchedule"}]
-    nodes = cluster(make_node("both", taints=taints), make_node("one", taints=taints[2:]))
-    said = verdicts(make(TaintToleration, kube="1.33"), make_pod(), nodes)
-    assert said["both"].reasons == ("node(s) had untolerated taint {dedicated: team-a}",)
-    assert said["one"].reasons == ("node(s) had untolerated taint {control-plane: }",)
-
-
 @pytest.mark.parametrize(
     ("tolerations", "raw", "final"),
     [

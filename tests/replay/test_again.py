@@ -84,7 +84,7 @@ def test_it_is_said_what_moved_decisions(
     assert all(step.node != step.message.node and step.reason for step in moved)
 
 
-@pytest.mark.parametrize("arguments", [(), ("--kube-version", "1.33", "--seed", "7")])
+@pytest.mark.parametrize("arguments", [(), ("--kube-version", "1.34", "--seed", "7")])
 def test_the_same_bytes_come_out(arguments: Sequence[str], churned: Path, tmp_path: Path) -> None:
     written = []
     for hash_seed, threads in (("0", "1"), ("1234", "4")):

@@ -20,7 +20,7 @@ NODE = make_node(labels={"zone": "a"}, allocatable={"cpu": "2"}, spec={"unschedu
 TODAY = Gates(NEWEST)
 GANGS = Gates(KubeVersion(1, 36), {"GangScheduling": True})
 BEFORE_137 = Gates(KubeVersion(1, 36))
-OLD_RELEASE = Gates(KubeVersion(1, 33))
+OLD_RELEASE = Gates(KubeVersion(1, 34))
 CLAIM = {"resourceClaimStatuses": [{"name": "c", "resourceClaimName": "c-1"}]}
 
 
@@ -136,7 +136,9 @@ def test_older_releases_know_less() -> None:
     )
     assert names(features, OLD_RELEASE) == []
     claim = ObjectChange("Pod", PENDING, make_pod(requests={"cpu": "1"}, status=CLAIM))
-    assert names(claim, OLD_RELEASE) == ["UnscheduledPod UPDATE_OTHER"]
+    assert names(claim, Gates(KubeVersion(1, 34), {"DynamicResourceAllocation": False})) == [
+        "UnscheduledPod UPDATE_OTHER"
+    ]
 
 
 def test_objects_of_other_kinds() -> None:

@@ -34,7 +34,7 @@ class KubeVersion:
         return f"{self.major}.{self.minor}"
 
 
-OLDEST = KubeVersion(1, 33)
+OLDEST = KubeVersion(1, 34)
 """The oldest release that is followed."""
 
 NEWEST = KubeVersion(1, 37)

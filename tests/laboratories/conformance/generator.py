@@ -83,7 +83,6 @@ SINCE = {
     "declared-features": "1.35",
     "gangs": "1.36",
     "preemption-of-groups": "1.37",
-    **{name: "1.34" for name in FAMILIES if name.startswith("devices")},
     "devices-extended": "1.36",
 }
 """Families whose fields or feature gates older releases do not know."""

@@ -14,7 +14,7 @@ from tests.laboratories.conformance.families.draft import Manifest
 
 SOURCE = Path(__file__).parent / "oracle"
 PROGRAMS = Path(".cache/conformance")
-VERSIONS = ("1.33", "1.34", "1.35", "1.36", "1.37")
+VERSIONS = ("1.34", "1.35", "1.36", "1.37")
 NEWEST = VERSIONS[-1]
 
 

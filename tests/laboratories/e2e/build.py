@@ -23,7 +23,7 @@ ROOT = HERE.parents[2]
 CACHE = ROOT / ".cache" / "e2e"
 BIN = CACHE / "bin"
 
-KUBERNETES = {"1.37": "v1.37.2", "1.36": "v1.36.3", "1.35": "v1.35.4", "1.34": "v1.34.4", "1.33": "v1.33.13"}
+KUBERNETES = {"1.37": "v1.37.2", "1.36": "v1.36.3", "1.35": "v1.35.4", "1.34": "v1.34.4"}
 """The patch release that stands for each release: those of `tests/laboratories/conformance/oracle`."""
 
 RELEASE = "1.37"

@@ -31,8 +31,6 @@ RELEASES = [
 ]
 """The releases with a control plane, and of the others those whose kube-scheduler somebody had built."""
 releases = pytest.mark.parametrize("release", RELEASES)
-WITHOUT_ARGUMENTS = "1.33"
-"""Its DynamicResources has no arguments: see docs/decisions/where-kube-scheduler-is-not-followed.md."""
 
 
 @pytest.fixture(scope="module")
@@ -96,7 +94,7 @@ def test_configurations_of_known_systems(file: Path, release: str, kubeconfig: P
     assert shown_by_mooring(config, release) == written_by_kube_scheduler(config, release)
 
 
-@pytest.mark.parametrize("release", [release for release in RELEASES if release != WITHOUT_ARGUMENTS])
+@releases
 def test_random_configurations(release: str, kubeconfig: Path, tmp_path: Path) -> None:
     configs = [
         saved(random_configuration(seed, release), kubeconfig, tmp_path / f"{seed}.json")

@@ -30,7 +30,7 @@ from tests.laboratories.histories.pods import HOST, ZONE, Manifest
 
 PROFILES = ("default-scheduler", "second")
 NEWEST = "1.37"
-RELEASES = ("1.33", "1.34", "1.35", "1.36", NEWEST)
+RELEASES = ("1.34", "1.35", "1.36", NEWEST)
 
 
 @cache

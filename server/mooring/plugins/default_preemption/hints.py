@@ -6,14 +6,10 @@ from mooring.framework import (
     ActionType,
     Gates,
     HintedEvent,
-    KubeVersion,
     Pod,
     QueueingHint,
 )
 from mooring.framework.cluster_events import assigned_pod
-
-_WAITS_IN_QUEUE_SINCE = KubeVersion(1, 34)
-"""Before, no pod waits for its victims at PreEnqueue."""
 
 
 def _after_deletion(pod: Pod, old: Pod, new: None) -> QueueingHint:
@@ -22,7 +18,7 @@ def _after_deletion(pod: Pod, old: Pod, new: None) -> QueueingHint:
 
 
 def events(gates: Gates) -> tuple[HintedEvent, ...]:
-    """None if pods never wait for their victims."""
-    if gates.version < _WAITS_IN_QUEUE_SINCE or not gates.enabled("SchedulerAsyncPreemption"):
+    """None where pods never wait for their victims."""
+    if not gates.enabled("SchedulerAsyncPreemption"):
         return ()
     return (HintedEvent.of(assigned_pod(gates.version), ActionType.DELETE, _after_deletion),)

@@ -16,8 +16,6 @@ from mooring.framework.objects import ResourceClaim
 from mooring.plugins.dynamic_resources.claims.pod_claims import ClaimError, claims_of
 from mooring.plugins.dynamic_resources.rules import Rules
 
-_ALLOCATABLE_SINCE = KubeVersion(1, 34)
-
 _DELETED_CLAIMS_SINCE = KubeVersion(1, 37)
 """Since this release the devices of a claim that is deleted count as free."""
 
@@ -68,7 +66,5 @@ def events(handle: Handle) -> tuple[HintedEvent, ...]:
 
 def _actions(version: KubeVersion) -> tuple[ActionType, ActionType]:
     """Return what may help of nodes and of claims."""
-    node = ActionType.ADD | ActionType.UPDATE_NODE_LABEL
-    if version >= _ALLOCATABLE_SINCE:
-        node |= ActionType.UPDATE_NODE_ALLOCATABLE
+    node = ActionType.ADD | ActionType.UPDATE_NODE_LABEL | ActionType.UPDATE_NODE_ALLOCATABLE
     return node, _PUT | ActionType.DELETE if version >= _DELETED_CLAIMS_SINCE else _PUT

@@ -17,8 +17,6 @@ MAX_DEPTH = 600
 _MAX_KINDS = 1 << 8
 """The number of kinds of extended resources whose support is remembered."""
 
-_ALLOCATION_SINCE = KubeVersion(1, 34)
-
 _UNPROVEN = (
     "DRADerivedAttributes",
     "DRADeviceCompatibilityGroups",
@@ -43,9 +41,7 @@ def not_supported(what: str) -> Status:
 
 
 def unsupported_setting(handle: Handle) -> str | None:
-    """Return the release or feature gate under which allocation is not proven; None when there is none."""
-    if handle.kube_version < _ALLOCATION_SINCE:
-        return f"devices of Kubernetes {handle.kube_version}"
+    """Return the feature gate with which allocation is not proven; None when there is none."""
     too_early = [gate for gate, since in _PROVEN_SINCE.items() if handle.kube_version < since]
     for gate in (*_UNPROVEN, *too_early):
         if handle.gates.enabled(gate):

@@ -15,10 +15,9 @@ from mooring.framework.objects import Namespace
 from mooring.framework.pod_affinity import AffinityTerm
 from mooring.framework.pod_classes import PodClasses
 
-_SELECTOR_KEPT_SINCE = KubeVersion(1, 34)
 _SELECTOR_GONE_SINCE = KubeVersion(1, 37)
-"""Between these releases the namespace selector is not put away once the namespaces' names are found. It is
-matched again, with no labels, so that one without positive conditions lets in every namespace."""
+"""Before this release the namespace selector stays once the namespaces' names are found. It is matched again,
+with no labels, so that one without positive conditions lets in every namespace."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +72,7 @@ def namespace_labels(pod: Pod, snapshot: Snapshot) -> Mapping[str, str]:
 
 def _namespaces(term: AffinityTerm, snapshot: Snapshot, version: KubeVersion) -> frozenset[str] | None:
     selector = term.namespace_selector
-    kept = _SELECTOR_KEPT_SINCE <= version < _SELECTOR_GONE_SINCE
-    if selector.empty or (kept and selector.matches({})):
+    if selector.empty or (version < _SELECTOR_GONE_SINCE and selector.matches({})):
         return None
     if selector.nothing:
         return term.namespaces

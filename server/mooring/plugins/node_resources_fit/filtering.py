@@ -30,11 +30,11 @@ def checked_of(usage: PodUsage, args: NodeResourcesFitArgs) -> Requests:
     return tuple([(name, counted[name]) for name in (*_FIXED, *scalars) if counted.get(name)])
 
 
-def room(requests: Requests, nodes: NodeView, by_devices: Container[str], *, resolvable: bool) -> Verdicts:
+def room(requests: Requests, nodes: NodeView, by_devices: Container[str]) -> Verdicts:
     """Return all that each node lacks, with the code that says whether an empty node would do.
 
-    With ``resolvable`` the code never says that it would not. Where a node offers nothing of a resource for
-    which devices may stand, which are ``by_devices``, DynamicResources looks for these.
+    If a node offers nothing of a resource in ``by_devices``, which devices may stand for, DynamicResources
+    looks for these.
     """
     shortages = _Shortages(len(nodes))
     if not _all_have(1, PODS, nodes):
@@ -42,7 +42,7 @@ def room(requests: Requests, nodes: NodeView, by_devices: Container[str], *, res
     for name, request in timely(requests):
         reason = f"Insufficient {name}"
         if name not in by_devices and not nodes.has_column(name):
-            shortages.add_everywhere(reason, hopeless=not resolvable)
+            shortages.add_everywhere(reason)
             continue
         if _all_have(request, name, nodes):
             continue
@@ -51,7 +51,7 @@ def room(requests: Requests, nodes: NodeView, by_devices: Container[str], *, res
         if name in by_devices:
             elsewhere = offered == 0
             offered, free = np.where(elsewhere, request, offered), np.where(elsewhere, request, free)
-        shortages.add(reason, free < request, None if resolvable else offered < request)
+        shortages.add(reason, free < request, offered < request)
     return shortages.verdicts()
 
 
@@ -126,12 +126,11 @@ class _Shortages:
                 self._reasons.append([*self._reasons[number], reason])
         self._codes = np.where(lacking, renumbered[self._codes], self._codes)
 
-    def add_everywhere(self, reason: str, *, hopeless: bool) -> None:
-        """All nodes lack something; with ``hopeless`` they always will."""
+    def add_everywhere(self, reason: str) -> None:
+        """All nodes lack something, and always will."""
         for reasons in timely(self._reasons):
             reasons.append(reason)
-        if hopeless:
-            self._hopeless[:] = True
+        self._hopeless[:] = True
 
     def verdicts(self) -> Verdicts:
         """Return what was added, with a status for each kind of nodes."""

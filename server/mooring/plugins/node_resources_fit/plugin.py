@@ -16,7 +16,6 @@ from mooring.framework import (
     HintedEvent,
     Int32s,
     Int64s,
-    KubeVersion,
     NodeView,
     Part,
     PlacementScorePlugin,
@@ -67,9 +66,6 @@ from mooring.plugins.resource_uses import (
     listed_requests,
 )
 
-_UNRESOLVABLE_SINCE = KubeVersion(1, 34)
-"""Before, a node too small for the pod even when empty counted as one where preemption may help."""
-
 _PRE_FILTER = "PreFilterNodeResourcesFit"
 _PRE_SCORE = "PreScoreNodeResourcesFit"
 
@@ -97,7 +93,6 @@ class NodeResourcesFit(
         self._scorer = scorer_of(args.scoring_strategy)
         self._rules = replace(ResourceRules.of(handle.gates), resizing=False)
         self._scored_rules = replace(self._rules, pod_level=False)
-        self._resolvable = handle.kube_version < _UNRESOLVABLE_SINCE
         self._weights = [resource.weight for resource in args.scoring_strategy.resources]
         self._scored_names = tuple(resource.name for resource in args.scoring_strategy.resources)
         self._devices = DevicesInstead(handle)
@@ -127,7 +122,7 @@ class NodeResourcesFit(
     def filter_nodes(self, state: CycleState, pod: Pod, nodes: NodeView) -> Verdicts:
         requests: Requests = state.read(_PRE_FILTER, tuple)
         by_devices = self._devices.of(requests, nodes.snapshot.objects)
-        return room(requests, nodes, by_devices, resolvable=self._resolvable)
+        return room(requests, nodes, by_devices)
 
     def count_room(self, pod: Pod, nodes: NodeView) -> Int64s | None:
         requests = self._checked_requests(pod)

@@ -35,9 +35,6 @@ from mooring.plugins.taint_toleration.hints import events
 
 REASON = "node(s) had untolerated taint(s)"
 
-_ONE_REASON_SINCE = KubeVersion(1, 34)
-"""Up to the release before, the reason named the taint."""
-
 _PRE_FILTER_SINCE = KubeVersion(1, 37)
 
 COMPARISON_GATE = "TaintTolerationComparisonOperators"
@@ -105,11 +102,7 @@ class TaintToleration(
 
     def _verdict(self, taints: tuple[Taint, ...], tolerations: tuple[Toleration, ...]) -> Status:
         taint = untolerated(taints, tolerations, comparing=self._comparing)
-        if taint is None:
-            return SUCCESS
-        if self.handle.kube_version >= _ONE_REASON_SINCE:
-            return Status.unresolvable(REASON)
-        return Status.unresolvable(f"node(s) had untolerated taint {{{taint.key}: {taint.value}}}")
+        return SUCCESS if taint is None else Status.unresolvable(REASON)
 
 
 def _by_taint_set(nodes: NodeView, value: Callable[[tuple[Taint, ...]], int]) -> Int32s:

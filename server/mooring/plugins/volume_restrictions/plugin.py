@@ -17,7 +17,6 @@ from mooring.framework import (
     Handle,
     HintedEvent,
     Int32s,
-    KubeVersion,
     NodeInfo,
     NodeView,
     Pod,
@@ -38,11 +37,6 @@ REASON_CLAIM = (
     "node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode "
     "already in-use by another pod"
 )
-REASON_CLAIM_1_33 = (
-    "node has pod using PersistentVolumeClaim with the same name and ReadWriteOncePod access mode"
-)
-
-_CLAIM_REWORDED_SINCE = KubeVersion(1, 34)
 
 _PRE_FILTER = "PreFilterVolumeRestrictions"
 _DISK, _CLAIM, _UNKNOWN = 1, 2, 3
@@ -73,11 +67,10 @@ class VolumeRestrictions(StoragePlugin[None]):
 
     def __init__(self, args: None, handle: Handle) -> None:
         super().__init__(args, handle)
-        reworded = handle.kube_version >= _CLAIM_REWORDED_SINCE
         self._statuses = (
             SUCCESS,
             Status.unschedulable(REASON_DISK),
-            Status.unschedulable(REASON_CLAIM if reworded else REASON_CLAIM_1_33),
+            Status.unschedulable(REASON_CLAIM),
             Status.error("nothing is known of the pod's claims, because PreFilter did not run"),
         )
 

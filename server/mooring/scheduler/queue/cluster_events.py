@@ -42,8 +42,6 @@ _RESOURCES = {
 
 _PODS = (EventResource.ASSIGNED_POD, EventResource.UNSCHEDULED_POD, EventResource.TARGET_POD)
 _NEWEST_GATES = Gates(NEWEST)
-_EXTENDED_CLAIMS_SINCE = KubeVersion(1, 34)
-
 _GANGS_IN_WORKLOADS_SINCE = KubeVersion(1, 37)
 """Since this release GenericWorkload is the gate of gangs too."""
 
@@ -180,7 +178,7 @@ def _pod_actions(old: Pod, new: Pod, gates: Gates) -> Iterator[ActionType]:
     # The API server lets tolerations be added, never changed: comparing their number is enough.
     if len(old.spec.tolerations) != len(new.spec.tolerations):
         yield ActionType.UPDATE_POD_TOLERATION
-    if gates.enabled("DynamicResourceAllocation") and _claims_changed(old, new, gates):
+    if gates.enabled("DynamicResourceAllocation") and _claims_changed(old, new):
         yield ActionType.UPDATE_POD_GENERATED_RESOURCE_CLAIM
 
 
@@ -198,11 +196,11 @@ def _has_less(amounts: Mapping[str, int], others: Mapping[str, int]) -> bool:
     return any(name not in amounts or millis(nanos) > millis(amounts[name]) for name, nanos in others.items())
 
 
-def _claims_changed(old: Pod, new: Pod, gates: Gates) -> bool:
+def _claims_changed(old: Pod, new: Pod) -> bool:
     before, after = old.status, new.status
-    return before.resource_claim_statuses != after.resource_claim_statuses or (
-        gates.version >= _EXTENDED_CLAIMS_SINCE
-        and before.extended_resource_claim_status != after.extended_resource_claim_status
+    return (
+        before.resource_claim_statuses != after.resource_claim_statuses
+        or before.extended_resource_claim_status != after.extended_resource_claim_status
     )
 
 

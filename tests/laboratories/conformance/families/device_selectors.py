@@ -119,7 +119,7 @@ def _plain(draft: Draft) -> str:
         [
             f'device.driver == "{rng.choice(DRIVERS)}"',
             f'device.driver in ["{DRIVERS[0]}", "x"]',
-            "device.allowMultipleAllocations" if draft.version >= "1.34" else "false",
+            "device.allowMultipleAllocations",
             f'"{DOMAIN}" in device.attributes',
             "true",
             f"{capacity}.{name}.compareTo({room}) >= 0",

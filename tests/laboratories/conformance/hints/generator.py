@@ -70,9 +70,6 @@ SUBJECTS = {
 }
 """Families, and the kinds whose changes matter to their plugins."""
 
-SINCE = {"resources-pod-level": "1.34"}
-"""Before, the API server kept nothing of a pod's own requests."""
-
 CONDITIONS = [{"type": "Ready", "status": "True"}, {"type": "Ready", "status": "False"}]
 CONDITIONS += [{"type": "DiskPressure", "status": "False"}]
 MIGRATED = "storage.alpha.kubernetes.io/migrated-plugins"
@@ -81,7 +78,7 @@ MIGRATED = "storage.alpha.kubernetes.io/migrated-plugins"
 def question(seed: int, index: int, version: str = NEWEST) -> Manifest:
     """Question `index` of a seed; the families that a release has take turns in being its subject."""
     rng = Random(f"hints/{seed}/{index}")
-    known = [name for name in SUBJECTS if name in names_of(version) and version >= SINCE.get(name, version)]
+    known = [name for name in SUBJECTS if name in names_of(version)]
     subject = known[index % len(known)]
     others = rng.sample(known, rng.choice([0, 0, 1, 2]))
     names = _one_of_devices([subject, *others])
@@ -204,7 +201,7 @@ def _gates(draft: Draft, subject: str) -> dict[str, bool]:
     if draft.chance(0.15):
         families.switch_own(draft, subject)
     gates = dict(draft.gates)
-    if draft.version >= "1.34" and draft.chance(0.1):
+    if draft.chance(0.1):
         gates["SchedulerAsyncPreemption"] = False
     usual = families.usual_gates(draft.version)
     if "DRAExtendedResource" in usual and draft.version >= "1.35" and draft.chance(0.1):

@@ -152,7 +152,7 @@ class Lister:
             listing.position = int(page.metadata.resource_version)
 
     def read_events(self, stream: Stream) -> Iterator[tuple[str, Identity, Undecoded]]:
-        """Yield the events of a watch that was asked for what is accepted. Raises as ``decode_event``."""
+        """Yield the events of a watch in the accepted media type. Raises the errors of ``decode_event``."""
         if stream.headers.get("content-type", "").startswith(PROTOBUF):
             return map(decode_pod_event, stream.frames())
         return map(self.decode_event, stream)

@@ -1,4 +1,4 @@
-//go:build !v1_33 && !v1_34
+//go:build !v1_34
 
 package fwk
 

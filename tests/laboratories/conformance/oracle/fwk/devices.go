@@ -1,5 +1,3 @@
-//go:build !v1_33
-
 package fwk
 
 import (

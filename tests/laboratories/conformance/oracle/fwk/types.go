@@ -1,9 +1,9 @@
-//go:build !v1_33 && !v1_34
+//go:build !v1_34
 
 // Package fwk is the scheduler framework as the oracle sees it, the same for each release of Kubernetes that it is built for.
 //
-// The framework's types moved from kube-scheduler's own package into k8s.io/kube-scheduler/framework between 1.33 and 1.35.
-// The build tags v1_33, v1_34 and v1_35 choose an older release; without one it is the newest.
+// The framework's types moved from kube-scheduler's own package into k8s.io/kube-scheduler/framework with 1.35.
+// The build tags v1_34, v1_35 and v1_36 choose an older release; without one it is the newest.
 package fwk
 
 import (
