@@ -77,10 +77,14 @@ def test_placements(
     assert [bool(row["message"]) for row in result.document] == [node is None for node in placed.values()]
 
 
-def group(name: str, least: int, version: str = "v1alpha2", **spec: Any) -> dict[str, Any]:
+def group(name: str, least: int, **spec: Any) -> dict[str, Any]:
     policy = {"schedulingPolicy": {"gang": {"minCount": least}}, **spec}
-    api = f"scheduling.k8s.io/{version}"
-    return {"apiVersion": api, "kind": "PodGroup", "metadata": {"name": name}, "spec": policy}
+    return {
+        "apiVersion": "scheduling.k8s.io/v1beta1",
+        "kind": "PodGroup",
+        "metadata": {"name": name},
+        "spec": policy,
+    }
 
 
 def members(*names: str) -> list[dict[str, Any]]:
@@ -88,36 +92,25 @@ def members(*names: str) -> list[dict[str, Any]]:
     return [pod_manifest(name, spec={"schedulingGroup": {"podGroupName": name[0]}}) for name in names]
 
 
-WAITING = (
-    "pod group is unschedulable, waiting for minCount pods from a gang to be scheduled, "
-    "one or more plugins asked to wait and no plugin rejected pod"
-)
-FULL = "0/2 nodes are available: 2 Too many pods."
-
-
 @pytest.mark.parametrize(
-    ("slots", "objects", "placed", "messages"),
+    ("slots", "objects", "placed"),
     [
-        pytest.param(
-            3, [group("a", 3), *members("a1", "a2", "a3")], ["a1", "a2", "a3"], set(), id="all have room"
-        ),
+        pytest.param(3, [group("a", 3), *members("a1", "a2", "a3")], ["a1", "a2", "a3"], id="all have room"),
         pytest.param(
             2,
             [group("a", 3), *members("a1", "a2", "a3"), pod_manifest("later")],
             ["later"],
-            {WAITING, FULL},
-            id="what an incomplete gang gives back is there for others",
+            id="an incomplete gang leaves the room to others",
         ),
         pytest.param(
             2,
             [group("a", 2), group("b", 2), *members("a1", "b1", "a2", "b2")],
             ["a1", "a2"],
-            {FULL},
             id="gangs come one after the other",
         ),
-        pytest.param(3, [group("a", 3), *members("a1", "a2")], [], {WAITING}, id="a pod is missing"),
+        pytest.param(3, [group("a", 3), *members("a1", "a2")], [], id="a pod is missing"),
         pytest.param(
-            3, [group("a", 2), *members("a1", "a2", "a3")], ["a1", "a2", "a3"], set(), id="more than enough"
+            3, [group("a", 2), *members("a1", "a2", "a3")], ["a1", "a2", "a3"], id="more than enough"
         ),
     ],
 )
@@ -125,17 +118,15 @@ def test_a_gang_is_placed_as_a_whole_or_not_at_all_and_at_once(
     slots: int,
     objects: list[dict[str, Any]],
     placed: list[str],
-    messages: set[str],
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     nodes = [one_slot(f"n{number}") for number in range(slots)]
     file = write_manifests(tmp_path / "m.yaml", *nodes, *objects)
-    gates = "GenericWorkload=true,GangScheduling=true"
-    release = ("--kube-version", "1.36", "--feature-gates", gates)
-    rows = call(capsys, "schedule", "--manifests", file, *release, "-o", "json").document
+    gates = ("--feature-gates", "GenericWorkload=true")
+    rows = call(capsys, "schedule", "--manifests", file, *gates, "-o", "json").document
     assert [row["pod"] for row in rows if row["node"]] == [f"default/{name}" for name in placed]
-    assert {row["message"].partition(" no new claims")[0] for row in rows if not row["node"]} == messages
+    assert all(row["message"] for row in rows if not row["node"])
 
 
 def in_zone(zone: str, number: int) -> dict[str, Any]:
@@ -143,10 +134,6 @@ def in_zone(zone: str, number: int) -> dict[str, Any]:
 
 
 TOGETHER: dict[str, Any] = {"schedulingConstraints": {"topology": [{"key": "zone"}]}}
-NO_ROOM = (
-    "pod group is unschedulable, scheduling stopped early, placement infeasible even if remaining 0 pods are "
-    "scheduled, want: 3, max reachable: 2"
-)
 
 
 @pytest.mark.parametrize(
@@ -182,14 +169,10 @@ NO_ROOM = (
         ),
     ],
 )
-def test_from_1_37_on_groups_are_placed_as_a_whole(
+def test_groups_are_placed_as_a_whole(
     objects: list[dict[str, Any]], placed: dict[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    current = [
-        {**each, "apiVersion": "scheduling.k8s.io/v1beta1"} if each["kind"] == "PodGroup" else each
-        for each in objects
-    ]
-    file = write_manifests(tmp_path / "m.yaml", *current)
+    file = write_manifests(tmp_path / "m.yaml", *objects)
     gates = ("--feature-gates", "GenericWorkload=true,TopologyAwareWorkloadScheduling=true")
     result = call(capsys, "schedule", "--manifests", file, *gates, "-o", "json")
     found = {row["pod"].removeprefix("default/"): row["node"] for row in result.document}

@@ -157,21 +157,10 @@ def test_default_plugins_by_point() -> None:
             "1.34", {"NodeDeclaredFeatures": True}, "NodeName", "NodeDeclaredFeatures", id="a gate to come"
         ),
         pytest.param(
-            "1.36",
-            {"GangScheduling": True, "GenericWorkload": True},
-            "GangScheduling",
-            "PodGroupPodsCount",
-            id="a gate on",
+            "1.37", {"GenericWorkload": True}, "GangScheduling", "PodGroupPodsCount", id="a gate on"
         ),
         pytest.param(
-            "1.37",
-            {"GenericWorkload": True, "GangScheduling": False},
-            "GangScheduling",
-            "PodGroupPodsCount",
-            id="a gate that is part of another one by now, on",
-        ),
-        pytest.param(
-            "1.37", {"GangScheduling": True}, "NodeName", "GangScheduling", id="the same, set in vain"
+            "1.37", {"GangScheduling": True}, "NodeName", "GangScheduling", id="a gate that is gone"
         ),
         pytest.param(
             "1.36", {"NodeDeclaredFeatures": False}, "NodeName", "NodeDeclaredFeatures", id="a gate off"

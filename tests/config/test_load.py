@@ -206,7 +206,11 @@ def test_a_plugin_is_disabled_where_room_is_made_for_groups() -> None:
     assert "DefaultPreemption" in [plugin.name for plugin in plugins["postFilter"]]
 
 
-SINCE_137 = {name for name, gate in FEATURE_GATES.items() if gate.known_since == KubeVersion(1, 37)}
+SINCE_137 = {
+    name
+    for name, gate in FEATURE_GATES.items()
+    if KubeVersion(1, 37) in (gate.known_since, gate.followed_since)
+}
 LACKING = {name for name, gate in FEATURE_GATES.items() if gate.lacking}
 
 
@@ -275,29 +279,42 @@ def test_a_locked_feature_gate_is_rejected(
 
 
 @pytest.mark.parametrize(
-    ("kube_version", "gates", "message"),
+    ("kube_version", "gate"),
     [
-        pytest.param("1.36", {}, "can't be true without GenericWorkload=true", id="needs another"),
-        pytest.param(
-            "1.35",
-            {"GenericWorkload": True},
-            "true is not supported for Kubernetes 1.35; leave it false",
-            id="another API",
-        ),
-        pytest.param("1.36", {"GenericWorkload": True}, None, id="with what it needs"),
-        pytest.param("1.34", {}, None, id="unknown yet"),
+        pytest.param("1.36", "GenericWorkload", id="groups"),
+        pytest.param("1.36", "GangScheduling", id="gangs"),
+        pytest.param("1.36", "WorkloadAwarePreemption", id="room for groups"),
+        pytest.param("1.35", "GenericWorkload", id="groups of the release before"),
     ],
 )
-def test_gangs_need_their_release_and_another_gate(
-    kube_version: str, gates: dict[str, bool], message: str | None
-) -> None:
+def test_pod_groups_are_followed_from_1_37_on(kube_version: str, gate: str) -> None:
+    instead = "leave it false, or follow Kubernetes 1.37 (--kube-version)"
+    with pytest.raises(ConfigError) as rejected:
+        default(in_tree(), kube_version=kube_version, feature_gates={gate: True})
+    assert [(fault.path, fault.message) for fault in rejected.value.errors] == [
+        (
+            f"feature-gates.{gate}",
+            f"true is not supported for Kubernetes {kube_version}; {instead}",
+        )
+    ]
+
+
+@pytest.mark.parametrize(
+    ("gates", "errors"),
+    [
+        pytest.param({}, ["can't be true without GenericWorkload=true"], id="needs another"),
+        pytest.param({"GenericWorkload": True}, [], id="with what it needs"),
+    ],
+)
+def test_a_gate_may_need_another(gates: dict[str, bool], errors: list[str]) -> None:
+    given = {"TopologyAwareWorkloadScheduling": True, **gates}
     try:
-        default(in_tree(), kube_version=kube_version, feature_gates={"GangScheduling": True, **gates})
+        default(in_tree(), kube_version="1.37", feature_gates=given)
     except ConfigError as error:
-        found = [(fault.path, fault.message) for fault in error.errors]
+        found = [fault.message for fault in error.errors]
     else:
         found = []
-    assert found == ([("feature-gates.GangScheduling", message)] if message else [])
+    assert found == errors
 
 
 def test_gates_that_are_not_followed_are_rejected_all_at_once_with_the_reason() -> None:

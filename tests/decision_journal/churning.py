@@ -58,10 +58,8 @@ def churn(dice: Random, count: int) -> tuple[Counter[str], list[str]]:
     ends: Counter[str] = Counter()
     told: list[str] = []
     undo = DecisionOptions(journal=256 << 20, undo=256 << 20)
-    version = dice.choice(("1.36", "1.37"))
-    gates = {**GATES, "GangScheduling": True} if version == "1.36" else GATES
     nodes = [node_of(dice, at) for at in range(NODES)]
-    with world(*nodes, *GROUPS, remembering=undo, gates=gates, version=version) as w:
+    with world(*nodes, *GROUPS, remembering=undo, gates=GATES, version="1.37") as w:
         servicers = Direct(w.backend)
         assert w.backend.decisions is not None
         journal = w.backend.decisions.journal

@@ -86,22 +86,22 @@ def test_an_attempt_for_which_others_went_is_explained_with_its_victims() -> Non
 def test_a_pod_of_a_group_is_explained_beside_those_before_it() -> None:
     nodes = [make_node(f"n{at}", allocatable={"cpu": "1"}, labels={ZONE: "z"}) for at in range(3)]
     pods = [member(f"m{number}") for number in range(3)]
-    for version, gates in (("1.36", {**GATES, "GangScheduling": True}), ("1.37", GATES)):
-        remembering = DecisionOptions()
-        with (
-            world(*nodes, group_of("g", 3, ZONE), gates=gates, version=version, remembering=remembering) as w,
-            direct(w.backend) as stubs,
-        ):
-            asked = scheduling_pb.GroupToSchedule(namespace="default", name="g", pods=map(sent, pods))
-            stubs.scheduling.ScheduleGroups(scheduling_pb.ScheduleGroupsRequest(groups=[asked]))
-            w.put()
-            answers = [stubs.decisions.ExplainAt(pb.ExplainAtRequest(seq=seq)) for seq in (1, 2, 3)]
-        assert all(answer.agrees for answer in answers)
-        assert [len(answer.explanation.scored_positions) for answer in answers] == [3, 2, 0]
-        last = answers[-1].explanation
-        assert last.nodes.names.names[last.selected_position] == answers[-1].decision.node
-        full = last.verdicts.node_statuses
-        assert len([code for code in full if last.verdicts.statuses[code].reasons]) == 2
+    with (
+        world(
+            *nodes, group_of("g", 3, ZONE), gates=GATES, version="1.37", remembering=DecisionOptions()
+        ) as w,
+        direct(w.backend) as stubs,
+    ):
+        asked = scheduling_pb.GroupToSchedule(namespace="default", name="g", pods=map(sent, pods))
+        stubs.scheduling.ScheduleGroups(scheduling_pb.ScheduleGroupsRequest(groups=[asked]))
+        w.put()
+        answers = [stubs.decisions.ExplainAt(pb.ExplainAtRequest(seq=seq)) for seq in (1, 2, 3)]
+    assert all(answer.agrees for answer in answers)
+    assert [len(answer.explanation.scored_positions) for answer in answers] == [3, 2, 0]
+    last = answers[-1].explanation
+    assert last.nodes.names.names[last.selected_position] == answers[-1].decision.node
+    full = last.verdicts.node_statuses
+    assert len([code for code in full if last.verdicts.statuses[code].reasons]) == 2
 
 
 def test_a_pod_whose_group_was_given_up_before_its_turn_says_so() -> None:

@@ -12,8 +12,6 @@ from mooring.cluster.state import State
 from mooring.framework import (
     Code,
     CycleState,
-    EventResource,
-    KubeVersion,
     Pod,
     PodsToActivate,
     Status,
@@ -26,7 +24,6 @@ from mooring.framework.objects import (
     PodGroupSpec,
 )
 from mooring.framework.releases import DEFAULT_KUBE_VERSION
-from mooring.plugins.gang_scheduling.hints import events
 from mooring.plugins.gang_scheduling.plugin import REASON_COMING, REASON_WAITING, GangScheduling
 from mooring.testing.builders import make_node, make_pod
 from tests.plugins.harness import make
@@ -142,28 +139,7 @@ def test_the_last_one_lets_the_others_go_on() -> None:
     assert waiting.allowed == [(two.metadata.uid, "GangScheduling")]
 
 
-@pytest.mark.parametrize(
-    ("version", "missing"),
-    [
-        pytest.param("1.36", 'podgroup.scheduling.k8s.io "g" not found', id="1.36"),
-        pytest.param("1.37", "pod group object not found for pod group podgroup/default/g", id="1.37"),
-    ],
-)
-def test_a_group_that_is_gone_fails_the_pod(version: str, missing: str) -> None:
-    status, _, _ = permit(ONE, [], version=version)
+def test_a_group_that_is_gone_fails_the_pod() -> None:
+    status, _, _ = permit(ONE, [])
+    missing = "pod group object not found for pod group podgroup/default/g"
     assert (status.code, status.message) == (Code.ERROR, f"failed to get podGroup default/g: {missing}")
-
-
-@pytest.mark.parametrize(
-    ("version", "resources"),
-    [
-        pytest.param("1.36", {EventResource.POD, EventResource.POD_GROUP}, id="1.36"),
-        pytest.param(
-            "1.37",
-            {EventResource.UNSCHEDULED_POD, EventResource.ASSIGNED_POD, EventResource.POD_GROUP},
-            id="1.37",
-        ),
-    ],
-)
-def test_who_may_complete_a_gang(version: str, resources: set[EventResource]) -> None:
-    assert {entry.event.resource for entry in events(KubeVersion.parse(version))} == resources

@@ -80,9 +80,8 @@ def test_victims(objects: list[Manifest], victims: dict[str, list[str]]) -> None
 
 def test_without_the_gate_each_pod_stands_alone() -> None:
     objects = [*PAIR, group(priority=10)]
-    for gates, version in (({}, "1.37"), (GATES, "1.36")):
-        answer = alone.found(objects, wanting("2"), version=version, feature_gates=gates)
-        assert answer == {"n1": (["m1"], 0), "n2": (["m2"], 0)}
+    answer = alone.found(objects, wanting("2"), version="1.37")
+    assert answer == {"n1": (["m1"], 0), "n2": (["m2"], 0)}
 
 
 def test_each_protected_pod_of_a_group_counts_and_it_comes_back_before_others() -> None:

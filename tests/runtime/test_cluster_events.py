@@ -18,7 +18,7 @@ ENDED = make_pod(node="n", status={"phase": "Failed"})
 PENDING = make_pod(requests={"cpu": "1"})
 NODE = make_node(labels={"zone": "a"}, allocatable={"cpu": "2"}, spec={"unschedulable": True})
 TODAY = Gates(NEWEST)
-GANGS = Gates(KubeVersion(1, 36), {"GangScheduling": True})
+GANGS = Gates(KubeVersion(1, 37), {"GenericWorkload": True})
 BEFORE_137 = Gates(KubeVersion(1, 36))
 OLD_RELEASE = Gates(KubeVersion(1, 34))
 CLAIM = {"resourceClaimStatuses": [{"name": "c", "resourceClaimName": "c-1"}]}

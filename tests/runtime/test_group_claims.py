@@ -20,7 +20,7 @@ from tests.runtime.test_group_cycle import GATES, IN_GROUP, engine_of, group, me
 from tests.service.backends import direct, statuses_code, world
 
 VERSION, GPU = "1.37", "example.com/gpu"
-GROUP_GATES = {name: on for name, on in GATES.items() if name != "GangScheduling"}
+GROUP_GATES = GATES
 NODES = (node("a", 9), node("b", 9))
 
 

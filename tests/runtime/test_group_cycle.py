@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from random import Random
 from typing import Any
 
@@ -32,7 +31,7 @@ from mooring.telemetry.metrics import Metrics
 from mooring.testing import make_node, make_pod
 from mooring.testing.question import NoBinder
 
-GATES = {"GenericWorkload": True, "GangScheduling": True, "TopologyAwareWorkloadScheduling": True}
+GATES = {"GenericWorkload": True, "TopologyAwareWorkloadScheduling": True}
 NOBODY_GOES = "pod group preemption: No preemption victims found for incoming preemptor"
 """What is added since 1.37 to what is said of a group for which nobody could make room."""
 IN_GROUP = {"schedulingGroup": {"podGroupName": "g"}}
@@ -42,29 +41,13 @@ CONFIG: dict[str, Any] = {
 }
 
 
-RELEASE = "1.36"
-
-
-@pytest.fixture(params=["1.36", "1.37"], autouse=True)
-def release(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each test is about the two releases; what is different in the later one is said where it is."""
-    monkeypatch.setattr(sys.modules[__name__], "RELEASE", request.param)
-
-
-LATER = pytest.mark.parametrize("release", ["1.37"], indirect=True)
-"""What 1.36 says instead is in test_earlier_group_cycle.py."""
-
-
 def engine_of(
     *objects: Any,
     gates: dict[str, bool] = GATES,
-    version: str = "",
+    version: str = "1.37",
     metrics: Metrics | None = None,
     tuning: CacheTuning = DEFAULT_TUNING,
 ) -> Engine:
-    version = version or RELEASE
-    # The gate that 1.36 has for gangs went into GenericWorkload.
-    gates = {name: on for name, on in gates.items() if name != "GangScheduling" or version == "1.36"}
     registry = new_in_tree_registry()
     state = State()
     state.replace("test", objects)
@@ -128,7 +111,6 @@ def test_each_pod_sees_those_before_it_and_all_get_a_node() -> None:
     assert decision.message == ""
 
 
-@LATER
 @pytest.mark.parametrize(
     ("gates", "message", "tried_pods"),
     [
@@ -157,14 +139,12 @@ def test_a_gang_that_does_not_fit_gets_nothing(gates: dict[str, bool], message: 
     assert told == [given_up, given_up, "0/1 nodes are available: 1 Insufficient cpu."]
 
 
-@LATER
 def test_nobody_is_tried_once_too_few_are_left() -> None:
     decision = decide(group(3), members(4), node("a", 0), gates=GATES)
     assert [len(one.members) for one in decision.tried] == [2]
     assert decision.members[3].message == decision.message.removesuffix(f", {NOBODY_GOES}")
 
 
-@LATER
 def test_a_group_too_small_for_its_gang_is_tried_nowhere() -> None:
     decision = decide(group(3), members(2), node("a", 9))
     assert decision.tried[0].members == ()
@@ -229,7 +209,6 @@ def test_more_pods_win_and_then_fuller_nodes() -> None:
     assert {each.node_name for each in decision.members} == {"b1"}
 
 
-@LATER
 @pytest.mark.parametrize(
     ("leaving", "code"),
     [
@@ -259,7 +238,6 @@ def test_no_node_has_the_label() -> None:
     assert decision.status.code is Code.UNSCHEDULABLE
 
 
-@LATER
 @pytest.mark.parametrize(
     ("of", "pods", "code", "message"),
     [

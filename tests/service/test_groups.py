@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -14,8 +13,7 @@ from mooring.framework.errors import NotFoundError
 from mooring.testing.builders import make_node, make_pod
 from mooring.v1 import decision_service_pb2 as decision_pb
 from mooring.v1 import scheduling_service_pb2 as pb
-from tests.runtime.test_group_cycle import GATES as ALL_GATES
-from tests.runtime.test_group_cycle import IN_GROUP, group, member, node
+from tests.runtime.test_group_cycle import GATES, IN_GROUP, group, member, node
 from tests.service.backends import (
     WAYS,
     configuration,
@@ -28,20 +26,7 @@ from tests.service.backends import (
 )
 from tests.service.fakes import Kind
 
-RELEASE = "1.36"
-
-
-@pytest.fixture(params=["1.36", "1.37"], autouse=True)
-def release(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each test is about both releases; GangScheduling went into GenericWorkload with the later one."""
-    gates = {
-        name: on for name, on in ALL_GATES.items() if name != "GangScheduling" or request.param == "1.36"
-    }
-    monkeypatch.setattr(sys.modules[__name__], "RELEASE", request.param)
-    monkeypatch.setattr(sys.modules[__name__], "GATES", gates)
-
-
-GATES = ALL_GATES
+RELEASE = "1.37"
 
 RESERVE, BIND = pb.COMMIT_MODE_RESERVE, pb.COMMIT_MODE_BIND
 MEMBERS = tuple(member(f"m{i}") for i in range(3))
@@ -97,9 +82,7 @@ def test_a_group_that_fits_nowhere_says_why_for_each_placement_and_pod() -> None
     assert statuses_code(answer.status) == "UNSCHEDULABLE"
     assert "0/2 placements are available" in answer.status.message
     assert not answer.HasField("placement")
-    said = ["pod group is unschedulable"] * 2
-    if RELEASE != "1.36":
-        said = [f"minCount (3) cannot be satisfied: {count}" for count in COUNTS]
+    said = [f"minCount (3) cannot be satisfied: {count}" for count in COUNTS]
     assert [one.status.message for one in answer.placements] == said
     assert (
         answer.placements[1].pods[0].status.message.startswith("0/1 nodes are available: 1 Insufficient cpu.")

@@ -514,17 +514,9 @@ def test_what_is_not_offered_for_groups_is_refused_by_name(
         assert text in failed.text
 
 
-@pytest.mark.parametrize(
-    ("gates", "version", "code", "text"),
-    [
-        pytest.param({}, "1.37", "FAILED_PRECONDITION", "GenericWorkload", id="gate"),
-        pytest.param(GATES, "1.36", "UNIMPLEMENTED", "Kubernetes 1.37 alone", id="release"),
-    ],
-)
-def test_groups_have_to_be_decided_as_a_whole(
-    gates: dict[str, bool], version: str, code: str, text: str
-) -> None:
-    with client(group(1), member("m"), node("a", 2), gates=gates, version=version) as (session, _):
+def test_groups_have_to_be_decided_as_a_whole() -> None:
+    code, text = "FAILED_PRECONDITION", "GenericWorkload"
+    with client(group(1), member("m"), node("a", 2), gates={}, version="1.37") as (session, _):
         failed = rejected(lambda: session.simulation.Change(pb.ChangeRequest(session=session.id, group=G)))
         assert failed.code.name == code
         assert text in failed.text

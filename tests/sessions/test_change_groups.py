@@ -11,7 +11,6 @@ from mooring.app.engine import build_core, configuration_of, registry_of
 from mooring.app.options import EngineOptions
 from mooring.app.sessions import LiveState
 from mooring.framework import Node, Pod, PodGroupInfo
-from mooring.framework.errors import UnimplementedError
 from mooring.framework.objects import PodGroup
 from mooring.framework.objects.node import HOSTNAME
 from mooring.runtime.cycle.plugin_calls import NoDeadline
@@ -179,8 +178,3 @@ def test_each_option_was_placed_as_a_whole() -> None:
     ]
     hosts = [node(name, "8", labels={"kubernetes.io/hostname": name}) for name in "ab"]
     assert said(changes(group(3), pods, *hosts)) == ["a-1 like a"]
-
-
-def test_another_release_has_other_rules() -> None:
-    with pytest.raises(UnimplementedError, match=r"Kubernetes 1\.37 alone"):
-        changes(group(2), gang(2), node("a"), version="1.36")

@@ -44,7 +44,7 @@ from mooring.runtime.profiles.registry import Registry
 from mooring.scheduler.assembly import Dependencies, build_scheduler
 from mooring.scheduler.extender import HttpExtender
 from mooring.scheduler.leadership import LeaderElection
-from mooring.scheduler.queue import GROUPS_GATE, BackoffTimes, groups_are_tried
+from mooring.scheduler.queue import GROUPS_GATE, BackoffTimes
 from mooring.scheduler.scheduler import Scheduler
 from mooring.serving.listeners.page_listener import PageListener
 from mooring.serving.listeners.probes import Probes
@@ -282,7 +282,7 @@ def _extenders(configuration: config.Configuration) -> tuple[list[HttpExtender],
 def _readers(options: SchedulerOptions, core: Core) -> dict[str, list[str]]:
     """Who reads which kinds of objects."""
     readers = readers_of(core.engine.profiles.values())
-    if groups_are_tried(options.engine.gates):
+    if options.engine.gates.enabled(GROUPS_GATE):
         readers.setdefault("PodGroup", [f"the feature gate {GROUPS_GATE}"])
     return readers
 

@@ -39,11 +39,13 @@ def check_gates(gates: Gates) -> Iterator[FieldError]:
         yield FieldError(f"feature-gates.{name}", f"can't be true without {needed}=true")
     for name, followed in gates.not_followed():
         value, leave = str(not followed).lower(), str(followed).lower()
-        lacking = FEATURE_GATES[name].lacking
-        why = f" ({lacking})" if lacking else ""
+        gate = FEATURE_GATES[name]
+        why, instead = f" ({gate.lacking})" if gate.lacking else "", ""
+        if gate.followed_since is not None:
+            instead = f", or follow Kubernetes {gate.followed_since} (--kube-version)"
         yield FieldError(
             f"feature-gates.{name}",
-            f"{value} is not supported for Kubernetes {gates.version}{why}; leave it {leave}",
+            f"{value} is not supported for Kubernetes {gates.version}{why}; leave it {leave}{instead}",
         )
 
 

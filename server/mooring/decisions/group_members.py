@@ -82,9 +82,9 @@ class MemberAgain:
         world = tree.fork(pods=waiting_pods(self._group, tree.snapshot))
         reserve = ForkReserve(self._profile, world)
         for member in members:
-            if member.place and member.choice is not None:
-                world.assume(member.pod, member.place)
-                reserve.keep(member.pod, member.place, member.choice.written, calls)
+            if member.node_name and member.choice is not None:
+                world.assume(member.pod, member.node_name)
+                reserve.keep(member.pod, member.node_name, member.choice.written, calls)
         return world
 
     def _untried(self) -> Choice:

@@ -59,7 +59,6 @@ class FeatureGate:
             nothing; None = it is still there.
         needs: Another gate that has to be on with it; "" = none.
         followed_since: The first release for which mooring supports it; before, it can't be turned on.
-        merged_into: The gate that switches, once this one is removed, what this one switched; "" = none.
         required: Mooring can't do without it, so it can't be turned off.
         lacking: What mooring would have to do and doesn't, so that it can't be turned on; "" = nothing.
     """
@@ -70,7 +69,6 @@ class FeatureGate:
     removed_since: KubeVersion | None = None
     needs: str = ""
     followed_since: KubeVersion | None = None
-    merged_into: str = ""
     required: bool = False
     lacking: str = ""
 
@@ -94,24 +92,25 @@ FEATURE_GATES: Mapping[str, FeatureGate] = {
     "DRAListTypeAttributes": FeatureGate(KubeVersion(1, 36)),
     "DRANodeAllocatableResources": FeatureGate(KubeVersion(1, 36)),
     "DRAOptionalNodeOperations": FeatureGate(KubeVersion(1, 37), needs="NodeDeclaredFeatures"),
-    "DRAWorkloadResourceClaims": FeatureGate(KubeVersion(1, 36), needs="GenericWorkload"),
+    "DRAWorkloadResourceClaims": FeatureGate(
+        KubeVersion(1, 36), needs="GenericWorkload", followed_since=KubeVersion(1, 37)
+    ),
     "DRAPrioritizedList": FeatureGate(KubeVersion(1, 33), KubeVersion(1, 34), KubeVersion(1, 37)),
     "SchedulerAsyncPreemption": FeatureGate(KubeVersion(1, 32), KubeVersion(1, 33)),
     "SchedulerPopFromBackoffQ": FeatureGate(KubeVersion(1, 33), KubeVersion(1, 33), required=True),
     "NominatedNodeNameForExpectation": FeatureGate(KubeVersion(1, 34), KubeVersion(1, 35)),
     "NodeDeclaredFeatures": FeatureGate(KubeVersion(1, 35), KubeVersion(1, 36), KubeVersion(1, 37)),
-    "GenericWorkload": FeatureGate(KubeVersion(1, 35)),
+    # Pod groups of 1.35 and 1.36 have other gates, another cycle and older APIs.
+    "GenericWorkload": FeatureGate(KubeVersion(1, 35), followed_since=KubeVersion(1, 37)),
     "GangScheduling": FeatureGate(
-        KubeVersion(1, 35),
-        removed_since=KubeVersion(1, 37),
-        needs="GenericWorkload",
-        followed_since=KubeVersion(1, 36),
-        merged_into="GenericWorkload",
+        KubeVersion(1, 35), removed_since=KubeVersion(1, 37), followed_since=KubeVersion(1, 37)
     ),
     "WorkloadAwarePreemption": FeatureGate(
-        KubeVersion(1, 36), removed_since=KubeVersion(1, 37), needs="GangScheduling"
+        KubeVersion(1, 36), removed_since=KubeVersion(1, 37), followed_since=KubeVersion(1, 37)
     ),
-    "TopologyAwareWorkloadScheduling": FeatureGate(KubeVersion(1, 36), needs="GenericWorkload"),
+    "TopologyAwareWorkloadScheduling": FeatureGate(
+        KubeVersion(1, 36), needs="GenericWorkload", followed_since=KubeVersion(1, 37)
+    ),
     "PodGroupPreemptionPolicy": FeatureGate(KubeVersion(1, 37), needs="GenericWorkload"),
     "CompositePodGroup": FeatureGate(
         KubeVersion(1, 37),
@@ -161,8 +160,6 @@ class Gates:
             return self._explicit.get(name, False)
         if self.version < gate.known_since:
             return False
-        if gate.merged_into and self._removed(gate):
-            return self.enabled(gate.merged_into)
         default = gate.on_since is not None and self.version >= gate.on_since
         return default if self._removed(gate) else self._explicit.get(name, default)
 

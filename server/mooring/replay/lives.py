@@ -35,11 +35,11 @@ from mooring.scheduler.assembly import ask_pre_enqueue, sorted_by
 from mooring.scheduler.changes import ChangeFeed
 from mooring.scheduler.components import deciding
 from mooring.scheduler.queue import (
+    GROUPS_GATE,
     BackoffTimes,
     Gate,
     QueuedPod,
     SchedulingQueue,
-    groups_wait,
     rules_of,
 )
 from mooring.scheduler.queue.cluster_events import POD_LEFT
@@ -91,7 +91,7 @@ class Lives:
     def __init__(
         self, engine: Engine, state: State, gates: Gates, times: BackoffTimes, seed: int = 0
     ) -> None:
-        if groups_wait(gates):
+        if gates.enabled(GROUPS_GATE):
             raise InvalidArgumentError.at("--lives", "does not play pod groups; switch GenericWorkload off")
         self.arrived = self.bound = self.preempted = 0
         self._engine, self._state, self._times, self._seed = engine, state, times, seed

@@ -14,7 +14,6 @@ from mooring.runtime.cycle.cycle import (
     evaluate_preemption,
     evaluate_scores,
 )
-from mooring.runtime.cycle.earlier_group_cycle import LATER_CYCLE_SINCE, PREEMPTION_GATE
 from mooring.runtime.cycle.evaluation import Evaluation, PluginScores, PreFilterOutcome, Scores, begin
 from mooring.runtime.cycle.explain import (
     Document,
@@ -37,7 +36,7 @@ from mooring.runtime.cycle.plugin_calls import (
     PluginCalls,
     Progress,
 )
-from mooring.runtime.cycle.post_filter import Room, seek_room
+from mooring.runtime.cycle.post_filter import seek_room
 from mooring.runtime.cycle.score import normalizes
 from mooring.runtime.cycle.tie_break import choose, mix64
 from mooring.runtime.cycle.what_if import guest_records

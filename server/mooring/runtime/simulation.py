@@ -235,10 +235,6 @@ class Simulation:
             meta = group.metadata
             name = f"pod group {meta.namespace}/{meta.name}"
             self._make_room(name, meta.uid, found.victims, found.nominations)
-        for pod, room in decision.rooms:
-            candidate = room.candidate
-            nominations = [(pod, candidate.node_name)]
-            self._make_room(f"pod {pod.key}", pod.metadata.uid, candidate.victims, nominations)
 
     def _try(self, pod: Pod) -> Reservation | None:
         """Return the pod's reservation; None when no node was found."""

@@ -12,7 +12,6 @@ from mooring.framework.handle import Leadership
 from mooring.framework.interface import PreemptingPlugin
 from mooring.framework.internal import KeyedSort
 from mooring.framework.releases import Gates
-from mooring.runtime.answers import PREEMPTION_GATE
 from mooring.runtime.commit.committer import Committer
 from mooring.runtime.engine import Engine
 from mooring.runtime.profiles.profile import Enabled, Profile
@@ -26,11 +25,11 @@ from mooring.scheduler.group_status import GroupStatusWriter
 from mooring.scheduler.pod_status import PodStatusWriter
 from mooring.scheduler.preemption import Preemptions
 from mooring.scheduler.queue import (
+    GROUPS_GATE,
     BackoffTimes,
     Gate,
     QueueingRules,
     SchedulingQueue,
-    groups_wait,
     rules_of,
 )
 from mooring.scheduler.queue.heap import Order
@@ -97,7 +96,7 @@ def build_scheduler(
     recorder = EventRecorder(on.events, clock, observer)
     statuses = PodStatusWriter(cluster, clock)
     waiting = engine.profiles.waiting
-    grouping = groups_wait(on.gates) or on.gates.enabled(PREEMPTION_GATE)
+    grouping = on.gates.enabled(GROUPS_GATE)
     preemptions = Preemptions(
         engine.state, cluster, waiting, statuses, recorder, observer, clock, grouping=grouping
     )
@@ -116,7 +115,7 @@ def build_scheduler(
         failures=failures,
         preemptions=preemptions,
         cluster=cluster,
-        group_statuses=GroupStatusWriter(cluster, clock, on.gates.version),
+        group_statuses=GroupStatusWriter(cluster, clock),
         expect=statuses.expect_binding if on.gates.enabled(EXPECTATION_GATE) else None,
         recorder=recorder,
         leadership=on.leadership,

@@ -7,19 +7,18 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass, field
-from functools import partial
 
 from mooring.framework import SUCCESS, Code, PodGroupInfo, Status
 from mooring.framework.errors import MooringError, NotFoundError
 from mooring.framework.objects import PodGroup
-from mooring.runtime.answers import Choice, Evaluation, GroupDecision, GroupMember, rejected_group
+from mooring.runtime.answers import Choice, GroupDecision, GroupMember, rejected_group
 from mooring.runtime.commit.reservations import Reservation
 from mooring.runtime.profiles.profile import Profile
 from mooring.scheduler.attempt import Attempt, DecidedGroup
 from mooring.scheduler.binding import Binders
 from mooring.scheduler.budget import AttemptBudget
 from mooring.scheduler.components import Components
-from mooring.scheduler.preemption import CLUSTER, Preemptor, carry_out
+from mooring.scheduler.preemption import CLUSTER, Preemptor
 from mooring.scheduler.queue import QueuedGroup, QueuedPod
 from mooring.scheduler.scheduling_failure import (
     SchedulingFailure,
@@ -123,24 +122,13 @@ class GroupAttempts:
         return status if decision.preemption is None else Status.unschedulable()
 
     def _make_rooms(self, decision: GroupDecision) -> None:
-        """Carry out what PostFilter found for pods of the group, each by itself, or PodGroupPostFilter.
+        """Carry out what PodGroupPostFilter found.
 
         Raises:
-            MooringError: What the latter found can't be done.
+            MooringError: It can't be done.
         """
         for remedy in decision.preemption.remedies if decision.preemption is not None else ():
             remedy.carry_out(self._components.cluster)
-        for member in (member for one in decision.tried for member in one.members):
-            if member.choice is not None and isinstance(member.choice.source, Evaluation):
-                carry_out(member.choice.evaluation, self._components.cluster)
-        for pod, room in decision.rooms:
-            self._components.preemptions.start_preemption(
-                Preemptor(pod, (pod,)),
-                room.candidate.node_name,
-                room.candidate.victims,
-                room.plugin,
-                partial(self._components.queue.activate_pods, [pod]),
-            )
 
     def _group(self, attempt: _GroupAttempt) -> PodGroup | None:
         """Return the group as it is now, which is what is tried; None when it is gone."""

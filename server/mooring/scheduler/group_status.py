@@ -1,5 +1,4 @@
-"""The scheduling condition in a pod group's status: PodGroupInitiallyScheduled, or
-PodGroupScheduled as Kubernetes 1.36 calls it.
+"""The scheduling condition in a pod group's status: PodGroupInitiallyScheduled.
 
 Mirrors ``updatePodGroupCondition`` in ``schedule_one_podgroup.go``.
 """
@@ -12,31 +11,27 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
 
-from mooring.framework import Clock, ClusterApi, KubeVersion, ObjectReference, Status
+from mooring.framework import Clock, ClusterApi, ObjectReference, Status
 from mooring.framework.errors import AbortedError
 from mooring.framework.objects import Condition, PodGroup
-from mooring.framework.releases import NEWEST
 from mooring.scheduler.messages import CONDITION_LIMIT, shortened
 from mooring.scheduler.pod_status import SCHEDULER_ERROR, UNSCHEDULABLE, failures_told
 
 log = logging.getLogger(__name__)
 
 CONDITION = "PodGroupInitiallyScheduled"
-EARLIER_CONDITION = "PodGroupScheduled"
-_RENAMED_SINCE = KubeVersion(1, 37)
-
 SCHEDULED = "Scheduled"
 
 MAX_TRIES = 4
 """So often a condition is written when others write the same group's status meanwhile."""
 
 
-def condition_of(status: Status, name: str = CONDITION) -> Condition:
+def condition_of(status: Status) -> Condition:
     """Return what the group's condition says after an attempt that ended like this."""
     message = shortened(status.message, CONDITION_LIMIT)
     if status.ok:
-        return Condition(name, "True", SCHEDULED, message)
-    return Condition(name, "False", UNSCHEDULABLE if status.rejected else SCHEDULER_ERROR, message)
+        return Condition(CONDITION, "True", SCHEDULED, message)
+    return Condition(CONDITION, "False", UNSCHEDULABLE if status.rejected else SCHEDULER_ERROR, message)
 
 
 class GroupStatusWriter:
@@ -45,11 +40,9 @@ class GroupStatusWriter:
     Args:
         cluster: The API server that stores them.
         clock: The time.
-        version: Which release's name the condition has.
     """
 
-    def __init__(self, cluster: ClusterApi, clock: Clock, version: KubeVersion = NEWEST) -> None:
-        self._condition = CONDITION if version >= _RENAMED_SINCE else EARLIER_CONDITION
+    def __init__(self, cluster: ClusterApi, clock: Clock) -> None:
         self._cluster = cluster
         self._clock = clock
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="group-status")
@@ -65,7 +58,7 @@ class GroupStatusWriter:
 
     def attempted(self, group: PodGroup, status: Status) -> None:
         """Say how the group's attempt ended; of one that was scheduled before, nothing worse."""
-        self._writer.submit(self._write_or_tell, group, condition_of(status, self._condition))
+        self._writer.submit(self._write_or_tell, group, condition_of(status))
 
     def _write_or_tell(self, group: PodGroup, wanted: Condition) -> None:
         meta = group.metadata

@@ -22,8 +22,7 @@ from mooring.scheduler.group_attempts import GroupAttempts
 from mooring.scheduler.head_batch import HeadBatch
 from mooring.scheduler.overruns import Overruns
 from mooring.scheduler.preemption import Preemptor, carry_out
-from mooring.scheduler.queue import QueuedEntity, QueuedGroup, QueuedPod, QueueingRules, groups_are_tried
-from mooring.scheduler.queue.queued_group import group_of
+from mooring.scheduler.queue import QueuedGroup, QueueingRules
 from mooring.scheduler.recorder import EventNote
 from mooring.scheduler.scheduling_failure import (
     SchedulingFailure,
@@ -183,7 +182,6 @@ class Scheduler:
         entity = components.queue.pop()
         if entity is None:
             return pause
-        entity = self._with_its_group(entity)
         began, size = components.clock.monotonic(), len(entity.members)
         budget = AttemptBudget(group_seconds(components.attempt_seconds, size))
         RUNNING.charge_others = budget.charge_others
@@ -202,18 +200,6 @@ class Scheduler:
             self._deciding = None
             self._overruns.attempted(entity.members[0].pod, budget)
         return 0.0
-
-    def _with_its_group(self, entity: QueuedEntity) -> QueuedEntity:
-        """Return what was popped; for a pod whose group is tried but didn't wait as a whole, that group."""
-        if not isinstance(entity, QueuedPod) or entity.pod.group is None:
-            return entity
-        profile = self._components.profiles[entity.pod.spec.scheduler_name]
-        if not groups_are_tried(profile.gates):
-            return entity
-        others = self._components.engine.state.snapshot.pods.in_group(entity.pod.group)
-        waiting = [pod for pod in others if not pod.spec.node_name and pod.metadata.uid != entity.uid]
-        found = (self.queue.pop_pod(pod) for pod in waiting)
-        return group_of(entity, [item for item in found if item is not None])
 
     def _begins_to_lead(self) -> bool:
         """Return whether this replica leads; at first it ends what the one before may have left half done."""

@@ -128,7 +128,7 @@ class PendingPods:
             asked = asked_group(engine, group, members, profile, progress).group
             decision = engine.decide_group(asked, profile, seed=self.seed, progress=progress)
             found = decision.preemption
-            if decision.rooms or (found is not None and found.status.ok and found.victims):
+            if found is not None and found.status.ok and found.victims:
                 return True
         return False
 

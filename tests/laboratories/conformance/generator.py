@@ -81,7 +81,7 @@ SINCE = {
     "taint-toleration-comparisons": "1.35",
     "resources-pod-level-resize": "1.35",
     "declared-features": "1.35",
-    "gangs": "1.36",
+    "gangs": "1.37",
     "preemption-of-groups": "1.37",
     "devices-extended": "1.36",
 }

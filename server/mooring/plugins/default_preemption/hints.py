@@ -18,7 +18,7 @@ def _after_deletion(pod: Pod, old: Pod, new: None) -> QueueingHint:
 
 
 def events(gates: Gates) -> tuple[HintedEvent, ...]:
-    """None where pods never wait for their victims."""
+    """None if pods never wait for their victims."""
     if not gates.enabled("SchedulerAsyncPreemption"):
         return ()
     return (HintedEvent.of(assigned_pod(gates.version), ActionType.DELETE, _after_deletion),)

@@ -31,12 +31,12 @@ from mooring.framework import (
 from mooring.framework.errors import PluginFailureError
 from mooring.framework.interface import PreemptingPlugin, PreEnqueuePlugin
 from mooring.framework.internal import SignedByShape
-from mooring.framework.objects import PodDisruptionBudget, PodGroup
+from mooring.framework.objects import PodDisruptionBudget
 from mooring.framework.preemption import Candidate, Preemption, RejectedNodes
 from mooring.framework.upstream import Upstream
 from mooring.plugins.default_preemption.args import DefaultPreemptionArgs
 from mooring.plugins.default_preemption.budgets import Budgets
-from mooring.plugins.default_preemption.groups import preempt_for_group, preempt_for_group_alone
+from mooring.plugins.default_preemption.groups import preempt_for_group
 from mooring.plugins.default_preemption.hints import events
 from mooring.plugins.default_preemption.importance import Float64s, cheapest, costs_of
 from mooring.plugins.default_preemption.looking import Looking
@@ -54,21 +54,15 @@ NO_CANDIDATE = "no candidate node for preemption"
 GROUP_POLICY_GATE = "PodGroupPreemptionPolicy"
 """The feature gate with which a group says itself whether it preempts."""
 
-GROUPS_GATE = "WorkloadAwarePreemption"
-"""The feature gate with which, in Kubernetes 1.36, room is made for groups and not for each of their pods."""
-
-WORKLOADS_GATE = "GenericWorkload"
-"""The feature gate with which groups are possible victims, from Kubernetes 1.37 on."""
-
-PLACEMENTS_GATE = "TopologyAwareWorkloadScheduling"
-"""The feature gate with which the pods of a group are tried in several placements."""
+GROUPS_GATE = "GenericWorkload"
+"""The feature gate with which groups are possible victims."""
 
 MANY = 2**31
 """More candidates than there are nodes."""
 
 
 _ANNOUNCED_SINCE = KubeVersion(1, 37)
-"""Since this release the message says that there is room, and groups make room and go as a whole."""
+"""Since this release the message says that there is room."""
 
 
 class DefaultPreemption(
@@ -126,8 +120,6 @@ class DefaultPreemption(
     ) -> GroupPreemption:
         policies = {pod.spec.preemption_policy for pod in group.pods}
         policy = "Never" if "Never" in policies else ""
-        if self.handle.kube_version < _ANNOUNCED_SINCE:
-            return preempt_for_group_alone(group, what_if, policy, self.handle.clock.now())
         if self.handle.gates.enabled(GROUP_POLICY_GATE):
             policy = group.group.spec.preemption_policy or ""
         return preempt_for_group(group, what_if, policy, self.handle.clock.now())
@@ -149,9 +141,9 @@ class DefaultPreemption(
     ) -> Preemption:
         now = self.handle.clock.now()
         version = self.handle.kube_version
-        grouping = version >= _ANNOUNCED_SINCE and self.handle.gates.enabled(WORKLOADS_GATE)
+        grouping = self.handle.gates.enabled(GROUPS_GATE)
         units = VictimUnits(nodes.snapshot, now, grouping)
-        obstacle = self._group_obstacle(pod, nodes) or _obstacle(pod, nodes, units)
+        obstacle = _obstacle(pod, nodes, units)
         if obstacle:
             return replace(_none(obstacle), eligible=False)
         budgets = Budgets(nodes.snapshot.objects.all(PodDisruptionBudget), version)
@@ -169,22 +161,6 @@ class DefaultPreemption(
             text = errors[0] if len(errors) == 1 else f"[{', '.join(errors)}]"
             return Preemption(Status.error(f"preemption: {text}"))
         return _none(_sentence(len(nodes.rows), rejections))
-
-    def _group_obstacle(self, pod: Pod, nodes: RejectedNodes) -> str:
-        """Return why no room is made for a pod of a group by itself; "" when that may be."""
-        gates = self.handle.gates
-        if pod.group is None or gates.version >= _ANNOUNCED_SINCE:
-            return ""
-        if gates.enabled(PLACEMENTS_GATE):
-            namespace, name = pod.group
-            group = nodes.snapshot.objects.get(PodGroup, name, namespace)
-            if group is None:
-                return "pod group for pod not found"
-            if group.spec.scheduling_constraints is not None:
-                return "not eligible due to placement-based pod group scheduling limitation"
-        if gates.enabled(GROUPS_GATE):
-            return "not eligible due to workload aware preemption enabled"
-        return ""
 
     def _sought(self, search: VictimSearch, enough: int) -> Found:
         nodes = search.nodes

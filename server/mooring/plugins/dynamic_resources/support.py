@@ -30,7 +30,6 @@ _PROVEN_SINCE = {
     "DRADeviceTaints": KubeVersion(1, 36),
     "DRAExtendedResource": KubeVersion(1, 36),
     "DRAPartitionableDevices": KubeVersion(1, 36),
-    "DRAWorkloadResourceClaims": KubeVersion(1, 37),
 }
 """The release in which each of these gates became beta; before, it is off by default."""
 

@@ -23,7 +23,7 @@ from mooring.framework import (
 from mooring.framework.internal import SignedByShape
 from mooring.framework.objects import GangSchedulingPolicy, PodGroup
 from mooring.framework.upstream import Upstream
-from mooring.plugins.gang_scheduling.hints import events
+from mooring.plugins.gang_scheduling.hints import EVENTS
 
 LONGEST_WAIT_SECONDS = 300.0
 """How long a pod waits at Permit for the rest of its gang, in seconds."""
@@ -31,14 +31,8 @@ LONGEST_WAIT_SECONDS = 300.0
 REASON_COMING = "waiting for minCount pods from a gang to appear in scheduling queue"
 REASON_WAITING = "waiting for minCount pods from a gang to be scheduled"
 
-_FOLLOWED_SINCE = KubeVersion(1, 36)
-"""The plugin of 1.35 is for an older API."""
-
-_JUDGES_PLACEMENTS_SINCE = KubeVersion(1, 37)
-"""Before, Permit is called after each pod of a group, and never gives up."""
-
-_ASKS_CACHE_SINCE = KubeVersion(1, 37)
-"""Before, Permit looks a group up among the API server's objects, which say otherwise that it isn't there."""
+_FOLLOWED_SINCE = KubeVersion(1, 37)
+"""The plugins of 1.35 and 1.36 are for other cycles of groups, and older APIs."""
 
 
 class GangScheduling(
@@ -51,7 +45,7 @@ class GangScheduling(
     """
 
     name = "GangScheduling"
-    upstream = Upstream(gate="GangScheduling", since=_FOLLOWED_SINCE)
+    upstream = Upstream(gate="GenericWorkload", since=_FOLLOWED_SINCE)
     reads = (PodGroup,)
 
     def signature(self, pod: Pod) -> Hashable | None:
@@ -61,7 +55,7 @@ class GangScheduling(
         return Part.NONE
 
     def events_to_register(self) -> Sequence[HintedEvent]:
-        return events(self.handle.kube_version)
+        return EVENTS
 
     def pre_enqueue(self, pod: Pod) -> Status:
         if pod.group is None:
@@ -83,7 +77,8 @@ class GangScheduling(
         found = self._pod_group(pod.group)
         if found is None:
             key = "/".join(pod.group)
-            return Status.error(f"failed to get podGroup {key}: {self._missing(*pod.group)}"), 0.0
+            missing = f"pod group object not found for pod group podgroup/{key}"
+            return Status.error(f"failed to get podGroup {key}: {missing}"), 0.0
         gang = _gang(found)
         if gang is None:
             return SUCCESS, 0.0
@@ -104,8 +99,6 @@ class GangScheduling(
         self, state: CycleState, group: PodGroupInfo, progress: PlacementProgress
     ) -> Status:
         wanted, scheduled, remaining = group.min_count, progress.scheduled, progress.remaining
-        if self.handle.kube_version < _JUDGES_PLACEMENTS_SINCE:
-            return SUCCESS if scheduled >= wanted else Status(Code.WAIT, (REASON_WAITING,))
         so_far = f"{scheduled} scheduled, {remaining} remaining"
         if scheduled + remaining < wanted:
             return Status.unschedulable(f"minCount ({wanted}) cannot be satisfied: {so_far}")
@@ -116,11 +109,6 @@ class GangScheduling(
     def _pod_group(self, group: tuple[str, str]) -> PodGroup | None:
         namespace, name = group
         return self.handle.snapshot().objects.get(PodGroup, name, namespace)
-
-    def _missing(self, namespace: str, name: str) -> str:
-        if self.handle.kube_version < _ASKS_CACHE_SINCE:
-            return f'podgroup.scheduling.k8s.io "{name}" not found'
-        return f"pod group object not found for pod group podgroup/{namespace}/{name}"
 
     def _count(self, pod: Pod) -> int:
         """Return how many pods the group has, ``pod`` among them."""

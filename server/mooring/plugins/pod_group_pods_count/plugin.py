@@ -21,7 +21,7 @@ from mooring.framework import (
 from mooring.framework.internal import AssignedEverywhere
 from mooring.framework.upstream import Upstream
 
-_PLUGIN_SINCE = KubeVersion(1, 36)
+_PLUGIN_SINCE = KubeVersion(1, 37)
 
 
 class PodGroupPodsCount(PlacementScorePlugin[None]):

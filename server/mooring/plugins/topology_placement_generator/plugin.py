@@ -25,7 +25,7 @@ from mooring.framework.internal import PlacementColumns, PlacesTogether
 from mooring.framework.objects import PodGroup
 from mooring.framework.upstream import Upstream
 
-_PLUGIN_SINCE = KubeVersion(1, 36)
+_PLUGIN_SINCE = KubeVersion(1, 37)
 
 MAX_LABELS = 16
 """The number of topology labels whose domains are remembered."""

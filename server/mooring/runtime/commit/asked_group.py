@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from mooring.framework import KubeVersion, PlacementFeasiblePlugin, Pod, PodGroupInfo, Status
+from mooring.framework import PlacementFeasiblePlugin, Pod, PodGroupInfo, Status
 from mooring.framework.errors import FailedPreconditionError, NotFoundError
 from mooring.framework.objects import PodGroup
 from mooring.framework.state import ClusterState
@@ -16,9 +16,6 @@ from mooring.runtime.profiles.profile import Profile
 
 GROUPS_GATE = "GenericWorkload"
 """The feature gate without which a PodGroup means nothing."""
-
-_GROUPS_SINCE = KubeVersion(1, 36)
-"""From this release on a group is scheduled as a whole."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +52,7 @@ def known_group(state: ClusterState, namespace: str, name: str) -> PodGroup:
 
 def group_as_a_whole(state: ClusterState, pod: Pod, profile: Profile) -> PodGroup | None:
     """Return the group that the pod is scheduled with as a whole; None without one."""
-    if pod.group is None or profile.gates.version < _GROUPS_SINCE or not profile.gates.enabled(GROUPS_GATE):
+    if pod.group is None or not profile.gates.enabled(GROUPS_GATE):
         return None
     namespace, name = pod.group
     return state.snapshot.objects.get(PodGroup, name, namespace)

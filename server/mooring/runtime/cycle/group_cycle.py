@@ -166,16 +166,13 @@ class GroupCycle:
             PluginFailureError: A plugin failed.
             NeedsCopyError: ``world`` has to be a copy.
         """
-        problem = self._problem()
+        problem = check_group(self._profile, self._group, self._world.snapshot)
         if problem is not None:
             return self._decision(problem)
         self._group = without_leaving(self._group)
         if not self._group.pods:
             return self._decision(SUCCESS)
         return self._with_room(self._run())
-
-    def _problem(self) -> Status | None:
-        return check_group(self._profile, self._group, self._world.snapshot)
 
     def _with_room(self, decision: GroupDecision) -> GroupDecision:
         """Return the decision with what could be done about it."""
@@ -212,10 +209,11 @@ class GroupCycle:
         calls.placements_generated(len(tried))
         fitting = _fitting(tried)
         calls.placements_evaluated(len(fitting), len(tried), time.perf_counter() - began)
-        return self._best(tried, fitting) if fitting else self._nowhere(tried)
-
-    def _nowhere(self, tried: Sequence[TriedPlacement]) -> GroupDecision:
-        return self._decision(rejected_group(nowhere(tried)), tried, 0)
+        if fitting:
+            return self._best(tried, fitting)
+        why = cause_of(tried[0].status)
+        said = f"0/{len(tried)} placements are available, first placement status: {why}"
+        return self._decision(rejected_group(said), tried, 0)
 
     def _all_nodes(self) -> NodeView:
         snapshot = self._world.snapshot
@@ -324,34 +322,25 @@ class GroupCycle:
         return feasible_so_far(self._judges, state, self._group, progress, calls)
 
     def _decide(self, pod: Pod, placement: GroupPlacement) -> Choice:
-        options, calls = self._options(mix64(self._seed, pod.metadata.uid)), self._calls
+        calls, start = self._calls, mix64(self._seed, pod.metadata.uid)
+        options = CycleOptions(start=start, group=self._group, post_filter=False)
         calls.check()
         evaluation = evaluate(self._profile, self._world, pod, placement.rows, calls, options)
         return self._picks.node(placement, select(evaluation, self._world.version, self._seed))
-
-    def _options(self, start: int) -> CycleOptions:
-        return CycleOptions(start=start, group=self._group, post_filter=False)
 
     def _decision(
         self, status: Status, tried: Sequence[TriedPlacement] = (), taken: int = -1
     ) -> GroupDecision:
         members = tried[taken].members if taken >= 0 else ()
-        return GroupDecision(self._group.group, status, self._settled(status, members), tried, taken)
-
-    def _settled(self, status: Status, members: Sequence[GroupMember]) -> tuple[GroupMember, ...]:
-        return settled(status, members, self._group.pods)
-
-
-def nowhere(tried: Sequence[TriedPlacement]) -> str:
-    """Return what is said of a group that no placement takes."""
-    return f"0/{len(tried)} placements are available, first placement status: {cause_of(tried[0].status)}"
+        found = settled(status, members, self._group.pods)
+        return GroupDecision(self._group.group, status, found, tried, taken)
 
 
 def _fitting(tried: Sequence[TriedPlacement]) -> Sequence[int]:
     """Return which placements take the group."""
     if isinstance(tried, TriedEverywhere):
         return range(len(tried) if tried.status.ok else 0)
-    return [at for at, one in enumerate(tried) if one.fits]
+    return [at for at, one in enumerate(tried) if one.status.ok]
 
 
 def _verdict(status: Status) -> Status:
@@ -368,6 +357,6 @@ def _assignments(tried: TriedPlacement, snapshot: Snapshot) -> PodGroupAssignmen
     members = tried.members
     if placed_all(members):
         return PodGroupAssignments(tried.placement, snapshot, members.pods, NodeNames(members))
-    placed = [member for member in members if member.place]
-    pods, places = (member.pod for member in placed), (member.place for member in placed)
+    placed = [member for member in members if member.node_name]
+    pods, places = (member.pod for member in placed), (member.node_name for member in placed)
     return PodGroupAssignments(tried.placement, snapshot, tuple(pods), tuple(places))

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from mooring.framework import GroupPlacement, Pod
+from mooring.framework import GroupPlacement
 from mooring.runtime.cycle.choice import Choice
-from mooring.runtime.cycle.post_filter import pick_node
 from mooring.runtime.cycle.tie_break import choose
 
 
@@ -16,10 +15,6 @@ class Picks(Protocol):
 
     def node(self, placement: GroupPlacement, choice: Choice) -> Choice:
         """Return ``choice``, or the same with another one of its ties."""
-        ...
-
-    def room(self, placement: GroupPlacement, pod: Pod, names: Sequence[str]) -> str:
-        """Return on which of some nodes, equally good, room is made for a pod."""
         ...
 
     def placement(self, names: Sequence[str]) -> int:
@@ -41,10 +36,6 @@ class SeededPicks:
     def node(self, placement: GroupPlacement, choice: Choice) -> Choice:
         """Return ``choice``, which was made by the seed and the pod's UID."""
         return choice
-
-    def room(self, placement: GroupPlacement, pod: Pod, names: Sequence[str]) -> str:
-        """Return the one that a pod alone would get."""
-        return pick_node(pod, names)
 
     def placement(self, names: Sequence[str]) -> int:
         """Return one of them, the same for the same group and seed."""

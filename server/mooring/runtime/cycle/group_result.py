@@ -15,7 +15,6 @@ from mooring.framework.objects import PodGroup
 from mooring.framework.preemption import Candidate
 from mooring.framework.view import Snapshot
 from mooring.runtime.cycle.choice import Choice, ChoiceColumns, FirstChoices
-from mooring.runtime.cycle.post_filter import Room
 
 UNSCHEDULABLE_GROUP = "pod group is unschedulable"
 """What begins what is said of a group, and of its pods, that was rejected as a whole."""
@@ -40,8 +39,6 @@ class GroupMember:
         choice: The decision; None when the pod was not tried, since the group was given up before.
         status: The verdict on the pod.
         message: What is said of it; "" when it has a node.
-        room: What makes room for it. Before Kubernetes 1.37 PostFilter is asked for each pod of a group.
-        permit: What Permit says of it. Before 1.37 that decides whether the group may go.
         nominated: The node that is nominated for it from now on, if it is not bound: "" = none, None = the
             one that was.
     """
@@ -50,19 +47,12 @@ class GroupMember:
     choice: Choice | None
     status: Status
     message: str
-    room: Room | None = None
-    permit: Status = SUCCESS
     nominated: str | None = None
 
     @property
     def node_name(self) -> str:
         """The node that it would get; "" without one."""
         return "" if self.choice is None else self.choice.node_name or ""
-
-    @property
-    def place(self) -> str:
-        """The node that it would get, or on which room is made for it; "" without one."""
-        return self.node_name if self.room is None else self.room.candidate.node_name
 
 
 class PlacedMembers(Sequence[GroupMember]):
@@ -134,24 +124,17 @@ class TriedPlacement:
         placement: The placement.
         status: Whether it takes the group.
         members: The pods that were tried, in their order.
-        waits: It takes the group once the room is there that was found for some of its pods.
     """
 
     placement: GroupPlacement
     status: Status
     members: Sequence[GroupMember]
-    waits: bool = False
-
-    @property
-    def fits(self) -> bool:
-        """Whether the group could be here, at once or soon."""
-        return self.status.ok or self.waits
 
     @property
     def placed(self) -> int:
         """How many of the pods got a node."""
         members = self.members
-        return len(members) if placed_all(members) else sum(bool(member.place) for member in members)
+        return len(members) if placed_all(members) else sum(bool(member.node_name) for member in members)
 
 
 class TriedEverywhere(Sequence[TriedPlacement]):
@@ -231,7 +214,6 @@ class GroupDecision:
         scores: Their scores, by plugin.
         ties: Which of them have the highest total.
         preemption: What could be done for a group that fits nowhere; None unless that was asked.
-        rooms: The pods for which room can be made, each by itself, in any placement, with who has to go.
         state_version: The version of the state that was evaluated; 0 where something else had a say.
     """
 
@@ -244,7 +226,6 @@ class GroupDecision:
     scores: tuple[PlacementScores, ...] = ()
     ties: tuple[int, ...] = ()
     preemption: GroupPreemption | None = None
-    rooms: tuple[tuple[Pod, Room], ...] = ()
     state_version: int = 0
 
     @property

@@ -122,19 +122,6 @@ class TriedAgain:
             notes.hear(method, pod.spec.node_name, pod)
 
 
-class TriedAnew(TriedAgain):
-    """The same, where the whole group is tried once more with each pod that comes back (Kubernetes 1.36)."""
-
-    def put_back(self, pods: Sequence[Pod]) -> bool:
-        for pod in pods:
-            self._world.assume(pod, pod.spec.node_name, self._gone[pod.metadata.uid])
-        if self._again().status.ok:
-            return True
-        for pod in pods:
-            self._world.discard(pod.metadata.uid)
-        return False
-
-
 def _noted(choice: Choice) -> CycleState | None:
     return choice.source.state if isinstance(choice.source, Evaluation) else None
 

@@ -9,7 +9,6 @@ from mooring.framework.errors import PluginFailureError
 from mooring.framework.state import ClusterState
 from mooring.framework.view import NodesChangedError
 from mooring.runtime.cache.lookup.evaluation_cache import EvaluationCache
-from mooring.runtime.cycle.earlier_group_cycle import LATER_CYCLE_SINCE, EarlierGroupCycle
 from mooring.runtime.cycle.full_cycle import FullCycle
 from mooring.runtime.cycle.group_cycle import (
     GroupCycle,
@@ -52,8 +51,7 @@ class GroupCycles:
         picks: Picks | None,
     ) -> GroupDecision:
         """As ``Engine.decide_group``."""
-        later = profile.gates.version >= LATER_CYCLE_SINCE
-        if later and state is None and picks is None:
+        if state is None and picks is None:
             decision = self._decide_as_it_is(group, profile, seed, progress)
             if decision is not None:
                 return decision
@@ -66,8 +64,8 @@ class GroupCycles:
             live = self._live(version) if state is None else None
             world = source.fork(pods=waiting_pods(group, source.snapshot))
         quick = self._quick(live, world, group, profile, seed, progress)
-        calls, cycle = self._full.calls(profile, progress), GroupCycle if later else EarlierGroupCycle
-        decision = cycle(profile, world, group, calls, seed=seed, picks=picks, quick=quick).run()
+        calls = self._full.calls(profile, progress)
+        decision = GroupCycle(profile, world, group, calls, seed=seed, picks=picks, quick=quick).run()
         return replace(decision, state_version=version)
 
     def _decide_as_it_is(

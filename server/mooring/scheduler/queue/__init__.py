@@ -1,7 +1,7 @@
 """The pods and groups that wait for a node, and when each is tried again. Mirrors ``backend/queue``."""
 
 from mooring.scheduler.queue.backoff import BackoffTimes
-from mooring.scheduler.queue.gathering import GROUPS_GATE, groups_are_tried, groups_wait
+from mooring.scheduler.queue.gathering import GROUPS_GATE
 from mooring.scheduler.queue.hints import QueueingRules, rules_of
 from mooring.scheduler.queue.listing import ListedPod
 from mooring.scheduler.queue.pre_enqueue import Gate
@@ -20,7 +20,5 @@ __all__ = [
     "QueueingRules",
     "Rejection",
     "SchedulingQueue",
-    "groups_are_tried",
-    "groups_wait",
     "rules_of",
 ]

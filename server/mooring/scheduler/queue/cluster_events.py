@@ -42,8 +42,7 @@ _RESOURCES = {
 
 _PODS = (EventResource.ASSIGNED_POD, EventResource.UNSCHEDULED_POD, EventResource.TARGET_POD)
 _NEWEST_GATES = Gates(NEWEST)
-_GANGS_IN_WORKLOADS_SINCE = KubeVersion(1, 37)
-"""Since this release GenericWorkload is the gate of gangs too."""
+_GANGS_GATE = "GenericWorkload"
 
 _SCALE_UP_SINCE = KubeVersion(1, 37)
 """Since this release a pod whose requests grew has an event of its own."""
@@ -146,11 +145,6 @@ def _basic_action(change: ObjectChange) -> ActionType | None:
     return ActionType.DELETE if change.new is None else None
 
 
-def gang_gate(version: KubeVersion) -> str:
-    """Return the feature gate of gangs in a release."""
-    return "GenericWorkload" if version >= _GANGS_IN_WORKLOADS_SINCE else "GangScheduling"
-
-
 def _pod_events(old: Pod | None, new: Pod | None, gates: Gates) -> Iterator[ClusterEvent]:
     pod = new or old
     if pod is None:
@@ -163,7 +157,7 @@ def _pod_events(old: Pod | None, new: Pod | None, gates: Gates) -> Iterator[Clus
         actions = tuple(_pod_actions(old, new, gates)) or (ActionType.UPDATE_OTHER,)
         yield from (ClusterEvent(resource, action) for action in actions)
     elif old is None:
-        if assigned or gates.enabled(gang_gate(gates.version)):
+        if assigned or gates.enabled(_GANGS_GATE):
             yield ClusterEvent(resource, ActionType.ADD)
     elif assigned:
         yield ClusterEvent(resource, ActionType.DELETE)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import cast
 
-from mooring.framework import Clock, KubeVersion, Pod, Status
+from mooring.framework import Clock, Pod, Status
 from mooring.framework.objects import PodGroup
 from mooring.framework.releases import Gates
 from mooring.scheduler.queue.hints import Strategy
@@ -16,24 +16,8 @@ from mooring.scheduler.queue.queued_group import GroupKey, PodsByGroup, QueuedGr
 from mooring.scheduler.queue.queued_pod import QueuedPod
 from mooring.scheduler.queue.sub_queues import SubQueues
 
-GROUPS_SINCE = KubeVersion(1, 37)
-"""Since this release the pods of a group wait together."""
-
-TRIED_TOGETHER_SINCE = KubeVersion(1, 36)
-"""Since this release they are tried together: before 1.37, all that wait when one of them is popped."""
-
 GROUPS_GATE = "GenericWorkload"
-"""The feature gate of that."""
-
-
-def groups_wait(gates: Gates) -> bool:
-    """Return whether the pods of a group wait, and are tried, together."""
-    return gates.version >= GROUPS_SINCE and gates.enabled(GROUPS_GATE)
-
-
-def groups_are_tried(gates: Gates) -> bool:
-    """Return whether the pods of a group are tried together, whether or not they wait so."""
-    return gates.version >= TRIED_TOGETHER_SINCE and gates.enabled(GROUPS_GATE)
+"""The feature gate with which the pods of a group wait, and are tried, together."""
 
 
 class Gathering:
@@ -55,7 +39,7 @@ class Gathering:
         self.tried = ""
         self._sub_queues = sub_queues
         self._clock = clock
-        self._on = groups_wait(gates)
+        self._on = gates.enabled(GROUPS_GATE)
         self._groups: dict[GroupKey, PodGroup] = {}
         self._incomplete = PodsByGroup()
         self._pending = PodsByGroup()

@@ -84,7 +84,7 @@ class Mover:
 
     def strategy_since(self, item: QueuedPod) -> Strategy:
         """Return what the events since the pod was taken mean for it."""
-        if item.takes_others or not item.rejectors or item.uid not in self._in_flight:
+        if not item.rejectors or item.uid not in self._in_flight:
             return Strategy.AFTER_BACKOFF
         answer = Strategy.SKIP
         for happening in self._in_flight.events_since(item.uid):

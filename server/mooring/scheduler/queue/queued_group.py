@@ -6,7 +6,6 @@ Mirrors ``QueuedPodGroupInfo`` in ``framework/types.go``, ``backend/queue/worklo
 
 from __future__ import annotations
 
-import math
 from bisect import insort
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -85,20 +84,6 @@ class QueuedGroup(QueuedEntity):
             if item.uid == uid:
                 return self.pods.pop(at)
         return None
-
-
-def group_of(first: QueuedPod, others: Sequence[QueuedPod]) -> QueuedGroup:
-    """Return the group of pods that waited one by one, in the order in which they are tried."""
-    namespace, name = first.pod.group or ("", "")
-    meta = ObjectMeta(name=name, namespace=namespace)
-    pods = sorted((first, *others), key=_age)
-    return QueuedGroup(PodGroup(metadata=meta), pods, queued_at=first.queued_at)
-
-
-def _age(item: QueuedPod) -> tuple[int, float, float, str]:
-    """Return where a pod that waited by itself is among those of its group: by priority, age and name."""
-    first = math.inf if item.first_attempt_at is None else item.first_attempt_at
-    return -(item.pod.spec.priority or 0), first, item.queued_at, item.pod.metadata.name
 
 
 def _place(item: QueuedPod) -> tuple[int, int, float, str]:

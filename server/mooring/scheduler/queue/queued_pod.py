@@ -117,14 +117,12 @@ class QueuedPod(QueuedEntity):
         pod: The pod as last delivered.
         rejected_by: The plugins that rejected it at the last attempt or have gated it since.
         asked: The pod and the revision with which its gates were asked last.
-        takes_others: Trying it takes the other pods of its group along, which costs the time of all of them.
         uid: The pod's UID.
     """
 
     pod: Pod
     rejected_by: Rejection = Rejection()
     asked: tuple[Pod, Hashable] | None = None
-    takes_others: bool = False
     uid: str = field(init=False)
 
     def __post_init__(self) -> None:
@@ -148,7 +146,7 @@ class QueuedPod(QueuedEntity):
 
     @property
     def early(self) -> bool:
-        return bool(self.rejectors) and not self.pause and not self.takes_others
+        return bool(self.rejectors) and not self.pause
 
     @property
     def rejectors(self) -> frozenset[str]:

@@ -17,7 +17,7 @@ from mooring.framework.objects import PodGroup
 from mooring.framework.releases import NEWEST, Gates
 from mooring.scheduler.queue.backoff import BackoffTimes
 from mooring.scheduler.queue.cluster_events import events_of, is_placement
-from mooring.scheduler.queue.gathering import Gathering, groups_are_tried
+from mooring.scheduler.queue.gathering import Gathering
 from mooring.scheduler.queue.heap import Order
 from mooring.scheduler.queue.hints import WILDCARD, QueueingRules, Strategy
 from mooring.scheduler.queue.in_flight import InFlight
@@ -55,11 +55,9 @@ class SchedulingQueue:
     were rejected or failed back off for a while. Unschedulable ones wait for an event that one of the
     plugins which rejected them says may help. Gated ones are held back by a PreEnqueue plugin.
 
-    With the feature gate GenericWorkload, from Kubernetes 1.37 on, the pods of a group are one entity: they
-    are popped together, and one gated pod holds back all. A pod whose group isn't known is *incomplete* until
+    With the feature gate GenericWorkload the pods of a group are one entity: they are popped together, and one gated pod holds back all. A pod whose group isn't known is *incomplete* until
     it is; one that comes, or comes back, while its group is being tried is *pending* until that is over. A
-    group that was rejected waits for no event: it backs off and is tried again. With 1.36 its pods wait one
-    by one, each with a backoff of its own, and the one that is popped takes the others along.
+    group that was rejected waits for no event: it backs off and is tried again.
 
     Args:
         rules: By scheduler name, the profile's gates and events.
@@ -91,7 +89,6 @@ class SchedulingQueue:
         self._longest_wait = longest_wait
         self._wake = wake
         self._lock = threading.RLock()
-        self._groups_are_tried = groups_are_tried(self._gates)
         self._incoming = incoming
         self._sub_queues = SubQueues(
             self._rules, order, clock, times or BackoffTimes(), wake, incoming, self._gates.version
@@ -197,17 +194,6 @@ class SchedulingQueue:
                 if self._begin_attempt(entity):
                     return entity
 
-    def pop_pod(self, pod: Pod) -> QueuedPod | None:
-        """Return the pod, in flight from now on, wherever it waits; None when a gate holds it back.
-
-        Before Kubernetes 1.37 the other pods of a group are taken so.
-        """
-        uid = pod.metadata.uid
-        with self._lock:
-            self.activate_pods([pod])
-            item = self._sub_queues.active.remove(uid)
-            return item if isinstance(item, QueuedPod) and self._begin_attempt(item) else None
-
     def pop_more(self, wanted: Callable[[QueuedPod], bool], most: int) -> list[QueuedPod]:
         """Return the active pods that come next, in flight from now on, up to one that is not ``wanted``."""
         with self._lock:
@@ -237,7 +223,6 @@ class SchedulingQueue:
         with self._lock:
             if not self._gathering.has(item.pod):
                 item.rejected_by = rejection
-                item.takes_others = self._groups_are_tried and item.pod.group is not None
                 item.count_end(rejected=bool(item.rejectors))
                 item.wait_from(self._clock.now())
                 if self._gathering.group_of(item.pod) is None:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from mooring.decisions.records import DecisionKind
 from mooring.framework import GroupPreemption, Pod, Status
 from mooring.framework.errors import InvalidArgumentError, UnimplementedError
-from mooring.runtime.answers import ForkReserve, GroupDecision, GroupMember, Progress, Room, TriedPlacement
+from mooring.runtime.answers import ForkReserve, GroupDecision, GroupMember, Progress, TriedPlacement
 from mooring.runtime.commit.asked_group import AskedGroup, asked_group, nothing_to_do
 from mooring.runtime.commit.group_commit import GroupCommitter, PlacedGroup
 from mooring.service.backend import Backend
@@ -146,19 +146,9 @@ def _answer(asked: AskedGroup, placed: PlacedGroup) -> pb.ScheduledGroup:
     )
     if decision.status.ok and decision.taken >= 0:
         answer.placement = decision.taken
-    for _, room in decision.rooms:
-        _add_room(answer, room)
     if decision.preemption is not None:
         _add_preemption(answer, decision.preemption)
     return answer
-
-
-def _add_room(answer: pb.ScheduledGroup, room: Room) -> None:
-    """Add the victims of one pod of the group."""
-    known = {each.uid for each in answer.victims}
-    victims = [each for each in room.candidate.victims if each.metadata.uid not in known]
-    answer.victims.extend(map(pod_reference, victims))
-    answer.pdb_violation_count += room.candidate.violations
 
 
 def _add_preemption(answer: pb.ScheduledGroup, found: GroupPreemption) -> None:

@@ -15,8 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mooring.framework import Code, Node, PodGroupInfo
-from mooring.framework.errors import UnimplementedError
-from mooring.runtime.answers import LATER_CYCLE_SINCE, GroupDecision, Progress
+from mooring.runtime.answers import GroupDecision, Progress
 from mooring.runtime.commit.asked_group import nothing_to_do
 from mooring.runtime.profiles.profile import Profile, placing
 from mooring.sessions.change.group_room import Caps, GroupRoom, Guest, Taints
@@ -121,13 +120,9 @@ class GroupChangeSearch:
         """Return what would make the group fit, by changes of these kinds.
 
         Raises:
-            UnimplementedError: The release has other rules for groups than 1.37.
             DeadlineExceededError: The caller no longer waits.
             PluginFailureError: A plugin failed.
         """
-        if self._profile.gates.version < LATER_CYCLE_SINCE:
-            said = f"changes for groups are looked for by the rules of Kubernetes {LATER_CYCLE_SINCE} alone"
-            raise UnimplementedError(said)
         self._work.keep()
         decision = self._decided(self._group, self._preempting)
         changes = NeededChanges(decision.status, decision.message)

@@ -6,15 +6,14 @@ from tests.laboratories.conformance.families import nominations, preemption
 from tests.laboratories.conformance.families.draft import Draft, Manifest, pod_manifest
 from tests.laboratories.conformance.families.neighbours import put
 
-GATES = {"1.36": {"GenericWorkload": True, "GangScheduling": True}, "1.37": {"GenericWorkload": True}}
-API_VERSIONS = {"1.36": "scheduling.k8s.io/v1alpha2", "1.37": "scheduling.k8s.io/v1beta1"}
+GATES = {"GenericWorkload": True}
 GROUPS = ["gang-0", "gang-1"]
 BOUND = [f"bound-{i}" for i in range(5)]
 
 
 def gangs(draft: Draft) -> None:
     if draft.chance(0.93):
-        draft.gates = draft.gates | GATES[draft.version]
+        draft.gates = draft.gates | GATES
     for i in range(draft.rng.randint(0, 4)):
         draft.nominated.append(pod_manifest(draft, f"member-{i}"))
     for namespace in draft.some(["default", "team-a", "team-b"], 1, 3):
@@ -31,7 +30,7 @@ def bound(draft: Draft) -> None:
     if draft.chance(0.6):
         preemption.leave_no_room(draft)
     if draft.chance(0.9):
-        draft.gates = draft.gates | GATES[draft.version]
+        draft.gates = draft.gates | GATES
     for name in BOUND[: draft.rng.choice([1, 2, 2, 3, 5])]:
         namespace = draft.rng.choice(["default", "team-a"])
         own = draft.rng.choice(preemption.PRIORITIES)
@@ -60,7 +59,7 @@ def _group(draft: Draft, name: str, namespace: str) -> Manifest:
     gang = {"gang": {"minCount": draft.rng.choice([1, 2, 2, 3, 5])}}
     policy = {"basic": {}} if draft.chance(0.15) else gang
     return {
-        "apiVersion": API_VERSIONS[draft.version],
+        "apiVersion": "scheduling.k8s.io/v1beta1",
         "kind": "PodGroup",
         "metadata": {"name": name, "namespace": namespace},
         "spec": {"schedulingPolicy": policy},

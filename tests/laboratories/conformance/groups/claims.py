@@ -10,22 +10,14 @@ from tests.laboratories.conformance.families.storage import BIND_COMPLETED
 GATE = "DRAWorkloadResourceClaims"
 """The gate with which a group names claims."""
 
-SHARED_SINCE = "1.37"
-"""Before, a pod may land where what another one is about to get for both can't be used."""
-
 
 def bound_claims(draft: Draft) -> set[tuple[str, str]]:
-    """The claims that have their volumes, by namespace and name.
-
-    Before 1.37 pods of a group don't know of each other's claims for one pod alone.
-    """
+    """The claims that have their volumes, by namespace and name."""
     known = [each for each in draft.objects if each["kind"] == "PersistentVolumeClaim"]
     return {
         (each["metadata"]["namespace"], each["metadata"]["name"])
         for each in known
-        if BIND_COMPLETED in each["metadata"].get("annotations", {})
-        and each["spec"].get("volumeName")
-        and (draft.version >= SHARED_SINCE or "ReadWriteOncePod" not in each["spec"]["accessModes"])
+        if BIND_COMPLETED in each["metadata"].get("annotations", {}) and each["spec"].get("volumeName")
     }
 
 
@@ -55,7 +47,7 @@ def take_claims(draft: Draft, group: Manifest, pod: Manifest) -> None:
         for claim in [each for each in known if each["metadata"]["name"] == entry["name"]]:
             waits = "allocation" not in claim.get("status", {})
             own = draft.chance(0.5 if draft.gates.get(GATE) else 0.8)
-            if own or (waits and (at or draft.version < SHARED_SINCE)):
+            if own or (waits and at):
                 name = f"{pod['metadata']['name']}-{entry['name']}"
                 _like_claim(draft, claim, pod, name)
                 entries.append({"name": entry["name"], "resourceClaimName": name})
@@ -67,7 +59,7 @@ def take_claims(draft: Draft, group: Manifest, pod: Manifest) -> None:
 
 def _shared(draft: Draft, group: Manifest, pod: Manifest, name: str, claim: Manifest) -> Manifest:
     """How the pod names a claim that others of its group name as well."""
-    if draft.version >= SHARED_SINCE and _of_group(draft, group, pod, name, claim):
+    if _of_group(draft, group, pod, name, claim):
         return {"name": name, "resourceClaimTemplateName": "t"}
     claim["metadata"].pop("ownerReferences", None)
     return {"name": name, "resourceClaimName": name}
@@ -79,7 +71,7 @@ def _like_claim(draft: Draft, claim: Manifest, pod: Manifest, name: str) -> None
     metadata = {**claim["metadata"], "name": name, "namespace": namespace, "uid": f"uid-{name}"}
     metadata.pop("ownerReferences", None)
     own = {**copy.deepcopy(claim), "metadata": metadata}
-    if draft.version >= SHARED_SINCE and "status" in own and draft.chance(0.5):
+    if "status" in own and draft.chance(0.5):
         own["status"]["reservedFor"] = _users(draft, pod["metadata"]["name"], pod["metadata"]["uid"])
     else:
         own.pop("status", None)

@@ -75,11 +75,8 @@ DOMAINS = {
 }
 KEYS = [*DOMAINS, *DOMAINS, HOSTNAME, "example.com/nowhere"]
 PLUGINS = ["GangScheduling", "TopologyPlacementGenerator", "PodGroupPodsCount"]
-BETA_MODES: list[Manifest] = [{"single": {}}, {"all": {}}, {"all": {}}]
-ALPHA_MODES = ["Pod", "PodGroup", "PodGroup"]
+MODES: list[Manifest] = [{"single": {}}, {"all": {}}, {"all": {}}]
 PRIORITIES = [0, 5, 10, 100, 1000]
-ONE_GATE_SINCE = "1.37"
-"""Since this release one gate switches groups, gangs and preemption for them, and groups are of v1beta1."""
 
 
 def scenario(seed: int, index: int, version: str = NEWEST) -> Manifest:
@@ -92,7 +89,7 @@ def scenario(seed: int, index: int, version: str = NEWEST) -> Manifest:
         preemption.preemption(draft)
     if draft.chance(0.15):
         rng.choice(DEVICES)(draft)
-        if draft.version >= ONE_GATE_SINCE and draft.chance(0.6):
+        if draft.chance(0.6):
             draft.gates[claims.GATE] = True
         # Rules reach kube-scheduler through informers, which don't run.
         draft.gates["DRADeviceTaintRules"] = False
@@ -152,8 +149,7 @@ def _group_others(draft: Draft) -> None:
 def _part_ports(draft: Draft) -> None:
     """No two pods of a node have a port in common, which no cluster lets happen.
 
-    There kube-scheduler forgets the port of the one when the other goes. Before 1.37 a pod for which room is
-    made is on the node beside those who are to go.
+    There kube-scheduler forgets the port of the one when the other goes.
     """
     taken: set[tuple[str, str, int]] = set()
     for pod in draft.assigned:
@@ -162,7 +158,7 @@ def _part_ports(draft: Draft) -> None:
             port for each in draft.containers(pod) for port in each.get("ports", []) if "hostPort" in port
         ]
         wanted = {(node, port.get("protocol", "TCP"), port["hostPort"]) for port in ports}
-        if wanted & taken or draft.version < ONE_GATE_SINCE:
+        if wanted & taken:
             for container in draft.containers(pod):
                 container.pop("ports", None)
         else:
@@ -170,11 +166,8 @@ def _part_ports(draft: Draft) -> None:
 
 
 def _part_starts(draft: Draft) -> None:
-    """No two of more than twelve pods start together: the order of so many equals is Go's own.
-
-    Before 1.37 those who could go for a group come from a map, in no order.
-    """
-    if len(draft.assigned) > 12 or draft.version < ONE_GATE_SINCE:
+    """No two of more than twelve pods start together: the order of so many equals is Go's own."""
+    if len(draft.assigned) > 12:
         for second, pod in enumerate(draft.rng.sample(draft.assigned, len(draft.assigned))):
             started = f"2026-01-01T00:{second // 60:02}:{second % 60:02}Z"
             pod.setdefault("status", {})["startTime"] = started
@@ -184,14 +177,8 @@ def _gates(draft: Draft) -> None:
     draft.gates |= {"GenericWorkload": True, "SchedulerAsyncPreemption": False}
     if draft.chance(0.75):
         draft.gates["TopologyAwareWorkloadScheduling"] = True
-    if draft.version >= ONE_GATE_SINCE:
-        if draft.chance(0.3):
-            draft.gates["PodGroupPreemptionPolicy"] = True
-        return
-    if draft.chance(0.9):
-        draft.gates["GangScheduling"] = True
-        if draft.chance(0.5):
-            draft.gates["WorkloadAwarePreemption"] = True
+    if draft.chance(0.3):
+        draft.gates["PodGroupPreemptionPolicy"] = True
 
 
 def _group(draft: Draft, name: str, namespace: str, size: int) -> Manifest:
@@ -200,17 +187,16 @@ def _group(draft: Draft, name: str, namespace: str, size: int) -> Manifest:
     spec: Manifest = {"schedulingPolicy": policy}
     if draft.chance(0.6):
         spec["schedulingConstraints"] = {"topology": [{"key": draft.rng.choice(KEYS)}]}
-    beta = draft.version >= ONE_GATE_SINCE
     if draft.chance(0.6):
-        spec["disruptionMode"] = draft.rng.choice(BETA_MODES if beta else ALPHA_MODES)
+        spec["disruptionMode"] = draft.rng.choice(MODES)
     if draft.chance(0.7):
         spec["priority"] = draft.rng.choice(PRIORITIES)
-    if draft.chance(0.2) and beta:
+    if draft.chance(0.2):
         spec["preemptionPolicy"] = draft.rng.choice(["Never", "PreemptLowerPriority"])
-    if draft.chance(0.1) and beta:
+    if draft.chance(0.1):
         spec["workloadRef"] = {"workloadName": "w", "templateName": "t"}
     return {
-        "apiVersion": "scheduling.k8s.io/v1beta1" if beta else "scheduling.k8s.io/v1alpha2",
+        "apiVersion": "scheduling.k8s.io/v1beta1",
         "kind": "PodGroup",
         "metadata": {"name": name, "namespace": namespace, "uid": f"{namespace}/{name}"},
         "spec": spec,
@@ -249,19 +235,12 @@ def _member(draft: Draft, group: Manifest, name: str) -> Manifest:
     spec["schedulingGroup"] = {"podGroupName": group["metadata"]["name"]}
     _agree(draft, group, spec)
     claims.take_claims(draft, group, pod)
-    if draft.version < ONE_GATE_SINCE:
-        # There the pods of a group that is tried don't know of each other's affinity.
-        for kind in ("podAffinity", "podAntiAffinity"):
-            spec.get("affinity", {}).pop(kind, None)
     if draft.chance(0.04):
         # One with a nomination that is being deleted is forgotten there with the event that it is gone.
         nominated = draft.rng.choice(draft.nodes)["metadata"]["name"]
         pod.setdefault("status", {})["nominatedNodeName"] = nominated
     elif draft.chance(0.02):
         pod["metadata"] |= {"deletionTimestamp": "2026-01-01T00:00:00Z", "deletionGracePeriodSeconds": 30}
-    if draft.version < ONE_GATE_SINCE:
-        # The queue counts no nomination of a pod that waits for its gang; preemption gives them some.
-        pod.pop("status", None)
     if draft.chance(0.01) and "nominatedNodeName" not in pod.get("status", {}):
         spec["schedulingGates"] = [{"name": "example.com/wait"}]
     return pod
@@ -272,8 +251,6 @@ def _agree(draft: Draft, group: Manifest, spec: Manifest) -> None:
     spec["schedulerName"] = draft.pod["spec"].get("schedulerName", "default-scheduler")
     spec["priority"] = group["spec"].get("priority", 0)
     policy = group["spec"].get("preemptionPolicy")
-    if draft.version < ONE_GATE_SINCE and draft.chance(0.1):
-        policy = "Never"
     spec.pop("preemptionPolicy", None)
     if policy:
         spec["preemptionPolicy"] = policy

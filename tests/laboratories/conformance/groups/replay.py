@@ -35,7 +35,6 @@ from mooring.framework.objects import PodGroup, ResourceClaim
 from mooring.framework.pod_requests import ResourceRules
 from mooring.runtime.assembly import build_engine
 from mooring.runtime.cycle.choice import Choice
-from mooring.runtime.cycle.earlier_group_cycle import LATER_CYCLE_SINCE
 from mooring.runtime.cycle.group_picks import SeededPicks
 from mooring.runtime.cycle.group_result import GroupDecision, TriedPlacement
 from mooring.runtime.engine import Engine
@@ -55,9 +54,6 @@ def differences(scenario: Manifest, rounds: Sequence[Manifest], version: str) ->
     for at, (objects, decided) in enumerate(zip(scenario["rounds"], rounds, strict=True)):
         state.apply(SOURCE, [Put(each) for each in objects_from(objects).objects])
         if decided["group"]:
-            if not _known(state, decided["group"]):
-                # Without gangs 1.36 tries pods whose group there is not.
-                return []
             if found := [f"rounds[{at}].{line}" for line in _compared(engine, decided)]:
                 return found
             _follow(state, decided)
@@ -98,11 +94,6 @@ def _compared(engine: Engine, decided: Manifest) -> Iterator[str]:
         yield from _by_itself(engine, info, profile)
 
 
-def _known(state: State, group: str) -> bool:
-    namespace, name = group.split("/")
-    return state.snapshot.objects.get(PodGroup, name, namespace) is not None
-
-
 def _asked(engine: Engine, decided: Manifest) -> PodGroupInfo:
     """The group with its waiting pods, in kube-scheduler's order."""
     namespace, name = decided["group"].split("/")
@@ -137,14 +128,6 @@ class _Picks:
             self.wrong.append(f"{where}: {host!r} is not one of {sorted(ties)}")
             return choice
         return structs.replace(choice, node_name=host or None, row=ties[host])
-
-    def room(self, placement: GroupPlacement, pod: Pod, names: Sequence[str]) -> str:
-        for one in self._one(placement.name).get("pods", []):
-            if one["name"] == pod.metadata.name:
-                if one.get("nominated", "") in names:
-                    return str(one["nominated"])
-                self.wrong.append(f"{placement.name}.{pod.key}: room on none of {list(names)}")
-        return names[0]
 
     def placement(self, names: Sequence[str]) -> int:
         best = self._attempts[self._at]["best"]
@@ -277,9 +260,6 @@ def _scores_of(decision: GroupDecision) -> dict[str, Any]:
 
 
 def _room(engine: Engine, decision: GroupDecision, decided: Manifest) -> Iterator[str]:
-    if next(iter(engine.profiles.values())).gates.version < LATER_CYCLE_SINCE:
-        yield from _rooms(decision, decided)
-        return
     found, theirs = decision.preemption, decided["room"]
     if found is None or theirs is None:
         yield from _unequal("room", found is None, theirs is None)
@@ -316,26 +296,6 @@ def _freed_there(engine: Engine, decided: Manifest) -> dict[str, bool]:
         if "allocation" not in status or any(group.uid not in left for group in groups):
             found[name] = "allocation" not in status
     return found
-
-
-def _rooms(decision: GroupDecision, decided: Manifest) -> Iterator[str]:
-    """Who goes for each pod by itself, or for the group, by the rules of 1.36."""
-    found, theirs = decision.preemption, decided["room"]
-    if theirs is not None:
-        said = None if found is None else (found.status.code.label, found.status.message)
-        yield from _unequal("room", said, (theirs["code"], theirs["message"]))
-    victims = [pod for _, room in decision.rooms for pod in room.candidate.victims]
-    victims += () if found is None else found.victims
-    ours = [pod.key for pod in victims if pod.metadata.deletion_timestamp is None]
-    yield from _unequal("victims", ours, decided["victims"])
-    names = {each.pod.metadata.name: each for each in decision.members}
-    nominated = {
-        name: each.pod.status.nominated_node_name if each.nominated is None else each.nominated
-        for name, each in names.items()
-        if not (decision.status.ok and each.node_name)
-    }
-    given = {pod["name"]: pod["nominated"] for pod in decided["pods"] if not pod["host"]}
-    yield from _unequal("nominated", nominated, given)
 
 
 def _by_unit(engine: Engine, victims: Sequence[str]) -> list[list[str]]:

@@ -11,9 +11,6 @@ from tests.laboratories.conformance.groups.generator import scenarios
 from tests.laboratories.conformance.groups.replay import differences
 from tests.laboratories.conformance.program import NEWEST
 
-VERSIONS = ("1.36", NEWEST)
-"""Before 1.36 kube-scheduler had no cycle for groups."""
-
 
 def counts(rounds: list[Manifest]) -> Counter[str]:
     """What became of the groups, and how much was tried for them."""
@@ -36,7 +33,7 @@ GROUPS = Comparison(
     scenarios,
     differences,
     counts,
-    versions=VERSIONS,
+    versions=(NEWEST,),
     asked_again=30,
 )
 

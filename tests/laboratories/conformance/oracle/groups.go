@@ -1,4 +1,4 @@
-//go:build !v1_34 && !v1_35
+//go:build !v1_34 && !v1_35 && !v1_36
 
 package main
 
@@ -407,7 +407,6 @@ func (g *grouper) come(round []json.RawMessage) error {
 		if pod, is := object.(*v1.Pod); is {
 			g.sched.Cache.AddPodGroupMember(pod)
 			g.sched.SchedulingQueue.Add(g.ctx, pod)
-			g.heardOfPod(pod)
 		} else if !g.knowGroup(object) {
 			return fmt.Errorf("want a PodGroup or a Pod, got %T", object)
 		}

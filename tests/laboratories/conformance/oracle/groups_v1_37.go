@@ -24,9 +24,6 @@ func (g *grouper) knowGroup(object apiruntime.Object) bool {
 	return is
 }
 
-// heardOfPod does nothing: the queue has the pods of a group together.
-func (g *grouper) heardOfPod(*v1.Pod) {}
-
 func (g *grouper) popPod(logger klog.Logger) (*framework.QueuedPodInfo, error) {
 	entity, err := g.sched.SchedulingQueue.Pop(logger)
 	if err != nil {

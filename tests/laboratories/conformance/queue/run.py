@@ -8,8 +8,6 @@ from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 
-from mooring.framework import KubeVersion
-from mooring.scheduler.queue.gathering import GROUPS_SINCE
 from tests.laboratories.conformance.comparison import Comparison
 from tests.laboratories.conformance.families.draft import Manifest
 from tests.laboratories.conformance.program import NEWEST, PROGRAMS, SOURCE, of_release
@@ -19,7 +17,7 @@ from tests.laboratories.conformance.queue.replay import differences
 
 def ask(seed: int, count: int, version: str) -> Iterable[Manifest]:
     """Since 1.37 the queue knows groups; beside them it is the same, as far as it is compared."""
-    return histories(seed, count, groups=KubeVersion.parse(version) >= GROUPS_SINCE)
+    return histories(seed, count, groups=version == NEWEST)
 
 
 def build(version: str) -> Path:

@@ -1,4 +1,4 @@
-//go:build v1_34 || v1_35
+//go:build v1_34 || v1_35 || v1_36
 
 package main
 
@@ -8,5 +8,5 @@ import "errors"
 type groupDecided struct{}
 
 func runGroups(*scenario) ([]*groupDecided, error) {
-	return nil, errors.New("groups are asked about since 1.36")
+	return nil, errors.New("groups are asked about since 1.37")
 }
