@@ -132,6 +132,18 @@ def read_documents(text: str, *, strict: bool = False) -> list[TextDocument]:
         raise
 
 
+def read_document(text: str) -> Any:
+    """Return the value of the one document of a text, as kube-scheduler reads its configuration; None = none.
+
+    Raises:
+        DocumentError: It can't be read, or has several documents.
+    """
+    found = read_documents(text, strict=True)
+    if len(found) > 1:
+        raise DocumentError(Fault("", found[1].line, "there is more than one document"))
+    return found[0].value if found else None
+
+
 def _documents(text: str, strict: bool) -> list[TextDocument]:
     text = _with_whole_characters(text.removeprefix("\ufeff"))
     documents, end = _leading_json(text, strict)

@@ -34,7 +34,7 @@ def test_what_it_says(text: str, endpoint: str, rate: int, tmp_path: Path) -> No
         pytest.param(HEAD + "endpoint: http://otel:4318", "must be HOST:PORT", id="not gRPC"),
         pytest.param("kind: TracingConfiguration", "missing required field `apiVersion`", id="no version"),
         pytest.param(HEAD.replace("Tracing", "Encryption"), "$.kind", id="another kind"),
-        pytest.param("[", "while parsing", id="no YAML"),
+        pytest.param("[", "not YAML", id="no YAML"),
     ],
 )
 def test_a_fault_is_told_with_the_file(text: str, fault: str, tmp_path: Path) -> None:

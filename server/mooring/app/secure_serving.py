@@ -13,7 +13,6 @@ from contextlib import suppress
 from http import HTTPStatus
 from typing import Any, Final
 
-import yaml
 from prometheus_client import CollectorRegistry
 
 from mooring import __version__
@@ -23,6 +22,7 @@ from mooring.app.https import followed_context
 from mooring.app.options import SecureServingOptions
 from mooring.cluster.api import ApiServer, ClientOptions
 from mooring.cluster.reviews import ANONYMOUS, REVIEW_SECONDS, Lifetimes, Reviews, User, client_authorities
+from mooring.documents import read_document
 from mooring.framework.errors import InvalidArgumentError, MooringError
 from mooring.serving.listeners.page_listener import PageListener
 from mooring.serving.listeners.pages import Page, PageAnswer, PageRequest, configz, flagz, rejection, statusz
@@ -142,11 +142,11 @@ def _shown(options: SecureServingOptions, registry: CollectorRegistry) -> ShownM
     entries: dict[str, str] = {}
     try:
         if file := options.metric_labels_file:
-            entries |= yaml.safe_load(read_text(file))["allowListMapping"]
+            entries |= read_document(read_text(file))["allowListMapping"]
         for flag in options.metric_labels:
             entries |= entries_of(flag)
         allowed = allowed_values(entries)
-    except (ValueError, TypeError, KeyError, AttributeError, yaml.YAMLError) as error:
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise InvalidArgumentError.at("--allow-metric-labels", f"can't be used: {error}") from None
     disabled = map(metric_name, options.disabled_metrics)
     return ShownMetrics(registry, disabled, allowed, options.metrics_prefix)

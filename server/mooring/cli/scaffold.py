@@ -6,32 +6,15 @@ import importlib.util
 import keyword
 import re
 from pathlib import Path
-from string import Template
 
-from mooring.framework.errors import FailedPreconditionError, InvalidArgumentError
+from mooring.framework.errors import InvalidArgumentError
+from mooring.package_files import PROFILE, PROJECT, write_files
 from mooring.runtime.profiles.registry import Registry
 
 _NAME = re.compile(r"[A-Z][A-Za-z0-9]*")
 
 _FILES = {
-    "pyproject.toml": """\
-[build-system]
-requires = ["hatchling"]
-build-backend = "hatchling.build"
-
-[project]
-name = "$distribution"
-version = "0.1.0"
-description = "The scheduler plugin $name for mooring"
-requires-python = ">=3.11"
-dependencies = ["mooring-scheduler"]
-
-[project.entry-points."mooring.plugins"]
-$name = "$module:$name"
-
-[tool.hatch.build.targets.wheel]
-packages = ["$module"]
-""",
+    "pyproject.toml": PROJECT,
     "README.md": """\
 # $name
 
@@ -41,12 +24,8 @@ A scheduler plugin for mooring. Install it together with mooring and name it in 
     pytest
     mooring serve --config config.yaml --source sample
 """,
-    "config.yaml": """\
-apiVersion: kubescheduler.config.k8s.io/v1
-kind: KubeSchedulerConfiguration
-profiles:
-- schedulerName: default-scheduler
-  plugins:
+    "config.yaml": PROFILE
+    + """\
     filter:
       enabled:
       - name: $name
@@ -179,14 +158,5 @@ def write_package(name: str, directory: Path, registry: Registry) -> Path:
         raise InvalidArgumentError.at("NAME", f"a plugin named {name} already exists; choose another name")
     if keyword.iskeyword(module) or importlib.util.find_spec(module):
         raise InvalidArgumentError.at("NAME", f"Python has a {module} already; choose a longer name")
-    folder = directory / distribution
-    if folder.exists():
-        raise FailedPreconditionError(
-            f"{folder} exists; choose another name or directory", reason="REQUEST_INVALID"
-        )
-    for path, content in _FILES.items():
-        values = {"name": name, "module": module, "distribution": distribution}
-        target = folder / Template(path).substitute(values)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_text(Template(content).substitute(values), encoding="utf-8")
-    return folder
+    values = {"name": name, "module": module, "distribution": distribution, "contents": module}
+    return write_files(directory / distribution, _FILES, values)

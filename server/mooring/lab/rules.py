@@ -9,7 +9,6 @@ import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from string import Template
 from typing import Any
 
 from mooring.framework import (
@@ -24,6 +23,7 @@ from mooring.framework import (
     Status,
 )
 from mooring.framework.errors import FailedPreconditionError, InvalidArgumentError
+from mooring.package_files import PROFILE, PROJECT, write_files
 
 Scoring = Callable[[Pod, NodeInfo], float]
 """How good a node is for a pod: 0 to 100."""
@@ -110,9 +110,6 @@ def export(rule: Rule, folder: str | Path) -> Path:
         FailedPreconditionError: The folder exists, or the function's source is not known.
         InvalidArgumentError: The rule's name is a word of Python.
     """
-    target = Path(folder)
-    if target.exists():
-        raise FailedPreconditionError(f"{target} exists; choose another folder", reason="REQUEST_INVALID")
     module = rule.function.__name__
     if keyword.iskeyword(module):
         raise InvalidArgumentError.at("rule", f"{module!r} is a word of Python")
@@ -120,16 +117,13 @@ def export(rule: Rule, folder: str | Path) -> Path:
         "name": rule.name,
         "module": module,
         "distribution": module.replace("_", "-"),
+        "contents": f"{module}.py",
         "function": _source(rule),
         "summary": (inspect.getdoc(rule.function) or f"The scheduler plugin {rule.name}.").splitlines()[0],
         "point": rule.point,
         "weight": f"\n        weight: {rule.weight}" if rule.point == "score" else "",
     }
-    for path, content in {**_FILES, f"{module}.py": _MODULES[rule.point]}.items():
-        written = target / path
-        written.parent.mkdir(parents=True, exist_ok=True)
-        written.write_text(Template(content).substitute(values), encoding="utf-8")
-    return target
+    return write_files(Path(folder), {**_FILES, "$module.py": _MODULES[rule.point]}, values)
 
 
 def _source(rule: Rule) -> str:
@@ -146,30 +140,9 @@ def _source(rule: Rule) -> str:
 
 
 _FILES = {
-    "pyproject.toml": """\
-[build-system]
-requires = ["hatchling"]
-build-backend = "hatchling.build"
-
-[project]
-name = "$distribution"
-version = "0.1.0"
-description = "The scheduler plugin $name for mooring"
-requires-python = ">=3.11"
-dependencies = ["mooring-scheduler"]
-
-[project.entry-points."mooring.plugins"]
-$name = "$module:$name"
-
-[tool.hatch.build.targets.wheel]
-include = ["$module.py"]
-""",
-    "config.yaml": """\
-apiVersion: kubescheduler.config.k8s.io/v1
-kind: KubeSchedulerConfiguration
-profiles:
-- schedulerName: default-scheduler
-  plugins:
+    "pyproject.toml": PROJECT,
+    "config.yaml": PROFILE
+    + """\
     $point:
       enabled:
       - name: $name$weight

@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
+from mooring.documents import DocumentError, read_document
 from mooring.files import read_file
 
 PER_MILLION = 1_000_000
@@ -53,8 +54,8 @@ def read_configuration(file: str) -> TracingConfiguration:
         ValueError: It can't be read, or isn't one.
     """
     try:
-        return msgspec.yaml.decode(read_file(file), type=TracingConfiguration)
+        return msgspec.convert(read_document(read_file(file).decode()), TracingConfiguration)
     except OSError as error:
         raise ValueError(f"{file}: {error.strerror}") from error
-    except msgspec.MsgspecError as error:
+    except (msgspec.MsgspecError, DocumentError, UnicodeDecodeError) as error:
         raise ValueError(f"{file}: {error}") from error

@@ -17,7 +17,6 @@ from .test_claims import CLAIMS, CLASSES, DRIVER, SLICES
 pytestmark = pytest.mark.e2e
 
 CONFIG = {"profiles": [{"schedulerName": "mooring"}], "leaderElection": {"leaderElect": False}}
-OLDER_GATES = "--feature-gates=GenericWorkload=true,GangScheduling=true"
 NO_RULES = "the API server has no devicetaintrules in resource.k8s.io/v1 or resource.k8s.io/v1beta2"
 NO_GROUPS = "the API server has no podgroups in scheduling.k8s.io/v1beta1 or scheduling.k8s.io/v1alpha2"
 DEVICE_CLASS = {"metadata": {"name": "gpu"}, "spec": {"selectors": []}}
@@ -82,7 +81,7 @@ def test_an_older_api_server(older: ControlPlane, tmp_path: Path) -> None:
 
 
 def test_a_newer_api_server(newer: ControlPlane, tmp_path: Path) -> None:
-    log = bind_one_of_each(newer, SKEWED_RELEASE, tmp_path, OLDER_GATES)
+    log = bind_one_of_each(newer, SKEWED_RELEASE, tmp_path)
     assert unexpected(log) == []
 
 

@@ -12,6 +12,7 @@ from urllib.parse import quote, urlsplit
 
 import msgspec
 
+from mooring.documents import read_document
 from mooring.files import read_file
 from mooring.http_client.client import get
 from mooring.http_client.origin import head_of
@@ -45,7 +46,7 @@ class BandwidthFile:
     path: Path
 
     def measure(self) -> Mapping[str, int]:
-        return msgspec.yaml.decode(read_file(self.path), type=dict[str, Bytes])
+        return msgspec.convert(read_document(read_file(self.path).decode()), dict[str, Bytes])
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,9 +55,10 @@ class SchedulingQueue:
     were rejected or failed back off for a while. Unschedulable ones wait for an event that one of the
     plugins which rejected them says may help. Gated ones are held back by a PreEnqueue plugin.
 
-    With the feature gate GenericWorkload the pods of a group are one entity: they are popped together, and one gated pod holds back all. A pod whose group isn't known is *incomplete* until
-    it is; one that comes, or comes back, while its group is being tried is *pending* until that is over. A
-    group that was rejected waits for no event: it backs off and is tried again.
+    With the feature gate GenericWorkload the pods of a group are one entity: they are popped together, and
+    one gated pod holds back all. A pod whose group isn't known is *incomplete* until it is; one that comes,
+    or comes back, while its group is being tried is *pending* until that is over. A group that was rejected
+    waits for no event: it backs off and is tried again.
 
     Args:
         rules: By scheduler name, the profile's gates and events.
