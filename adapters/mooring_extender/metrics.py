@@ -42,7 +42,7 @@ class Metrics:
             registry=self._registry,
         )
         # To look for them costs more than the observation.
-        self._duration = {verb: duration[verb,] for verb in VERBS}
+        self._duration = {verb: duration.labels(verb) for verb in VERBS}
         self._resolvable, self._unresolvable = rejected.labels("true"), rejected.labels("false")
 
     def answered(self, verb: str, answer: Answer, seconds: float) -> None:

@@ -240,7 +240,7 @@ def test_all_services_can_be_listed() -> None:
 
 def test_metrics_are_shown() -> None:
     with running() as mooring:
-        mooring.metrics.schedule_attempts["scheduled", "gold"].inc()
+        mooring.metrics.schedule_attempts.labels("scheduled", "gold").inc()
         status, text = get(mooring, "/metrics")
     assert status == 200
     assert 'mooring_schedule_attempts_total{profile="gold",result="scheduled"} 1.0' in text

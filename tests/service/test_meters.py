@@ -18,7 +18,7 @@ def test_threads_that_ask_at_once_share_a_count() -> None:
     def count(_: int) -> None:
         together.wait()
         for at in range(200):
-            by_name[(str(at),)].inc()
+            by_name.labels(str(at)).inc()
 
     with ThreadPoolExecutor(8) as threads:
         list(threads.map(count, range(8)))

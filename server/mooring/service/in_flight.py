@@ -169,7 +169,7 @@ class PodsInFlight:
         left = self._await(own, lambda other: not other.slow, own.patience)
         for flight in left:
             flight.slow = True
-        self._metrics.flights_given_up[()].inc(sum(flight.pod is not None for flight in left))
+        self._metrics.flights_given_up.labels().inc(sum(flight.pod is not None for flight in left))
 
     def _await(self, own: Flight, which: Callable[[Flight], bool], until: float) -> list[Flight]:
         """Wait until there are no such flights; return those that last longer than ``until``."""
@@ -179,7 +179,7 @@ class PodsInFlight:
                 self._changed.wait(min(until, *(flight.until for flight in left)) - now)
                 now = time.monotonic()
         if now > began:
-            self._metrics.flight_wait_duration[()].observe(now - began)
+            self._metrics.flight_wait_duration.labels().observe(now - began)
         return left
 
     def _before(self, own: Flight) -> list[Flight]:

@@ -29,7 +29,7 @@ class MetricsObserver:
         span = current_span()
         if span is not None:
             span.record(plugin, seconds, {"extension_point": extension_point, "status": status})
-        self._metrics.plugin_execution_duration[plugin, extension_point, status].observe(seconds)
+        self._metrics.plugin_execution_duration.labels(plugin, extension_point, status).observe(seconds)
 
     def point_duration(
         self, extension_point: str, status: str, profile: str, seconds: float, count: int = 1
@@ -37,29 +37,31 @@ class MetricsObserver:
         span = current_span()
         if span is not None:
             span.record(extension_point, seconds, {"profile": profile, "status": status})
-        self._metrics.extension_point_duration[extension_point, status, profile].observe(seconds, count)
+        self._metrics.extension_point_duration.labels(extension_point, status, profile).observe(
+            seconds, count
+        )
 
     def plugin_evaluated(self, plugin: str, extension_point: str, profile: str, count: int = 1) -> None:
-        self._metrics.plugin_evaluation[plugin, extension_point, profile].inc(count)
+        self._metrics.plugin_evaluation.labels(plugin, extension_point, profile).inc(count)
 
     def algorithm_duration(self, seconds: float, count: int = 1) -> None:
-        self._metrics.algorithm_duration[()].observe(seconds, count)
+        self._metrics.algorithm_duration.labels().observe(seconds, count)
 
     def placements_generated(self, profile: str, count: int) -> None:
-        self._metrics.generated_placements[(profile,)].inc(count)
+        self._metrics.generated_placements.labels(profile).inc(count)
 
     def placements_evaluated(self, result: str, profile: str, seconds: float, count: int) -> None:
-        self._metrics.placement_evaluations[result, profile].inc(count)
-        self._metrics.placement_evaluation_duration[result, profile].observe(seconds, count)
+        self._metrics.placement_evaluations.labels(result, profile).inc(count)
+        self._metrics.placement_evaluation_duration.labels(result, profile).observe(seconds, count)
 
     def plugin_raised(self, plugin: str, extension_point: str) -> None:
-        self._metrics.plugin_errors[plugin, extension_point].inc()
+        self._metrics.plugin_errors.labels(plugin, extension_point).inc()
 
     def plugin_event(self, plugin: str, event: str) -> None:
-        self._metrics.plugin_events[plugin, event].inc()
+        self._metrics.plugin_events.labels(plugin, event).inc()
 
     def self_checked(self, result: str) -> None:
-        self._metrics.self_checks[(result,)].inc()
+        self._metrics.self_checks.labels(result).inc()
 
 
 def measure_cache(metrics: Metrics, counts: CacheCounts) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from abc import abstractmethod
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import accumulate
 from typing import Generic, TypeVar
 
@@ -57,28 +57,11 @@ class Duration:
 Child = TypeVar("Child", Count, Duration)
 
 
-class Children(dict[tuple[str, ...], Child]):
-    """The meters by their label values in order; each is made at its first use.
-
-    A subscript takes no frame, and there are several for each decision. Thread-safe.
-
-    Args:
-        new: Makes one.
-    """
-
-    def __init__(self, new: Callable[[], Child]) -> None:
-        super().__init__()
-        self._new: Callable[[], Child] = new
-
-    def __missing__(self, labels: tuple[str, ...]) -> Child:
-        return self.setdefault(labels, self._new())
-
-
-class _Family(Collector, Generic[Child]):
+class Family(Collector, Generic[Child]):
     """A metric with labels. Thread-safe.
 
     Attributes:
-        children: What counts for the values of the labels.
+        children: What counts, by the values of the labels in their order.
 
     Args:
         name: The metric's name.
@@ -89,16 +72,21 @@ class _Family(Collector, Generic[Child]):
 
     def __init__(self, name: str, text: str, labels: Sequence[str], registry: CollectorRegistry) -> None:
         self._name, self._text, self._labels = name, text, labels
-        self.children: Children[Child] = Children(self._new)
+        self.children: dict[tuple[str, ...], Child] = {}
         if not labels:
-            self.children[()]  # is shown from the start
+            self.labels()  # is shown from the start
         registry.register(self)
+
+    def labels(self, *values: str) -> Child:
+        """Return what counts for these values of the labels; it is made when it is first asked for."""
+        child = self.children.get(values)
+        return self.children.setdefault(values, self._new()) if child is None else child
 
     @abstractmethod
     def _new(self) -> Child: ...
 
 
-class _CounterFamily(_Family[Count]):
+class _CounterFamily(Family[Count]):
     """A counter by labels."""
 
     def collect(self) -> Iterator[Metric]:
@@ -112,7 +100,7 @@ class _CounterFamily(_Family[Count]):
         return Count()
 
 
-class _HistogramFamily(_Family[Duration]):
+class _HistogramFamily(Family[Duration]):
     """A histogram by labels.
 
     Args:
@@ -147,13 +135,13 @@ class _HistogramFamily(_Family[Duration]):
         return Duration(self._bounds)
 
 
-def counts(name: str, text: str, labels: Sequence[str], registry: CollectorRegistry) -> Children[Count]:
-    """Expose a counter; return its counts by the values of ``labels``."""
-    return _CounterFamily(name, text, labels, registry).children
+def counts(name: str, text: str, labels: Sequence[str], registry: CollectorRegistry) -> Family[Count]:
+    """Expose a counter."""
+    return _CounterFamily(name, text, labels, registry)
 
 
 def durations(
     name: str, text: str, labels: Sequence[str], bounds: Sequence[float], registry: CollectorRegistry
-) -> Children[Duration]:
-    """Expose a histogram, likewise; ``bounds`` are those of its buckets, ascending."""
-    return _HistogramFamily(name, text, labels, bounds, registry).children
+) -> Family[Duration]:
+    """Expose a histogram; ``bounds`` are those of its buckets, ascending."""
+    return _HistogramFamily(name, text, labels, bounds, registry)

@@ -11,7 +11,7 @@ from prometheus_client.platform_collector import PlatformCollector
 from prometheus_client.process_collector import ProcessCollector
 
 from mooring import __version__
-from mooring.telemetry.meters import Children, Count, Duration, counts, durations
+from mooring.telemetry.meters import Count, Duration, Family, counts, durations
 
 
 def exponential(start: float, factor: float, count: int) -> tuple[float, ...]:
@@ -22,8 +22,7 @@ def exponential(start: float, factor: float, count: int) -> tuple[float, ...]:
 class Metrics:
     """Every metric of one server, in a registry of its own. Thread-safe.
 
-    An attribute with labels holds the meters by label values: ``metrics.plugin_events["Fit",
-    "asked"].inc()``.
+    A metric with labels counts by their values: ``metrics.plugin_events.labels("Fit", "asked").inc()``.
     """
 
     def __init__(self) -> None:
@@ -198,12 +197,12 @@ class Metrics:
             registry=self.registry,
         )
 
-    def _counters(self, name: str, text: str, labels: tuple[str, ...]) -> Children[Count]:
+    def _counters(self, name: str, text: str, labels: tuple[str, ...]) -> Family[Count]:
         return counts(name, text, labels, self.registry)
 
     def _histograms(
         self, name: str, text: str, labels: tuple[str, ...], buckets: tuple[float, ...]
-    ) -> Children[Duration]:
+    ) -> Family[Duration]:
         return durations(name, text, labels, buckets, self.registry)
 
 
@@ -218,14 +217,14 @@ class MethodMetrics:
     def __init__(self, metrics: Metrics, method: str) -> None:
         service, _, name = method.strip("/").partition("/")
         labels = ("unary", service, name)
-        self.started: Count = metrics.started[labels]
-        self.received: Count = metrics.received[labels]
-        self.handling: Duration = metrics.handling[labels]
+        self.started: Count = metrics.started.labels(*labels)
+        self.received: Count = metrics.received.labels(*labels)
+        self.handling: Duration = metrics.handling.labels(*labels)
         self.handled: dict[grpc.StatusCode, Count] = {
-            code: metrics.handled[(*labels, camel_case(code))] for code in grpc.StatusCode
+            code: metrics.handled.labels(*labels, camel_case(code)) for code in grpc.StatusCode
         }
         # A call sends its response where it ends well, and only there: one count is both.
-        metrics.sent[labels] = self.handled[grpc.StatusCode.OK]
+        metrics.sent.children[labels] = self.handled[grpc.StatusCode.OK]
 
 
 def camel_case(code: grpc.StatusCode) -> str:

@@ -52,5 +52,5 @@ class RequestMetrics:
             span.record(
                 f"HTTP {method}", seconds, {"server.address": host, "http.response.status_code": code}
             )
-        self._requests[str(code) if code else NO_ANSWER, method, host].inc()
-        self._duration[method, host].observe(seconds)
+        self._requests.labels(str(code) if code else NO_ANSWER, method, host).inc()
+        self._duration.labels(method, host).observe(seconds)

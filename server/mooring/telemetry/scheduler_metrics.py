@@ -86,18 +86,18 @@ class SchedulerMetrics:
         )
 
     def attempted(self, result: str, profile: str, seconds: float) -> None:
-        self._metrics.schedule_attempts[result, profile].inc()
-        self._metrics.attempt_duration[result, profile].observe(seconds)
+        self._metrics.schedule_attempts.labels(result, profile).inc()
+        self._metrics.attempt_duration.labels(result, profile).observe(seconds)
 
     def scheduled(self, attempts: int, seconds: float) -> None:
-        self._attempts[()].observe(attempts)
+        self._attempts.labels().observe(attempts)
         label = str(attempts) if attempts < MAX_ATTEMPTS else f"{MAX_ATTEMPTS}+"
-        self._until_bound[(label,)].observe(seconds)
+        self._until_bound.labels(label).observe(seconds)
 
     def queued(self, queue: str, event: str, kind: str, pods: int) -> None:
-        self._incoming.pods[queue, event].inc(pods)
+        self._incoming.pods.labels(queue, event).inc(pods)
         if kind:
-            self._incoming.entities[queue, event, kind].inc()
+            self._incoming.entities.labels(queue, event, kind).inc()
 
     def preempted(self, kind: str, victims: int) -> None:
         if kind == "pod":
@@ -110,14 +110,14 @@ class SchedulerMetrics:
         self._groups.algorithm.observe(seconds)
 
     def group_preemption(self, result: str) -> None:
-        self._groups.preemptions[(result,)].inc()
+        self._groups.preemptions.labels(result).inc()
 
     def group_attempted(self, result: str, profile: str, seconds: float) -> None:
-        self._groups.attempts[result, profile].inc()
-        self._groups.duration[result, profile].observe(seconds)
+        self._groups.attempts.labels(result, profile).inc()
+        self._groups.duration.labels(result, profile).observe(seconds)
 
     def overran(self, plugin: str, extension_point: str, blame: str) -> None:
-        self._overran[plugin, extension_point, blame].inc()
+        self._overran.labels(plugin, extension_point, blame).inc()
 
     def dropped(self) -> None:
         self._dropped.inc()

@@ -176,5 +176,5 @@ class Committing(CommitMode):
     def _count(self, result: str, profile: Profile, seconds: float, count: int = 1) -> None:
         """Count attempts to schedule pods, that is, to reserve or bind them."""
         metrics = self._backend.metrics
-        metrics.schedule_attempts[result, profile.name].inc(count)
-        metrics.attempt_duration[result, profile.name].observe(seconds, count)
+        metrics.schedule_attempts.labels(result, profile.name).inc(count)
+        metrics.attempt_duration.labels(result, profile.name).observe(seconds, count)

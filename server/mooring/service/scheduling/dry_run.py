@@ -145,4 +145,4 @@ class DryRun(CommitMode):
         self._ties.check(self._answer)
 
     def _count(self, result: str, profile: Profile, count: int = 1) -> None:
-        self._backend.metrics.dry_runs[result, profile.name].inc(count)
+        self._backend.metrics.dry_runs.labels(result, profile.name).inc(count)

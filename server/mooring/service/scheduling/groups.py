@@ -58,7 +58,7 @@ def schedule_groups(
         if dry:
             earlier += [(member.pod, member.node_name) for member in placed.decision.placed]
             result = result_of(placed.decision.status)
-            backend.metrics.dry_runs[result, one.profile.name].inc(len(one.group.pods))
+            backend.metrics.dry_runs.labels(result, one.profile.name).inc(len(one.group.pods))
         elif backend.work is None:
             _tell(_WORDS[mode], owner, placed)
     profiles = {one.profile.name: one.profile for one in asked}
