@@ -66,7 +66,7 @@ conformance: $(VENV)/dev.stamp ## Compare with the plugins of kube-scheduler (VE
 	$(BIN)/python -m tests.laboratories.conformance.sequences.run compare --seed $(SEED) --count $(COUNT) $(VERSION:%=--version %)
 	$(BIN)/python -m tests.laboratories.conformance.hints.run compare --seed $(SEED) --count $$(( $(COUNT) / 20 + 1 )) $(VERSION:%=--version %)
 	$(BIN)/python -m tests.laboratories.conformance.queue.run compare --seed $(SEED) --count $(COUNT) $(patsubst %,--version %,$(filter 1.36 1.37,$(VERSION)))
-	$(BIN)/python -m tests.laboratories.conformance.groups.run compare --seed $(SEED) --count $(COUNT) $(patsubst %,--version %,$(filter 1.36 1.37,$(VERSION)))
+	$(BIN)/python -m tests.laboratories.conformance.groups.run compare --seed $(SEED) --count $(COUNT) $(patsubst %,--version %,$(filter 1.37,$(VERSION)))
 
 bench: $(VENV)/dev.stamp ## Measure decisions per second, extender latency and memory at 5,000 nodes
 	$(BIN)/python -m tests.laboratories.bench $(ARGS)

@@ -47,8 +47,6 @@ log = logging.getLogger(__name__)
 DEADLINE_SHARE: Final = 0.75
 _OPERATIONS: Final = ("/healthz", "/livez", "/readyz", "/metrics")
 _PLAIN_TEXT: Final = b"text/plain; charset=utf-8"
-_OK: Final = int(HTTPStatus.OK)
-"""A member of an enumeration is a call away."""
 READINESS_TIMEOUT_SECONDS: Final = 1.0
 READINESS_SECONDS: Final = 1.0
 """How long an answer of /readyz is reused, so that frequent probes don't all reach mooring."""
@@ -256,7 +254,7 @@ class ExtenderApp:
 
     async def _answer(self, verb: str, call: _Call) -> Answer:
         try:
-            return Answer(_OK, await self._verbs[verb](call))
+            return Answer(HTTPStatus.OK, await self._verbs[verb](call))
         except (wire.MalformedBodyError, wire.ArgumentsError, CallError) as error:
             # mooring may have been restarted with another configuration.
             self._first_profile = ""

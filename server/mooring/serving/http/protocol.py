@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import resource
 from collections.abc import Callable
-from functools import cached_property
 from time import monotonic
 from typing import Any, Final
 from urllib.parse import unquote
@@ -133,14 +132,11 @@ class GuardedProtocol(HttpToolsProtocol):
     _bytes_without_body = 0
     _rejection: bytes | None = None
     _next: _Exchange | None = None
-
-    @cached_property
-    def _fields(self) -> dict[bytes, bytes]:
-        """The headers of a message as received, and after its body the trailers."""
-        return {}
+    _fields: dict[bytes, bytes]
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as in uvicorn
         super().connection_made(transport)
+        self._fields = {}
         self._receiving = _Alarm(self.loop, transport.abort)
         self._sending = _Alarm(self.loop, transport.abort)
         self._beginning = _Alarm(self.loop, self._begin)
@@ -211,12 +207,9 @@ class GuardedProtocol(HttpToolsProtocol):
         super().on_message_begin()
         self.scope["state"].update(client_names=self._client_names, began=monotonic())
 
-    @property
-    def on_header(self) -> Callable[[bytes, bytes], None]:
-        """The parser's callback for a header; of several with one name the last counts. The parser reads it
-        once.
-        """
-        return self._fields.__setitem__
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Keep a header; of several with one name the last one counts."""
+        self._fields[name] = value
 
     def on_headers_complete(self) -> None:
         # In place of uvicorn's, which has another exchange, and limits and upgrades that are not used here.
@@ -242,17 +235,17 @@ class GuardedProtocol(HttpToolsProtocol):
     def _exchange(self, version: str) -> _Exchange:
         lasts = version != "1.0" and self.parser.should_keep_alive() and monotonic() < self._ends_at
         return _Exchange(
-            self.scope,
-            self.transport,
-            self.flow,
-            self.logger,
-            self.access_logger,
-            self.access_log,
-            [],
-            asyncio.Event(),
-            self.expect_100_continue,
-            lasts,
-            self.on_response_complete,
+            scope=self.scope,
+            transport=self.transport,
+            flow=self.flow,
+            logger=self.logger,
+            access_logger=self.access_logger,
+            access_log=self.access_log,
+            default_headers=[],
+            message_event=asyncio.Event(),
+            expect_100_continue=self.expect_100_continue,
+            keep_alive=lasts,
+            on_response=self.on_response_complete,
         )
 
     def on_body(self, body: bytes) -> None:

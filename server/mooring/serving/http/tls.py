@@ -1,4 +1,4 @@
-"""TLS of the adapter: its certificate, the CA of its clients, and the connection to mooring."""
+"""TLS of an HTTP listener: its certificate, its clients, and the channel from an adapter to mooring."""
 
 from __future__ import annotations
 
