@@ -9,8 +9,12 @@ ARG REQUIREMENTS=fast
 ENV PIP_NO_CACHE_DIR=1
 WORKDIR /src
 COPY requirements requirements
+# Of the kubernetes package mooring reads the configuration. Its models and APIs are imported when code names them, which none does.
 RUN python -m venv /opt/mooring && \
     /opt/mooring/bin/pip install --require-hashes --only-binary :all: --requirement requirements/${REQUIREMENTS}.txt && \
+    rm -r /opt/mooring/lib/python3*/site-packages/kubernetes/aio && \
+    find /opt/mooring/lib/python3*/site-packages/kubernetes/client/api /opt/mooring/lib/python3*/site-packages/kubernetes/client/models \
+        -type f ! -name '__init__.*' -delete && \
     python -m venv /opt/build && \
     /opt/build/bin/pip install --require-hashes --only-binary :all: --requirement requirements/build.txt
 COPY pyproject.toml README.md LICENSE ./

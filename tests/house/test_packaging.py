@@ -20,6 +20,14 @@ pytestmark = pytest.mark.packaging
 
 ROOT = Path(__file__).parents[2]
 PACKAGES = ("mooring", "mooring_adapter", "mooring_estimator", "mooring_expander", "mooring_extender")
+KUBECONFIG = """
+apiVersion: v1
+kind: Config
+clusters: [{name: c, cluster: {server: "http://127.0.0.1:1"}}]
+contexts: [{name: c, context: {cluster: c, user: u}}]
+users: [{name: u, user: {token: secret}}]
+current-context: c
+"""
 JUNK = ("__pycache__", ".pyc", ".so", "tests", "requirements", ".ci")
 
 
@@ -145,6 +153,16 @@ def test_the_image_runs_without_being_root() -> None:
 def test_the_image_has_what_makes_first_decisions_fast(image: Image) -> None:
     done = image.run("python", "-c", "from mooring.plugins.loops import *; import numba")
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_the_image_reads_kubeconfigs_without_the_models_that_it_leaves_out(
+    image: Image, tmp_path: Path
+) -> None:
+    kubeconfig = tmp_path / "kubeconfig"
+    kubeconfig.write_text(KUBECONFIG)
+    done = image.run("mooring", "explain", "default/p", "--source", f"kubernetes:{kubeconfig}")
+    assert "Connection refused" in done.stderr
+    assert not list(image.environment.glob("lib/*/site-packages/kubernetes/client/models/v1_*"))
 
 
 def test_the_image_as_it_is_run_can_be_reached_where_its_ports_say(image: Image) -> None:
