@@ -343,7 +343,7 @@ class Engine:
         try:
             check_rules_decide(self.state, pod)
             template = self._cache.find(pod, profile)
-            calls = self._full.attempt(progress).of(profile)
+            calls = self._full.attempt_for(profile, progress)
             found = self._totals.totals(template, candidates, calls)
         except NotCachedError as error:
             self._note(progress, error.reason)
@@ -359,7 +359,7 @@ class Engine:
         start = mix64(seed, pod.metadata.uid) if profile.samples else 0
         try:
             template = self._find_decision(pod, profile)
-            calls = self._full.attempt().of(profile)
+            calls = self._full.attempt_for(profile)
             return self._decisions.with_copy(pod, template, seed, calls, start=start)
         except NotCachedError:
             return None
@@ -379,7 +379,7 @@ class Engine:
         start = mix64(seed, pod.metadata.uid) if profile.samples and not assume else self._full.start
         try:
             template = self._find_decision(pod, profile)
-            calls = self._full.attempt(progress).of(profile)
+            calls = self._full.attempt_for(profile, progress)
             choice = self._decisions.decide(pod, template, seed, calls, start=start, assume=assume)
         except NotCachedError as error:
             self._note(progress, error.reason)

@@ -31,7 +31,7 @@ from mooring.runtime.cycle.choice import Choice, choice_of, no_choice
 from mooring.runtime.cycle.cycle import CycleOptions, Run, evaluate, evaluate_filters
 from mooring.runtime.cycle.evaluation import Evaluation
 from mooring.runtime.cycle.known_verdicts import KnownVerdicts
-from mooring.runtime.cycle.plugin_calls import Observer, PluginAccess, PluginCalls, Progress
+from mooring.runtime.cycle.plugin_calls import NoDeadline, Observer, PluginAccess, PluginCalls, Progress
 from mooring.runtime.cycle.tie_break import choose
 from mooring.runtime.profiles.profile import Profile
 
@@ -71,7 +71,11 @@ class FullCycle:
 
     def attempt(self, progress: Progress | None = None) -> PluginAccess:
         """Return ``access`` for an attempt after whose failure pods are evaluated in full."""
-        return self.access(progress, final=lambda: False)
+        return PluginAccess(self._observer, self.known, progress, _never)
+
+    def attempt_for(self, profile: Profile, progress: Progress | None = None) -> PluginCalls:
+        """Return ``attempt(progress).of(profile)``."""
+        return PluginCalls(profile.name, progress or NoDeadline(), self._observer, _never, self.known)
 
     def calls(self, profile: Profile, progress: Progress | None = None) -> PluginCalls:
         """Return the way to call the plugins of ``profile`` in one decision."""
@@ -217,6 +221,10 @@ def _attempts(pod: Pod) -> Iterator[None]:
         f"the state changed during each of {MAX_ATTEMPTS} attempts to place pod {pod.key}; try again",
         reason="OVERLOADED",
     )
+
+
+def _never() -> bool:
+    return False
 
 
 def row_of(state: ClusterState, node_name: str) -> Int32s:

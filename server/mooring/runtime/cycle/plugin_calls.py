@@ -168,6 +168,8 @@ class PluginCalls:
         known: What Filter plugins said before, where they need not be called again; None = nothing.
     """
 
+    __slots__ = ("_allowed", "_check", "_final", "_observer", "_profile", "_progress", "_timing", "known")
+
     def __init__(
         self,
         profile: str,
@@ -309,6 +311,8 @@ class PluginAccess:
         progress: Where the decision is; None = it has no deadline.
         final: As in ``PluginCalls``.
     """
+
+    __slots__ = ("_final", "_known", "_observer", "progress")
 
     def __init__(
         self,

@@ -73,7 +73,7 @@ class GroupCycles:
     ) -> GroupDecision | None:
         """Decide by what is known of the state, of which no copy is made; None where one is needed."""
         cluster = self._cluster
-        version, calls = cluster.version, self._full.attempt(progress).of(profile)
+        version, calls = cluster.version, self._full.attempt_for(profile, progress)
         quick = self._quick(self._live(version), None, group, profile, seed, progress)
         cycle = GroupCycle(profile, cluster, group, calls, seed=seed, quick=quick, private=False)
         try:

@@ -67,6 +67,8 @@ class OptimisticRead:
         selected_keys: The label keys that selectors named when it was found.
     """
 
+    __slots__ = ("_begun", "_cluster", "_counts", "_evaluation", "_left", "_selected_keys")
+
     def __init__(
         self, cluster: ClusterState, counts: CacheCounts, evaluation: Followed, selected_keys: frozenset[str]
     ) -> None:
