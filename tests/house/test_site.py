@@ -82,7 +82,7 @@ def test_the_search_lists_guides_first_and_neither_changelog_nor_tests(tmp_path:
         "CHANGELOG.html#0",
         "docs/decisions/ties.html",
         "docs/start.html#a",
-        "tests/bench/index.html",
+        "tests/laboratories/bench/index.html",
     ]
     paths = [["Contributing"], ["Decisions", "Speed"], ["Start"], ["Contributing"]]
     items = [{"location": place, "path": path} for place, path in zip(locations, paths, strict=True)]

@@ -238,6 +238,7 @@ def test_what_is_found_is_made_smaller_and_can_be_tried_again(
     assert command.main([*arguments, f"--input={file}"]) == 0
 
 
+@pytest.mark.slow
 def test_a_run_goes_on_from_its_ledger(
     tmp_path: Path, monkeypatch: Patch, capsys: pytest.CaptureFixture[str]
 ) -> None:

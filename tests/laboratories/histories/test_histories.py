@@ -122,6 +122,7 @@ def test_a_mismatch_is_shrunk_and_can_be_played_again(monkeypatch: Patch) -> Non
     assert command.main(arguments) == 1
 
 
+@pytest.mark.slow
 def test_a_run_goes_on_from_its_ledger(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: Patch
 ) -> None:

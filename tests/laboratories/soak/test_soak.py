@@ -34,6 +34,7 @@ def test_every_row_of_the_table_is_played() -> None:
     assert {*table, "F8", "F9"} <= {*ROWS}
 
 
+@pytest.mark.slow
 def test_it_goes_on_from_its_ledger(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
