@@ -84,6 +84,7 @@ def test_it_is_said_what_moved_decisions(
     assert all(step.node != step.message.node and step.reason for step in moved)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("arguments", [(), ("--kube-version", "1.34", "--seed", "7")])
 def test_the_same_bytes_come_out(arguments: Sequence[str], churned: Path, tmp_path: Path) -> None:
     written = []

@@ -1,5 +1,6 @@
 """The example clients compose Filter, Score, NormalizeScore and Bind, and get Schedule's answer."""
 
+import fcntl
 import shutil
 import subprocess
 import sys
@@ -23,9 +24,14 @@ CLIENTS = ROOT / "deploy" / "examples" / "clients"
 
 
 def run(command: list[str], directory: Path) -> None:
-    """Runs one build step of a client as its README says, with this environment's `buf` in the PATH."""
+    """Runs one build step of a client as its README says, with this environment's `buf` in the PATH.
+
+    Steps of other processes wait: the clients share their folders.
+    """
     path = f"{Path(sys.executable).parent}:{environment()['PATH']}"
-    subprocess.run(command, cwd=directory, env={**environment(), "PATH": path}, check=True)
+    with (CACHE / "clients.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        subprocess.run(command, cwd=directory, env={**environment(), "PATH": path}, check=True)
 
 
 @pytest.fixture(scope="module")
