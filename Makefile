@@ -23,7 +23,7 @@ PYTEST = $(BIN)/python -m pytest -n $(WORKERS) --hypothesis-profile=$(HYPOTHESIS
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-slow test-packaging test-web check e2e conformance bench bench-cluster bench-list bench-gate bench-ghz bench-peers upstream soak histories fuzz doors format stubs docs names lock build web clean
+.PHONY: help run test test-slow test-packaging test-web check e2e conformance bench bench-cluster bench-gate upstream soak histories fuzz doors format stubs docs names lock build web clean
 
 help: ## Print this list
 	@test -t 1 && bold=$$(printf '\033[1m') && plain=$$(printf '\033[0m'); \
@@ -68,26 +68,20 @@ conformance: $(VENV)/dev.stamp ## Compare with the plugins of kube-scheduler (VE
 	$(BIN)/python -m tests.laboratories.conformance.queue.run compare --seed $(SEED) --count $(COUNT) $(patsubst %,--version %,$(filter 1.36 1.37,$(VERSION)))
 	$(BIN)/python -m tests.laboratories.conformance.groups.run compare --seed $(SEED) --count $(COUNT) $(patsubst %,--version %,$(filter 1.37,$(VERSION)))
 
-bench: $(VENV)/dev.stamp ## Measure decisions per second, extender latency and memory at 5,000 nodes
-	$(BIN)/python -m tests.laboratories.bench $(ARGS)
+# What the parts of the benchmarks build first.
+PROGRAMS_ghz := ghz
+PROGRAMS_stored_cluster := etcd kube-apiserver
+
+bench: $(VENV)/dev.stamp ## Measure decisions per second, extender latency and memory at 5,000 nodes; PART=ghz, PART=peers or PART=stored_cluster: those (need Go)
+	$(if $(PROGRAMS_$(PART)),$(BIN)/python tests/laboratories/e2e/build.py $(PROGRAMS_$(PART)))
+	$(BIN)/python -m tests.laboratories.bench$(PART:%=.%) $(ARGS)
 
 bench-cluster: $(VENV)/dev.stamp ## Pods bound per second, beside a null binder and kube-scheduler, on NODES nodes with PODS pods, RUNS times (needs Go)
 	$(BIN)/python tests/laboratories/e2e/build.py etcd kube-apiserver kube-scheduler
 	$(BIN)/python -m tests.laboratories.bench.live --nodes $(NODES) --pods $(PODS) --runs $(RUNS) $(ARGS)
 
-bench-list: $(VENV)/dev.stamp ## How long it takes to know 5,000 nodes and 150,000 pods of a real API server (needs Go)
-	$(BIN)/python tests/laboratories/e2e/build.py etcd kube-apiserver
-	$(BIN)/python -m tests.laboratories.bench.stored_cluster $(ARGS)
-
 bench-gate: $(VENV)/dev.stamp ## Fail if something has become slow, judged by ratios within the run
 	$(BIN)/python -m tests.laboratories.bench.gate $(ARGS)
-
-bench-ghz: $(VENV)/dev.stamp ## Schedule and Filter called by ghz over 1 and 50 connections, beside a null RPC (needs Go)
-	$(BIN)/python tests/laboratories/e2e/build.py ghz
-	$(BIN)/python -m tests.laboratories.bench.ghz $(ARGS)
-
-bench-peers: $(VENV)/dev.stamp ## mooring beside kube-scheduler: decisions in process, and as an extender of a real one (needs Go)
-	$(BIN)/python -m tests.laboratories.bench.peers $(ARGS)
 
 upstream: $(VENV)/dev.stamp ## Kubernetes' own end-to-end tests of scheduling, with mooring and with kube-scheduler; SUITE=integration: its integration tests (needs Go and half an hour)
 	$(BIN)/python tests/laboratories/e2e/build.py etcd kube-apiserver kube-controller-manager kube-scheduler $(if $(SUITE),,kwok e2e.test)

@@ -1,4 +1,4 @@
-"""``make bench-ghz``: Schedule and Filter called by ghz, a client in Go, beside an RPC that does nothing.
+"""``make bench PART=ghz``: Schedule and Filter called by ghz, a client in Go, beside a null RPC.
 
 Schedule is called by a light client as well, see ``light``, where that is installed.
 
@@ -155,7 +155,7 @@ def main(arguments: Sequence[str] | None = None, folder: Path = FOLDER / "ghz") 
     add("--record", action="store_true", help="write the tables into docs/figures, too")
     args = parser.parse_args(arguments)
     if not (BIN / "ghz").exists():
-        print("bench-ghz: ghz is not there; `make bench-ghz` builds it, which needs Go", file=sys.stderr)
+        print("bench-ghz: ghz is not there; `make bench PART=ghz` builds it, which needs Go", file=sys.stderr)
         return 1
     known = workloads(args.nodes, args.seconds)
     if light.missing():

@@ -1,4 +1,4 @@
-"""``make bench-peers``: mooring and kube-scheduler in one run, on the same clusters with the same pods."""
+"""``make bench PART=peers``: mooring and kube-scheduler in one run, on the same clusters and pods."""
 
 from __future__ import annotations
 
