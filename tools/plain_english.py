@@ -31,7 +31,7 @@ RULES = {
     "headless": (
         r"\b(?:whom|whoever|whomever|nobody|somebody|anybody)\b",
         r"\b(?:for|of|by|to|from|with|in|than|as) who\b",
-        r"^what\b(?!-|.*\?)",
+        r"^what (?!.*\?)",
         r"\b(?:of|for|by|to|from|with|than|about|beside|besides|after|on|at) what\b(?!\?|-)",
         r"\bwhat (?:is|was|are) (?:counted|said|asked|told|known|left|found|read|written|there|made|taken)\b",
     ),
@@ -165,7 +165,7 @@ def faults_in(paragraph: Paragraph) -> Iterator[Fault]:
             for found in pattern.finditer(sentence[0]):
                 at = sentence.start() + found.start()
                 yield fault(kind, at, text[max(at - 25, 0) : at + len(found[0]) + 25].strip())
-        if len(re.findall(r"[\w`][\w`'./-]*", sentence[0])) > MAX_WORDS:
+        if len(re.findall(r"(?<![\w`'./-])\w[\w'./-]*", sentence[0])) > MAX_WORDS:
             yield fault(LONG, sentence.start(), f"{sentence[0][:50]}...")
 
 

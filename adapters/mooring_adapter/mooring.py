@@ -118,7 +118,7 @@ class Asking:
 
         Args:
             session: Its id.
-            templates: What pods are made of.
+            templates: The form of pods.
             indices: Per pod, its template.
             uids: Per pod, a UID that nothing else in the session has.
             profile: The profile; empty as SchedulingService says.

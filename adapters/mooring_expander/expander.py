@@ -30,7 +30,7 @@ class Expander(ExpanderServicer):
     """Answers from one mooring.
 
     Args:
-        mooring: Who is asked.
+        mooring: The mooring that answers.
         profile: The profile that places pods; empty takes for each pod as SchedulingService says.
     """
 

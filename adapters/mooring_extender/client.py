@@ -135,7 +135,7 @@ class GrpcClient:
         return grpc.aio.secure_channel(self._address, credentials, options=CHANNEL_OPTIONS)
 
     def _follow(self, tls: TlsFiles) -> None:
-        """Look at the files now and then: a channel keeps the certificate that it was made with."""
+        """Check the files now and then: a channel keeps the certificate that it was made with."""
         loop = asyncio.get_running_loop()
         self._timer = loop.call_later(RENEW_SECONDS, self._follow, tls)
         # OSError: a rotation in progress.

@@ -68,7 +68,7 @@ class Fault:
     Attributes:
         path: The field, such as ``spec.containers[0].name``; "" = the document.
         line: From 1 on; 0 = not known.
-        message: What is wrong there.
+        message: The fault.
     """
 
     path: str
@@ -80,7 +80,7 @@ class DocumentError(ValueError):
     """A text that can't be read.
 
     Attributes:
-        faults: What is wrong with it.
+        faults: Its faults.
     """
 
     def __init__(self, *faults: Fault) -> None:

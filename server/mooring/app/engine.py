@@ -158,12 +158,12 @@ def build_core(  # noqa: PLR0913 - what the engines of server, scheduler and off
     """Build an engine over a new state that follows the release and the gates of ``options``.
 
     Args:
-        options: What it follows, and how often it checks itself.
+        options: The release to follow, and how often it checks itself.
         registry: The plugins that there are.
         configuration: The configuration in force.
         binder: Makes what binds, given the state; by default pods are bound in the state alone.
         first_epoch: The first of the state's node epochs.
-        cluster: What the plugins find in their handle; None = there is no API server.
+        cluster: The API server in the plugins' handle; None = there is none.
         observer: Records measurements.
         extenders: Take part in every decision, in this order.
         exclusive: As in ``Engine``.

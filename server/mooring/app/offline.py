@@ -197,7 +197,7 @@ def meant_pods(wanted: str, known: Sequence[str], pending: Sequence[str]) -> str
     """Return what a pod that isn't there may have been meant to be, else which pods are pending.
 
     Args:
-        wanted: NAMESPACE/NAME, as was asked for.
+        wanted: The requested NAMESPACE/NAME.
         known: All pods.
         pending: Those without a node, which are the ones that people ask about.
     """

@@ -35,7 +35,7 @@ class EngineOptions:
     Attributes:
         config: The KubeSchedulerConfiguration's file; "" = the default profile.
         plugins: Plugin classes to register, as MODULE:CLASS.
-        embedded: What the embedding program adds to the registry.
+        embedded: The embedding program's additions to the registry.
         kube_version: The Kubernetes release whose behaviour is followed.
         feature_gates: Gates that differ from the release's defaults.
         self_check_every: One cached answer in this many is compared with a full evaluation, 0 = none;
@@ -145,8 +145,7 @@ class ServerOptions:
         plugin_slots: Threads that run plugins.
         max_abandoned_workers: Stuck plugin threads before the process wants to be restarted.
         extender: The extender adapter in the same process; None = none.
-        pods_in_flight: What a filter call of kube-scheduler does about pods in flight, one of
-            ``IN_FLIGHT``.
+        pods_in_flight: How a filter call of kube-scheduler treats pods in flight, one of ``IN_FLIGHT``.
         decisions: What is remembered of decisions.
         recording: Whether all is recorded.
         tracing: The TracingConfiguration's file; "" = nothing is traced.
@@ -225,10 +224,10 @@ class SecureServingOptions:
         denied_seconds: How long a denying one counts.
         always_allowed: Paths that need no authorization; ``*`` at the end stands for whatever follows.
         disabled_metrics: Metrics that are not shown.
-        metrics_prefix: What the names of the metrics begin with.
+        metrics_prefix: The prefix of metric names.
         metric_labels: The only values of labels that are shown, each as METRIC,LABEL=VALUES.
         metric_labels_file: The same from a file, under allowListMapping.
-        flags: What /flagz shows, by name without the dashes.
+        flags: The values on /flagz, by name without the dashes.
     """
 
     address: str

@@ -91,7 +91,7 @@ class ConfigurationReload:
         self._thread.join(STOP_SECONDS)
 
     def look(self) -> bool:
-        """Look at the file once; True when another configuration is in force now. One thread at a time."""
+        """Read the file once; True when another configuration is in force now. One thread at a time."""
         missing = ""
         try:
             text = read_text(self._file)

@@ -26,10 +26,10 @@ class Tally:
     """The results of all decisions of a recording.
 
     Attributes:
-        then: By what they were decided, for people.
-        now: By what they are decided now.
+        then: The recorded release and configuration, as text.
+        now: The release and configuration of the replay, as text.
         endings: How many ended in which way.
-        causes: How many of those that differ rest on what.
+        causes: How many of those that differ have each cause.
         skipped: How many can't be made again, by why.
         damage: The place from which the recording can't be read; None when all of it was read.
     """
@@ -87,7 +87,7 @@ class Replay:
     """A recording that is about to be decided again. Made by ``replay_of``.
 
     Attributes:
-        tally: What came out so far.
+        tally: The results so far.
         directory: The recording.
         again: Makes its decisions again.
     """

@@ -79,10 +79,10 @@ def run_scheduler(
     """Schedule the pods of a live cluster until ``stop`` is set, which a lost lease and a failure do, too.
 
     Args:
-        options: What schedules what.
+        options: The options of the scheduler.
         stop: Ends it.
-        on_ready: Told the addresses by listener (telemetry, and grpc and health where they are wanted), ""
-            for none, once the state is complete.
+        on_ready: Called with the addresses by listener (telemetry, and grpc and health where they are
+            wanted), "" for none, once the state is complete.
 
     Returns:
         Whether it ended on request; False when the lease was lost, or the scheduler failed.

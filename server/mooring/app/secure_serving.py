@@ -54,7 +54,7 @@ def endpoint(
     Args:
         options: Its address, its certificate, and its users' rights.
         connection: The scheduler's API server, which authorizes users unless other servers are named.
-        probes: What /healthz, /livez and /readyz say.
+        probes: The answers of /healthz, /livez and /readyz.
         metrics: The metrics.
         document: Returns the configuration in force.
         kube_version: The release that /statusz names.
@@ -89,7 +89,7 @@ def _server(kubeconfig: str, connection: ApiServerConnection, pace: ClientOption
 
 
 def _authorities(options: SecureServingOptions, server: ApiServer) -> Callable[[], str]:
-    """Return what returns whose client certificates the cluster takes, PEM; "" where it is not asked."""
+    """Return a reader of the cluster's client CA, PEM; it returns "" if the CA is not looked up."""
     if options.client_ca_file or options.skip_lookup:
         return lambda: ""
     found = _LookedUp(server)
@@ -119,7 +119,7 @@ class _LookedUp:
         self.authorities = client_authorities(self._server)
 
     def follow(self) -> None:
-        """Find them again and again; what was found last counts while they can't be read."""
+        """Read them again and again; the last ones stay valid while they can't be read."""
         while True:
             time.sleep(LOOK_UP_SECONDS)
             with suppress(MooringError):

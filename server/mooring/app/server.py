@@ -75,9 +75,10 @@ def serve(
     """Serve until ``stop`` is set, which a lost lease does, too.
 
     Args:
-        options: What to serve, and where.
+        options: The options of the server.
         stop: Ends it.
-        on_ready: Told the addresses by listener (grpc, extender, health, metrics) once all are answered on.
+        on_ready: Called with the addresses by listener (grpc, extender, health, metrics) once all are
+            answered on.
 
     Returns:
         Whether it ended on request; False when the lease was lost.

@@ -39,7 +39,7 @@ class LiveState:
 
     Args:
         core: The engine whose state it is.
-        options: What that engine follows.
+        options: The release and gates of that engine.
         changes: How many changes of the state are noted at least, all the time; 0 = only while there are
             sessions.
     """

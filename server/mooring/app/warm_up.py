@@ -28,7 +28,7 @@ def warm_up(source: Source, state: State, stop: threading.Event) -> bool:
 
     Args:
         source: Fills the state.
-        state: What decisions are about.
+        state: The state of the decisions.
         stop: Ends the wait for the first full load.
 
     Returns:

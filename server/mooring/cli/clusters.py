@@ -39,8 +39,8 @@ def add_cluster(flags: Flags, *, server: bool = True) -> None:
     """Add the flags that name the cluster; ``choose_cluster`` brings them together.
 
     Args:
-        flags: What they are added to.
-        server: Whether a running server may be asked.
+        flags: The parser to which they are added.
+        server: Whether a running server is allowed, too.
     """
     flags = flags.group(CLUSTER)
     default = f"a server at {remote.DEFAULT_SERVER} if one answers, " if server else ""

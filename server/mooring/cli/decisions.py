@@ -210,7 +210,7 @@ def _print_table(decisions: Sequence[pb.Decision], *, wide: bool) -> None:
 
 
 def _print_each(form: str, decisions: Iterable[pb.Decision]) -> None:
-    """Print decisions as they come: a line each, of JSON unless a table is asked for."""
+    """Print decisions as they come: a line each, of JSON unless a table is requested."""
     from mooring.serving.logs import printable
 
     for each in decisions:

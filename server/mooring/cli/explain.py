@@ -195,7 +195,7 @@ def _cycle(args: argparse.Namespace, every: bool) -> CycleOptions:
 
 
 def _show_all(args: argparse.Namespace, documents: list[Document], options: tuple[Option, ...]) -> None:
-    """Print one explanation whole, and of the pods of a selection a row each unless more is asked for."""
+    """Print one explanation whole, and of the pods of a selection a row each unless more is requested."""
     if args.pod:
         _show(args, documents[0], options)
     elif args.output in ("json", "yaml"):

@@ -66,7 +66,7 @@ class Client:
         Args:
             groups: The pods.
             among: The names of the nodes to choose from; None = all.
-            commit_mode: What to do with the selected nodes.
+            commit_mode: The use of the selected nodes.
             profile: The profile; "" = as the server says.
             seed: Decides between nodes of equal totals.
 

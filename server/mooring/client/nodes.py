@@ -40,7 +40,7 @@ class NodeIndex:
         """Read what changed since the epoch, or everything.
 
         Raises:
-            grpc.RpcError: The server could not be asked.
+            grpc.RpcError: The server could not be reached.
         """
         with self._lock:
             request = ListNodesRequest(since_epoch=self._epoch, form=NODE_FORM_JOINED_NAMES)

@@ -115,7 +115,7 @@ class KubernetesBinder(SendingBinder):
             except MooringError as error:
                 if attempt == 0:
                     raise
-                # Whatever the repetition was told, what was sent before may still be carried out.
+                # Whatever the repetition's answer, the first request may still be carried out.
                 raise _unavailable(pod, error.message) from error
             if response.ok:
                 return BindOutcome.BOUND

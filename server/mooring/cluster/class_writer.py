@@ -20,8 +20,8 @@ _PLACE_BYTES = calcsize(PLACE)
 class ClassWriter:
     """The one writer of ``classes``. The caller holds the tables' lock.
 
-    What is written is an array's element or a reference to a new array, never an array's size: readers look
-    without a lock.
+    A write changes an array's element or a reference to a new array, never an array's size: readers take
+    no lock.
     """
 
     def __init__(self, classes: PodClasses) -> None:
@@ -186,6 +186,6 @@ class ClassWriter:
         self._free_places += range(used - 1, first - 1, -1)
 
     def _view(self) -> None:
-        """Look at both columns of places through memory views, which take a Python int faster than arrays."""
+        """Access both columns of places through memory views, which take a Python int faster than arrays."""
         numbers, rows = self.classes.placed
         self._number_view, self._row_view = numbers.data, rows.data

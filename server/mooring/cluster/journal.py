@@ -80,7 +80,7 @@ class Journal:
         version: The version of the state so far.
 
     Attributes:
-        version: The version of the state before what was written and not published yet.
+        version: The version of the state before the writes that are not published yet.
     """
 
     __slots__ = ("_begins", "_bytes", "_entries", "_first", "_length", "_versions", "version")

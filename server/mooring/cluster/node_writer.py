@@ -182,7 +182,7 @@ class NodeWriter:
         self._requested[PODS_ROW][row] += sign
         cpu = non_zero_cpu[row] + sign * usage.non_zero_cpu
         memory = non_zero_memory[row] + sign * usage.non_zero_memory
-        # A view rejects what is beyond int64, and what was written before that is written again.
+        # A view rejects a value beyond int64; values written before it are written again.
         try:
             non_zero_cpu[row], non_zero_memory[row] = cpu, memory
         except ValueError:
@@ -218,7 +218,7 @@ class NodeWriter:
         self.add_usage(row, usage, -1)
 
     def _view(self) -> None:
-        """Look at the columns that each decision writes through memory views, one for each resource.
+        """Read the columns that each decision writes through memory views, one for each resource.
 
         One takes a Python int several times as fast as an array does.
         """

@@ -25,7 +25,7 @@ class ObjectWriter:
     def put_object(self, item: TabledObject) -> None:
         """Add or replace an object.
 
-        What is assumed of the object stays in the table until ``item`` is known to be newer.
+        The assumed form of the object stays in the table until ``item`` is known to be newer.
         """
         kind, key = type(item), (item.metadata.namespace, item.metadata.name)
         if (kind, key) in self._delivered:
@@ -101,8 +101,8 @@ def _has_caught_up(delivered: TabledObject, assumed: TabledObject | None) -> boo
     """Return whether a delivery shows what is assumed, or what came after it, another object of that name
     included.
 
-    What was not written yet has no version, and no delivery shows it. Versions of one kind are ordered
-    numbers (KEP-5504); of others only equality counts.
+    A record that was not written yet has no version, and no delivery shows it. Versions of one kind are
+    ordered numbers (KEP-5504); of others only equality counts.
     """
     if assumed is None or assumed.metadata.uid != delivered.metadata.uid:
         return True

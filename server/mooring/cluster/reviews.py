@@ -43,7 +43,7 @@ class User:
         name: ``system:serviceaccount:monitoring:prometheus``, a certificate's common name, ...
         groups: Their groups.
         uid: "" = none.
-        extra: What the authenticator adds.
+        extra: The authenticator's additions.
     """
 
     name: str

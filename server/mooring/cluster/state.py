@@ -37,11 +37,11 @@ class Listeners:
         self._listeners: list[Listener] = []
 
     def add_listener(self, listener: Listener) -> None:
-        """Tell ``listener`` too from now on."""
+        """Notify ``listener`` from now on."""
         self._listeners.append(listener)
 
     def tell_listeners(self, change: StateChange) -> None:
-        """Tell all listeners of one change."""
+        """Notify all listeners of one change."""
         for listener in self._listeners:
             listener(change)
 

@@ -36,7 +36,7 @@ _FIRST_KEYS = 1 << 8
 """The keys that selectors name are collected again when there are this many, and whenever they double."""
 
 _WORTH_SUMMING_UP = 8
-"""Pods from which on what they take is added up column by column."""
+"""The number of pods from which on their amounts are added up column by column."""
 
 _uid, _row = attrgetter("uid"), attrgetter("row")
 
@@ -48,7 +48,7 @@ class TableWriter:
         nodes: The writer of the node table.
         pods: The pod table.
         objects: The writer of the object table.
-        changes: What was written since the owner emptied this list.
+        changes: The writes since the owner emptied this list.
         journal: Notes every write; None = none is noted.
     """
 

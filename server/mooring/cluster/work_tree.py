@@ -25,7 +25,7 @@ from mooring.framework.pod_table import PodRecord
 class WorkTree(State):
     """Implements ``mooring.sessions.work_trees.SessionState``. For one thread at a time.
 
-    It is a state of its own: what is decided over it counts in it alone.
+    It is a state of its own: a decision over it counts in it alone.
 
     Args:
         live: The state that it begins as a copy of, whose journal is kept from now on.
@@ -208,7 +208,7 @@ class _PodNames(dict[tuple[str, str], str]):
         super().__init__({(record.namespace, record.name): record.uid for record in records})
 
     def follow(self, entries: Iterable[Entry]) -> None:
-        """Take in what was written."""
+        """Apply the writes."""
         for entry in entries:
             if not isinstance(entry, PodEntry):
                 continue

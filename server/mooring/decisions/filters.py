@@ -18,11 +18,11 @@ class DecisionFilter:
         uid: The pod's UID.
         node: The selected or nominated node.
         profile: The profile.
-        kinds: What was to be decided; none = anything.
+        kinds: The kinds of decision; none = anything.
         results: How it ended; none = anyhow.
         rejecting_plugin: A plugin that rejected something.
         max_margin: By how much the selected node's total is above the next one's at most; None = any.
-        labels: What the pod's labels match.
+        labels: The selector of the pod's labels.
     """
 
     namespace: str = ""

@@ -38,7 +38,7 @@ class MemberAgain:
         progress: Whether the caller still waits.
 
     Attributes:
-        record: What comes out.
+        record: The result.
     """
 
     def __init__(self, work: Work, record: Record, group: PodGroupInfo, progress: Progress) -> None:

@@ -124,7 +124,7 @@ class Record(msgspec.Struct, gc=False, eq=False):
     Attributes:
         time: When it was made, in seconds since the epoch.
         began: When deciding began, by the same clock.
-        kind: What was to be decided.
+        kind: The kind of decision.
         seed: Decides between nodes of equal totals.
         pod: The pod, or one that differs from it in name and UID alone.
         profile_key: The hash of the configuration in force and the profile's name, as in ``Profile``.

@@ -34,7 +34,7 @@ class FieldError:
         path: The field's path, relative to the object that was checked, spelt as the user writes it
             (``scoringStrategy.resources[0].weight``). Empty when the fault is not one field's. Cut at 300
             characters.
-        message: What is wrong and what would be right. Cut at 700 characters.
+        message: The fault, and a valid value. Cut at 700 characters.
     """
 
     path: str

@@ -63,8 +63,8 @@ class ClusterApi(Protocol):
     def set_finalizers(self, target: ObjectReference, finalizers: Sequence[str]) -> dict[str, Any]:
         """Replace the object's finalizers, and nothing else of it; returns it as it is then.
 
-        A patch may fail where this doesn't: the API server rebuilds a patched object from JSON, in which a
-        driver's parameters can differ from the stored ones.
+        A patch may fail although this succeeds: the API server rebuilds a patched object from JSON, in which
+        a driver's parameters can differ from the stored ones.
         """
         ...
 

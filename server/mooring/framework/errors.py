@@ -30,9 +30,9 @@ class MooringError(Exception):
     """The root of the tree. Raise one of its subclasses.
 
     Args:
-        message: What was wrong, where, and what to do; one sentence or two.
+        message: The fault, its place, and the remedy; one sentence or two.
         reason: The machine-readable reason, in upper snake case.
-        metadata: What a program needs to act on the reason; values are strings.
+        metadata: Data for programs that act on the reason; values are strings.
     """
 
     def __init__(self, message: str, *, reason: str, **metadata: str) -> None:

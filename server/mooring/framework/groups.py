@@ -1,8 +1,8 @@
 """Pod groups as plugins see them, and the extension points at which a group is decided as a whole.
 
-A group's cycle finds the placements in which the group could be, tries the group's pods in each, one after
-the other by the points of a single pod, and takes the placement with the highest score. PlacementGenerate
-makes the placements, PlacementFeasible says after each pod whether it is still worth going on, and
+A group's cycle finds the possible placements of the group and tries the group's pods in each, one after
+the other by the points of a single pod. It takes the placement with the highest score. PlacementGenerate
+makes the placements, PlacementFeasible decides after each pod whether to go on, and
 PlacementScore compares the placements that take the group.
 
 Mirrors the pod group part of ``k8s.io/kube-scheduler/framework`` (interface.go) and
@@ -114,7 +114,7 @@ class GroupPreemption:
         victims: The pods that have to go first, the most important first.
         violations: How many of them a disruption budget protects.
         nominations: The pods of the group that get a node then, and the nodes.
-        remedies: What else would have to be changed at the API server.
+        remedies: Other necessary changes at the API server.
     """
 
     status: Status
@@ -188,8 +188,8 @@ class PlacementGeneratePlugin(Plugin[ArgsT]):
 class PlacementFeasiblePlugin(Plugin[ArgsT]):
     """Says whether a placement can still take the group.
 
-    Called before the first pod of the group is tried in a placement, and after each one; for placements of
-    which it is known that all pods get a node there, once before the first and once after the last, for all.
+    Called before the first pod of the group is tried in a placement, and after each one. If all pods are
+    known to get a node there, it is called once before the first and once after the last.
     """
 
     @abstractmethod

@@ -96,8 +96,8 @@ class Clock(Protocol):
 class Assumptions(Protocol):
     """Shows objects of the object table as they are about to be, so that other decisions rely on that.
 
-    The methods are those of ``ClusterState``. With the lock held, what was read is still true when it is
-    written.
+    The methods are those of ``ClusterState``. While the lock is held, objects that were read stay
+    current.
     """
 
     lock: threading.RLock

@@ -110,7 +110,7 @@ class PreFilterResult:
 
 
 class PreFilterPlugin(Plugin[ArgsT]):
-    """Looks at the pod once, before the nodes.
+    """Reads the pod once, before the nodes.
 
     Called at the beginning of each scheduling cycle. It is the place for values that are the same for all
     nodes: ``filter`` reads them in the CycleState and need not compute them for each node. It may also narrow
@@ -140,8 +140,8 @@ class FilterPlugin(Plugin[ArgsT]):
 
     Called for the nodes that no plugin before it has rejected, in any order, on as many nodes as are needed,
     and again with other pods on a node: for pods that are nominated for it, and by preemption without its
-    victims. So an answer depends on ``state``, ``pod`` and ``node`` alone. What is better or worse is Score's
-    to say: a node that is rejected stays rejected, however full the others are.
+    victims. So an answer depends on ``state``, ``pod`` and ``node`` alone. Preferences
+    belong in Score: a node that is rejected stays rejected, however full the others are.
     """
 
     def filter(self, state: CycleState, pod: Pod, node: NodeInfo) -> Status:
@@ -200,7 +200,7 @@ class PreemptingPlugin(PostFilterPlugin[ArgsT]):
 
 
 class PreScorePlugin(Plugin[ArgsT]):
-    """Looks at the feasible nodes once, before they are scored.
+    """Reads the feasible nodes once, before they are scored.
 
     Called when there is more than one feasible node: a single one is not scored. It is the
     place for values that all scores of one pod share.
@@ -256,7 +256,7 @@ class ReservePlugin(Plugin[ArgsT]):
 
     Called once a node is selected and the pod is assumed on it, in the profile's order, so that the next
     pod's cycle sees what this one takes. Keep it in memory, and don't write to the API server here: the pod
-    may yet be rejected, and the next cycle waits. What others have to see is PreBind's.
+    may yet be rejected, and the next cycle waits. Writes that others have to see belong in PreBind.
     """
 
     @abstractmethod
@@ -301,7 +301,7 @@ class PreBindPlugin(Plugin[ArgsT]):
     """Does what must be done before the binding, such as binding a volume.
 
     Called after all Permit plugins have let the pod go on. It may take its time and write to the API server:
-    other pods are scheduled meanwhile. What it did is undone by ``unreserve`` if the pod is not bound. It may
+    other pods are scheduled meanwhile. ``unreserve`` undoes its work if the pod is not bound. It may
     run again for a pod whose binding failed: do only what is not yet done.
 
     Attributes:
@@ -314,8 +314,8 @@ class PreBindPlugin(Plugin[ArgsT]):
     def pre_bind_pre_flight(self, state: CycleState, pod: Pod, node_name: str) -> Status:
         """Success when ``pre_bind`` has something to do for this pod; Skip when not: it isn't called then.
 
-        Asked before the pod waits for Permit. While there is something to do, others are told for which node
-        the pod is meant. Anything else than the two is an error.
+        Called before the pod waits for Permit. If there is something to do, the pod's status names its node
+        meanwhile. Any other status is an error.
         """
         return SUCCESS
 

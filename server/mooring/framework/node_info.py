@@ -17,9 +17,9 @@ class NodeInfo:
     Attributes:
         name: The node's name.
         node: The object.
-        allocatable: What pods may take; CPU in thousandths, ``pods`` as a number, the rest in units.
-        requested: What the pods on it take, same units; ``pods`` counts them. What no node of the cluster
-            offers is not there.
+        allocatable: The amounts for pods; CPU in thousandths, ``pods`` as a number, the rest in units.
+        requested: The amounts that the pods on it request, same units; ``pods`` counts them. Resources that
+            no node of the cluster offers are missing.
         records: The pods on it, assumed ones included, as the state keeps them.
     """
 

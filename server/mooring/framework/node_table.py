@@ -141,7 +141,7 @@ class NodeTable:
 
     def rows(self) -> Int32s:
         """int32[N]: the rows of all nodes, in row order; the same array until a node comes or goes."""
-        # A row is written before its epoch, so what was found at an epoch has all of its rows.
+        # A row is written before its epoch, so a result of an epoch has all of its rows.
         epoch, (known, rows) = self.epoch, self._rows
         if known != epoch:
             rows = np.flatnonzero(self.alive).astype(np.int32)

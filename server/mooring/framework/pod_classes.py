@@ -40,10 +40,11 @@ class PodClasses:
     """The classes of placed pods, and where each pod is.
 
     A class is all pods that no selector can distinguish: same namespace, same labels, all being deleted or
-    none. Pods with a label of their own are a class each, which is why nothing here looks at classes one by
-    one: a selector's condition is one comparison of a column, and a label that no selector names has none.
+    none. Pods with a label of their own are a class each, so nothing here iterates over
+    classes: a selector's condition is one comparison of a column, and a label that no selector names has
+    none.
 
-    Readers take no lock. What they read is consistent only if nothing was written meanwhile; the engine
+    Readers take no lock. Their data is consistent only if nothing was written meanwhile; the engine
     detects that and retries.
 
     Attributes:

@@ -47,8 +47,8 @@ class ResourceRules:
         pod_level: The pod's own requests replace its containers' sum.
         resizing: A container that is being resized counts with the maximum of desired and actual requests.
         pod_level_resizing: So do the pod's own requests.
-        stages_apart: What was asked, given and allocated is summed over the containers each by itself, and
-            the most of the sums counts: so it is since Kubernetes 1.37. Before, the most of each container.
+        stages_apart: Requested, actual and allocated amounts are each summed over the containers, and
+            the largest sum counts, since Kubernetes 1.37. Before, the largest of each container is summed.
     """
 
     pod_level: bool = True
@@ -132,8 +132,8 @@ def pod_amounts(pod: Pod, rules: ResourceRules, missing: Amounts | None = None) 
 
     Args:
         pod: The pod.
-        rules: What counts.
-        missing: Added for each container that says nothing of a resource.
+        rules: The release's rules.
+        missing: Added for each container that doesn't name a resource.
 
     Raises:
         ResourceError: A quantity is malformed or negative, with the field's path.

@@ -128,7 +128,7 @@ class PodRecord(msgspec.Struct, frozen=True, gc=False):
     reader may keep one.
 
     Attributes:
-        kind: What it shares with other pods of its template; its classes are in the table while
+        kind: The parts shared with other pods of its template; its classes are in the table while
             one of their pods is placed.
         row: The row of its node, or ``UNPLACED``.
         assumed: A decision placed it and the API server hasn't confirmed that yet.

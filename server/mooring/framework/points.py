@@ -44,7 +44,7 @@ class ExtensionPoint:
 
     Attributes:
         name: Its name in configurations.
-        base: What its plugins inherit from.
+        base: The base class of its plugins.
         evaluates: Whether it is part of an evaluation, the plugins' answers about nodes for a pod.
         commits: Whether it comes after a node was selected.
         since: The first release whose configurations have it; None = all have it.

@@ -107,7 +107,7 @@ class RejectedNodes(Protocol):
 
 
 class Candidate:
-    """A node on which there would be room, and at what price. Immutable.
+    """A node with room after preemption, and the victims. Immutable.
 
     Attributes:
         node_name: The node.

@@ -60,7 +60,7 @@ class FeatureGate:
         needs: Another gate that has to be on with it; "" = none.
         followed_since: The first release for which mooring supports it; before, it can't be turned on.
         required: Mooring can't do without it, so it can't be turned off.
-        lacking: What mooring would have to do and doesn't, so that it can't be turned on; "" = nothing.
+        lacking: The feature that mooring lacks, so that it can't be turned on; "" = none.
     """
 
     known_since: KubeVersion
@@ -82,7 +82,7 @@ FEATURE_GATES: Mapping[str, FeatureGate] = {
     "DRADeviceBindingConditions": FeatureGate(KubeVersion(1, 34), KubeVersion(1, 36)),
     "DRADeviceTaints": FeatureGate(KubeVersion(1, 33), KubeVersion(1, 36)),
     "DRADeviceTaintRules": FeatureGate(KubeVersion(1, 35), KubeVersion(1, 37), needs="DRADeviceTaints"),
-    # On by default only where no component of the release before has to be understood; by default some have.
+    # On by default only if older components need not be supported; by default they are.
     "DRAFractionalCapacityRange": FeatureGate(KubeVersion(1, 37), needs="DRAConsumableCapacity"),
     "DRAExtendedResource": FeatureGate(KubeVersion(1, 34), KubeVersion(1, 36), KubeVersion(1, 37)),
     "DRAPartitionableDevices": FeatureGate(KubeVersion(1, 33), KubeVersion(1, 36)),

@@ -16,8 +16,8 @@ RowChange = tuple[int, PodRecord | None, int]
 
 The pod came (1), left (-1) or changed otherwise (0). A pending pod that gets its node only comes, unless it
 was nominated. A pod with new labels leaves (``-RELABELLED``) and comes (``RELABELLED``) on its row. Without a
-pod, the row's node changed, or on no row some other object (0; ``UNREAD`` = only the resource version of a
-node, a service or a controller of pods; ``IMAGES_ALONE`` = only that and the images of a node)."""
+pod, the row's node changed (0), or on no row some other object. ``UNREAD`` = only the resource version of a
+node, a service or a controller of pods changed; ``IMAGES_ALONE`` = only that and the images of a node."""
 
 RELABELLED = 2
 """A pod whose amounts on its row are unchanged."""

@@ -66,7 +66,7 @@ class NodeView:
     def take(self, column: npt.NDArray[Scalar], *, live: bool = False) -> npt.NDArray[Scalar]:
         """[K]: the nodes' part of ``column``, an array of the table with one value per row.
 
-        It is a copy: what the writer does meanwhile doesn't show, and changing it changes no node. With
+        It is a copy: later writes don't show in it, and changing it changes no node. With
         ``live`` it may be the column itself, for callers that read each value once and change none.
         """
         at = self.at

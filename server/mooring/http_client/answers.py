@@ -15,7 +15,7 @@ MAX_BODY_BYTES: Final = 1 << 30
 
 
 class ProtocolError(OSError):
-    """What came is not an answer to the request, or not all of it."""
+    """The bytes are not an answer to the request, or not all of it."""
 
 
 class Answer(NamedTuple):
@@ -82,7 +82,7 @@ class AnswerReader:
         try:
             self._parser.feed_data(data)
         except (HttpParserError, HttpParserUpgrade) as error:
-            raise ProtocolError(f"the answer is not HTTP that was asked for: {error}") from error
+            raise ProtocolError(f"the answer is not HTTP of the requested form: {error}") from error
         if self._body_bytes > self._max_bytes:
             raise ProtocolError(f"the answer has more than {self._max_bytes} bytes")
         if not self.begun:

@@ -1,7 +1,7 @@
-"""Requests whose answers are waited for: whole ones, and ones that go on.
+"""Blocking requests, with whole or streamed answers.
 
-A process may stand still at any moment. What it sends in pieces may be half sent then, and what was allowed a
-moment earlier may be sent much later: so a request is one write, right after the check that allows it.
+A process may stand still at any moment. A message in pieces may be half sent then, and a message allowed a
+moment earlier may be sent much later. So a request is one write, right after the check that allows it.
 """
 
 from __future__ import annotations
@@ -133,7 +133,7 @@ def get(
     """Return the answer to a GET over a connection of its own, after redirects.
 
     Args:
-        url: What to get; the environment may name a proxy for it.
+        url: The URL to get; the environment may name a proxy for it.
         head: Further headers, for the origin in ``url`` alone: a redirect may lead to another one.
         seconds: For all of it.
         tls: Returns the context for an https URL.

@@ -228,7 +228,7 @@ def _send(connected: socket.socket, message: bytes) -> OSError | None:
 
 
 def _receive(connected: socket.socket, reader: AnswerReader, awaited: bool) -> bool:
-    """Read what is there; return whether the answer is complete.
+    """Read the available bytes; return whether the answer is complete.
 
     Raises:
         OSError: The connection has ended, or what came is not an answer.

@@ -1,4 +1,4 @@
-"""Where requests go, how they begin, and how a connection to there is opened."""
+"""The origin of requests: its address, the requests' heads, and its connections."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Connection:
     """A connection that carries one request at a time. For one thread at a time.
 
     Attributes:
-        socket: What it is made of.
+        socket: The connected socket.
         reader: Reads its answers.
     """
 
@@ -64,7 +64,7 @@ class Connection:
         """End the answer for the thread that reads it, which may be waiting. For any thread."""
         plain = self.socket.outer if isinstance(self.socket, NestedTls) else self.socket
         with suppress(OSError):
-            # Not the TLS socket's own: the reader could take what is left for plain text.
+            # Not the TLS socket's own: the reader could take the remaining bytes for plain text.
             socket.socket.shutdown(plain, socket.SHUT_RD)
 
 
@@ -185,7 +185,7 @@ def _port(url: SplitResult) -> int:
 
 
 def quoted(path: str) -> str:
-    """Return a path, and perhaps a query, as a request has it. One that is quoted stays as it is."""
+    """Return a path, with its query if any, in a request's form. A quoted one stays unchanged."""
     return quote(path, safe=_SAFE)
 
 

@@ -14,8 +14,8 @@ class ResumingContext(ssl.SSLContext):
     """A client's context, whose connections resume the session of one that had a full handshake.
 
     A full handshake takes server and client 3 ms of a processor each, and a scheduler opens dozens of
-    connections for its first bindings. What the first one verified holds for all of them. A server that does
-    not know the session makes a new one.
+    connections for its first bindings. The first one's verification is valid for all of them. A server that
+    does not know the session makes a new one.
     """
 
     _sessions: dict[str | None, ssl.SSLSession]

@@ -161,7 +161,7 @@ class Cluster:
         Args:
             configs: Configurations by a name of yours; None is kube-scheduler's defaults.
             seeds: What decides between nodes of equal totals.
-            measures: What is measured of each.
+            measures: The measures of each.
             progress: Show a bar where that takes more than a second.
 
         Raises:

@@ -85,7 +85,7 @@ def build_scheduler(
     """Return a scheduler for the pods of the engine's profiles; it follows the engine's state from now on.
 
     Args:
-        on: What it works with.
+        on: Its collaborators.
         times: How long pods back off.
         binders: How many pods are bound concurrently.
         longest_wait: Seconds after which a rejected pod that no event helped is tried again.

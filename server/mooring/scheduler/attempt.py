@@ -27,7 +27,7 @@ class Attempt(msgspec.Struct, frozen=True):
 
     Attributes:
         item: The pod in the queue.
-        profile: With what it is scheduled.
+        profile: The profile by which it is scheduled.
         began: Since when, on the monotonic clock.
         budget: What it may take, and where it is.
         start: The first row of a search that ends before all nodes are evaluated; None = the pod is tried

@@ -59,7 +59,7 @@ class _Binding(msgspec.Struct, frozen=True):
     Attributes:
         attempt: The pod and its attempt.
         reservation: Its place.
-        counts: Of its nodes.
+        counts: The numbers of its nodes.
         span: What traces the attempt; None = nothing.
     """
 

@@ -24,8 +24,8 @@ class ChangeFeed:
     """Records the state's changes and passes them on to the queue, in order, on request.
 
     Args:
-        queue: What receives them.
-        state: What changes.
+        queue: The receiver.
+        state: The state.
         schedulers: The names of the profiles: pods of others are ignored.
         gates: The release and its feature gates.
         waiting: The pods that wait at Permit.
@@ -50,7 +50,7 @@ class ChangeFeed:
         self._noted: deque[StateChange] = deque()
 
     def follow_state(self) -> None:
-        """Note what is there, and every change from now on."""
+        """Note the present objects, and every change from now on."""
         with self._state.lock:
             self._state.subscribe(self.note_change)
             for group in self._state.snapshot.objects.all(PodGroup):
@@ -70,7 +70,7 @@ class ChangeFeed:
             self._wake()
 
     def tell_queue(self) -> None:
-        """Tell the queue what was noted; one thread."""
+        """Report the noted changes to the queue; one thread."""
         while self._noted:
             noted = self._noted.popleft()
             if self._queue.ignores(noted):

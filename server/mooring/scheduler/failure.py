@@ -24,7 +24,7 @@ class FailureHandler:
 
     Attributes:
         queue: The queue in which they wait.
-        state: What is known of them.
+        state: The cluster's state.
         statuses: Writes their conditions.
         recorder: Writes Events about it.
         attempts: Notes them.

@@ -39,11 +39,11 @@ class _GroupAttempt:
 
     Attributes:
         item: The group in the queue.
-        profile: With what it is scheduled.
+        profile: The profile by which it is scheduled.
         began: Since when, on the monotonic clock.
         budget: What it may take, and where it is.
         open: Those of its pods, by UID, that are neither bound nor given back yet.
-        decided: What was decided about; None = nothing yet, or the attempt ended in an error.
+        decided: The decided group; None = nothing yet, or the attempt ended in an error.
     """
 
     item: QueuedGroup

@@ -1,4 +1,4 @@
-"""Tells of attempts that took too long: whose fault it is, and where."""
+"""Reports attempts that took too long: whose fault it is, and where."""
 
 from __future__ import annotations
 

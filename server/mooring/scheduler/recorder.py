@@ -60,7 +60,7 @@ class EventNote(msgspec.Struct, frozen=True):
         pod: The pod that it is about.
         kind: ``Normal`` or ``Warning``.
         reason: Why, in one word.
-        action: What was done, in one word.
+        action: The action, in one word.
         note: The sentence; cut to the API server's limit.
         related: Another pod, or a group, that has to do with it.
     """
@@ -173,7 +173,7 @@ class EventRecorder:
         namespace = note.pod.metadata.namespace
         if repeated:
             if series.count & (series.count - 1):
-                # The first repetition is told, then ever fewer: reading them one by one is of no use.
+                # The first repetition is written, then ever fewer: reading them one by one is of no use.
                 return
             body = {"series": {"count": series.count, "lastObservedTime": _timestamp(now)}}
             with suppress(NotFoundError):

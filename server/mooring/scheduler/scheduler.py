@@ -141,7 +141,7 @@ class Scheduler:
     def reconfigure(self, profiles: Profiles) -> None:
         """Decide by other profiles from now on; attempts that run end with their own. Any thread.
 
-        What was rejected or gated is tried again.
+        A rejected or gated pod is tried again.
         """
         self._components.profiles.update(deciding(profiles))
         self.queue.replace_rules(self._rules(profiles))
@@ -162,7 +162,7 @@ class Scheduler:
         return f"the decision about {deciding.subject} has lasted {seconds:.0f} s, in {where}"
 
     def try_next(self) -> float:
-        """Tell the queue what changed and try one pod or group.
+        """Report the changes to the queue and try one pod or group.
 
         Returns:
             After how many seconds to come again, when nothing wakes the scheduler before; 0 = at once.

@@ -138,7 +138,7 @@ class Backend:
         committer: Places pods with it.
         slots: The threads in which plugins run.
         commit_slots: The threads in which commits run: they wait for the API server, for other pods and for
-            volumes, which is no sign of the plugins' health.
+            volumes, which doesn't show the plugins' health.
         decoder: Reads objects.
         read_changes: Reads changes for ``SessionState.apply_changes``, with warnings about ignored fields;
             raises InvalidArgumentError if one is malformed.

@@ -35,7 +35,7 @@ class Options:
         listen: HOST:PORT or unix:PATH of the service; port 0 takes a free one.
         health_listen: The same for gRPC health, which is always plain text; "" = none.
         metrics_listen: HOST:PORT for /healthz, /livez, /readyz and /metrics; "" = none.
-        metrics_prefix: What the names of the metrics begin with.
+        metrics_prefix: The prefix of metric names.
         tls: Files of the service's certificate. REQUIRED, or ``insecure_listen``, if others can connect.
         insecure_listen: Allows plain text on an address that others can reach.
         insecure_flag: What errors call the flag that allows it.

@@ -202,7 +202,7 @@ def failure(response: Response, subject: str) -> MooringError:
 
     Args:
         response: The rejection.
-        subject: What was asked for, such as ``bind default/p``; the message begins with it.
+        subject: The request, such as ``bind default/p``; the message begins with it.
     """
     said = f"{subject}: HTTP {response.status}, {response.message}"
     match response.status:

@@ -46,7 +46,7 @@ class ClientOptions:
         timeout_seconds: For a request without a timeout of its own, waits and retries included.
         qps: Requests per second, on average; 0 = no limit.
         burst: Requests that may be sent at once under that limit.
-        ended: Told of each exchange: method, host, status code or 0 without an answer, and seconds.
+        ended: Called after each exchange: method, host, status code or 0 without an answer, and seconds.
     """
 
     user_agent: str = f"mooring/{__version__}"
@@ -115,9 +115,9 @@ class ApiServer:
         """Send one request and return its response, whatever the status. ``failure`` says what a rejection
         means.
 
-        Repeated, while time is left: what was put off (429), after the time that the server names; a GET that
-        met an error with such a time, or whose connection broke; once, with credentials read again, what was
-        rejected for its credentials (401).
+        Repeated, while time is left: a request that was put off (429), after the server's time; a GET that
+        met an error with such a time, or whose connection broke. A request that was rejected for its
+        credentials (401) is repeated once, with credentials read again.
 
         Args:
             method: GET, POST, PUT, PATCH or DELETE.
@@ -157,7 +157,7 @@ class ApiServer:
         It is sent once, whatever the answer: ``finish`` repeats it as ``request`` does.
 
         Args:
-            request: What to send.
+            request: The request.
             answered: Called once, by the thread that takes the answers.
 
         Raises:

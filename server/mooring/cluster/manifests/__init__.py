@@ -78,7 +78,7 @@ def objects_from(
         manifests: The manifests.
         gates: Those of the API server.
         settled: Whether the controllers of claims, volumes and budgets have done their work, as
-            ``load_manifests`` has it. Otherwise these are as given, as a cluster has them for a moment.
+            ``load_manifests`` has it. Otherwise these stay as given, like in a cluster for a moment.
 
     Raises:
         InvalidArgumentError: Every unusable manifest, each with its number, object and field.

@@ -1,7 +1,7 @@
 """Fields that the API server's admission plugins add to new pods and claims from other objects.
 
 Mirrors plugin/pkg/admission/{limitranger,runtimeclass,storage/storageclass/setdefault} as far as scheduling
-reads it. What they would reject is admitted.
+reads it. Objects that they would reject are admitted.
 """
 
 from __future__ import annotations

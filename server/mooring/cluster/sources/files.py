@@ -64,7 +64,7 @@ class FilesSource(LoadedSource):
             self._thread.join(STOP_SECONDS)
 
     def poll_files(self) -> bool:
-        """Look at the files once, and load them if they changed; True when a new load is in force."""
+        """Read the files once, and load them if they changed; True when a new load is in force."""
         seen = self._fingerprint()
         if seen == self._seen:
             return False

@@ -29,8 +29,8 @@ class BackoffQueue:
     """Orders pods and groups by the end of their backoff. For one thread at a time.
 
     The end is cut to the whole second, so that pods whose backoffs end in the same second are tried in
-    the order of ``order``; the backoff lasts through that second. What isn't ``early``, such as pods that
-    failed without having been rejected, is ordered by time alone, and never taken early.
+    the order of ``order``; the backoff lasts through that second. An item that isn't ``early``, such as a pod
+    that failed without having been rejected, is ordered by time alone, and never taken early.
     """
 
     def __init__(self, clock: Clock, times: BackoffTimes, order: Order) -> None:

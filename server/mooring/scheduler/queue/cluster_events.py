@@ -1,7 +1,7 @@
 """The scheduling queue's events for changes of objects.
 
-Mirrors ``pkg/scheduler/framework/events.go`` (what of a pod or a node changed), ``eventhandlers.go`` (what
-the queue is told) and ``MatchClusterEvents`` of ``framework/types.go``. All functions are pure.
+Mirrors ``pkg/scheduler/framework/events.go`` (the changed parts of a pod or a node), ``eventhandlers.go``
+(the queue's events) and ``MatchClusterEvents`` of ``framework/types.go``. All functions are pure.
 """
 
 from __future__ import annotations

@@ -116,7 +116,7 @@ class QueuedPod(QueuedEntity):
     Attributes:
         pod: The pod as last delivered.
         rejected_by: The plugins that rejected it at the last attempt or have gated it since.
-        asked: The pod and the revision with which its gates were asked last.
+        asked: The pod and the revision with which its gates were called last.
         uid: The pod's UID.
     """
 

@@ -264,7 +264,7 @@ class SchedulingQueue:
         """Move the pods that an event may help, so that they are tried again.
 
         Args:
-            event: What happened.
+            event: The event.
             old: The object before; None: it is new.
             new: The object after; None: it is gone.
             only: Which pods it concerns; None = all.
@@ -356,7 +356,7 @@ class SchedulingQueue:
             )
 
     def _begin_attempt(self, entity: QueuedEntity) -> bool:
-        """Put what was taken in flight; False when all its pods are already, which then are not tried."""
+        """Put the taken pods in flight; False when all its pods are already, which then are not tried."""
         entity.attempts += 1
         if isinstance(entity, QueuedPod):
             begun = self._in_flight.begin_attempt(entity.uid)

@@ -18,7 +18,8 @@ from mooring.scheduler.queue.queued_pod import QueuedEntity
 from mooring.scheduler.queue.unschedulable import UnschedulableEntities
 
 FLUSHED_ONCE_SINCE = KubeVersion(1, 37)
-"""Since this release gated pods that have waited for too long are asked, and wait as long again."""
+"""Since this release the gates of pods that have waited for too long are called again, and they wait as long
+again."""
 
 PLACES = ("active", "backoff", "unschedulable", "gated")
 """As metrics spell them; what is gated is among the unschedulable ones."""
@@ -103,7 +104,7 @@ class SubQueues:
         return self.active.get(uid) or self.backoff.get(uid) or self.unschedulable.get(uid)
 
     def take(self, uid: str) -> tuple[QueuedEntity, Strategy] | None:
-        """Take out the one with this UID, with the strategy that leads back to where it was."""
+        """Take out the one with this UID, with the strategy that leads back to its sub-queue."""
         if (item := self.active.remove(uid)) is not None:
             return item, Strategy.AT_ONCE
         if (item := self.backoff.remove(uid)) is not None:
@@ -134,7 +135,9 @@ class SubQueues:
         return self.activate(item, label, known=known)
 
     def activate(self, item: QueuedEntity, label: str, *, gates_asked: bool = False, known: str = "") -> bool:
-        """Let it be tried, unless a gate holds it back; True when none does. ``known`` is where it was."""
+        """Let it be tried, unless a gate holds it back; True when none does. ``known`` is its sub-queue
+        before.
+        """
         if not gates_asked and self._gated(item):
             return self._park(item, label, known)
         for each in (item, *item.members):

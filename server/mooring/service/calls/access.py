@@ -1,4 +1,4 @@
-"""What each call changes, and its client's names, for the rule of a listener."""
+"""The level of change of each call, and its client's names, for the rule of a listener."""
 
 from __future__ import annotations
 

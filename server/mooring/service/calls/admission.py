@@ -55,7 +55,7 @@ class Admission:
         return inflight > 0 or time.monotonic() - ended < LIVE_SECONDS
 
     def pool_of(self, method: str) -> Callable[[Any], CallPool]:
-        """Tells the pool of a request of ``method``, its full name as on the wire."""
+        """Return the pool of a request of ``method``, its full name as on the wire."""
         if method.startswith(_SIMULATION):
             return lambda _: self._futures
         if method in _SCHEDULES:

@@ -28,7 +28,7 @@ class Batch(msgspec.Struct, frozen=True):
     """The pods of a request in order, and the candidate nodes.
 
     Attributes:
-        mode: What to do with the selected nodes.
+        mode: The use of the selected nodes.
         templates: The pods that the others are copies of, each with its profile; namespaces are filled in.
         indices: The template of each pod.
         uids: The UID of each pod.
@@ -87,7 +87,7 @@ class Batch(msgspec.Struct, frozen=True):
         """Decode ``request``.
 
         Raises:
-            InvalidArgumentError: A column does not fit, or a commit is asked for on nodes sent along.
+            InvalidArgumentError: A column does not fit, or a commit is requested on nodes sent along.
             FailedPreconditionError: Indices of another epoch (NODE_EPOCH_STALE).
             UnimplementedError: The commit mode is not offered.
         """

@@ -60,7 +60,7 @@ class Committing(CommitMode):
         return None
 
     def _begin(self) -> None:
-        """Nothing may be committed without the lease, nor what can't be told.
+        """Check that this process has the lease, and that the response will fit.
 
         Raises:
             UnavailableError: Another process leads (NOT_LEADER).

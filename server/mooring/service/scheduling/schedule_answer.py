@@ -29,7 +29,7 @@ class AnswerColumns(msgspec.Struct, kw_only=True, eq=False):
         include_ties: Whether to return all nodes with the highest total.
         epoch: The node epoch of the live state before the first decision.
         version: The version of the state that the last pod was decided in; None = the newest.
-        ties: By pod, their names; none unless they are asked for.
+        ties: By pod, their names; none unless they are requested.
     """
 
     include_ties: bool

@@ -21,7 +21,7 @@ class TieLimit:
         self._bytes = 0
 
     def check(self, answer: AnswerColumns) -> None:
-        """Look at the ties that were added last.
+        """Count the ties that were added last.
 
         Raises:
             InvalidArgumentError: All together take too much.

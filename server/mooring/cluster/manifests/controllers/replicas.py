@@ -18,8 +18,8 @@ _REVISION = "deployment.kubernetes.io/revision"
 def deployment_objects(deployment: WorkloadManifest, known: KnownManifests) -> Iterator[Document]:
     """Yield the ReplicaSet of a Deployment, and the pods that are missing.
 
-    Where the manifests have ReplicaSets of the Deployment, or pods of such, the newest one makes up the
-    difference between the replicas that are wanted and those of the others.
+    If the manifests have ReplicaSets of the Deployment, or pods of such, the newest one makes up the
+    difference between the wanted replicas and those of the others.
     """
     wanted = deployment.count("replicas", default=1)
     sets = [WorkloadManifest(document) for document in known.owned(deployment, "ReplicaSet")]
@@ -40,8 +40,8 @@ def deployment_objects(deployment: WorkloadManifest, known: KnownManifests) -> I
 def replica_pods(owner: WorkloadManifest, known: KnownManifests) -> Iterator[Document]:
     """Yield the missing pods of a ReplicaSet or ReplicationController.
 
-    One that is there for its selector alone, without a template, has none; for one that belongs to a
-    Deployment, the Deployment is asked.
+    One that is there for its selector alone, without a template, has none; one that belongs to a
+    Deployment follows the Deployment.
     """
     if owner.spec.get("template") is None or any(
         reference.get("kind") == "Deployment"

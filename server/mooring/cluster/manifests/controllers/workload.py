@@ -129,7 +129,7 @@ class WorkloadManifest:
     def pod_name(self, suffix: object) -> str:
         """Return a name for one of its pods, the same each time.
 
-        What has no owner itself gets something that keeps its pods apart from those of a namesake.
+        An object without an owner gets something that keeps its pods apart from those of a namesake.
         """
         return f"{self._stem}-{suffix}"
 

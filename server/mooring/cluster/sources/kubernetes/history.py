@@ -18,7 +18,7 @@ class History:
 
     Attributes:
         reflectors: Follow one kind each.
-        doubts: By kind, why what is known of it may be of a history that ended; such a kind is compared, or
+        doubts: By kind, why the known objects may be of a history that ended; such a kind is compared, or
             listed, before its events count.
         rollbacks: How often etcd went back; a kind that was listed before the last time is listed again.
         went_back: Called with a reason each time.
@@ -33,7 +33,7 @@ class History:
 
     @property
     def doubt(self) -> str:
-        """Why what is known may be of a history that ended; "" = it is not."""
+        """Why the known objects may be of a history that ended; "" = it is not."""
         return next(iter(self.doubts.copy().values()), "") if self.doubts else ""
 
     def roll_back(self, rollbacks: int, why: str) -> None:

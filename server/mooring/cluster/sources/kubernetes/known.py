@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Mapping
 
 _REMEMBERED = 100_000
-"""Arrivals and departures; a count is asked for a moment ago, not longer."""
+"""Arrivals and departures that are remembered; a count is about the last moments only."""
 
 
 class KnownObjects:
@@ -63,7 +63,7 @@ class KnownObjects:
     def first_difference(self, listed: Mapping[str, int], version: int) -> str:
         """Return the first difference from the server's list at ``version``; "" = none.
 
-        What came, changed or went after ``version`` does not count.
+        Objects that were added, changed or deleted after ``version`` don't count.
         """
         with self._lock:
             left = {key for moved_at, change, key in self._moves if moved_at > version and change < 0}

@@ -229,7 +229,7 @@ class Reflector:
         """Yield the objects of a list, which the state takes once it has all of them.
 
         Raises:
-            UnavailableError: The list is cut short, or behind what was observed before.
+            UnavailableError: The list is cut short, or older than the observed version.
         """
         yield from self.lister.read_objects(listing, self._stopping.is_set)
         if self._stopping.is_set():
@@ -237,10 +237,10 @@ class Reflector:
         self._compare(listing.position)
 
     def _compare(self, version: int) -> None:
-        """Reject an answer that is behind what was observed before, until several in a row were.
+        """Reject an answer older than the observed version, until several in a row were.
 
         Raises:
-            UnavailableError: It is behind.
+            UnavailableError: It is older.
         """
         if version >= self.known.position or self._outlived():
             return
@@ -332,7 +332,7 @@ class Reflector:
         else:
             changes, ended = [Put(item)], isinstance(item, Pod) and item.finished
         if ended:
-            # Nothing displaces the pod that had the name before, if its end was never told.
+            # Nothing displaces the pod that had the name before, if its deletion was never observed.
             known = self._state.find_pod(identity.namespace, identity.name)
             if known is not None and known.metadata.uid != identity.uid:
                 changes.insert(0, self._gone(identity))

@@ -95,7 +95,7 @@ class KubernetesSource:
 
     @property
     def synced(self) -> bool:
-        # Asked before each decision, of some twenty.
+        # Called before each decision, for some twenty kinds.
         return all(map(_SYNCED, self._needed.values())) and all(map(_ANSWERED, self._reflectors))
 
     @property

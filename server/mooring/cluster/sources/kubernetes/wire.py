@@ -57,7 +57,7 @@ class Identity(msgspec.Struct, rename="camel"):
 
 
 class Envelope(msgspec.Struct):
-    """An object of which only the identity is read."""
+    """An object with only its identity read."""
 
     metadata: Identity
 
