@@ -14,8 +14,8 @@ NODES ?= 500
 PODS ?= 3000
 RUNS ?= 5
 MINUTES ?= 10
-# Two for each core: tests of processes and deadlines mostly wait.
-WORKERS ?= $(shell echo $$(( $$(getconf _NPROCESSORS_ONLN) * 2 )))
+# One more than there are cores, as tests of processes and deadlines mostly wait.
+WORKERS ?= $(shell echo $$(( $$(getconf _NPROCESSORS_ONLN) + 1 )))
 # How many examples properties try: `dev` a third, `ci` all.
 HYPOTHESIS_PROFILE ?= dev
 PYTEST = $(BIN)/python -m pytest -n $(WORKERS) --hypothesis-profile=$(HYPOTHESIS_PROFILE) --ignore=tests/laboratories/e2e

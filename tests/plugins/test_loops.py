@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -38,7 +39,9 @@ from tests.compiled_loops import compiled_loops, loops_as_written, loops_compile
 from tests.examples import examples
 from tests.plugins.harness import make
 
-pytest.importorskip("numba", reason="the extra fast isn't installed")
+pytestmark = pytest.mark.skipif(
+    importlib.util.find_spec("numba") is None, reason="the extra fast isn't installed"
+)
 
 SIZES = st.sampled_from((10, 4000, 2**40, 2**55, 2**62))
 
