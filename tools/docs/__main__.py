@@ -27,15 +27,21 @@ BUILD = ROOT / ".cache" / "docs"
 COLOURS = re.compile(r"\x1b\[[\d;]*m")
 """What Zensical paints with, whoever reads."""
 
+WHY = "Why"
+"""The section of the decisions; the generated references stand before it."""
+
 INDEX = "docs/decisions/README.md"
 """The index of the decisions, whose groups are those of the menu."""
 
 
 def navigation(staged: Path, found: Iterable[PurePosixPath], generated: dict[str, list[Path]]) -> list[Any]:
-    """Return the menu: the sections of docs/menu.toml, then the references."""
+    """Return the menu: the sections of docs/menu.toml, with the references before the decisions."""
     sections = tomllib.loads((ROOT / "docs" / "menu.toml").read_text(encoding="utf-8"))
     left = [str(path) for path in found]
     menu: list[Any] = []
+
+    def references(written: list[Path]) -> list[Any]:
+        return [{pages.title(page): str(page.relative_to(staged))} for page in written]
 
     def entries(patterns: list[str]) -> list[Any]:
         listed: list[Any] = []
@@ -49,16 +55,16 @@ def navigation(staged: Path, found: Iterable[PurePosixPath], generated: dict[str
         return listed
 
     for name, patterns in sections.items():
+        if name == WHY:
+            menu += ({title: references(written)} for title, written in generated.items())
         menu.append({name: entries(patterns)})
-        if name == "Decisions":
+        if name == WHY:
             for group, questions in pages.groups(ROOT / INDEX):
                 folder = INDEX.rpartition("/")[0]
                 menu[-1][name].append({group: entries([f"{folder}/{question}" for question in questions])})
     if left:
         message = f"not in the menu (docs/menu.toml, {INDEX}): {', '.join(left)}"
         raise SystemExit(message)
-    for name, written in generated.items():
-        menu.append({name: [{pages.title(page): str(page.relative_to(staged))} for page in written]})
     return menu
 
 
