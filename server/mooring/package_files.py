@@ -26,7 +26,7 @@ $name = "$module:$name"
 [tool.hatch.build.targets.wheel]
 only-include = ["$contents"]
 """
-"""Of the package's ``pyproject.toml``; ``$contents`` is its module's file or folder."""
+"""A template of ``pyproject.toml``; ``$contents`` is its module's file or folder."""
 
 PROFILE = """\
 apiVersion: kubescheduler.config.k8s.io/v1

@@ -78,7 +78,7 @@ class Family(Collector, Generic[Child]):
         registry.register(self)
 
     def labels(self, *values: str) -> Child:
-        """Return what counts for these values of the labels; it is made when it is first asked for."""
+        """Return the child for these values of the labels; the first call makes it."""
         child = self.children.get(values)
         return self.children.setdefault(values, self._new()) if child is None else child
 
