@@ -45,7 +45,7 @@ def test_each_verb_is_asked_that_changes_nothing(tmp_path: Path, capsys: pytest.
     ("answers", "field", "fault"),
     [
         pytest.param({**GOOD, "filter": 404}, "filterVerb", "code 404", id="not served"),
-        pytest.param({**GOOD, "prioritize": b"<html>"}, "prioritizeVerb", "can't be read", id="not JSON"),
+        pytest.param({**GOOD, "prioritize": b"<html>"}, "prioritizeVerb", "unreadable body", id="not JSON"),
         pytest.param(
             {**GOOD, "filter": {"Error": "no such pod"}}, "filterVerb", "no such pod", id="an error"
         ),

@@ -7,9 +7,8 @@ import signal
 import sys
 import threading
 import time
-import urllib.error
-import urllib.request
 from contextlib import ExitStack
+from http import HTTPStatus
 from typing import Any
 
 import msgspec
@@ -22,6 +21,8 @@ from mooring.cli.flags import Commands, Flags, add_command, add_verbosity
 from mooring.cli.output import Exit, complain
 from mooring.cli.tables import View, print_explanation
 from mooring.framework import Pod
+from mooring.http_client.client import HttpClient
+from mooring.http_client.origin import Origin, head_of, message_of
 
 FIRST_POD = "default/web-3"
 """The pending pod of the sample cluster that the first decision is about."""
@@ -110,12 +111,12 @@ def _await_ready(url: str, stop: threading.Event) -> None:
     deadline = time.monotonic() + REACH_SECONDS
     while not stop.is_set():
         try:
-            with urllib.request.urlopen(f"{url}/readyz", timeout=REQUEST_SECONDS):  # noqa: S310 - our own
-                return
+            _call(url, "GET", "/readyz", None)
         except OSError as error:
-            _close(error)
             if time.monotonic() > deadline:
                 raise remote.CallError(f"{url}/readyz: {error}") from None
+        else:
+            return
         stop.wait(WATCH_SECONDS)
     raise InterruptedStartError
 
@@ -141,28 +142,35 @@ def _ask_extender(url: str, names: list[str]) -> list[list[str]]:
     from mooring.cluster.sources import sample_objects
 
     pod = next(item for item in sample_objects() if isinstance(item, Pod) and item.key == FIRST_POD)
-    kept = _post(f"{url}/filter", pod, names)
-    ranked = _post(f"{url}/prioritize", pod, kept["NodeNames"])
+    kept = _post(url, "/filter", pod, names)
+    ranked = _post(url, "/prioritize", pod, kept["NodeNames"])
     scores = {entry["Host"]: str(entry["Score"]) for entry in ranked}
     failed = {**(kept["FailedNodes"] or {}), **(kept["FailedAndUnresolvableNodes"] or {})}
     return [[name, failed.get(name, "passed"), scores.get(name, "")] for name in names]
 
 
-def _post(url: str, pod: Pod, names: list[str]) -> Any:
+def _post(url: str, path: str, pod: Pod, names: list[str]) -> Any:
     body = msgspec.json.encode({"Pod": pod, "Nodes": None, "NodeNames": names})
-    request = urllib.request.Request(url, body, {"Content-Type": "application/json"})  # noqa: S310 - our own
     try:
-        with urllib.request.urlopen(request, timeout=REQUEST_SECONDS) as response:  # noqa: S310 - as above
-            return msgspec.json.decode(response.read())
+        return msgspec.json.decode(_call(url, "POST", path, body))
     except OSError as error:
-        _close(error)
-        raise remote.CallError(f"{url}: {error}") from None
+        raise remote.CallError(f"{url}{path}: {error}") from None
 
 
-def _close(error: OSError) -> None:
-    """Give up what there is of an answer that is raised as an error."""
-    if isinstance(error, urllib.error.HTTPError):
-        error.close()
+def _call(url: str, method: str, path: str, body: bytes | None) -> bytes:
+    """Return the body of the adapter's answer.
+
+    Raises:
+        OSError: There was none, or a rejection.
+    """
+    origin = Origin(url)
+    head = head_of({**origin.headers, "Content-Type": "application/json"})
+    answer = HttpClient(origin, 0).exchange(
+        message_of(method, origin.target(path), head, body), REQUEST_SECONDS
+    )
+    if answer.status != HTTPStatus.OK:
+        raise OSError(f"HTTP {answer.status}")
+    return answer.body
 
 
 def _serve(children: list[Child], stop: threading.Event) -> int:
