@@ -15,7 +15,7 @@ gc.disable()
 
 
 def pytest_collection_finish() -> None:
-    """Collect garbage from now on, but for what is there: to look at that costs a tenth of the tests' time."""
+    """Collect garbage from now on, but not what is there: to look at that costs a tenth of the time."""
     gc.enable()
     gc.collect()
     gc.freeze()

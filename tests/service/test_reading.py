@@ -103,17 +103,17 @@ def test_what_holds_too_much_is_rejected_before_it_is_parsed(kind: Any, body: by
 
 
 @pytest.mark.parametrize(
-    "request_",
+    "needed",
     [
-        pytest.param(nodes_of(inline=inline(*[100] * 100_000)), id="many inline nodes"),
-        pytest.param(nodes_of(inline=inline(MAX_BYTES, MAX_BYTES)), id="large inline nodes"),
+        pytest.param(lambda: nodes_of(inline=inline(*[100] * 100_000)), id="many inline nodes"),
+        pytest.param(lambda: nodes_of(inline=inline(MAX_BYTES, MAX_BYTES)), id="large inline nodes"),
         pytest.param(
-            nodes_of(names=nodes_pb2.NodeNames(names=["a\nb\n" * 9] * MAX_ENTRIES)),
+            lambda: nodes_of(names=nodes_pb2.NodeNames(names=["a\nb\n" * 9] * MAX_ENTRIES)),
             id="names with line feeds",
         ),
-        pytest.param(nodes_of(joined_names=b"a\0" * MAX_ENTRIES), id="joined names"),
+        pytest.param(lambda: nodes_of(joined_names=b"a\0" * MAX_ENTRIES), id="joined names"),
         pytest.param(
-            cluster_pb.PushObjectsRequest(
+            lambda: cluster_pb.PushObjectsRequest(
                 events=[
                     cluster_pb.PushEvent(put=cluster_pb.PutObjects(objects=inline(MAX_BYTES).nodes)),
                     cluster_pb.PushEvent(put=cluster_pb.PutObjects(objects=inline(MAX_BYTES).nodes)),
@@ -122,7 +122,7 @@ def test_what_holds_too_much_is_rejected_before_it_is_parsed(kind: Any, body: by
             id="pushed objects",
         ),
         pytest.param(
-            pb.ScheduleRequest(
+            lambda: pb.ScheduleRequest(
                 pods=pb.PodColumns(
                     template_indices=[1] * 100_000, names=["n"] * 100_000, uids=["u"] * 100_000
                 )
@@ -131,8 +131,9 @@ def test_what_holds_too_much_is_rejected_before_it_is_parsed(kind: Any, body: by
         ),
     ],
 )
-def test_what_a_cluster_needs_is_read(request_: Message) -> None:
-    assert read(type(request_), request_.SerializeToString()) == request_
+def test_what_a_cluster_needs_is_read(needed: Callable[[], Message]) -> None:
+    request = needed()
+    assert read(type(request), request.SerializeToString()) == request
 
 
 @pytest.mark.parametrize("kind", ALL_REQUESTS, ids=lambda kind: kind.DESCRIPTOR.name)
