@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -14,6 +14,7 @@ from mooring.framework import (
     SUCCESS,
     CacheablePlugin,
     CycleState,
+    Dependencies,
     FilterPlugin,
     NodeInfo,
     Part,
@@ -61,12 +62,9 @@ class EachNodeFilter(FilterPlugin[None], CacheablePlugin):
     name = "EachNodeFilter"
     signed = 0
 
-    def signature(self, pod: Pod) -> Hashable:
+    def dependencies(self, pod: Pod) -> Dependencies:
         type(self).signed += 1
-        return ()
-
-    def depends_on(self, pod: Pod) -> Part:
-        return Part.NONE
+        return Dependencies(signature=(), parts=Part.NONE)
 
     def filter(self, state: CycleState, pod: Pod, node: NodeInfo) -> Status:
         return SUCCESS

@@ -433,9 +433,9 @@ def test_a_pod_without_claims_is_nothing_to_it() -> None:
     assert plugin.pre_filter(state, make_pod(), nodes) == Status.skip()
     assert plugin.score_nodes(state, make_pod(), nodes).tolist() == [0]
     assert plugin.reserve(state, make_pod(), "a").ok
-    assert (
-        plugin.signature(make_pod()) == plugin.signature(make_pod("other")) != plugin.signature(pod_with("c"))
-    )
+    pods = make_pod(), make_pod("other"), pod_with("c")
+    one, other, claiming = (plugin.dependencies(pod).signature for pod in pods)
+    assert one == other != claiming
 
 
 def test_early_alternatives_score_more() -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from mooring.cluster.kinds import Change, Put, Remove
 from mooring.cluster.state import State
 from mooring.framework import Code, CycleState, Int32s, NodeView, Pod, PodChange, Status
-from mooring.framework.internal import REJECTED
+from mooring.framework.batch import REJECTED
 from mooring.plugins.inter_pod_affinity.plugin import InterPodAffinity
 from mooring.plugins.pod_topology_spread.plugin import PodTopologySpread
 from mooring.testing.builders import Manifest, make_node, make_pod
@@ -130,7 +130,7 @@ def totals_by_points(
 
 def totals_in_one_step(plugin: Any, state: CycleState, before: Int32s, weight: int) -> Int32s:
     totals = before.copy()
-    filtering, scoring = plugin.filter_counts_in(state), plugin.score_counts_in(state)
+    filtering, scoring = plugin.counts_in(state)
     if filtering is not None:
         filtering.reject_in(totals)
     if scoring is not None:

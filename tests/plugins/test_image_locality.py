@@ -85,4 +85,5 @@ def test_a_node_that_goes_matters_where_the_scores_of_others_change(images: list
     before = raw_scores(plugin, pod, cluster(*nodes))
     after = raw_scores(plugin, pod, cluster(*nodes[1:]))
     state = cluster(*nodes)
-    assert plugin.misses(pod, state.snapshot.nodes, 0) == any(before[name] != after[name] for name in after)
+    affected = plugin.affected_by_removal(pod, state.snapshot.nodes, 0)
+    assert affected == any(before[name] != after[name] for name in after)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mooring.framework.internal import REJECTED
+from mooring.framework.batch import REJECTED
 from mooring.plugins.leading_rows import Leaders, leader_at, leaders_of, take_out
 from mooring.plugins.loops import FEWEST_NODES
 from tests.compiled_loops import compiled_loops

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from mooring.cluster.kinds import Put
 from mooring.cluster.state import State
 from mooring.framework import CycleState, Int64s, NodeTable, NodeView, PodTable, Snapshot
-from mooring.framework.internal import REJECTED
+from mooring.framework.batch import REJECTED
 from mooring.framework.objects.devices import DeviceClass, DeviceClassSpec
 from mooring.framework.pod_requests import plain_usage
 from mooring.framework.quantity import Quantity
@@ -99,7 +99,7 @@ def test_answers_are_those_of_numpy(
         rejected = before == REJECTED
         for plugin, score, out in zip(plugins, scores, (verdicts.codes != 0, False), strict=True):
             totals = before.copy()
-            plugin.rating(pod)(view, 3, totals)
+            plugin.scorer(pod)(view, 3, totals)
             np.testing.assert_array_equal(totals, np.where(rejected | out, REJECTED, before + 3 * score))
         return [verdicts.codes.astype(np.int64), *scores]
 
@@ -122,7 +122,7 @@ def test_one_pass_over_rows_puts_what_the_plugins_add(
 ) -> None:
     view = nodes(seed, cpu, 2**40, lacking=lacking, step=step)
     pod = make_pod(requests={"cpu": f"{asked}m", "memory": asked * 2**20, GPU: gpus})
-    rated = [make(NodeResourcesFit).rating(pod), make(NodeResourcesBalancedAllocation).rating(pod)]
+    rated = [make(NodeResourcesFit).scorer(pod), make(NodeResourcesBalancedAllocation).scorer(pod)]
     base, before = np.random.default_rng(seed).integers(REJECTED, 100, (2, FEWEST_NODES), np.int32)
     added = base.take(view.rows)
     for rating in rated:
@@ -169,7 +169,7 @@ def test_a_pass_needs_columns_that_tell_who_has_what_is_requested(
 def both_of(requests: Mapping[str, Quantity]) -> TotalsRating:
     """What both plugins say of a pod."""
     pod = make_pod(requests=requests)
-    ratings = make(NodeResourcesFit).rating(pod), make(NodeResourcesBalancedAllocation).rating(pod)
+    ratings = make(NodeResourcesFit).scorer(pod), make(NodeResourcesBalancedAllocation).scorer(pod)
     together = TotalsRating.of([(rating, 1) for rating in ratings])
     assert together is not None
     return together
@@ -202,7 +202,7 @@ def test_where_a_resource_was_found_in_one_state_is_no_answer_for_another() -> N
 def test_a_negative_row_is_no_row() -> None:
     view = nodes(0, 1000, 2**40, lacking=False, step=1)
     pod = make_pod(requests={"cpu": "1m", "memory": "1Mi"})
-    ratings = make(NodeResourcesFit).rating(pod), make(NodeResourcesBalancedAllocation).rating(pod)
+    ratings = make(NodeResourcesFit).scorer(pod), make(NodeResourcesBalancedAllocation).scorer(pod)
     together = TotalsRating.of([(rating, 1) for rating in ratings])
     assert together is not None
     base = np.zeros(FEWEST_NODES, np.int32)
@@ -273,7 +273,7 @@ def both_ratings(cpu: int, memory: int, args: NodeResourcesFitArgs | None = None
     """The ratings of a pod that asks for so much, with their weights."""
     pod = make_pod(requests={"cpu": f"{cpu}m", "memory": memory})
     fit, balanced = make(NodeResourcesFit, args), make(NodeResourcesBalancedAllocation)
-    return (fit.rating(pod), 3), (balanced.rating(pod), 2)
+    return (fit.scorer(pod), 3), (balanced.scorer(pod), 2)
 
 
 def check_estimate(table: NodeTable, ratings: Ratings, first: int = 0, end: int = 1) -> bool:
@@ -318,7 +318,7 @@ def test_what_a_pod_asks_for_by_position_is_what_it_asks_for(
     usage = plain_usage(pod)
     assert usage is not None
     by_position = TotalsRatings(raters).of(usage)
-    alone = TotalsRating.of([(plugin.rating(pod), weight) for plugin, weight in raters])
+    alone = TotalsRating.of([(plugin.scorer(pod), weight) for plugin, weight in raters])
     assert (by_position is None) == (alone is None)
     if by_position is not None and alone is not None:
         assert told(by_position) == told(alone)
@@ -342,9 +342,9 @@ def test_other_scores_are_not_put_together() -> None:
     pod = make_pod(requests={"cpu": "1", "memory": "1Gi"})
     nothing = make_pod(requests={"cpu": "0", "memory": "0"})
     fit, balanced = make(NodeResourcesFit), make(NodeResourcesBalancedAllocation)
-    assert TotalsRating.of([(balanced.rating(pod), 1), (fit.rating(pod), 1)]) is None
-    assert TotalsRating.of([(fit.rating(pod), 1)]) is None
-    assert TotalsRating.of([(fit.rating(nothing), 1), (balanced.rating(nothing), 1)]) is None
+    assert TotalsRating.of([(balanced.scorer(pod), 1), (fit.scorer(pod), 1)]) is None
+    assert TotalsRating.of([(fit.scorer(pod), 1)]) is None
+    assert TotalsRating.of([(fit.scorer(nothing), 1), (balanced.scorer(nothing), 1)]) is None
 
 
 def test_a_numba_that_is_of_no_use_is_not_needed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,7 +18,7 @@ from mooring.framework import (
     PodGroupInfo,
     Status,
 )
-from mooring.framework.internal import AssignedEverywhere, PlacementColumns
+from mooring.framework.groups import AssignedEverywhere, PlacementColumns
 from mooring.framework.normalize import percentage
 from mooring.framework.objects import DeviceClass, ObjectMeta, PodGroup
 from mooring.framework.objects.devices import DeviceClassSpec

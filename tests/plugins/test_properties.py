@@ -5,7 +5,6 @@ from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
-from msgspec.structs import replace
 
 from mooring.framework import (
     FilterPlugin,
@@ -44,16 +43,6 @@ SHAPES = st.builds(
     st.sets(st.integers(0, 100), min_size=1, max_size=4),
     st.lists(st.integers(0, 10), min_size=4, max_size=4),
 )
-SIGNING: list[type[Any]] = [
-    NodeUnschedulable,
-    NodeName,
-    TaintToleration,
-    NodeAffinity,
-    NodePorts,
-    NodeResourcesFit,
-    NodeResourcesBalancedAllocation,
-    ImageLocality,
-]
 WEIGHTS = st.dictionaries(st.sampled_from(RESOURCES), st.integers(1, 100), min_size=1)
 
 
@@ -166,32 +155,3 @@ def test_balanced_allocation(nodes: list[Node], placed: list[Pod], pod: Pod, nam
         name: plain.balanced_allocation(pod, info, names) if asks else 0 for name, info in infos(view).items()
     }
     assert raw_scores(plugin, pod, view) == expected
-
-
-PART_OF_SPEC = ["containers", "tolerations", "node_selector", "affinity", "node_name"]
-
-
-@given(
-    nodes=strategies.nodes(),
-    placed=strategies.placed_pods(),
-    pod=strategies.pods(),
-    other=strategies.pods(),
-    changed=st.sampled_from(PART_OF_SPEC),
-)
-def test_equal_signatures_mean_equal_answers(
-    nodes: list[Node], placed: list[Pod], pod: Pod, other: Pod, changed: str
-) -> None:
-    view = cluster(*nodes, *placed)
-    twin = replace(pod, spec=replace(pod.spec, **{changed: getattr(other.spec, changed)}))
-    same = 0
-    for kind in SIGNING:
-        plugin = make(kind)
-        if plugin.signature(pod) != plugin.signature(twin):
-            continue
-        same += 1
-        assert hash(plugin.signature(pod)) == hash(plugin.signature(twin))
-        if isinstance(plugin, FilterPlugin):
-            assert verdicts(plugin, pod, view) == verdicts(plugin, twin, view), kind
-        if isinstance(plugin, ScorePlugin):
-            assert raw_scores(plugin, pod, view) == raw_scores(plugin, twin, view), kind
-    assert same, "no part of a pod is read by every plugin"

@@ -31,8 +31,7 @@ from mooring.framework import (
     Status,
 )
 from mooring.framework.errors import DeadlineExceededError, MooringError
-from mooring.framework.handle import AlwaysLeader, Leadership
-from mooring.framework.internal import BindingAnswer
+from mooring.framework.handle import AlwaysLeader, BindingAnswer, Leadership
 from mooring.framework.releases import DEFAULT_KUBE_VERSION
 from mooring.plugins.node_resources_fit.plugin import NodeResourcesFit
 from mooring.runtime.assembly import build_engine

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import pytest
@@ -14,6 +14,7 @@ from mooring.framework import (
     SUCCESS,
     CacheablePlugin,
     CycleState,
+    Dependencies,
     NodeView,
     Part,
     Pod,
@@ -43,11 +44,8 @@ class Following(PreFilterPlugin[None], CacheablePlugin):
     __hash__ = object.__hash__
     name = "Following"
 
-    def signature(self, pod: Pod) -> Hashable:
-        return ""
-
-    def depends_on(self, pod: Pod) -> Part:
-        return self.parts
+    def dependencies(self, pod: Pod) -> Dependencies:
+        return Dependencies(signature=(), parts=self.parts)
 
     def update(self, state: CycleState, pod: Pod, changes: Sequence[PodChange]) -> bool:
         self.told += [(record.name, amount) for _, record, amount in changes]

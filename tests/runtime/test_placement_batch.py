@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from mooring.framework import Pod, PodGroupInfo
-from mooring.framework.internal import PlacementColumns
+from mooring.framework.groups import PlacementColumns
 from mooring.runtime.cycle.group_picks import SeededPicks
 from mooring.runtime.cycle.group_result import GroupDecision
 from mooring.runtime.engine import Engine

@@ -11,9 +11,9 @@ from mooring.cluster.decoding import from_manifest
 from mooring.cluster.kinds import Put, Remove
 from mooring.cluster.state import State
 from mooring.framework import Int32s, NodeInfo, Pod
+from mooring.framework.batch import FilterCounts, Move
 from mooring.framework.objects import Service
 from mooring.framework.pod_table import PodKind
-from mooring.plugins.topology import FilterCounts, Move
 from mooring.runtime.cache.layers.pod_counts import IncrementalPodCounts
 from mooring.runtime.cache.tracking.change_tracker import ChangeTracker
 from mooring.runtime.cache.tracking.objects_read import ObjectsRead

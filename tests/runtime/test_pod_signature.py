@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -12,9 +12,20 @@ from msgspec.structs import replace as with_fields
 
 from mooring.cluster.state import State
 from mooring.config import from_document
-from mooring.framework import CacheablePlugin, CycleState, Int64s, NodeView, Part, Pod, ScorePlugin
+from mooring.framework import (
+    Aspect,
+    CacheablePlugin,
+    CycleState,
+    Dependencies,
+    Int64s,
+    NodeView,
+    Part,
+    Pod,
+    ScorePlugin,
+)
+from mooring.framework.cacheable import as_cacheable
 from mooring.framework.errors import PluginFailureError
-from mooring.framework.internal import SignedByShape, shape_of
+from mooring.framework.pod_aspects import without_amounts
 from mooring.runtime.assembly import build_engine
 from mooring.runtime.cache.layers.resource_scores import ResourcePlugins
 from mooring.runtime.cache.lookup.signature import Signature, Signer
@@ -35,7 +46,11 @@ def profile_of(document: dict[str, Any]) -> Profile:
 
 
 PROFILE = profile_of(DOCUMENT)
-BY_SHAPE = {name: plugin for name, plugin in PROFILE.plugins.items() if isinstance(plugin, SignedByShape)}
+BY_SHAPE = {
+    plugin.name: as_cacheable(plugin)
+    for plugin in PROFILE.evaluating
+    if not as_cacheable(plugin).aspects & (Aspect.AMOUNTS | Aspect.CLAIMS)
+}
 ASKS_MUCH: dict[str, Any] = {
     "requests": {"cpu": "7", "memory": "9Gi", "example.com/gpu": 3},
     "spec": {
@@ -63,19 +78,18 @@ class Counting(ScorePlugin[None], CacheablePlugin):
         self.part = part
         self.signed: list[Pod] = []
 
-    def signature(self, pod: Pod) -> Hashable:
+    def dependencies(self, pod: Pod) -> Dependencies:
         self.signed.append(pod)
-        return ()
-
-    def depends_on(self, pod: Pod) -> Part:
-        return self.part
+        return Dependencies(signature=(), parts=self.part)
 
     def score_nodes(self, state: CycleState, pod: Pod, nodes: NodeView) -> Int64s:
         raise AssertionError("only signs are asked for")
 
 
-class CountingByShape(Counting, SignedByShape):
+class CountingByShape(Counting):
     """The same, once for all pods that differ only in what they ask for."""
+
+    aspects = Aspect.NONE
 
 
 def unnamed(pod: Pod) -> Pod:
@@ -91,10 +105,10 @@ def signed(*pods: Pod, plugin: Counting) -> list[Signature | None]:
 
 @pytest.mark.parametrize("name", BY_SHAPE)
 def test_what_pods_ask_for_has_no_part_in_the_signatures_of_plugins_that_say_so(name: str) -> None:
-    signature = BY_SHAPE[name].signature
+    dependencies = BY_SHAPE[name].dependencies
     for kind, fields in {**TEMPLATES, "asks much": ASKS_MUCH}.items():
         pod = make_pod(**fields)
-        assert signature(pod) == signature(shape_of(pod)), kind
+        assert dependencies(pod) == dependencies(without_amounts(pod)), kind
 
 
 @pytest.mark.parametrize(
@@ -173,47 +187,36 @@ class Raising(ScorePlugin[None], CacheablePlugin):
 
     name = "Raising"
 
-    def __init__(self, sign: Callable[[Pod], Any], parts: Callable[[Pod], Any]) -> None:
-        self._sign = sign
-        self._parts = parts
+    def __init__(self, declare: Callable[[Pod], Any]) -> None:
+        self._declare = declare
 
-    def signature(self, pod: Pod) -> Hashable | None:
-        sign: Hashable | None = self._sign(pod)
-        return sign
-
-    def depends_on(self, pod: Pod) -> Part:
-        parts: Part = self._parts(pod)
-        return parts
+    def dependencies(self, pod: Pod) -> Dependencies:
+        declared: Dependencies = self._declare(pod)
+        return declared
 
     def score_nodes(self, state: CycleState, pod: Pod, nodes: NodeView) -> Int64s:
         return np.zeros(len(nodes), np.int64)
 
 
 @pytest.mark.parametrize(
-    ("sign", "parts", "said"),
+    ("declare", "said"),
     [
+        pytest.param(lambda pod: pod.metadata.labels["team"], "KeyError: 'team'", id="raises"),
         pytest.param(
-            lambda pod: pod.metadata.labels["team"],
-            lambda _: Part.NODES,
-            "KeyError: 'team'",
-            id="sign raises",
+            lambda _: Dependencies(signature=["a"]),  # type: ignore[arg-type] # the point
+            "TypeError: unhashable type: 'list'",
+            id="signature is a list",
         ),
+        pytest.param(lambda _: None, "returned NoneType, not Dependencies", id="nothing"),
         pytest.param(
-            lambda _: ["a"], lambda _: Part.NODES, "TypeError: unhashable type: 'list'", id="sign is a list"
+            lambda _: Dependencies(signature=(), parts="NODES"),  # type: ignore[arg-type] # the point
+            "declared parts NODES, which is not a Part",
+            id="parts are a word",
         ),
-        pytest.param(
-            lambda _: (),
-            lambda pod: pod.metadata.labels["team"],
-            "KeyError: 'team'",
-            id="depends_on raises",
-        ),
-        pytest.param(lambda _: (), lambda _: "NODES", "depends_on returned", id="depends_on is a word"),
     ],
 )
-def test_a_declaration_that_fails_names_its_plugin(
-    sign: Callable[[Pod], Any], parts: Callable[[Pod], Any], said: str
-) -> None:
-    profile = replace(PROFILE, score=(*PROFILE.score, Enabled("Raising", Raising(sign, parts), 1)))
+def test_a_declaration_that_fails_names_its_plugin(declare: Callable[[Pod], Any], said: str) -> None:
+    profile = replace(PROFILE, score=(*PROFILE.score, Enabled("Raising", Raising(declare), 1)))
     with pytest.raises(PluginFailureError) as caught:
         Signer().sign(make_pod("p"), profile)
     assert "plugin 'Raising' failed at Sign" in str(caught.value)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -13,6 +13,7 @@ from mooring.framework import (
     CacheablePlugin,
     Code,
     CycleState,
+    Dependencies,
     FilterPlugin,
     NodeInfo,
     NodeView,
@@ -233,11 +234,8 @@ class TwoPerNode(FilterPlugin[None], CacheablePlugin):
 
     name = "TwoPerNode"
 
-    def signature(self, pod: Pod) -> Hashable | None:
-        return None
-
-    def depends_on(self, pod: Pod) -> Part:
-        return Part.PODS
+    def dependencies(self, pod: Pod) -> Dependencies:
+        return Dependencies(parts=Part.PODS)
 
     def filter(self, state: CycleState, pod: Pod, node: NodeInfo) -> Status:
         if any(other.metadata.name == "unbearable" for other in node.pods):

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mooring.framework.internal import REJECTED
+from mooring.framework.batch import REJECTED
 from mooring.plugins.loops import FEWEST_NODES
 from mooring.runtime.cache.layers.selected import best_of_rows
 from tests.compiled_loops import compiled_loops

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,7 +14,16 @@ from mooring.cluster import table_writer
 from mooring.cluster.kinds import Put
 from mooring.cluster.state import State
 from mooring.config import from_document
-from mooring.framework import CacheablePlugin, CycleState, Int64s, NodeView, Part, Pod, ScorePlugin
+from mooring.framework import (
+    CacheablePlugin,
+    CycleState,
+    Dependencies,
+    Int64s,
+    NodeView,
+    Part,
+    Pod,
+    ScorePlugin,
+)
 from mooring.framework.pod_table import UNPLACED
 from mooring.runtime.assembly import build_engine
 from mooring.runtime.cache.layers.node_totals import NodeTotals
@@ -34,11 +43,8 @@ class Favourite(ScorePlugin[None], CacheablePlugin):
     name = "Favourite"
     parts = Part.NONE
 
-    def signature(self, pod: Pod) -> Hashable | None:
-        return ()
-
-    def depends_on(self, pod: Pod) -> Part:
-        return self.parts
+    def dependencies(self, pod: Pod) -> Dependencies:
+        return Dependencies(signature=(), parts=self.parts)
 
     def score_nodes(self, state: CycleState, pod: Pod, nodes: NodeView) -> Int64s:
         wanted = self.favourite(pod, nodes)
@@ -161,9 +167,7 @@ def asked_at_once(engine: Engine, _: State) -> Pod:
     ("plugin", "history", "said"),
     [
         pytest.param(ByPod, signed_alike, "plugin ByPod answers differently for pods with equal", id="sign"),
-        pytest.param(
-            ByGuests, changed_later, "plugin ByGuests changed its answer though none", id="depends_on"
-        ),
+        pytest.param(ByGuests, changed_later, "plugin ByGuests changed its answer though none", id="parts"),
         pytest.param(ByMood, asked_at_once, "plugin ByMood said one thing and then another", id="random"),
     ],
 )

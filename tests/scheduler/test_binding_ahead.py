@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from mooring.framework import SUCCESS, BindOutcome, CycleState, Pod, PreBindPlugin, ReservePlugin, Status
+from mooring.framework.batch import BatchPlugin
 from mooring.framework.errors import UnavailableError
-from mooring.framework.internal import BindingEnded, SelectiveReserve
+from mooring.framework.handle import BindingEnded
 from mooring.testing import make_node, make_pod
 
 from .test_expectation import Busy
@@ -150,7 +151,7 @@ def test_a_binding_comes_after_what_was_to_be_said_of_the_pod(monkeypatch: pytes
 def test_plugins_are_asked_about_those_alone_that_they_may_reserve_for() -> None:
     asked: list[tuple[str, str]] = []
 
-    class Some(ReservePlugin[None], PreBindPlugin[None], SelectiveReserve):
+    class Some(ReservePlugin[None], PreBindPlugin[None], BatchPlugin):
         name = "Some"
 
         def reserves_for(self, pod: Pod) -> bool:

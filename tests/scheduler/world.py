@@ -15,8 +15,7 @@ from mooring.config import from_document
 from mooring.decisions.decisions import Decisions
 from mooring.framework import BindOutcome, Node, ObjectReference, Plugin, Pod
 from mooring.framework.errors import NotFoundError
-from mooring.framework.handle import AlwaysLeader, Leadership
-from mooring.framework.internal import BindingEnded, SendingBinder
+from mooring.framework.handle import AlwaysLeader, BindingEnded, Leadership, SendingBinder
 from mooring.framework.objects import Condition, PodGroup
 from mooring.framework.releases import DEFAULT_KUBE_VERSION, Gates, KubeVersion
 from mooring.runtime.assembly import build_engine

@@ -1,6 +1,6 @@
 """Pods in flight: what kube-scheduler may be binding counts, until it is known what became of it."""
 
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -17,6 +17,7 @@ from mooring.framework import (
     BindOutcome,
     CacheablePlugin,
     CycleState,
+    Dependencies,
     FilterPlugin,
     NodeInfo,
     NodeView,
@@ -69,11 +70,8 @@ def declaring(part: Part) -> Kind:
     """The rule, which says that it reads this."""
 
     class Declaring(OnePerNode, CacheablePlugin):
-        def signature(self, pod: Pod) -> Hashable:
-            return None
-
-        def depends_on(self, pod: Pod) -> Part:
-            return part
+        def dependencies(self, pod: Pod) -> Dependencies:
+            return Dependencies(parts=part)
 
     return Declaring
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mooring.framework import SUCCESS, CycleState, Part, Pod, ReservePlugin, Status
-from mooring.framework.internal import StatelessReserve
+from mooring.framework.cacheable import CacheablePlugin, Dependencies
 from mooring.runtime.cycle.choice import PlacedColumns
 from mooring.runtime.cycle.plugin_calls import NoDeadline
 from mooring.service.scheduling.committing import Committing
@@ -137,14 +137,11 @@ def test_indices_are_of_the_moment_of_the_answer(monkeypatch: pytest.MonkeyPatch
 
 
 def test_a_place_that_a_plugin_rejects_is_free_again() -> None:
-    class Rejecting(ReservePlugin[None], StatelessReserve):
+    class Rejecting(ReservePlugin[None], CacheablePlugin):
         name = "Rejecting"
 
-        def signature(self, pod: Pod) -> str:
-            return ""
-
-        def depends_on(self, pod: Pod) -> Part:
-            return Part.NONE
+        def dependencies(self, pod: Pod) -> Dependencies:
+            return Dependencies(signature=(), parts=Part.NONE)
 
         def reserve(self, state: CycleState, pod: Pod, node_name: str) -> Status:
             return Status.unschedulable("no") if pod.metadata.uid in ("p1", "p4") else SUCCESS

@@ -26,8 +26,14 @@ from mooring.framework.errors import (
     ResourceExhaustedError,
     UnavailableError,
 )
-from mooring.framework.handle import AlwaysLeader, BindOutcome, Leadership, require_leader
-from mooring.framework.internal import BindingEnded, SendingBinder
+from mooring.framework.handle import (
+    AlwaysLeader,
+    BindingEnded,
+    BindOutcome,
+    Leadership,
+    SendingBinder,
+    require_leader,
+)
 from mooring.framework.objects import Pod
 
 ATTEMPTS = 2

@@ -6,7 +6,7 @@ are in ``interface``, the objects in ``objects``, the columns that vectorised pl
 """
 
 from mooring.framework.args import SECRET, FieldError
-from mooring.framework.cacheable import CacheablePlugin, Part, hashable
+from mooring.framework.cacheable import Aspect, CacheablePlugin, Dependencies, Part, hashable
 from mooring.framework.cluster_api import ClusterApi, ObjectReference
 from mooring.framework.cluster_events import (
     ActionType,
@@ -73,6 +73,7 @@ __all__ = [
     "SECRET",
     "SUCCESS",
     "ActionType",
+    "Aspect",
     "BindOutcome",
     "BindPlugin",
     "Binder",
@@ -85,6 +86,7 @@ __all__ = [
     "ClusterEvent",
     "Code",
     "CycleState",
+    "Dependencies",
     "EventResource",
     "FieldError",
     "FilterPlugin",

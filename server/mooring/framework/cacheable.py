@@ -1,7 +1,7 @@
-"""Reuse of a plugin's answers, which a plugin may offer beside its extension points.
+"""The dependencies of a plugin's answers, so that the engine may cache these.
 
 Pods of one workload differ in their names alone, and most of the cluster stays as it is between two of them:
-the engine calls a plugin again only where its answer may have changed. Corresponds to ``SignPlugin`` in
+the engine calls a plugin again only if its answer may have changed. Corresponds to ``SignPlugin`` in
 ``k8s.io/kube-scheduler/framework`` (KEP-5598), which has the signature alone.
 """
 
@@ -14,7 +14,7 @@ from enum import Flag, auto
 import msgspec
 
 from mooring.framework.cycle_state import CycleState
-from mooring.framework.objects import Pod
+from mooring.framework.objects import Object, Pod
 from mooring.framework.pod_table import PodChange
 
 
@@ -22,7 +22,7 @@ class Part(Flag):
     """Parts of the cluster on which a plugin's answer about a pod and a node may depend."""
 
     NODES_BUT_IMAGES = auto()
-    """The node objects: labels, taints and so on, and which nodes there are."""
+    """The node objects: names, labels, taints and so on, and which nodes there are."""
 
     IMAGES = auto()
     """The lists of images in the node objects, which change with each image that a node pulls."""
@@ -36,17 +36,23 @@ class Part(Flag):
     PODS = auto()
     """Which pods are where."""
 
-    AFFINITIES = auto()
+    TERMS_ABOUT_POD = auto()
+    """The placed pods with terms about other pods that match this pod, and where they are."""
+
+    OTHER_TERMS = auto()
+    """The placed pods with terms about other pods that don't match this pod, and where they are."""
+
+    AFFINITIES = TERMS_ABOUT_POD | OTHER_TERMS
     """The placed pods with terms about other pods, and where they are."""
 
     OBJECTS = auto()
-    """Everything that is neither node nor pod."""
+    """Everything that is neither node nor pod; ``Dependencies.kinds`` may name the kinds."""
 
     FEASIBLE = auto()
     """For scores: which nodes are feasible."""
 
     OUTSIDE = auto()
-    """What is not part of the cluster and changes by itself, such as measurements."""
+    """Data that is not part of the cluster and changes by itself, such as measurements."""
 
     OTHER_NODES = auto()
     """Any of these, of other nodes than the one that the answer is about."""
@@ -60,49 +66,109 @@ class Part(Flag):
         return Part.OTHER_NODES not in self
 
 
+class Aspect(Flag):
+    """Aspects of a pod in which pods of one workload may differ.
+
+    A plugin may always read the rest of a pod, such as its annotations, tolerations and ports.
+    """
+
+    SELECTED_LABELS = auto()
+    """Labels whose keys a selector in force names: of a placed pod, a service, a controller, or its own."""
+
+    OTHER_LABELS = auto()
+    """Labels that no selector names, such as the index of a StatefulSet's pod."""
+
+    LABELS = SELECTED_LABELS | OTHER_LABELS
+    """All labels."""
+
+    AMOUNTS = auto()
+    """How much it requests of each resource, and its limits. The signature alone reads these."""
+
+    CLAIMS = auto()
+    """Its claims, disks and devices, and the group whose claims it may use."""
+
+    NODE_NAME = auto()
+    """The only node that its required node affinity leaves, as for a pod of a DaemonSet."""
+
+    GROUP = auto()
+    """Which group it belongs to."""
+
+    NONE = 0
+    ALL = LABELS | AMOUNTS | CLAIMS | NODE_NAME | GROUP
+
+
+class Dependencies(msgspec.Struct, frozen=True, kw_only=True):
+    """The dependencies of a plugin's answers about a pod, at all its points up to Score.
+
+    The defaults are safe: without a signature nothing is cached, and the whole cluster counts as read.
+
+    Attributes:
+        signature: The values that are read of the pod: pods with equal signatures get equal answers. Any
+            hashable value, see ``hashable``; it is compared and kept, so make it small. None = don't cache
+            answers about this pod.
+        parts: The parts of the cluster that are read. Name every part that is read, not only those that
+            matter today: other parts may change without the plugin being called again. Naming too much costs
+            time alone.
+        kinds: The kinds of objects that are read of ``Part.OBJECTS``; None = any.
+        images: The names of the images that are looked for in ``Part.IMAGES``; None = any.
+        skip_parts: The parts whose change may end a Skip of PreFilter or PreScore; None = ``parts``.
+        rejects: Whether PreEnqueue, PreFilter or Filter may reject the pod on any node.
+        only_node: The only node that PreFilter leaves to the pod, if the answers are otherwise those about a
+            pod that names no node; "" otherwise.
+        written_is_read: Whether points from Reserve on read what the points up to Score wrote to the
+            CycleState. It is shared by pods of one signature, so if they do, no answer is cached that each
+            decision changes.
+    """
+
+    signature: Hashable | None = None
+    parts: Part = Part.ALL
+    kinds: tuple[type[Object], ...] | None = None
+    images: tuple[str, ...] | None = None
+    skip_parts: Part | None = None
+    rejects: bool = True
+    only_node: str = ""
+    written_is_read: bool = True
+
+    @property
+    def parts_of_skip(self) -> Part:
+        """The parts whose change may end a Skip."""
+        return self.parts if self.skip_parts is None else self.skip_parts
+
+
 class CacheablePlugin(ABC):
     """A plugin whose answers, from PreEnqueue to Score, the engine may cache.
 
-    A class inherits from it beside its extension points, ``class Rack(ScorePlugin[Args], CacheablePlugin)``.
+    A class inherits from it besides its extension points, ``class Rack(ScorePlugin[Args], CacheablePlugin)``.
     A plugin without it is called for every pod, and so are all others of its profile, because decisions are
-    answered from the cache only where every plugin that evaluates pods allows that.
+    answered from the cache only if every plugin that evaluates pods allows that.
 
     The engine believes what is declared here. It compares one cached answer in some number with a full cycle,
-    and names the plugin whose declaration was wrong; still, where in doubt return None, or ``Part.ALL``.
+    and names the plugin whose declaration was wrong.
 
-    What the points wrote to the CycleState is shared by pods of one signature. So a plugin that also has
-    Reserve or a later point is not cached for pods of which ``depends_on`` names RESOURCES, PODS, FEASIBLE or
-    OUTSIDE: these change with every decision, and the later points would read what an earlier one left.
+    Attributes:
+        aspects: The aspects of pods that ``dependencies`` reads. It returns the same for pods that differ in
+            other aspects alone, and is then called once for all of them. The engine needs it before it reads
+            a pod, so it is one value for all pods. With the default, all aspects, ``dependencies`` is called
+            for each pod that differs from earlier ones.
     """
 
-    @abstractmethod
-    def signature(self, pod: Pod) -> Hashable | None:
-        """Return the parts of ``pod`` that the answers depend on: pods with equal signatures get equal
-        answers.
-
-        Called once for each pod that the engine has not seen the like of, before the cycle. Don't read the
-        cluster here, and return something small: it is compared and kept.
-        ``pod`` comes without name, UID and times, as answers that depend on them can't be reused.
-
-        Returns:
-            Any hashable value, see ``hashable``; None = don't cache answers about this pod.
-        """
+    aspects: Aspect = Aspect.ALL
 
     @abstractmethod
-    def depends_on(self, pod: Pod) -> Part:
-        """Return the parts of the cluster that the answers for ``pod`` depend on.
+    def dependencies(self, pod: Pod) -> Dependencies:
+        """Return the dependencies of the answers about ``pod``.
 
-        The same for pods with equal signatures, and called with any one of them. It covers all points of the
-        plugin, their Skip included. Name what is read, not what happens to matter today: what is not named
-        may change without the plugin being called again. Naming too much costs time alone.
+        Called before the cycle, and once for many pods that are alike. Pods with equal signatures have equal
+        dependencies. ``pod`` comes without name, UID and times, as answers that depend on them can't be
+        reused, and without the aspects that this plugin doesn't read. Don't read the cluster here.
         """
 
     def update(self, state: CycleState, pod: Pod, changes: Sequence[PodChange]) -> bool:
         """Bring what ``pre_filter`` and ``pre_score`` wrote to ``state`` up to date with ``changes``.
 
-        Called between two decisions about pods of one signature, where ``depends_on`` says that each decision
-        changes the answers. ``pre_filter`` and ``pre_score`` are called afterwards all the same, and find
-        there what they wrote. Nothing else that the plugin depends on has changed.
+        Called between two decisions about pods of one signature, if each decision changes the answers by
+        their ``parts``. ``pre_filter`` and ``pre_score`` are called afterwards all the same, and find there
+        what they wrote. Nothing else that the plugin depends on has changed.
 
         Returns:
             True when ``state`` is current; False, the default, to get an empty one and write it again.
@@ -110,9 +176,30 @@ class CacheablePlugin(ABC):
         return False
 
 
+class _NotCacheable(CacheablePlugin):
+    aspects = Aspect.NONE
+    _dependencies = Dependencies()
+
+    def dependencies(self, pod: Pod) -> Dependencies:
+        return self._dependencies
+
+
+_NOT_CACHEABLE = _NotCacheable()
+
+
+def as_cacheable(plugin: object) -> CacheablePlugin:
+    """Return ``plugin``; for one that declares nothing, a plugin whose answers are never cached."""
+    return plugin if isinstance(plugin, CacheablePlugin) else _NOT_CACHEABLE
+
+
+def dependencies_of(plugin: object, pod: Pod) -> Dependencies:
+    """Return what the answers of ``plugin`` about ``pod`` depend on; everything if it declares nothing."""
+    return as_cacheable(plugin).dependencies(pod)
+
+
 _encode = msgspec.msgpack.Encoder().encode
 
 
 def hashable(*parts: object) -> bytes:
-    """Return ``parts`` of a pod, some of them unhashable, as one value for ``CacheablePlugin.signature``."""
+    """Return ``parts`` of a pod, some of them unhashable, as one value for ``Dependencies.signature``."""
     return _encode(parts)

@@ -11,10 +11,10 @@ Mirrors the pod group part of ``k8s.io/kube-scheduler/framework`` (interface.go)
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections.abc import Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, overload
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from mooring.framework.columns import Int32s, Int64s
 from mooring.framework.cycle_state import CycleState
 from mooring.framework.deadline import timely
 from mooring.framework.interface import ArgsT, Plugin
+from mooring.framework.object_table import ObjectTable
 from mooring.framework.objects import Pod, PodGroup
 from mooring.framework.remedy import Remedy
 from mooring.framework.scores import checked_score
@@ -228,3 +229,78 @@ class PlacementScorePlugin(Plugin[ArgsT]):
         A score outside of 0..100 after this fails the group's cycle.
         """
         return scores
+
+
+class GroupOnly(ABC):
+    """A plugin that places some pods only together with the others of their group."""
+
+    @abstractmethod
+    def alone(self, pod: Pod, objects: ObjectTable) -> str:
+        """Return why ``pod`` can't be placed by itself; "" when it can."""
+
+
+class PlacementColumns(Sequence[GroupPlacement]):
+    """Placements as stretches of one column of nodes, which is made once where they are.
+
+    Attributes:
+        rows: int32[N], the rows of the nodes of all.
+        ends: int32[P], where each placement ends among them.
+        fewest: How many nodes the smallest placement has.
+    """
+
+    def __init__(self, placements: Sequence[GroupPlacement]) -> None:
+        self._each = tuple(placements)
+        rows = [placement.rows for placement in placements]
+        self.rows: Int32s = rows[0] if len(rows) == 1 else np.concatenate(rows)
+        counts = [len(each) for each in rows]
+        self.ends: Int32s = np.cumsum(counts, dtype=np.int32)
+        self.fewest = min(counts)
+
+    def __len__(self) -> int:
+        return len(self._each)
+
+    @overload
+    def __getitem__(self, at: int) -> GroupPlacement: ...
+
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[GroupPlacement]: ...
+
+    def __getitem__(self, at: int | slice) -> GroupPlacement | Sequence[GroupPlacement]:
+        return self._each[at]
+
+
+class AssignedEverywhere(Sequence[PodGroupAssignments]):
+    """The assignments of a group of which all pods get a node in every placement. Each is made when it is
+    read, which PlacementScore in the tree doesn't do.
+
+    Attributes:
+        placements: The placements, of at least one node each.
+        snapshot: The tables, without these pods.
+        pods: The pods.
+    """
+
+    def __init__(
+        self,
+        placements: PlacementColumns,
+        snapshot: Snapshot,
+        pods: tuple[Pod, ...],
+        node_names: Callable[[int], Sequence[str]],
+    ) -> None:
+        self.placements = placements
+        self.snapshot = snapshot
+        self.pods = pods
+        self._node_names = node_names
+
+    def __len__(self) -> int:
+        return len(self.placements)
+
+    @overload
+    def __getitem__(self, at: int) -> PodGroupAssignments: ...
+
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[PodGroupAssignments]: ...
+
+    def __getitem__(self, at: int | slice) -> PodGroupAssignments | Sequence[PodGroupAssignments]:
+        if isinstance(at, slice):
+            return [self[one] for one in range(*at.indices(len(self)))]
+        return PodGroupAssignments(self.placements[at], self.snapshot, self.pods, self._node_names(at))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
@@ -40,6 +41,34 @@ class Binder(Protocol):
             MooringError: The pod is not bound, or that is unknown; see ``mooring.framework.errors``.
         """
         ...
+
+
+BindingAnswer = BindOutcome | Callable[[], BindOutcome]
+"""How a binding ended; if only further requests can tell, what makes them: it may block, and raises as
+``Binder.bind`` does."""
+
+BindingEnded = Callable[[BindingAnswer], None]
+"""Gets the answer to a binding. Called once, by a thread that takes the answers for all."""
+
+
+class SendingBinder(ABC):
+    """A ``Binder`` that can send a binding without waiting for its answer; or a Bind plugin that can, and
+    never skips.
+    """
+
+    @abstractmethod
+    def begin_bind(self, pod: Pod, node_name: str, ended: BindingEnded) -> bool:
+        """Send what ``bind`` sends, and call ``ended`` later; False = nothing was sent, and ``bind`` has to.
+
+        Raises:
+            MooringError: Nothing may be sent, for example while another process leads. The caller doesn't
+                check that.
+        """
+
+
+def as_sending(binder: object) -> SendingBinder | None:
+    """Return ``binder`` if it can send bindings; else None."""
+    return binder if isinstance(binder, SendingBinder) else None
 
 
 class Leadership(Protocol):

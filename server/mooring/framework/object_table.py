@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from mooring.framework.objects import Object
+from mooring.framework.objects import Namespace, Object
 from mooring.framework.recent_changes import RecentChanges
 
 ObjectT = TypeVar("ObjectT", bound=Object)
@@ -61,6 +61,11 @@ class ObjectTable:
     def in_namespace(self, kind: type[ObjectT], namespace: str) -> Sequence[ObjectT]:
         """Return the objects of ``kind`` in ``namespace``, in the order of arrival; O(1) as ``all``."""
         return self._list(kind, namespace)
+
+    def namespace_labels(self, namespace: str) -> Mapping[str, str]:
+        """Return the labels of a namespace; none if it is not known."""
+        found = self.get(Namespace, namespace)
+        return {} if found is None else found.metadata.labels
 
     def version(self, kind: type[Object]) -> int:
         """Return a number that changes with every change of ``kind``; 0 before its first object.

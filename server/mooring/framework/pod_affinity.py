@@ -148,6 +148,10 @@ class AffinityTerms:
         """All four sorts."""
         return self.required, self.required_anti, self.preferred, self.preferred_anti
 
+    def are_about(self, pod: Labelled, keys: frozenset[str]) -> bool:
+        """Return whether any term matches ``pod`` by one of the topology ``keys``."""
+        return any(sort and any(sort.weights_about(pod, keys)) for sort in self.sorts)
+
 
 NO_TERMS = AffinityTerms()
 """The terms of a pod without affinity to other pods."""

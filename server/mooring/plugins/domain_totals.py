@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from mooring.framework import MAX_NODE_SCORE, Bools, Int32s, Int64s, Normalizer
+from mooring.framework.batch import REJECTED
 from mooring.framework.columns import ABSENT
-from mooring.framework.internal import REJECTED
 from mooring.framework.normalize import MAX_EXACT
 from mooring.plugins.loops import loop
 

@@ -6,7 +6,7 @@ import msgspec
 import numpy as np
 
 from mooring.framework import Int32s, Int64s
-from mooring.framework.internal import REJECTED
+from mooring.framework.batch import REJECTED
 from mooring.plugins.loops import loop
 
 _PIECE = 1 << 8

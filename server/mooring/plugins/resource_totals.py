@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from mooring.framework import Bools, Int32s, Int64s, Snapshot
-from mooring.framework.internal import REJECTED, NodeRating
+from mooring.framework.batch import REJECTED, BatchPlugin, BatchScorer
 from mooring.framework.pod_requests import PodUsage
 from mooring.plugins.leading_rows import Leaders, find_leaders
 from mooring.plugins.loops import loop
@@ -18,7 +18,6 @@ from mooring.plugins.resource_uses import (
     Columns,
     Places,
     ResourceRating,
-    UsageRater,
     places_of,
 )
 
@@ -75,7 +74,7 @@ class TotalsRating:
         self._amounts = amounts
 
     @classmethod
-    def of(cls, ratings: Sequence[tuple[NodeRating, int]]) -> TotalsRating | None:
+    def of(cls, ratings: Sequence[tuple[BatchScorer | None, int]]) -> TotalsRating | None:
         """Return what does the same as ``ratings``, each with its weight; None where one pass can't."""
         found: list[tuple[ResourceRating, int]] = []
         for rating, weight in ratings:
@@ -137,7 +136,7 @@ class TotalsRatings:
         raters: The plugins with their weights.
     """
 
-    def __init__(self, raters: Sequence[tuple[UsageRater, int]]) -> None:
+    def __init__(self, raters: Sequence[tuple[BatchPlugin, int]]) -> None:
         self._raters = raters
         self._known: dict[tuple[str, ...], tuple[TotalsRating | None]] = {}
 
@@ -161,7 +160,7 @@ class TotalsRatings:
     def _by_position(self, names: Sequence[str]) -> TotalsRating | None:
         requests = tuple([(name, at) for at, name in enumerate(names, 4)])
         usage = PodUsage(requests, non_zero_cpu=2, non_zero_memory=3, host_ports=())
-        return TotalsRating.of([(rater.rating_of(usage), weight) for rater, weight in self._raters])
+        return TotalsRating.of([(rater.usage_scorer(usage), weight) for rater, weight in self._raters])
 
 
 @loop("(int64[:, ::1], int32[::1], bool_[::1])")

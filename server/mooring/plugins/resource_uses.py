@@ -6,7 +6,6 @@ NodeResourcesBalancedAllocation share.
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
@@ -14,8 +13,8 @@ import msgspec
 import numpy as np
 
 from mooring.framework import Bools, Int32s, Int64s, NodeTable, NodeView, Pod, Snapshot
+from mooring.framework.batch import BatchScorer
 from mooring.framework.deadline import timely
-from mooring.framework.internal import NodeRater, NodeRating
 from mooring.framework.node_table import CPU_ROW, EPHEMERAL_STORAGE_ROW, MEMORY_ROW, PODS_ROW
 from mooring.framework.object_table import ObjectTable
 from mooring.framework.objects import DeviceClass
@@ -74,7 +73,7 @@ class ResourceUse:
 
 
 class ResourceRating(msgspec.Struct, frozen=True):
-    """A ``NodeRating`` in one compiled pass where that can be, and otherwise with numpy.
+    """A ``BatchScorer`` in one compiled pass where that can be, and otherwise with numpy.
 
     Attributes:
         loop: The pass. It takes ``COLUMNS_AND_PLACES``, ``asked``, the weight and the totals, and returns
@@ -88,11 +87,11 @@ class ResourceRating(msgspec.Struct, frozen=True):
 
     loop: Loop[bool]
     asked: tuple[Int64s, ...] | None
-    plain: NodeRating
+    plain: BatchScorer
     scalars: Callable[[Snapshot], Int64s | None] | None = None
 
     def __call__(self, nodes: NodeView, weight: int, totals: Int32s) -> None:
-        """Add the scores of ``nodes``, as a ``NodeRating`` does."""
+        """Add the scores of ``nodes``, as a ``BatchScorer`` does."""
         if not self.compiled(nodes, weight, totals):
             self.plain(nodes, weight, totals)
 
@@ -146,17 +145,6 @@ class ScalarRows:
             return None
         more = rows_of(self._requests, snapshot.nodes)
         return None if more is None else np.concatenate((self._asked, more))
-
-
-class UsageRater(NodeRater):
-    """A ``NodeRater`` that needs to know no more of most pods than what they take."""
-
-    @abstractmethod
-    def rating_of(self, usage: PodUsage) -> NodeRating:
-        """Return ``rating`` of a pod that takes ``usage`` whatever the rules.
-
-        Amounts but 0 are only copied to ``ResourceRating.asked``.
-        """
 
 
 def listed_requests(pod: Pod, rules: ResourceRules, names: Iterable[str], *, non_zero: bool) -> Requests:

@@ -6,8 +6,7 @@ node, so nothing here walks over pods.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -28,10 +27,11 @@ from mooring.framework import (
     PreFilterPlugin,
     Status,
 )
+from mooring.framework.batch import BatchPlugin, FilterCounts, ScoreCounts
+from mooring.framework.cacheable import CacheablePlugin
 from mooring.framework.columns import ABSENT, Scalar
 from mooring.framework.interface import ArgsT
-from mooring.framework.internal import SignedByLabels
-from mooring.framework.pod_table import AffinityClass, PodKind
+from mooring.framework.pod_table import AffinityClass
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,60 +198,7 @@ class DomainCounts:
         return self._by_key[key]
 
 
-Move = Callable[[int, int], None]
-"""``(row, amount)``: counts ``amount`` on a row."""
-
-
-@dataclass(frozen=True, slots=True)
-class PodCounts(ABC):
-    """Counts in the CycleState that are updated while pods come and go."""
-
-    def update(self, changes: Sequence[PodChange]) -> None:
-        """Count the pods that came, and those that left no longer."""
-        # Most pods add nothing, and there are few kinds among many changes: each is evaluated once.
-        adding: dict[int, Sequence[tuple[Move, int]]] = {}
-        for row, record, amount in changes:
-            kind = record.kind
-            adds = adding.get(id(kind))
-            if adds is None:
-                adds = adding[id(kind)] = self.adds(kind)
-            for move, each in adds:
-                move(row, each * amount)
-
-    @abstractmethod
-    def adds(self, kind: PodKind) -> Sequence[tuple[Move, int]]:
-        """Return what one pod of ``kind`` adds: to which counts, and how much."""
-
-    @abstractmethod
-    def clone(self) -> PodCounts:
-        """Return a copy that is updated by itself, for a cycle of its own."""
-
-
-@dataclass(frozen=True, slots=True)
-class ScoreCounts(PodCounts):
-    """The same, by which nodes are scored."""
-
-    @abstractmethod
-    def add_to(self, totals: Int32s, weight: int) -> None:
-        """Add ``weight`` times the normalised score to the ``totals`` (int32[N], by row) of the feasible
-        nodes, at least one; the others have ``REJECTED``.
-        """
-
-
-@dataclass(frozen=True, slots=True)
-class FilterCounts(PodCounts):
-    """The same, by which nodes are filtered, and which a what-if evaluation may change too."""
-
-    @abstractmethod
-    def reject_in(self, totals: Int32s) -> None:
-        """Set the ``totals`` (int32[N], by row) of the nodes that Filter rejects to ``REJECTED``."""
-
-    @abstractmethod
-    def add(self, other: Pod, node: NodeInfo, amount: int) -> None:
-        """``amount`` pods like ``other`` came to ``node``."""
-
-
-class PodCountingPlugin(PreFilterPlugin[ArgsT], SignedByLabels):
+class PodCountingPlugin(PreFilterPlugin[ArgsT], CacheablePlugin, BatchPlugin):
     """Base of InterPodAffinity and PodTopologySpread, which count pods in the CycleState.
 
     What they wrote there says in one step of all rows what Filter and Score say. It is for answers that each
@@ -266,16 +213,12 @@ class PodCountingPlugin(PreFilterPlugin[ArgsT], SignedByLabels):
     filter_counts: ClassVar[type[FilterCounts]]
     score_counts: ClassVar[type[ScoreCounts]]
 
-    def filter_counts_in(self, state: CycleState) -> FilterCounts | None:
-        """Return what PreFilter wrote."""
-        return state.get(self.filter_counts, self.filter_counts)
-
-    def score_counts_in(self, state: CycleState) -> ScoreCounts | None:
-        """Return what PreScore wrote."""
-        return state.get(self.score_counts, self.score_counts)
+    def counts_in(self, state: CycleState) -> tuple[FilterCounts | None, ScoreCounts | None]:
+        filtering, scoring = self.filter_counts, self.score_counts
+        return state.get(filtering, filtering), state.get(scoring, scoring)
 
     def update(self, state: CycleState, pod: Pod, changes: Sequence[PodChange]) -> bool:
-        for counts in (self.filter_counts_in(state), self.score_counts_in(state)):
+        for counts in self.counts_in(state):
             if counts is not None:
                 counts.update(changes)
         return True

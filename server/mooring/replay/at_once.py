@@ -71,7 +71,6 @@ def _ends_with_the_choice(profile: Profile) -> bool:
     """
     return (
         not (profile.permit or profile.post_bind or profile.extenders or profile.samples)
-        and len(profile.selective_reserve) == len(profile.reserve)
         and profile.reserves_for_pre_bind
         and [type(enabled.plugin) for enabled in profile.bind] == [DefaultBinder]
     )

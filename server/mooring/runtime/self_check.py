@@ -22,7 +22,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from mooring.framework import Bools, Int64s, Part, Plugin, Pod, Status
-from mooring.framework.internal import parts_of
+from mooring.framework.cacheable import dependencies_of
 from mooring.framework.state import ClusterState
 from mooring.runtime.cache.answers.decide import Cached
 from mooring.runtime.cache.layers.cached_evaluation import CachedEvaluation
@@ -314,11 +314,12 @@ def _declared(asked: Asked, name: str) -> Part | None:
     plugin: Plugin[Any] | None = asked.evaluation.profile.plugins.get(name)
     if plugin is None:
         return None
-    return parts_of(plugin, asked.pod) | parts_of(plugin, asked.pod, skipped=True)
+    declared = dependencies_of(plugin, asked.pod)
+    return declared.parts | declared.parts_of_skip
 
 
 def _unmoved(before: Asked, parts: Part, tracker: ChangeTracker) -> bool:
     """Return whether none of ``parts`` changed since; resources are compared by themselves."""
     if parts & (DYNAMIC & ~Part.RESOURCES):
         return False
-    return not any(part in parts for part in tracker.moved_since(before.version))
+    return not any(part & parts for part in tracker.moved_since(before.version))

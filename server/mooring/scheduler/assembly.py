@@ -8,9 +8,9 @@ from typing import Any
 
 from mooring.decisions.decisions import Decisions
 from mooring.framework import Clock, ClusterApi, Pod, PreEnqueuePlugin, Status
+from mooring.framework.batch import KeyedSort
 from mooring.framework.handle import Leadership
 from mooring.framework.interface import PreemptingPlugin
-from mooring.framework.internal import KeyedSort
 from mooring.framework.releases import Gates
 from mooring.runtime.commit.committer import Committer
 from mooring.runtime.engine import Engine

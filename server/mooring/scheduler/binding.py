@@ -16,7 +16,7 @@ import msgspec
 
 from mooring.framework import BindOutcome, Pod
 from mooring.framework.errors import MooringError
-from mooring.framework.internal import BindingAnswer
+from mooring.framework.handle import BindingAnswer
 from mooring.runtime.answers import Choice
 from mooring.runtime.commit.extension_points import Committed
 from mooring.runtime.commit.placement import PlacedPod

@@ -17,8 +17,8 @@ from math import inf
 from typing import Any
 
 from mooring.framework import Part, Plugin, Pod
+from mooring.framework.cacheable import dependencies_of
 from mooring.framework.cluster_events import PodRecordChange, StateChange
-from mooring.framework.internal import parts_of
 from mooring.framework.objects import Condition
 from mooring.framework.pod_table import PodRecord
 from mooring.framework.state import ClusterState
@@ -239,7 +239,7 @@ def reads_pods(profile: Profile, pod: Pod) -> bool:
 
     kube-scheduler's own plugins see each pod on its node before it is bound.
     """
-    return any(parts_of(rule, pod) & _READ for rule in rules_of(profile))
+    return any(dependencies_of(rule, pod).parts & _READ for rule in rules_of(profile))
 
 
 def _failure(record: PodRecord) -> Condition | None:

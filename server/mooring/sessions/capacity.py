@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from mooring.framework import Int64s, Pod, Status
-from mooring.framework.cacheable import Part
-from mooring.framework.internal import RoomCounter, parts_of
+from mooring.framework.batch import as_batch
+from mooring.framework.cacheable import Part, dependencies_of
 from mooring.runtime.answers import ALL_NODES, Evaluation, Progress, asked_plugins, evaluate_filters
 from mooring.runtime.commit.placement import asks_nothing
 from mooring.runtime.profiles.profile import Profile
@@ -104,9 +104,10 @@ def _room(work: Work, evaluation: Evaluation) -> Int64s | None:
     own_terms = work.tree.kind_of(pod, remember=False).affinity_key is not None
     moved = _MOVED_BY_PODS | Part.AFFINITIES if own_terms else _MOVED_BY_PODS
     for plugin in asked_plugins(evaluation):
-        if isinstance(plugin, RoomCounter) and (count := plugin.count_room(pod, nodes)) is not None:
+        count = as_batch(plugin).count_room(pod, nodes)
+        if count is not None:
             room, counted = np.minimum(room, count), True
-        elif parts_of(plugin, pod) & moved:
+        elif dependencies_of(plugin, pod).parts & moved:
             return None
     return room if counted else None
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,6 +10,7 @@ from mooring.framework import (
     SUCCESS,
     CacheablePlugin,
     CycleState,
+    Dependencies,
     FilterPlugin,
     Int64s,
     NodeInfo,
@@ -27,8 +27,10 @@ from mooring.framework.normalize import Normalizer
 class _Alike(CacheablePlugin):
     """All pods of an app are alike."""
 
-    def signature(self, pod: Pod) -> Hashable:
-        return pod.metadata.labels.get("app")
+    parts = Part.NODES
+
+    def dependencies(self, pod: Pod) -> Dependencies:
+        return Dependencies(signature=pod.metadata.labels.get("app", ""), parts=self.parts)
 
 
 def _weight(node: NodeInfo) -> int:
@@ -40,9 +42,6 @@ class Stretched(ScorePlugin[None], _Alike):
 
     name = "Stretched"
     normalizer = Normalizer.BY_MIN_MAX
-
-    def depends_on(self, pod: Pod) -> Part:
-        return Part.NODES
 
     def score(self, state: CycleState, pod: Pod, node: NodeInfo) -> int:
         return 7 * _weight(node) + len(node.taints) - 3
@@ -63,9 +62,6 @@ class OwnNormalizer(ScorePlugin[None], _Alike):
 
     name = "OwnNormalizer"
 
-    def depends_on(self, pod: Pod) -> Part:
-        return Part.NODES
-
     def score(self, state: CycleState, pod: Pod, node: NodeInfo) -> int:
         return _weight(node)
 
@@ -78,9 +74,7 @@ class Measured(FilterPlugin[None], ScorePlugin[None], _Alike):
 
     name = "Measured"
     level: ClassVar[int] = 0
-
-    def depends_on(self, pod: Pod) -> Part:
-        return Part.NODES | Part.OUTSIDE
+    parts = Part.NODES | Part.OUTSIDE
 
     def filter(self, state: CycleState, pod: Pod, node: NodeInfo) -> Status:
         busy = self.level % 5 == 4 and _weight(node) == 4
@@ -94,9 +88,7 @@ class Crowded(FilterPlugin[None], ScorePlugin[None], _Alike):
     """Depends on where pods are, and follows nothing."""
 
     name = "Crowded"
-
-    def depends_on(self, pod: Pod) -> Part:
-        return Part.NODES | Part.PODS
+    parts = Part.NODES | Part.PODS
 
     def filter(self, state: CycleState, pod: Pod, node: NodeInfo) -> Status:
         return Status.unschedulable("node(s) were crowded") if len(node.records) > 6 else SUCCESS
@@ -110,9 +102,7 @@ class Amounts(FilterPlugin[None], ScorePlugin[None], _Alike):
     """Looks at amounts alone, point by point."""
 
     name = "Amounts"
-
-    def depends_on(self, pod: Pod) -> Part:
-        return Part.RESOURCES
+    parts = Part.RESOURCES
 
     def filter(self, state: CycleState, pod: Pod, node: NodeInfo) -> Status:
         return Status.unschedulable("node(s) were odd") if node.requested.get("cpu", 0) % 7 == 3 else SUCCESS

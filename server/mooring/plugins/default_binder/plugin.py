@@ -5,11 +5,11 @@ from __future__ import annotations
 import logging
 
 from mooring.framework import SUCCESS, BindOutcome, BindPlugin, CycleState, Pod, Status
-from mooring.framework.internal import BindingEnded, SendingBind, SendingBinder
+from mooring.framework.handle import BindingEnded, SendingBinder, as_sending
 from mooring.framework.upstream import Upstream
 
 
-class DefaultBinder(BindPlugin[None], SendingBind):
+class DefaultBinder(BindPlugin[None], SendingBinder):
     """Binds through the handle's binder, which knows whether there is an API server; its errors pass."""
 
     name = "DefaultBinder"
@@ -22,8 +22,8 @@ class DefaultBinder(BindPlugin[None], SendingBind):
 
     def begin_bind(self, pod: Pod, node_name: str, ended: BindingEnded) -> bool:
         self._log(pod, node_name)
-        binder = self.handle.binder
-        return isinstance(binder, SendingBinder) and binder.begin_bind(pod, node_name, ended)
+        binder = as_sending(self.handle.binder)
+        return binder is not None and binder.begin_bind(pod, node_name, ended)
 
     def _log(self, pod: Pod, node_name: str) -> None:
         logger = self.handle.logger

@@ -7,7 +7,7 @@ Mirrors ``framework/plugins/defaultpreemption/default_preemption.go`` and
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -28,9 +28,9 @@ from mooring.framework import (
     PodGroupPostFilterPlugin,
     Status,
 )
+from mooring.framework.cacheable import Aspect, CacheablePlugin, Dependencies
 from mooring.framework.errors import PluginFailureError
 from mooring.framework.interface import PreemptingPlugin, PreEnqueuePlugin
-from mooring.framework.internal import SignedByShape
 from mooring.framework.objects import PodDisruptionBudget
 from mooring.framework.preemption import Candidate, Preemption, RejectedNodes
 from mooring.framework.upstream import Upstream
@@ -69,7 +69,7 @@ class DefaultPreemption(
     PreemptingPlugin[DefaultPreemptionArgs],
     PreEnqueuePlugin[DefaultPreemptionArgs],
     PodGroupPostFilterPlugin[DefaultPreemptionArgs],
-    SignedByShape,
+    CacheablePlugin,
 ):
     """Finds the nodes on which the pod would fit without less important pods.
 
@@ -80,6 +80,7 @@ class DefaultPreemption(
     upstream = Upstream()
     Args = DefaultPreemptionArgs
     reads = (PodDisruptionBudget,)
+    aspects = Aspect.NONE
 
     def __init__(self, args: DefaultPreemptionArgs, handle: Handle) -> None:
         super().__init__(args, handle)
@@ -89,12 +90,9 @@ class DefaultPreemption(
     def events_to_register(self) -> Sequence[HintedEvent]:
         return events(self.handle.gates)
 
-    def signature(self, pod: Pod) -> Hashable:
-        """PreEnqueue says yes to every pod; what PostFilter finds is never used again."""
-        return ()
-
-    def depends_on(self, pod: Pod) -> Part:
-        return Part.NONE
+    def dependencies(self, pod: Pod) -> Dependencies:
+        """PreEnqueue passes every pod; what PostFilter finds is never used again."""
+        return Dependencies(signature=(), parts=Part.NONE)
 
     def pre_enqueue(self, pod: Pod) -> Status:
         return SUCCESS

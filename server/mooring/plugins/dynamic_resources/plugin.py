@@ -5,7 +5,7 @@ Mirrors ``plugins/dynamicresources/dynamicresources.go``.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -40,12 +40,13 @@ from mooring.framework import (
     Status,
     Verdicts,
 )
+from mooring.framework.batch import BatchPlugin
+from mooring.framework.cacheable import Aspect, CacheablePlugin, Dependencies
 from mooring.framework.deadline import timely
-from mooring.framework.internal import ClaimReader, ObjectReader, SelectiveReserve, may_ask_for_devices
 from mooring.framework.object_table import ObjectTable
-from mooring.framework.objects import Object
 from mooring.framework.objects.claims import ResourceClaim
 from mooring.framework.objects.devices import DeviceClass, DeviceTaintRule, ResourceSlice
+from mooring.framework.pod_aspects import may_ask_for_devices
 from mooring.framework.preemption import RejectedNodes
 from mooring.framework.upstream import Upstream
 from mooring.framework.view import one_node
@@ -121,9 +122,8 @@ class DynamicResources(
     ScorePlugin[DynamicResourcesArgs],
     ReservePlugin[DynamicResourcesArgs],
     PreBindPlugin[DynamicResourcesArgs],
-    ClaimReader,
-    ObjectReader,
-    SelectiveReserve,
+    CacheablePlugin,
+    BatchPlugin,
 ):
     """Rejects nodes on which a pod's claims can't get or use their devices; prefers early alternatives."""
 
@@ -135,6 +135,7 @@ class DynamicResources(
     )
     Args = DynamicResourcesArgs
     reads = (DeviceClass, DeviceTaintRule, ResourceClaim, ResourceSlice)
+    aspects = Aspect.CLAIMS
     normalizer = Normalizer.BY_MAX
     allow_parallel = True
 
@@ -146,17 +147,14 @@ class DynamicResources(
         self._devices = KnownDevices(handle, self._rules)
         self._asks = ExtendedAsks()
 
-    def signature(self, pod: Pod) -> Hashable | None:
-        return None if self.reserves_now(pod) else may_ask_for_devices(pod)
-
-    def depends_on(self, pod: Pod) -> Part:
-        return Part.OBJECTS | Part.OTHER_NODES if self.reserves_for(pod) else Part.NONE
-
-    def kinds_read(self, pod: Pod) -> tuple[type[Object], ...]:
-        return self.reads if self.reserves_now(pod) else (DeviceClass,)
-
-    def reads_claims_of(self, pod: Pod) -> bool:
-        return self.reserves_now(pod)
+    def dependencies(self, pod: Pod) -> Dependencies:
+        """Read whether a ``DeviceClass`` stands for what the pod asks for; the pod is signed if none does."""
+        now = self.reserves_now(pod)
+        return Dependencies(
+            signature=None if now else may_ask_for_devices(pod),
+            parts=Part.OBJECTS | Part.OTHER_NODES if self.reserves_for(pod) else Part.NONE,
+            kinds=self.reads if now else (DeviceClass,),
+        )
 
     def events_to_register(self) -> Sequence[HintedEvent]:
         return events(self.handle)
@@ -238,7 +236,7 @@ class DynamicResources(
             return Verdicts(known.codes[rows], STATUSES)
         return Verdicts.of([said.get(row) or STATUSES[known.codes[row]] for row in rows.tolist()])
 
-    def turned_away(self, state: CycleState, pod: Pod, nodes: NodeView) -> Int32s | None:
+    def rejected_rows(self, state: CycleState, pod: Pod, nodes: NodeView) -> Int32s | None:
         prepared = self.pre_filter(state, pod, nodes)
         note = state.read(self.name, ClaimsState)
         known = note.known

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Sequence
+from collections.abc import Collection, Sequence
 
 from mooring.framework import (
     SUCCESS,
@@ -20,7 +20,7 @@ from mooring.framework import (
     PreEnqueuePlugin,
     Status,
 )
-from mooring.framework.internal import SignedByShape
+from mooring.framework.cacheable import Aspect, CacheablePlugin, Dependencies
 from mooring.framework.objects import GangSchedulingPolicy, PodGroup
 from mooring.framework.upstream import Upstream
 from mooring.plugins.gang_scheduling.hints import EVENTS
@@ -36,7 +36,7 @@ _FOLLOWED_SINCE = KubeVersion(1, 37)
 
 
 class GangScheduling(
-    PreEnqueuePlugin[None], PermitPlugin[None], PlacementFeasiblePlugin[None], SignedByShape
+    PreEnqueuePlugin[None], PermitPlugin[None], PlacementFeasiblePlugin[None], CacheablePlugin
 ):
     """Holds the pods of a gang back until there are enough of them, and then until enough have a node.
 
@@ -47,12 +47,10 @@ class GangScheduling(
     name = "GangScheduling"
     upstream = Upstream(gate="GenericWorkload", since=_FOLLOWED_SINCE)
     reads = (PodGroup,)
+    aspects = Aspect.GROUP
 
-    def signature(self, pod: Pod) -> Hashable | None:
-        return () if pod.group is None else None
-
-    def depends_on(self, pod: Pod) -> Part:
-        return Part.NONE
+    def dependencies(self, pod: Pod) -> Dependencies:
+        return Dependencies(signature=() if pod.group is None else None, parts=Part.NONE)
 
     def events_to_register(self) -> Sequence[HintedEvent]:
         return EVENTS

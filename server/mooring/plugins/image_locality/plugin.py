@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -16,9 +16,10 @@ from mooring.framework import (
     Pod,
     ScorePlugin,
 )
+from mooring.framework.batch import BatchPlugin
+from mooring.framework.cacheable import Aspect, CacheablePlugin, Dependencies
 from mooring.framework.columns import Int32s
 from mooring.framework.deadline import timely
-from mooring.framework.internal import GoneNodeReader, ImageReader, SignedByShape
 from mooring.framework.node_table import NO_IMAGES, ImageUse, NodeTable
 from mooring.framework.upstream import Upstream
 
@@ -34,7 +35,7 @@ _VOLUMES_DIVIDE_SINCE = KubeVersion(1, 37)
 """Since this release image volumes count among what the bytes are divided by, too."""
 
 
-class ImageLocality(ScorePlugin[None], SignedByShape, ImageReader, GoneNodeReader):
+class ImageLocality(ScorePlugin[None], CacheablePlugin, BatchPlugin):
     """Scores the bytes of the pod's images that a node has, each image by how widely it is spread.
 
     Its answers depend on how many nodes there are and have the images.
@@ -42,18 +43,15 @@ class ImageLocality(ScorePlugin[None], SignedByShape, ImageReader, GoneNodeReade
 
     name = "ImageLocality"
     upstream = Upstream(weight=1)
+    aspects = Aspect.NONE
 
-    def signature(self, pod: Pod) -> Hashable:
-        return self._image_count(pod), tuple(sorted(self._images(pod)))
+    def dependencies(self, pod: Pod) -> Dependencies:
+        images = tuple(sorted(self._images(pod)))
+        return Dependencies(
+            signature=(self._image_count(pod), images), parts=Part.NODES | Part.OTHER_NODES, images=images
+        )
 
-    def depends_on(self, pod: Pod) -> Part:
-        return Part.NODES | Part.OTHER_NODES
-
-    def images_version(self, pod: Pod, nodes: NodeTable) -> Hashable:
-        uses = [nodes.images.get(image) for image in self._images(pod)]
-        return tuple([use and use.version for use in uses])
-
-    def misses(self, pod: Pod, nodes: NodeTable, row: int) -> bool:
+    def affected_by_removal(self, pod: Pod, nodes: NodeTable, row: int) -> bool:
         uses = self._uses(pod, nodes)
         if not uses:
             return False

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 import numpy as np
 
 from mooring.framework import NodeView, Pod
-from mooring.framework.alike_nodes import AtMost, CountedPods, Near, Rule
 from mooring.framework.columns import ABSENT
+from mooring.framework.new_node_rules import AtMost, CountedPods, Near, Rule
 from mooring.framework.objects.node import HOSTNAME
 from mooring.framework.pod_affinity import AffinityTerms
 from mooring.framework.pod_table import PodKind
@@ -34,7 +34,7 @@ def tells_alike_apart(
 
 
 def rules_among_alike(counts: AffinityCounts, nodes: NodeView, kinds: Sequence[PodKind]) -> Sequence[Rule]:
-    """Return what the terms ask of new nodes; the arguments are as in ``AlikeNodes``."""
+    """Return the rules of the terms, as ``BatchPlugin.new_node_rules`` does."""
     return [
         *_opposing(counts, nodes, kinds),
         *_apart(counts, nodes, kinds),

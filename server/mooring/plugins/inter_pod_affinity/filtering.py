@@ -21,14 +21,14 @@ from mooring.framework import (
     Status,
     Verdicts,
 )
+from mooring.framework.batch import REJECTED, FilterCounts, Move
 from mooring.framework.columns import ABSENT
 from mooring.framework.deadline import at_others_expense, timely
-from mooring.framework.internal import REJECTED
 from mooring.framework.pod_affinity import AffinityTerms, affinity_terms, labelled
 from mooring.framework.pod_table import PodKind
 from mooring.plugins.domain_totals import limit
 from mooring.plugins.inter_pod_affinity.terms import OwnTerm, pods_by_row
-from mooring.plugins.topology import DomainCounts, FilterCounts, Move, Topologies
+from mooring.plugins.topology import DomainCounts, Topologies
 
 REASON_AFFINITY = "node(s) didn't match pod affinity rules"
 REASON_ANTI_AFFINITY = "node(s) didn't match pod anti-affinity rules"

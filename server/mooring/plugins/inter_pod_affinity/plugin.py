@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from mooring.framework import (
@@ -19,15 +19,14 @@ from mooring.framework import (
     Pod,
     PreScorePlugin,
     ScorePlugin,
-    Snapshot,
     Status,
     Verdicts,
     hashable,
 )
-from mooring.framework.alike_nodes import AlikeNodes, Rule
-from mooring.framework.internal import AffinityReader, GoneNodeReader, ObjectReader
-from mooring.framework.objects import Namespace, Object, PodAffinity
-from mooring.framework.pod_affinity import AffinityTerms, affinity_terms, labelled
+from mooring.framework.cacheable import Aspect, Dependencies
+from mooring.framework.new_node_rules import Rule
+from mooring.framework.objects import Namespace, PodAffinity
+from mooring.framework.pod_affinity import affinity_terms
 from mooring.framework.pod_table import PodKind
 from mooring.framework.remembering import MAX_POD_BYTES, MAX_PODS, ByIdentity
 from mooring.framework.upstream import Upstream
@@ -39,7 +38,7 @@ from mooring.plugins.inter_pod_affinity.scoring import Worth, worth_of_domains
 from mooring.plugins.inter_pod_affinity.terms import namespace_labels, own_terms
 from mooring.plugins.topology import PodCountingPlugin
 
-_OTHERS = Part.AFFINITIES | Part.NODES_BUT_IMAGES | Part.OBJECTS | Part.OTHER_NODES
+_OTHERS = Part.TERMS_ABOUT_POD | Part.NODES_BUT_IMAGES | Part.OBJECTS | Part.OTHER_NODES
 _OTHERS_AND_PODS = _OTHERS | Part.PODS
 """The parts that a pod without terms of its own depends on, and those of a pod with terms."""
 
@@ -49,10 +48,6 @@ class InterPodAffinity(
     FilterPlugin[InterPodAffinityArgs],
     PreScorePlugin[InterPodAffinityArgs],
     ScorePlugin[InterPodAffinityArgs],
-    AffinityReader,
-    ObjectReader,
-    GoneNodeReader,
-    AlikeNodes,
 ):
     """Rejects nodes by required affinity and anti-affinity between pods, and scores preferred terms.
 
@@ -64,6 +59,7 @@ class InterPodAffinity(
     upstream = Upstream(weight=2)
     Args = InterPodAffinityArgs
     reads = (Namespace,)
+    aspects = Aspect.SELECTED_LABELS
     filter_counts = AffinityCounts
     score_counts = Worth
     normalizer = Normalizer.BY_MIN_MAX
@@ -72,23 +68,18 @@ class InterPodAffinity(
         super().__init__(args, handle)
         self._terms = ByIdentity(affinity_terms, MAX_PODS, MAX_POD_BYTES)
 
-    def signature(self, pod: Pod) -> Hashable:
-        return hashable(pod.metadata.namespace, pod.metadata.labels, *_own(pod))
+    def dependencies(self, pod: Pod) -> Dependencies:
+        own = _own(pod)
+        return Dependencies(
+            signature=hashable(pod.metadata.namespace, pod.metadata.labels, *own),
+            parts=_OTHERS_AND_PODS if any(own) else _OTHERS,
+            kinds=self.reads,
+        )
 
-    def depends_on(self, pod: Pod) -> Part:
-        return _OTHERS_AND_PODS if any(_own(pod)) else _OTHERS
-
-    def kinds_read(self, pod: Pod) -> tuple[type[Object], ...]:
-        return self.reads
-
-    def concerned_by(self, pod: Pod, terms: AffinityTerms, snapshot: Snapshot) -> bool:
-        subject, keys = labelled(pod, namespace_labels(pod, snapshot)), snapshot.nodes.label_keys
-        return any(sort and any(sort.weights_about(subject, keys)) for sort in terms.sorts)
-
-    def misses(self, pod: Pod, nodes: NodeTable, row: int) -> bool:
+    def affected_by_removal(self, pod: Pod, nodes: NodeTable, row: int) -> bool:
         return any(_own(pod))
 
-    def rules_for_alike(self, pod: Pod, nodes: NodeView, kinds: Sequence[PodKind]) -> Sequence[Rule] | None:
+    def new_node_rules(self, pod: Pod, nodes: NodeView, kinds: Sequence[PodKind]) -> Sequence[Rule] | None:
         terms, snapshot, version = self._terms(pod), nodes.snapshot, self.handle.kube_version
         labels = namespace_labels(pod, snapshot)
         if terms.errors or tells_alike_apart(pod, terms, labels, kinds):

@@ -11,12 +11,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from mooring.framework import Int32s, Int64s, NodeView, Pod, Snapshot
+from mooring.framework.batch import Move, ScoreCounts
 from mooring.framework.deadline import at_others_expense, timely
 from mooring.framework.pod_affinity import AffinityTerms, Labelled, labelled
 from mooring.framework.pod_table import PodKind
 from mooring.plugins.domain_totals import add_between
 from mooring.plugins.inter_pod_affinity.terms import OwnTerm, pods_by_row
-from mooring.plugins.topology import DomainCounts, Move, ScoreCounts, Topologies
+from mooring.plugins.topology import DomainCounts, Topologies
 
 
 @dataclass(frozen=True, slots=True)

@@ -66,8 +66,7 @@ def pods_by_row(terms: Sequence[OwnTerm], classes: PodClasses, capacity: int) ->
 
 def namespace_labels(pod: Pod, snapshot: Snapshot) -> Mapping[str, str]:
     """Return the labels of the pod's namespace; none when it is not known."""
-    namespace = snapshot.objects.get(Namespace, pod.metadata.namespace)
-    return namespace.metadata.labels if namespace is not None else {}
+    return snapshot.objects.namespace_labels(pod.metadata.namespace)
 
 
 def _namespaces(term: AffinityTerm, snapshot: Snapshot, version: KubeVersion) -> frozenset[str] | None:

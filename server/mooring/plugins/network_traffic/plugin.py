@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Hashable
 from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
 
 from mooring.framework import CycleState, Handle, Int64s, NodeView, Normalizer, Part, Pod, ScorePlugin
-from mooring.framework.internal import SignedByShape
+from mooring.framework.cacheable import Aspect, CacheablePlugin, Dependencies
 from mooring.framework.objects import Node
 from mooring.plugins.network_traffic.access import PrometheusAccess
 from mooring.plugins.network_traffic.args import NetworkTrafficArgs
@@ -38,13 +37,15 @@ class NoMeasurementError(Exception):
     """There is no recent measurement, and the arguments say that this fails a decision."""
 
 
-class BandwidthScore(ScorePlugin[ArgsT], SignedByShape):
+class BandwidthScore(ScorePlugin[ArgsT], CacheablePlugin):
     """Scores a node with its bandwidth; normalised in reverse, so that quiet nodes win.
 
     To what was measured comes the mean traffic of a pod for each pod that is too new to be measured. A node
     without a measurement counts as the busiest one known; when nothing is known, all nodes are equal. A
     source that fails never fails a decision, unless the arguments ask for it.
     """
+
+    aspects = Aspect.NONE
 
     def __init__(self, args: ArgsT, handle: Handle) -> None:
         super().__init__(args, handle)
@@ -58,11 +59,9 @@ class BandwidthScore(ScorePlugin[ArgsT], SignedByShape):
             max_age=args.max_age.total_seconds(),
         )
 
-    def signature(self, pod: Pod) -> Hashable:
-        return ()
-
-    def depends_on(self, pod: Pod) -> Part:
-        return Part.NODES_BUT_IMAGES | Part.RESOURCES | Part.OUTSIDE | Part.OTHER_NODES
+    def dependencies(self, pod: Pod) -> Dependencies:
+        parts = Part.NODES_BUT_IMAGES | Part.RESOURCES | Part.OUTSIDE | Part.OTHER_NODES
+        return Dependencies(signature=(), parts=parts)
 
     def score_nodes(self, state: CycleState, pod: Pod, nodes: NodeView) -> Int64s:
         state.write(_NAMES, tuple(nodes.names))

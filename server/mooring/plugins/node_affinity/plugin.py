@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -25,8 +25,9 @@ from mooring.framework import (
     Status,
     Verdicts,
 )
+from mooring.framework.cacheable import Aspect, CacheablePlugin, Dependencies
 from mooring.framework.deadline import timely
-from mooring.framework.internal import NamedNodeFilter, SignedByShape
+from mooring.framework.named_node import named_node
 from mooring.framework.node_selector import (
     NAME_FIELD,
     preferred_errors,
@@ -52,8 +53,7 @@ class NodeAffinity(
     FilterPlugin[NodeAffinityArgs],
     PreScorePlugin[NodeAffinityArgs],
     ScorePlugin[NodeAffinityArgs],
-    SignedByShape,
-    NamedNodeFilter,
+    CacheablePlugin,
 ):
     """Rejects nodes that node selector or required affinity don't match, and scores preferred terms.
 
@@ -63,6 +63,7 @@ class NodeAffinity(
     name = "NodeAffinity"
     upstream = Upstream(weight=2)
     Args = NodeAffinityArgs
+    aspects = Aspect.NODE_NAME
     normalizer = Normalizer.BY_MAX
 
     def __init__(self, args: NodeAffinityArgs, handle: Handle) -> None:
@@ -71,11 +72,12 @@ class NodeAffinity(
         self._added_required = added.required_during_scheduling_ignored_during_execution
         self._added_preferred = added.preferred_during_scheduling_ignored_during_execution
 
-    def signature(self, pod: Pod) -> Hashable:
-        return frozenset(pod.spec.node_selector.items()), _affinity(pod)
-
-    def depends_on(self, pod: Pod) -> Part:
-        return Part.NODES_BUT_IMAGES
+    def dependencies(self, pod: Pod) -> Dependencies:
+        return Dependencies(
+            signature=(frozenset(pod.spec.node_selector.items()), _affinity(pod)),
+            parts=Part.NODES_BUT_IMAGES,
+            only_node=named_node(pod),
+        )
 
     def events_to_register(self) -> Sequence[HintedEvent]:
         return events(self._added_required)

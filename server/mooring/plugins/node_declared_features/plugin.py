@@ -6,7 +6,7 @@ Mirrors ``plugins/nodedeclaredfeatures/nodedeclaredfeatures.go`` and the feature
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -25,7 +25,7 @@ from mooring.framework import (
     Status,
     Verdicts,
 )
-from mooring.framework.internal import SignedByShape
+from mooring.framework.cacheable import Aspect, CacheablePlugin, Dependencies
 from mooring.framework.upstream import Upstream
 from mooring.framework.view import NodesChangedError
 from mooring.plugins.node_declared_features.hints import events
@@ -50,11 +50,12 @@ _EVERY_FEATURE_SINCE = KubeVersion(1, 36)
 _PRE_FILTER = "PreFilterNodeDeclaredFeatures"
 
 
-class NodeDeclaredFeatures(PreFilterPlugin[None], FilterPlugin[None], SignedByShape):
+class NodeDeclaredFeatures(PreFilterPlugin[None], FilterPlugin[None], CacheablePlugin):
     """Rejects nodes whose ``status.declaredFeatures`` lack one of the features that the pod needs."""
 
     name = "NodeDeclaredFeatures"
     upstream = Upstream(gate=GATE, since=_PLUGIN_SINCE)
+    aspects = Aspect.NONE
 
     def __init__(self, args: None, handle: Handle) -> None:
         super().__init__(args, handle)
@@ -63,11 +64,8 @@ class NodeDeclaredFeatures(PreFilterPlugin[None], FilterPlugin[None], SignedBySh
         self._known = KNOWN if newer else KNOWN_1_35
         self._rejection = Status.unresolvable(REASON if newer else REASON_1_35)
 
-    def signature(self, pod: Pod) -> Hashable:
-        return needed_features(pod) & self._known
-
-    def depends_on(self, pod: Pod) -> Part:
-        return Part.NODES_BUT_IMAGES
+    def dependencies(self, pod: Pod) -> Dependencies:
+        return Dependencies(signature=needed_features(pod) & self._known, parts=Part.NODES_BUT_IMAGES)
 
     def events_to_register(self) -> Sequence[HintedEvent]:
         return events(self.handle.kube_version) if self._enabled else ()

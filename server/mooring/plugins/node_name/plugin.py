@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from mooring.framework import (
     Status,
     Verdicts,
 )
-from mooring.framework.internal import SignedByShape
+from mooring.framework.cacheable import Aspect, CacheablePlugin, Dependencies
 from mooring.framework.upstream import Upstream
 
 REASON = "node(s) didn't match the requested node name"
@@ -32,19 +32,17 @@ _NARROWS_SINCE = KubeVersion(1, 37)
 """Since this release PreFilter leaves the other nodes out; before, Filter rejects each of them."""
 
 
-class NodeName(PreFilterPlugin[None], FilterPlugin[None], SignedByShape):
+class NodeName(PreFilterPlugin[None], FilterPlugin[None], CacheablePlugin):
     """Rejects every node but the one that ``spec.nodeName`` names, when it names one."""
 
     name = "NodeName"
     upstream = Upstream(
         points_since={"preFilter": _NARROWS_SINCE}, before=("NodeUnschedulable", _NARROWS_SINCE)
     )
+    aspects = Aspect.NONE
 
-    def signature(self, pod: Pod) -> Hashable:
-        return pod.spec.node_name
-
-    def depends_on(self, pod: Pod) -> Part:
-        return Part.NODES_BUT_IMAGES
+    def dependencies(self, pod: Pod) -> Dependencies:
+        return Dependencies(signature=pod.spec.node_name, parts=Part.NODES_BUT_IMAGES)
 
     def events_to_register(self) -> Sequence[HintedEvent]:
         return (HintedEvent.of(EventResource.NODE, ActionType.ADD),)

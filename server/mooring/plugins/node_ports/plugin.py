@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -22,9 +22,9 @@ from mooring.framework import (
     Status,
     Verdicts,
 )
+from mooring.framework.cacheable import Aspect, CacheablePlugin, Dependencies
 from mooring.framework.deadline import timely
 from mooring.framework.host_ports import ANY_ADDRESS, HostPort, host_ports
-from mooring.framework.internal import SignedByShape
 from mooring.framework.upstream import Upstream
 from mooring.plugins.node_ports.hints import events
 
@@ -41,17 +41,16 @@ class _Note:
     given_back: frozenset[tuple[str, HostPort]] = frozenset()
 
 
-class NodePorts(PreFilterPlugin[None], FilterPlugin[None], SignedByShape):
+class NodePorts(PreFilterPlugin[None], FilterPlugin[None], CacheablePlugin):
     """Rejects nodes where a pod already has one of the host ports; 0.0.0.0 collides with every address."""
 
     name = "NodePorts"
     upstream = Upstream()
+    aspects = Aspect.NONE
 
-    def signature(self, pod: Pod) -> Hashable:
-        return host_ports(pod.spec)
-
-    def depends_on(self, pod: Pod) -> Part:
-        return Part.PODS if host_ports(pod.spec) else Part.NONE
+    def dependencies(self, pod: Pod) -> Dependencies:
+        ports = host_ports(pod.spec)
+        return Dependencies(signature=ports, parts=Part.PODS if ports else Part.NONE)
 
     def update(self, state: CycleState, pod: Pod, changes: Sequence[PodChange]) -> bool:
         # PreFilter's state is about the pod alone.

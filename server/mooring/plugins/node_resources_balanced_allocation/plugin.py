@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -17,19 +17,19 @@ from mooring.framework import (
     Int64s,
     KubeVersion,
     NodeView,
-    Part,
     Pod,
     PreScorePlugin,
     ScorePlugin,
     Status,
 )
-from mooring.framework.internal import NodeRating, ObjectReader, SignedByRequests, add_scores
+from mooring.framework.batch import BatchPlugin, BatchScorer, add_scores
+from mooring.framework.cacheable import Aspect, CacheablePlugin, Dependencies
 from mooring.framework.normalize import MAX_EXACT
-from mooring.framework.objects import DeviceClass, Object
+from mooring.framework.objects import DeviceClass
 from mooring.framework.pod_requests import PodUsage, ResourceRules
 from mooring.framework.remembering import MAX_AT_ONCE, MAX_POD_BYTES, ByIdentity
 from mooring.framework.upstream import Upstream
-from mooring.plugins.dynamic_resources.extended_resources import DEVICE_KINDS, DevicesInstead
+from mooring.plugins.dynamic_resources.extended_resources import DevicesInstead
 from mooring.plugins.loops import loop
 from mooring.plugins.node_resources_balanced_allocation.args import NodeResourcesBalancedAllocationArgs
 from mooring.plugins.resource_uses import (
@@ -39,7 +39,6 @@ from mooring.plugins.resource_uses import (
     Places,
     Requests,
     ResourceRating,
-    UsageRater,
     amounts_of,
     counted_requests,
     listed_requests,
@@ -57,9 +56,8 @@ _Shares = npt.NDArray[np.float64]
 class NodeResourcesBalancedAllocation(
     PreScorePlugin[NodeResourcesBalancedAllocationArgs],
     ScorePlugin[NodeResourcesBalancedAllocationArgs],
-    SignedByRequests,
-    UsageRater,
-    ObjectReader,
+    CacheablePlugin,
+    BatchPlugin,
 ):
     """Scores how much more even the use of the listed resources becomes with the pod: 75 = no change."""
 
@@ -67,6 +65,7 @@ class NodeResourcesBalancedAllocation(
     upstream = Upstream(weight=1)
     Args = NodeResourcesBalancedAllocationArgs
     reads = (DeviceClass,)
+    aspects = Aspect.AMOUNTS
 
     def __init__(self, args: NodeResourcesBalancedAllocationArgs, handle: Handle) -> None:
         super().__init__(args, handle)
@@ -76,15 +75,10 @@ class NodeResourcesBalancedAllocation(
         self._devices = DevicesInstead(handle)
         self._improves = handle.kube_version >= _IMPROVEMENT_SINCE
 
-    def signature(self, pod: Pod) -> Hashable:
-        return self._requests(pod)
-
-    def depends_on(self, pod: Pod) -> Part:
-        concerned = self._devices.concern(self._requests(pod))
-        return Part.RESOURCES | Part.OBJECTS if concerned else Part.RESOURCES
-
-    def kinds_read(self, pod: Pod) -> tuple[type[Object], ...]:
-        return DEVICE_KINDS
+    def dependencies(self, pod: Pod) -> Dependencies:
+        requests = self._requests(pod)
+        parts, kinds = self._devices.read_by_scores(requests)
+        return Dependencies(signature=requests, parts=parts, kinds=kinds)
 
     def pre_score(self, state: CycleState, pod: Pod, nodes: NodeView) -> Status:
         requests = self._requests(pod)
@@ -96,10 +90,10 @@ class NodeResourcesBalancedAllocation(
     def score_nodes(self, state: CycleState, pod: Pod, nodes: NodeView) -> Int64s:
         return self._rated(state.get(_PRE_SCORE, tuple) or self._requests(pod), nodes)
 
-    def rating(self, pod: Pod) -> NodeRating:
+    def scorer(self, pod: Pod) -> BatchScorer:
         return self._rating(self._listed(pod))
 
-    def rating_of(self, usage: PodUsage) -> NodeRating:
+    def usage_scorer(self, usage: PodUsage) -> BatchScorer:
         amounts = amounts_of(usage, non_zero=False)
         return self._rating(tuple([(name, amounts.get(name, 0)) for name in self._names]))
 
@@ -111,7 +105,7 @@ class NodeResourcesBalancedAllocation(
                 return self._scores(requests, seen)
         return totals.astype(np.int64)
 
-    def _rating(self, requests: Requests) -> NodeRating:
+    def _rating(self, requests: Requests) -> BatchScorer:
         if not any(amount for _, amount in requests):
             return lambda _nodes, _weight, _totals: None
         return self._resource_rating(requests)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from mooring.framework import MAX_NODE_SCORE, Int32s, Int64s, NodeView, Pod, PodGroupAssignments
-from mooring.framework.internal import AssignedEverywhere
+from mooring.framework.groups import AssignedEverywhere
 from mooring.framework.normalize import MAX_EXACT, MAX_FACTOR, percentage
 from mooring.plugins.loops import loop
 from mooring.plugins.resource_uses import (

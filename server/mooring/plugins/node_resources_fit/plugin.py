@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -28,19 +28,14 @@ from mooring.framework import (
     Status,
     Verdicts,
 )
-from mooring.framework.internal import (
-    NodeRating,
-    ObjectReader,
-    RoomCounter,
-    SignedByRequests,
-    add_scores,
-)
-from mooring.framework.objects import DeviceClass, Object
+from mooring.framework.batch import BatchPlugin, BatchScorer, add_scores
+from mooring.framework.cacheable import Aspect, CacheablePlugin, Dependencies
+from mooring.framework.objects import DeviceClass
 from mooring.framework.pod_requests import PodUsage, ResourceRules
 from mooring.framework.remembering import MAX_AT_ONCE, MAX_POD_BYTES, ByIdentity
 from mooring.framework.resources import PODS
 from mooring.framework.upstream import Upstream
-from mooring.plugins.dynamic_resources.extended_resources import DEVICE_KINDS, DevicesInstead
+from mooring.plugins.dynamic_resources.extended_resources import DevicesInstead
 from mooring.plugins.node_resources_fit.args import NodeResourcesFitArgs
 from mooring.plugins.node_resources_fit.filtering import (
     checked_of,
@@ -61,7 +56,6 @@ from mooring.plugins.resource_uses import (
     Requests,
     ResourceRating,
     ScalarRows,
-    UsageRater,
     amounts_of,
     listed_requests,
 )
@@ -76,10 +70,8 @@ class NodeResourcesFit(
     PreScorePlugin[NodeResourcesFitArgs],
     ScorePlugin[NodeResourcesFitArgs],
     PlacementScorePlugin[NodeResourcesFitArgs],
-    SignedByRequests,
-    UsageRater,
-    ObjectReader,
-    RoomCounter,
+    CacheablePlugin,
+    BatchPlugin,
 ):
     """Compares what the pod requests with what is left, and scores by the strategy in the args."""
 
@@ -87,6 +79,7 @@ class NodeResourcesFit(
     upstream = Upstream(weight=1)
     Args = NodeResourcesFitArgs
     reads = (DeviceClass,)
+    aspects = Aspect.AMOUNTS
 
     def __init__(self, args: NodeResourcesFitArgs, handle: Handle) -> None:
         super().__init__(args, handle)
@@ -99,18 +92,12 @@ class NodeResourcesFit(
         self._checked_requests = ByIdentity(self._requests_to_check, MAX_AT_ONCE, MAX_POD_BYTES)
         self._scored_requests = ByIdentity(self._requests_to_score, MAX_AT_ONCE, MAX_POD_BYTES)
 
-    def signature(self, pod: Pod) -> Hashable:
-        return self._checked_requests(pod), self._scored_requests(pod)
-
-    def depends_on(self, pod: Pod) -> Part:
-        concerned = self._devices.concern(self._checked_requests(pod)) or not self.reads_alike(pod)
-        return Part.RESOURCES | Part.OBJECTS if concerned else Part.RESOURCES
-
-    def kinds_read(self, pod: Pod) -> tuple[type[Object], ...]:
-        return (DeviceClass,) if self.reads_alike(pod) else DEVICE_KINDS
-
-    def reads_alike(self, pod: Pod) -> bool:
-        return not self._devices.concern(self._scored_requests(pod))
+    def dependencies(self, pod: Pod) -> Dependencies:
+        checked, scored = self._checked_requests(pod), self._scored_requests(pod)
+        parts, kinds = self._devices.read_by_scores(scored)
+        if not kinds and self._devices.concern(checked):
+            parts, kinds = Part.RESOURCES | Part.OBJECTS, (DeviceClass,)
+        return Dependencies(signature=(checked, scored), parts=parts, kinds=kinds)
 
     def events_to_register(self) -> Sequence[HintedEvent]:
         return events(self.handle)
@@ -137,11 +124,11 @@ class NodeResourcesFit(
         requests: Requests | None = state.get(_PRE_SCORE, tuple)
         return self._scored(self._scored_requests(pod) if requests is None else requests, nodes)
 
-    def rating(self, pod: Pod) -> NodeRating:
+    def scorer(self, pod: Pod) -> BatchScorer:
         requests, checked = self._requests_to_score(pod), ((PODS, 1), *self._requests_to_check(pod))
         return self._rating(requests, checked)
 
-    def rating_of(self, usage: PodUsage) -> NodeRating:
+    def usage_scorer(self, usage: PodUsage) -> BatchScorer:
         amounts = amounts_of(usage, non_zero=True)
         requests = tuple([(name, amounts.get(name, 0)) for name in self._scored_names])
         return self._rating(requests, ((PODS, 1), *checked_of(usage, self.args)))

@@ -13,7 +13,7 @@ from functools import partial
 import numpy as np
 
 from mooring.framework import MAX_NODE_SCORE, Bools, Int32s, Int64s, NodeView
-from mooring.framework.internal import REJECTED
+from mooring.framework.batch import REJECTED
 from mooring.framework.normalize import MAX_EXACT, percentage
 from mooring.plugins.loops import loop
 from mooring.plugins.node_resources_fit.args import (

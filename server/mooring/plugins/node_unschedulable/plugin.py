@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 
 from mooring.framework import (
     SUCCESS,
@@ -17,7 +17,7 @@ from mooring.framework import (
     Status,
     Verdicts,
 )
-from mooring.framework.internal import SignedByShape
+from mooring.framework.cacheable import Aspect, CacheablePlugin, Dependencies
 from mooring.framework.taints import tolerated
 from mooring.framework.upstream import Upstream
 from mooring.plugins.node_unschedulable.hints import CORDON, events
@@ -28,17 +28,15 @@ REASON = "node(s) were unschedulable"
 _PRE_FILTER_SINCE = KubeVersion(1, 37)
 
 
-class NodeUnschedulable(PreFilterPlugin[None], FilterPlugin[None], SignedByShape):
+class NodeUnschedulable(PreFilterPlugin[None], FilterPlugin[None], CacheablePlugin):
     """Rejects nodes with ``spec.unschedulable``, unless the pod tolerates the taint of that name."""
 
     name = "NodeUnschedulable"
     upstream = Upstream(points_since={"preFilter": _PRE_FILTER_SINCE})
+    aspects = Aspect.NONE
 
-    def signature(self, pod: Pod) -> Hashable:
-        return tolerated(CORDON, pod.spec.tolerations)
-
-    def depends_on(self, pod: Pod) -> Part:
-        return Part.NODES_BUT_IMAGES
+    def dependencies(self, pod: Pod) -> Dependencies:
+        return Dependencies(signature=tolerated(CORDON, pod.spec.tolerations), parts=Part.NODES_BUT_IMAGES)
 
     def events_to_register(self) -> Sequence[HintedEvent]:
         return events(self.handle.kube_version)

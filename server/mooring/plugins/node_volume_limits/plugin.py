@@ -78,7 +78,7 @@ class NodeVolumeLimits(StoragePlugin[None]):
         )
         return SUCCESS if counted else Status.skip()
 
-    def turned_away(self, state: CycleState, pod: Pod, nodes: NodeView) -> Int32s | None:
+    def rejected_rows(self, state: CycleState, pod: Pod, nodes: NodeView) -> Int32s | None:
         found = BoundClaims.of(state, pod, nodes.snapshot.objects)
         if found is None:
             return None

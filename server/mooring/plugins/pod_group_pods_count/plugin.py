@@ -18,7 +18,7 @@ from mooring.framework import (
     PodGroupAssignments,
     PodGroupInfo,
 )
-from mooring.framework.internal import AssignedEverywhere
+from mooring.framework.groups import AssignedEverywhere
 from mooring.framework.upstream import Upstream
 
 _PLUGIN_SINCE = KubeVersion(1, 37)

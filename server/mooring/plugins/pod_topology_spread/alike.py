@@ -7,15 +7,15 @@ from collections.abc import Sequence
 import numpy as np
 
 from mooring.framework import Bools, Int32s, Int64s, NodeView, Pod
-from mooring.framework.alike_nodes import NO_OTHER, AtMost, CountedPods, OtherDomains
 from mooring.framework.columns import ABSENT
+from mooring.framework.new_node_rules import NO_OTHER, AtMost, CountedPods, OtherDomains
 from mooring.framework.objects.node import HOSTNAME
 from mooring.framework.pod_table import PodKind
 from mooring.plugins.pod_topology_spread.filtering import HardConstraint
 
 
 def among_alike(constraint: HardConstraint, pod: Pod, nodes: NodeView, kinds: Sequence[PodKind]) -> AtMost:
-    """Return what ``constraint`` asks for ``pod`` of new nodes; the arguments are as in ``AlikeNodes``."""
+    """Return the rule of ``constraint`` for ``pod``, as ``BatchPlugin.new_node_rules`` does."""
     rule, pods = constraint.rule, constraint.pods
     domains: Int32s = pods.topology.ids.take(nodes.rows)
     eligible = _eligible(constraint)

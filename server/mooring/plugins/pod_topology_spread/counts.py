@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from mooring.framework.batch import Move, PodCounts
 from mooring.framework.pod_table import PodKind
 from mooring.plugins.pod_topology_spread.constraints import SpreadConstraint
-from mooring.plugins.topology import DomainCount, Move, PodCounts
+from mooring.plugins.topology import DomainCount
 
 
 class CountedConstraint(Protocol):

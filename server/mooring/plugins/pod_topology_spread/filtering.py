@@ -20,13 +20,14 @@ from mooring.framework import (
     Status,
     Verdicts,
 )
+from mooring.framework.batch import FilterCounts
 from mooring.framework.columns import ABSENT
 from mooring.framework.deadline import timely
 from mooring.plugins.domain_totals import limit
 from mooring.plugins.pod_topology_spread.constraints import SpreadConstraint
 from mooring.plugins.pod_topology_spread.counts import ConstraintCounts
 from mooring.plugins.pod_topology_spread.eligibility import SpreadView
-from mooring.plugins.topology import DomainCount, FilterCounts
+from mooring.plugins.topology import DomainCount
 
 REASON = "node(s) didn't match pod topology spread constraints"
 REASON_NO_LABEL = f"{REASON} (missing required label)"

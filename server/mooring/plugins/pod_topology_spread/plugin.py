@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from functools import partial
 
 from mooring.framework import (
@@ -22,10 +22,10 @@ from mooring.framework import (
     Verdicts,
     hashable,
 )
-from mooring.framework.alike_nodes import AlikeNodes, Rule
-from mooring.framework.internal import ObjectReader, SkipCacheable
+from mooring.framework.cacheable import Aspect, Dependencies
 from mooring.framework.label_selector import SelectorError
-from mooring.framework.objects import Object, ReplicaSet, ReplicationController, Service, StatefulSet
+from mooring.framework.new_node_rules import Rule
+from mooring.framework.objects import ReplicaSet, ReplicationController, Service, StatefulSet
 from mooring.framework.pod_table import PodKind
 from mooring.framework.remembering import MAX_POD_BYTES, MAX_PODS, ByIdentity
 from mooring.framework.upstream import Upstream
@@ -60,9 +60,6 @@ class PodTopologySpread(
     FilterPlugin[PodTopologySpreadArgs],
     PreScorePlugin[PodTopologySpreadArgs],
     ScorePlugin[PodTopologySpreadArgs],
-    ObjectReader,
-    SkipCacheable,
-    AlikeNodes,
 ):
     """Rejects nodes where the pod would exceed maxSkew, and prefers the emptier domains.
 
@@ -74,6 +71,7 @@ class PodTopologySpread(
     upstream = Upstream(weight=2)
     Args = PodTopologySpreadArgs
     reads = (ReplicaSet, ReplicationController, Service, StatefulSet)
+    aspects = Aspect.SELECTED_LABELS | Aspect.NODE_NAME
     filter_counts = HardCounts
     score_counts = SoftCounts
 
@@ -92,30 +90,23 @@ class PodTopologySpread(
         }
         self._comparing = handle.gates.enabled(COMPARISON_GATE)
 
-    def signature(self, pod: Pod) -> Hashable:
+    def dependencies(self, pod: Pod) -> Dependencies:
         meta, spec = pod.metadata, pod.spec
         node_affinity = spec.affinity.node_affinity if spec.affinity is not None else None
-        return hashable(
-            (meta.namespace, meta.labels, meta.owner_references),
-            (spec.topology_spread_constraints, spec.node_selector, node_affinity, spec.tolerations),
+        own = spec.topology_spread_constraints
+        return Dependencies(
+            signature=hashable(
+                (meta.namespace, meta.labels, meta.owner_references),
+                (own, spec.node_selector, node_affinity, spec.tolerations),
+            ),
+            parts=_COUNTS if own else _COUNTS_BY_DEFAULTS,
+            kinds=self.reads,
+            # Whether there are default constraints for the pod depends on its services and its controller.
+            skip_parts=Part.NONE if own else Part.OBJECTS,
+            rejects=any(each.when_unsatisfiable != SOFT for each in own or self._defaults),
         )
 
-    def depends_on(self, pod: Pod) -> Part:
-        return _COUNTS if pod.spec.topology_spread_constraints else _COUNTS_BY_DEFAULTS
-
-    def kinds_read(self, pod: Pod) -> tuple[type[Object], ...]:
-        return self.reads
-
-    def leaves_named_node(self, pod: Pod) -> bool:
-        # Hard constraints count the pods on the nodes that the pod's affinity leaves; soft ones only score.
-        constraints = pod.spec.topology_spread_constraints or self._defaults
-        return all(constraint.when_unsatisfiable == SOFT for constraint in constraints)
-
-    def skip_depends_on(self, pod: Pod) -> Part:
-        # Whether there are default constraints for the pod depends on its services and its controller.
-        return Part.NONE if pod.spec.topology_spread_constraints else Part.OBJECTS
-
-    def rules_for_alike(self, pod: Pod, nodes: NodeView, kinds: Sequence[PodKind]) -> Sequence[Rule] | None:
+    def new_node_rules(self, pod: Pod, nodes: NodeView, kinds: Sequence[PodKind]) -> Sequence[Rule] | None:
         objects = nodes.snapshot.objects
         try:
             hard, soft = (self._constraints(pod, action, objects) for action in (HARD, SOFT))

@@ -11,15 +11,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from mooring.framework import Bools, Int32s, Int64s, NodeView, Pod
+from mooring.framework.batch import REJECTED, ScoreCounts
 from mooring.framework.columns import ABSENT
 from mooring.framework.deadline import timely
-from mooring.framework.internal import REJECTED
 from mooring.framework.objects.node import HOSTNAME
 from mooring.plugins.domain_totals import Floats, add_crowding, add_emptier, count, distinct, emptier, half_up
 from mooring.plugins.pod_topology_spread.constraints import SpreadConstraint
 from mooring.plugins.pod_topology_spread.counts import ConstraintCounts
 from mooring.plugins.pod_topology_spread.eligibility import SpreadView
-from mooring.plugins.topology import DomainCount, ScoreCounts, Topology
+from mooring.plugins.topology import DomainCount, Topology
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mooring.framework import Pod, QueueSortPlugin
-from mooring.framework.internal import KeyedSort
+from mooring.framework.batch import KeyedSort
 from mooring.framework.upstream import Upstream
 
 

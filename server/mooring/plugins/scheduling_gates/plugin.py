@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 
 from mooring.framework import SUCCESS, HintedEvent, Part, Pod, PreEnqueuePlugin, Status
-from mooring.framework.internal import SignedByShape
+from mooring.framework.cacheable import Aspect, CacheablePlugin, Dependencies
 from mooring.framework.upstream import Upstream
 from mooring.plugins.scheduling_gates.hints import events
 
 
-class SchedulingGates(PreEnqueuePlugin[None], SignedByShape):
+class SchedulingGates(PreEnqueuePlugin[None], CacheablePlugin):
     """Holds a pod back until ``spec.schedulingGates`` is empty."""
 
     name = "SchedulingGates"
     upstream = Upstream()
+    aspects = Aspect.NONE
 
     def events_to_register(self) -> Sequence[HintedEvent]:
         return events(self.handle.kube_version)
 
-    def signature(self, pod: Pod) -> Hashable:
-        return bool(pod.spec.scheduling_gates)
-
-    def depends_on(self, pod: Pod) -> Part:
-        return Part.NONE
+    def dependencies(self, pod: Pod) -> Dependencies:
+        return Dependencies(signature=bool(pod.spec.scheduling_gates), parts=Part.NONE)
 
     def pre_enqueue(self, pod: Pod) -> Status:
         if not pod.spec.scheduling_gates:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -27,8 +27,8 @@ from mooring.framework import (
     Toleration,
     Verdicts,
 )
+from mooring.framework.cacheable import Aspect, CacheablePlugin, Dependencies
 from mooring.framework.deadline import timely
-from mooring.framework.internal import SignedByShape
 from mooring.framework.taints import tolerated, untolerated
 from mooring.framework.upstream import Upstream
 from mooring.plugins.taint_toleration.hints import events
@@ -45,7 +45,7 @@ _PRE_SCORE = "PreScoreTaintToleration"
 
 
 class TaintToleration(
-    PreFilterPlugin[None], FilterPlugin[None], PreScorePlugin[None], ScorePlugin[None], SignedByShape
+    PreFilterPlugin[None], FilterPlugin[None], PreScorePlugin[None], ScorePlugin[None], CacheablePlugin
 ):
     """Rejects nodes with a taint that the pod doesn't tolerate, and prefers those with few soft ones.
 
@@ -56,16 +56,14 @@ class TaintToleration(
     name = "TaintToleration"
     upstream = Upstream(weight=3, points_since={"preFilter": _PRE_FILTER_SINCE})
     normalizer = Normalizer.BY_MAX_REVERSED
+    aspects = Aspect.NONE
 
     def __init__(self, args: None, handle: Handle) -> None:
         super().__init__(args, handle)
         self._comparing = handle.gates.enabled(COMPARISON_GATE)
 
-    def signature(self, pod: Pod) -> Hashable:
-        return pod.spec.tolerations
-
-    def depends_on(self, pod: Pod) -> Part:
-        return Part.NODES_BUT_IMAGES
+    def dependencies(self, pod: Pod) -> Dependencies:
+        return Dependencies(signature=pod.spec.tolerations, parts=Part.NODES_BUT_IMAGES)
 
     def events_to_register(self) -> Sequence[HintedEvent]:
         return events(self.handle.kube_version, comparing=self._comparing)

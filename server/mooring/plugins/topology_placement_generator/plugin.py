@@ -21,7 +21,7 @@ from mooring.framework import (
     Status,
 )
 from mooring.framework.columns import LabelColumn
-from mooring.framework.internal import PlacementColumns, PlacesTogether
+from mooring.framework.groups import GroupOnly, PlacementColumns
 from mooring.framework.objects import PodGroup
 from mooring.framework.upstream import Upstream
 
@@ -52,7 +52,7 @@ class _Domains:
         return column is self.column and np.array_equal(ids, self.ids) and np.array_equal(rows, self.rows)
 
 
-class TopologyPlacementGenerator(PlacementGeneratePlugin[None], PlacesTogether):
+class TopologyPlacementGenerator(PlacementGeneratePlugin[None], GroupOnly):
     """Makes a placement of the nodes of each value of the group's topology label.
 
     Where pods of the group have a node already, the domain of that node is the only one.

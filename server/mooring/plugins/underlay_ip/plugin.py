@@ -7,7 +7,7 @@ each time: there is nothing to lose at a restart, to leak, or to give back.
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -35,7 +35,7 @@ from mooring.framework import (
     Status,
     Verdicts,
 )
-from mooring.framework.internal import StatelessReserve
+from mooring.framework.cacheable import CacheablePlugin, Dependencies
 from mooring.framework.pod_table import UNPLACED, PodKind
 from mooring.framework.quantity import NANO, parse_quantity
 from mooring.framework.remembering import ByIdentity
@@ -65,7 +65,7 @@ class UnderlayIP(
     PreScorePlugin[UnderlayIPArgs],
     ScorePlugin[UnderlayIPArgs],
     ReservePlugin[UnderlayIPArgs],
-    StatelessReserve,
+    CacheablePlugin,
 ):
     """Passes only nodes with a free underlay IP for a pod that uses one; those with the most free IPs win.
 
@@ -84,11 +84,10 @@ class UnderlayIP(
             lambda kind: uses_ip(kind.template, args.consumers), MAX_KINDS
         )
 
-    def signature(self, pod: Pod) -> Hashable:
-        return uses_ip(pod, self.args.consumers)
-
-    def depends_on(self, pod: Pod) -> Part:
-        return Part.NODES_BUT_IMAGES | Part.PODS if uses_ip(pod, self.args.consumers) else Part.NONE
+    def dependencies(self, pod: Pod) -> Dependencies:
+        uses = uses_ip(pod, self.args.consumers)
+        parts = Part.NODES_BUT_IMAGES | Part.PODS if uses else Part.NONE
+        return Dependencies(signature=uses, parts=parts, written_is_read=False)
 
     def events_to_register(self) -> Sequence[HintedEvent]:
         pods = ClusterEvent(EventResource.ASSIGNED_POD, ActionType.DELETE | ActionType.UPDATE_POD_LABEL)

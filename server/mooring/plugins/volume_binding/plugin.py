@@ -27,7 +27,6 @@ from mooring.framework import (
     Verdicts,
 )
 from mooring.framework.errors import DeadlineExceededError, MooringError
-from mooring.framework.internal import SelectiveReserve
 from mooring.framework.objects import (
     CSIDriver,
     CSINode,
@@ -82,7 +81,6 @@ class VolumeBinding(
     ScorePlugin[VolumeBindingArgs],
     ReservePlugin[VolumeBindingArgs],
     PreBindPlugin[VolumeBindingArgs],
-    SelectiveReserve,
 ):
     """Rejects nodes that don't reach the pod's volumes, or can't get those that are still to be bound."""
 
@@ -130,7 +128,7 @@ class VolumeBinding(
             codes |= found.astype(np.int32) << bit
         return Verdicts(codes, _STATUSES)
 
-    def turned_away(self, state: CycleState, pod: Pod, nodes: NodeView) -> Int32s | None:
+    def rejected_rows(self, state: CycleState, pod: Pod, nodes: NodeView) -> Int32s | None:
         found = BoundClaims.of(state, pod, nodes.snapshot.objects)
         if found is None:
             return None

@@ -91,7 +91,7 @@ class VolumeRestrictions(StoragePlugin[None]):
         state.write(_PRE_FILTER, own)
         return SUCCESS
 
-    def turned_away(self, state: CycleState, pod: Pod, nodes: NodeView) -> Int32s | None:
+    def rejected_rows(self, state: CycleState, pod: Pod, nodes: NodeView) -> Int32s | None:
         return NO_ROWS if BoundClaims.of(state, pod, nodes.snapshot.objects) is not None else None
 
     def add_pod(self, state: CycleState, pod: Pod, other: Pod, node: NodeInfo) -> Status:

@@ -59,7 +59,7 @@ class VolumeZone(StoragePlugin[None]):
         state.write(_PRE_FILTER, domains)
         return SUCCESS
 
-    def turned_away(self, state: CycleState, pod: Pod, nodes: NodeView) -> Int32s | None:
+    def rejected_rows(self, state: CycleState, pod: Pod, nodes: NodeView) -> Int32s | None:
         found = BoundClaims.of(state, pod, nodes.snapshot.objects)
         if found is None:
             return None

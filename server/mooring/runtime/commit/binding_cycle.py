@@ -22,8 +22,7 @@ from mooring.framework.errors import (
     bound_elsewhere,
     node_not_found,
 )
-from mooring.framework.handle import AlwaysLeader, Leadership, require_leader
-from mooring.framework.internal import BindingAnswer, BindingEnded
+from mooring.framework.handle import AlwaysLeader, BindingAnswer, BindingEnded, Leadership, require_leader
 from mooring.runtime.commit.clock import SystemClock
 from mooring.runtime.commit.extension_points import Committed
 from mooring.runtime.commit.outcome_resolver import Resolver

@@ -15,7 +15,7 @@ from mooring.framework.errors import (
     UnavailableError,
     bound_elsewhere,
 )
-from mooring.framework.internal import BindingAnswer, BindingEnded
+from mooring.framework.handle import BindingAnswer, BindingEnded
 from mooring.runtime.commit.binding_cycle import BindingCycle, Expect
 from mooring.runtime.commit.extension_points import Commit, Committed
 from mooring.runtime.commit.placement import PlacedPod, begin_placing_in_turn, reserve_in_turn

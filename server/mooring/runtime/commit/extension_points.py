@@ -24,8 +24,9 @@ from mooring.framework import (
     PreBindPlugin,
     Status,
 )
+from mooring.framework.batch import as_batch
 from mooring.framework.errors import MooringError
-from mooring.framework.internal import BindingAnswer, BindingEnded, SelectiveReserve, SendingBind
+from mooring.framework.handle import BindingAnswer, BindingEnded, SendingBinder
 from mooring.framework.view import NodesChangedError
 from mooring.runtime.cycle.extenders import bind_by_extender
 from mooring.runtime.cycle.plugin_calls import PluginCalls, PointTimer, plugin_failure
@@ -82,7 +83,7 @@ class Commit:
         """Success, or the first rejection; then ``unreserve`` has to follow."""
         with calls.point("Reserve") as point:
             for enabled in self.profile.reserve:
-                if not reserves_for(enabled.plugin, self.pod):
+                if not as_batch(enabled.plugin).reserves_for(self.pod):
                     calls.pass_over(enabled.name, "Reserve", 1)
                     continue
                 answer = calls.call(enabled.name, "Reserve", enabled.plugin.reserve, *self._arguments)
@@ -124,7 +125,7 @@ class Commit:
         busy = []
         with calls.point("PreBindPreFlight") as point:
             for enabled in self.profile.pre_bind:
-                if not reserves_for(enabled.plugin, self.pod):
+                if not as_batch(enabled.plugin).reserves_for(self.pod):
                     calls.pass_over(enabled.name, "PreBindPreFlight", 1)
                     continue
                 asked = enabled.plugin.pre_bind_pre_flight
@@ -189,7 +190,7 @@ class Commit:
         """
         (enabled,) = self.profile.bind
         self.begun = calls, calls.point("Bind")
-        plugin = cast("SendingBind", enabled.plugin)  # binds_at_once has looked
+        plugin = cast("SendingBinder", enabled.plugin)  # binds_at_once has looked
         return calls.call(enabled.name, "Bind", plugin.begin_bind, self.pod, self.node_name, ended)
 
     def end_bind(self, answer: BindingAnswer) -> Committed:
@@ -217,11 +218,6 @@ class Commit:
     @property
     def _arguments(self) -> tuple[CycleState, Pod, str]:
         return self.cycle_state, self.pod, self.node_name
-
-
-def reserves_for(plugin: object, pod: Pod) -> bool:
-    """Return whether ``plugin`` may reserve anything for ``pod``; about others it is not asked."""
-    return not isinstance(plugin, SelectiveReserve) or plugin.reserves_for(pod)
 
 
 def _said(plugin: str, point: str, answer: object) -> Status:

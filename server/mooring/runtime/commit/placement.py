@@ -129,8 +129,7 @@ def asks_nothing(pod: Pod, profile: Profile) -> bool:
     """Return whether pods like ``pod`` may be placed, and no Reserve plugin reserves anything for them as
     things are.
     """
-    known = len(profile.selective_reserve) == len(profile.reserve)
-    return known and may_be_placed(pod) and not profile.reserves_now(pod)
+    return may_be_placed(pod) and not profile.reserves_now(pod)
 
 
 def count_free(state: ClusterState, uids: Sequence[str]) -> int:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from mooring.framework import Part, Plugin
-from mooring.framework.internal import parts_of
+from mooring.framework.cacheable import dependencies_of
 from mooring.runtime.cycle.evaluation import Evaluation
 
 _ABOUT_OTHERS = Part.PODS | Part.OUTSIDE | Part.OTHER_NODES
@@ -21,7 +21,7 @@ def filters_read(evaluation: Evaluation) -> Part:
         parts = Part.NONE
         for each in evaluation.profile.filter:
             if each.name not in evaluation.written.skipped:
-                parts |= parts_of(each.plugin, evaluation.pod)
+                parts |= dependencies_of(each.plugin, evaluation.pod).parts
         if any(extensions(evaluation, "add_pod")) or any(extensions(evaluation, "remove_pod")):
             parts |= Part.OTHER_NODES
         evaluation.written.filters_read = parts
@@ -48,7 +48,8 @@ def lasting(evaluation: Evaluation) -> bool:
 
 def helped_by_pods(evaluation: Evaluation) -> bool:
     """Return whether a node may take the rejected pod once other pods have nodes."""
-    return any(parts_of(plugin, evaluation.pod) & _ABOUT_OTHERS for plugin in asked_plugins(evaluation))
+    pod, asked = evaluation.pod, asked_plugins(evaluation)
+    return any(dependencies_of(plugin, pod).parts & _ABOUT_OTHERS for plugin in asked)
 
 
 def asked_plugins(evaluation: Evaluation) -> list[Plugin[Any]]:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from mooring.framework import SUCCESS, Code, CycleState, Pod, ReservePlugin, Status
-from mooring.framework.internal import SelectiveReserve
+from mooring.framework.batch import as_batch, is_batch
 from mooring.framework.state import ClusterState
 from mooring.runtime.cycle.cycle import prepared
 from mooring.runtime.cycle.plugin_calls import PluginCalls, plugin_failure
@@ -37,9 +37,9 @@ class ForkReserve:
         self._profile = profile
         self._world = world
         self._plugins = [
-            (each.name, _over(each.plugin, world), each.plugin)
+            (each.name, _over(each.plugin, world), as_batch(each.plugin))
             for each in profile.reserve
-            if isinstance(each.plugin, SelectiveReserve)
+            if is_batch(each.plugin)
         ]
         self._kept: list[_Kept] = []
 

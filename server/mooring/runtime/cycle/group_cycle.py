@@ -26,7 +26,7 @@ from mooring.framework import (
     Snapshot,
     Status,
 )
-from mooring.framework.internal import PlacementColumns
+from mooring.framework.groups import PlacementColumns
 from mooring.framework.objects import ObjectMeta, PodSpec, PodStatus
 from mooring.framework.state import ClusterState
 from mooring.runtime.cycle.choice import Choice, FirstChoices

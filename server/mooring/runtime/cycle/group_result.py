@@ -10,7 +10,7 @@ from typing import TypeGuard, overload
 from msgspec import structs
 
 from mooring.framework import SUCCESS, Code, GroupPlacement, GroupPreemption, Int64s, Pod, Status
-from mooring.framework.internal import AssignedEverywhere, PlacementColumns
+from mooring.framework.groups import AssignedEverywhere, PlacementColumns
 from mooring.framework.objects import PodGroup
 from mooring.framework.preemption import Candidate
 from mooring.framework.view import Snapshot

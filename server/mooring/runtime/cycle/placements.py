@@ -25,7 +25,7 @@ from mooring.framework import (
     PodGroupInfo,
     Status,
 )
-from mooring.framework.internal import PlacementColumns
+from mooring.framework.groups import PlacementColumns
 from mooring.runtime.cycle.group_result import PlacementScores
 from mooring.runtime.cycle.plugin_calls import PluginCalls, plugin_failure
 from mooring.runtime.profiles.profile import Profile

@@ -14,8 +14,8 @@ import numpy as np
 from msgspec.structs import replace
 
 from mooring.framework import SUCCESS, Int32s, Int64s, NodeView, Part, Pod, Snapshot, Status
+from mooring.framework.cacheable import dependencies_of
 from mooring.framework.errors import PluginFailureError
-from mooring.framework.internal import parts_of
 from mooring.framework.pod_requests import PodUsage
 from mooring.framework.pod_table import PodRecord
 from mooring.runtime.cycle.evaluation import Evaluation, Written, begin_trial
@@ -171,9 +171,10 @@ def pods_to_try(evaluation: Evaluation) -> TriedPods:
 
 def _steady(evaluation: Evaluation) -> frozenset[str]:
     """Return the filters that a node passes for good once it passed them, whatever pods request there."""
+    pod = evaluation.pod
     asked = (each for each in evaluation.profile.filter if each.name not in evaluation.written.skipped)
     return frozenset(
-        each.name for each in asked if Part.RESOURCES not in parts_of(each.plugin, evaluation.pod)
+        each.name for each in asked if Part.RESOURCES not in dependencies_of(each.plugin, pod).parts
     )
 
 

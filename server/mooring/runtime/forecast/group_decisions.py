@@ -9,7 +9,7 @@ import numpy as np
 from msgspec import structs
 
 from mooring.framework import Int32s, Pod
-from mooring.framework.internal import PlacementColumns
+from mooring.framework.groups import PlacementColumns
 from mooring.framework.state import ClusterState
 from mooring.runtime.cache.layers.static_scores import StaticScores
 from mooring.runtime.cache.lookup.evaluation_cache import EvaluationCache

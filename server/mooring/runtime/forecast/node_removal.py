@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from mooring.framework import Part, Pod
+from mooring.framework.batch import BatchPlugin, as_batch
+from mooring.framework.cacheable import dependencies_of
 from mooring.framework.errors import PluginFailureError
-from mooring.framework.internal import GoneNodeReader, parts_of
 from mooring.framework.state import ClusterState
 from mooring.framework.view import NodesChangedError
 from mooring.runtime.cache.answers.consistency import MAX_ATTEMPTS
@@ -32,7 +33,7 @@ class _KnownTemplate:
 
     pod: Pod
     branch: Branch
-    readers: Sequence[GoneNodeReader]
+    readers: Sequence[BatchPlugin]
 
 
 class NodeRemovalForecast:
@@ -127,24 +128,20 @@ class NodeRemovalForecast:
             branch = branch_of(self._cache, pod, profile, self._access)
             known = self._known[id(pod)] = _KnownTemplate(pod, branch, _readers(pod, profile))
         nodes = self._cluster.snapshot.nodes
-        if any(reader.misses(pod, nodes, row) for reader in known.readers):
+        if any(reader.affected_by_removal(pod, nodes, row) for reader in known.readers):
             raise NotCachedError(Bypass.OTHER_NODES)
         return known.branch.twin()
 
 
-def _readers(pod: Pod, profile: Profile) -> Sequence[GoneNodeReader]:
+def _readers(pod: Pod, profile: Profile) -> Sequence[BatchPlugin]:
     """Return the plugins whose answers about a node depend on other nodes, for a pod that has a branch.
 
-    What a decision changes is read by none that doesn't skip the pod: there would be no branch.
-
-    Raises:
-        NotCachedError: Of one it isn't known which nodes matter.
+    A plugin that reads what a decision changes skips the pod: otherwise there would be no branch.
     """
     readers = []
     for plugin in profile.evaluating:
-        skips = bool(parts_of(plugin, pod) & DYNAMIC)
-        if Part.OTHER_NODES in parts_of(plugin, pod, skipped=skips):
-            if not isinstance(plugin, GoneNodeReader):
-                raise NotCachedError(Bypass.OTHER_NODES)
-            readers.append(plugin)
+        declared = dependencies_of(plugin, pod)
+        parts = declared.parts_of_skip if declared.parts & DYNAMIC else declared.parts
+        if Part.OTHER_NODES in parts:
+            readers.append(as_batch(plugin))
     return readers

@@ -8,8 +8,8 @@ from copy import copy
 import numpy as np
 
 from mooring.framework import Int32s, NodeView, Pod
+from mooring.framework.batch import REJECTED
 from mooring.framework.errors import PluginFailureError
-from mooring.framework.internal import REJECTED
 from mooring.framework.pod_table import PodKind
 from mooring.framework.state import ClusterState
 from mooring.framework.view import NodesChangedError

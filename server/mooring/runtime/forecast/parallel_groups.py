@@ -19,9 +19,11 @@ from mooring.framework import (
     Pod,
     PreFilterPlugin,
 )
-from mooring.framework.alike_nodes import AlikeNodes, AtMost, Near, Rule
-from mooring.framework.internal import REJECTED, ObjectReader, parts_of
+from mooring.framework.batch import REJECTED, as_batch
+from mooring.framework.cacheable import dependencies_of
+from mooring.framework.new_node_rules import AtMost, Near, Rule
 from mooring.framework.node_table import PODS_ROW
+from mooring.framework.objects import Object
 from mooring.framework.pod_table import PodKind
 from mooring.framework.state import ClusterState
 from mooring.runtime.cache.answers.consistency import check_may_decide
@@ -206,28 +208,26 @@ class ParallelGroups:
         Raises:
             NotCachedError: It may tell nodes apart by more than these and room.
         """
-        if isinstance(plugin, AlikeNodes):
-            key = id(plugin), plugin.signature(pod)
-            if key not in self._known:
-                rules = plugin.rules_for_alike(pod, nodes, [*self._kinds, *self._first])
-                if rules is None or any(
-                    sort.adds[len(self._kinds) :].any() for rule in rules for sort in rule.sorts
-                ):
-                    raise NotCachedError(Bypass.DYNAMIC)
-                self._known[key] = range(len(self._rules), len(self._rules) + len(rules))
-                self._rules += rules
+        declared = dependencies_of(plugin, pod)
+        key = id(plugin), declared.signature
+        if key in self._known:
             return self._known[key]
-        parts = parts_of(plugin, pod)
+        rules = as_batch(plugin).new_node_rules(pod, nodes, [*self._kinds, *self._first])
+        if rules is not None:
+            if any(sort.adds[len(self._kinds) :].any() for rule in rules for sort in rule.sorts):
+                raise NotCachedError(Bypass.DYNAMIC)
+            self._known[key] = range(len(self._rules), len(self._rules) + len(rules))
+            self._rules += rules
+            return self._known[key]
+        parts = declared.parts
         filters = isinstance(plugin, (FilterPlugin, PreFilterPlugin))
         if parts & _OTHER_PODS or (Part.OTHER_NODES in parts and filters):
             raise NotCachedError(Bypass.DYNAMIC)
-        if parts & Part.RESOURCES and Part.OBJECTS in parts and self._has_objects(plugin, pod):
+        if parts & Part.RESOURCES and Part.OBJECTS in parts and self._has_objects(declared.kinds):
             raise NotCachedError(Bypass.RESOURCES)
         return ()
 
-    def _has_objects(self, plugin: Plugin[Any], pod: Pod) -> bool:
-        """Return whether there is anything that the plugin reads beside nodes and pods."""
-        if not isinstance(plugin, ObjectReader):
-            return True
+    def _has_objects(self, kinds: Sequence[type[Object]] | None) -> bool:
+        """Return whether the cluster has an object of ``kinds``, or may have one."""
         objects = self._cluster.snapshot.objects
-        return any(next(iter(objects.all(kind)), None) is not None for kind in plugin.kinds_read(pod))
+        return kinds is None or any(next(iter(objects.all(kind)), None) is not None for kind in kinds)

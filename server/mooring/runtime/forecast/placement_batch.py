@@ -13,8 +13,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from mooring.framework import Int32s, NodeView, Pod
+from mooring.framework.batch import REJECTED
 from mooring.framework.errors import PluginFailureError
-from mooring.framework.internal import REJECTED, PlacementColumns
+from mooring.framework.groups import PlacementColumns
 from mooring.framework.state import ClusterState
 from mooring.framework.view import NodesChangedError
 from mooring.runtime.cache.answers.consistency import (

@@ -11,6 +11,8 @@ from typing import Any
 from mooring.framework import CacheablePlugin, FilterPlugin, Plugin, ScorePlugin
 from mooring.framework.points import POINTS, calls_of, points_of
 
+_BASES: tuple[type[Any], ...] = (*(point.base for point in POINTS.values()), CacheablePlugin)
+
 _OPTIONAL_CALLS = {
     "add_pod": ("state", "pod", "other", "node"),
     "remove_pod": ("state", "pod", "other", "node"),
@@ -36,8 +38,7 @@ def check_plugin_class(name: str, kind: type[Plugin[Any]]) -> None:
     if kind.__abstractmethods__:
         missing = ", ".join(sorted(kind.__abstractmethods__))
         raise PluginDefinitionError(f"plugin {name!r}: {kind.__name__} lacks {missing}")
-    bases = [POINTS[point].base for point in points]
-    for base in (*bases, *([CacheablePlugin] if issubclass(kind, CacheablePlugin) else ())):
+    for base in (base for base in _BASES if issubclass(kind, base)):
         for method, parameters in calls_of(base).items():
             _check_call(name, kind, method, parameters)
     for method, parameters in _OPTIONAL_CALLS.items():

@@ -6,7 +6,7 @@ Mirrors ``NewFramework`` in ``framework/runtime/framework.go``.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any, Generic, TypeVar
@@ -39,8 +39,10 @@ from mooring.framework import (
     ScorePlugin,
     Status,
 )
-from mooring.framework.cacheable import CacheablePlugin, Part
-from mooring.framework.internal import PlacesTogether, SelectiveReserve, SendingBind
+from mooring.framework.batch import BatchPlugin, as_batch, is_batch
+from mooring.framework.cacheable import Aspect, CacheablePlugin, Dependencies, Part
+from mooring.framework.groups import GroupOnly
+from mooring.framework.handle import as_sending
 from mooring.framework.points import POINTS
 from mooring.plugins.unsupported import UNSUPPORTED
 from mooring.runtime.profiles.extender import Extender
@@ -77,16 +79,14 @@ class PlacedTogether(PreFilterPlugin[None], CacheablePlugin):
     """Stands in for a plugin that places the pods of a group together: rejects those that come alone."""
 
     name = "PlacedTogether"
+    aspects = Aspect.GROUP
 
-    def __init__(self, plugin: PlacesTogether, handle: Handle) -> None:
+    def __init__(self, plugin: GroupOnly, handle: Handle) -> None:
         super().__init__(None, handle)
         self._plugin = plugin
 
-    def signature(self, pod: Pod) -> Hashable | None:
-        return () if pod.group is None else None
-
-    def depends_on(self, pod: Pod) -> Part:
-        return Part.NONE
+    def dependencies(self, pod: Pod) -> Dependencies:
+        return Dependencies(signature=() if pod.group is None else None, parts=Part.NONE)
 
     def pre_filter(self, state: CycleState, pod: Pod, nodes: NodeView) -> Status:
         if pod.group is None or state.get(PodGroupInfo, PodGroupInfo) is not None:
@@ -115,7 +115,6 @@ class Profile:
             it is known from PreBindPreFlight, which does not take long.
         reserves_for_pre_bind: Whether the plugins of PreBind are all among those of Reserve: what has nothing
             to do for a pod there has nothing to do for it here.
-        selective_reserve: The plugins of Reserve that reserve something for some pods alone.
     """
 
     name: str
@@ -145,24 +144,23 @@ class Profile:
     not_evaluated: tuple[str, ...] = ()
     binds_at_once: bool = field(init=False)
     reserves_for_pre_bind: bool = field(init=False)
-    selective_reserve: tuple[SelectiveReserve, ...] = field(init=False)
+    _reserving: tuple[BatchPlugin, ...] = field(init=False, repr=False, compare=False)
     _grouped: list[Profile] = field(init=False, repr=False, compare=False, default_factory=list)
 
     def __post_init__(self) -> None:
         at_once = (
             len(self.bind) == 1
-            and isinstance(self.bind[0].plugin, SendingBind)
+            and as_sending(self.bind[0].plugin) is not None
             and not self.post_bind
             and not self.extenders
-            and all(isinstance(enabled.plugin, SelectiveReserve) for enabled in self.pre_bind)
+            and all(is_batch(enabled.plugin) for enabled in self.pre_bind)
         )
         object.__setattr__(self, "binds_at_once", at_once)
         reserving = {enabled.name for enabled in self.reserve}
         covered = reserving.issuperset(enabled.name for enabled in self.pre_bind)
         object.__setattr__(self, "reserves_for_pre_bind", covered)
-        plugins = [enabled.plugin for enabled in self.reserve]
-        selective = tuple([plugin for plugin in plugins if isinstance(plugin, SelectiveReserve)])
-        object.__setattr__(self, "selective_reserve", selective)
+        reserving_plugins = tuple([as_batch(enabled.plugin) for enabled in self.reserve])
+        object.__setattr__(self, "_reserving", reserving_plugins)
 
     @property
     def plugins(self) -> dict[str, Plugin[Any]]:
@@ -191,8 +189,8 @@ class Profile:
         return enabled
 
     def reserves_now(self, pod: Pod) -> bool:
-        """Return whether one of ``selective_reserve`` would reserve anything for ``pod`` now."""
-        return any(plugin.reserves_now(pod) for plugin in self.selective_reserve)
+        """Return whether a plugin would, or may, reserve anything for ``pod`` now."""
+        return any(plugin.reserves_now(pod) for plugin in self._reserving)
 
     @property
     def samples(self) -> bool:
@@ -308,7 +306,7 @@ def _with_stand_ins(
         name: Enabled(name, UnsupportedPlugin(name, UNSUPPORTED[name].uses, handle)) for name in unsupported
     }
     for name, plugin in made.items():
-        if isinstance(plugin, PlacesTogether):
+        if isinstance(plugin, GroupOnly):
             stand_ins[name] = Enabled(name, PlacedTogether(plugin, handle))
     order = [entry.name for entry in effective.plugins.get("preFilter", ())]
     order += [name for name in stand_ins if name not in order]

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from mooring.framework import Plugin, ScorePlugin
-from mooring.framework.internal import ClaimReader, StatelessReserve
+from mooring.framework.batch import BatchPlugin, as_batch
 from mooring.framework.points import POINTS
 from mooring.framework.remembering import ByIdentity
 from mooring.runtime.profiles.profile import Profile
@@ -20,11 +20,9 @@ _MAX_PROFILES = 1 << 6
 _COMMITTING = tuple(point.base for point in POINTS.values() if point.commits)
 
 
-def acts_later(plugin: Plugin[Any]) -> bool:
-    """Return whether an extension point after the selection may read what the plugin wrote about this very
-    pod.
-    """
-    return isinstance(plugin, _COMMITTING) and not isinstance(plugin, StatelessReserve)
+def commits(plugin: Plugin[Any]) -> bool:
+    """Return whether ``plugin`` has an extension point after the selection."""
+    return isinstance(plugin, _COMMITTING)
 
 
 def normalizes_itself(plugin: Plugin[Any]) -> bool:
@@ -36,9 +34,9 @@ def may_read_resources_alone(plugin: Plugin[Any]) -> bool:
     """Return whether nodes with equal resources may get equal answers from ``plugin``, whatever the others
     have.
 
-    They do for a pod for which ``depends_on`` says ``Part.RESOURCES``.
+    They do for a pod whose ``parts`` are ``Part.RESOURCES``.
     """
-    if acts_later(plugin):
+    if commits(plugin):
         return False
     return not isinstance(plugin, ScorePlugin) or (
         plugin.normalizer is None and not normalizes_itself(plugin)
@@ -89,7 +87,7 @@ class ClaimSplit(msgspec.Struct, frozen=True):
     others: Profile
     readers: Profile
     last: Profile
-    quick: tuple[tuple[str, ClaimReader], ...]
+    quick: tuple[tuple[str, BatchPlugin], ...]
 
     @classmethod
     def of(cls, profile: Profile, readers: frozenset[str]) -> ClaimSplit:
@@ -98,12 +96,12 @@ class ClaimSplit(msgspec.Struct, frozen=True):
         reading = narrowed(profile, lambda plugin: plugin.name in readers)
         after = max((at for at, each in enumerate(profile.filter, 1) if each.name not in readers), default=0)
         last = profile.filter[after:]
-        asked = [(each.name, each.plugin) for each in reading.filter if isinstance(each.plugin, ClaimReader)]
+        filtering = tuple([(each.name, as_batch(each.plugin)) for each in reading.filter])
         early = {each.name for each in reading.pre_filter}
-        everywhere = early == readers == {name for name, _ in asked}
+        everywhere = early == readers == {name for name, _ in filtering}
         return cls(
             replace(others, key="/".join((profile.key, "without", *sorted(readers)))),
             replace(reading, filter=tuple(each for each in reading.filter if each not in last)),
             replace(reading, filter=last),
-            tuple(asked) if everywhere else (),
+            filtering if everywhere else (),
         )

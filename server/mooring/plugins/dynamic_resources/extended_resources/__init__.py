@@ -3,7 +3,7 @@
 Other plugins import what is listed here, and of DynamicResources nothing else.
 """
 
-from mooring.plugins.dynamic_resources.extended_resources.classes import DEVICE_KINDS, resource_names
+from mooring.plugins.dynamic_resources.extended_resources.classes import resource_names
 from mooring.plugins.dynamic_resources.extended_resources.stand_ins import DevicesInstead
 
-__all__ = ["DEVICE_KINDS", "DevicesInstead", "resource_names"]
+__all__ = ["DevicesInstead", "resource_names"]

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 
 from mooring.framework import NodeView, Pod, Status, hashable
 from mooring.framework.deadline import timely
-from mooring.framework.internal import may_ask_for_devices
 from mooring.framework.object_table import ObjectTable
 from mooring.framework.objects import (
     ContainerExtendedResourceRequest,
@@ -20,6 +19,7 @@ from mooring.framework.objects import (
     ResourceClaim,
 )
 from mooring.framework.objects.claims import DeviceClaim, DeviceRequest, ResourceClaimSpec
+from mooring.framework.pod_aspects import may_ask_for_devices
 from mooring.framework.pod_requests import ResourceRules, pod_amounts
 from mooring.framework.quantity import parse_quantity
 from mooring.framework.remembering import MAX_AT_ONCE, MAX_POD_BYTES, ByIdentity

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from mooring.framework import Handle, KubeVersion, NodeView
+from mooring.framework import Handle, KubeVersion, NodeView, Part
 from mooring.framework.deadline import timely
 from mooring.framework.object_table import ObjectTable
-from mooring.framework.objects import DeviceClass
+from mooring.framework.objects import DeviceClass, Object
 from mooring.framework.resources import is_scalar_resource
-from mooring.plugins.dynamic_resources.extended_resources.classes import GATE, classes_by_resource
+from mooring.plugins.dynamic_resources.extended_resources.classes import (
+    DEVICE_KINDS,
+    GATE,
+    classes_by_resource,
+)
 from mooring.plugins.dynamic_resources.extended_resources.totals import NodesWithDevices, device_totals
 from mooring.plugins.dynamic_resources.rules import Rules
 from mooring.plugins.resource_uses import Requests
@@ -35,6 +39,12 @@ class DevicesInstead:
     def concern(self, requests: Requests) -> bool:
         """Return whether devices of some class could stand for one of ``requests``."""
         return self._enabled and any(amount and is_scalar_resource(name) for name, amount in timely(requests))
+
+    def read_by_scores(self, requests: Requests) -> tuple[Part, tuple[type[Object], ...]]:
+        """Return the parts of the cluster, and the kinds of objects, that scores of ``requests`` read."""
+        if self.concern(requests):
+            return Part.RESOURCES | Part.OBJECTS | Part.NODES_BUT_IMAGES, DEVICE_KINDS
+        return Part.RESOURCES, ()
 
     def among(self, requests: Requests, nodes: NodeView) -> NodeView:
         """``nodes`` as scores see them: such devices count where a node has none of the resource itself."""

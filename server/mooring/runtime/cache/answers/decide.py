@@ -129,6 +129,6 @@ def _read(
 ) -> ClaimScores | None:
     """Bring the evaluation up to date, and return what the pod's claims add to it; None = nothing."""
     read.begin()
-    cached, split = template.cached, template.apart
+    cached, split = template.cached, template.split
     cached.update(calls, dynamic=split is None, start=start)
     return None if split is None else cached.claim_scores(split, pod, calls)

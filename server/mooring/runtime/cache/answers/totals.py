@@ -9,7 +9,7 @@ import msgspec
 import numpy as np
 
 from mooring.framework import SUCCESS, Int32s, Pod, Status
-from mooring.framework.internal import REJECTED
+from mooring.framework.batch import REJECTED
 from mooring.framework.state import ClusterState
 from mooring.runtime.cache.answers.consistency import OptimisticRead
 from mooring.runtime.cache.layers.cached_evaluation import (

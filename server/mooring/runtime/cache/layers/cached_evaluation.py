@@ -10,8 +10,8 @@ import msgspec
 import numpy as np
 
 from mooring.framework import SUCCESS, Bools, Int32s, Int64s, NodeView, Pod, Status
+from mooring.framework.batch import REJECTED
 from mooring.framework.errors import PluginFailureError
-from mooring.framework.internal import REJECTED
 from mooring.framework.pod_table import PodKind
 from mooring.framework.state import ClusterState
 from mooring.framework.view import NodesChangedError
@@ -405,7 +405,7 @@ class Template(msgspec.Struct, frozen=True):
             -1 = none is known.
         node: The only node that they can go to, while the evaluation is of pods that may go anywhere; "" when
             they may as well.
-        apart: The parts of the profile, while the evaluation is of pods without claims; None when it isn't.
+        split: The parts of the profile, if the evaluation is of pods without claims; None if it isn't.
     """
 
     kind: PodKind
@@ -415,4 +415,4 @@ class Template(msgspec.Struct, frozen=True):
     plain: bool = False
     unclaimed: int = -1
     node: str = ""
-    apart: ClaimSplit | None = None
+    split: ClaimSplit | None = None

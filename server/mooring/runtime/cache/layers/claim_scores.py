@@ -77,7 +77,7 @@ class ClaimReaders:
         """Find the rows that each plugin rejects in one call; return whether each can."""
         self.passing = None
         for name, plugin in self._split.quick:
-            rows = self._calls.call(name, "Filter", plugin.turned_away, self.state, pod, self._nodes)
+            rows = self._calls.call(name, "Filter", plugin.rejected_rows, self.state, pod, self._nodes)
             if rows is None:
                 return False
             if len(rows):

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from mooring.framework import Bools, CacheablePlugin, CycleState, Int32s, NodeView, Plugin, Pod, PodChange
-from mooring.framework.internal import REJECTED
+from mooring.framework import Bools, CycleState, Int32s, NodeView, Plugin, Pod, PodChange
+from mooring.framework.batch import REJECTED
+from mooring.framework.cacheable import as_cacheable
 from mooring.framework.pod_table import UNPLACED, PodKind
 from mooring.framework.state import ClusterState
 from mooring.runtime.cache.layers.pod_counts import IncrementalPodCounts
@@ -48,8 +49,9 @@ class CycleStates:
         self._cluster = cluster
         self._tuning = tuning
         self._pod = pod
-        self._plugins = [plugin for plugin in plugins if isinstance(plugin, CacheablePlugin)]
-        self._objects = ObjectsRead.of(plugins, pod, cluster.snapshot.objects, {})
+        self._plugins = [(plugin.name, as_cacheable(plugin)) for plugin in plugins]
+        declared = [plugin.dependencies(pod) for _, plugin in self._plugins]
+        self._objects = ObjectsRead.of(declared, cluster.snapshot.objects, {})
         self._state: CycleState | None = None
         self._version = -1
 
@@ -63,8 +65,8 @@ class CycleStates:
         changes = self._pods_since(version) if state is not None else None
         if state is None or changes is None:
             return CycleState()
-        for plugin in self._plugins if changes else ():
-            if not calls.call(plugin.name, "PreFilter.update", plugin.update, state, self._pod, changes):
+        for name, plugin in self._plugins if changes else ():
+            if not calls.call(name, "PreFilter.update", plugin.update, state, self._pod, changes):
                 return CycleState()
         return state
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from mooring.framework import Int32s, Int64s, NodeView
-from mooring.framework.internal import REJECTED
+from mooring.framework.batch import REJECTED
 from mooring.framework.pod_requests import PodUsage
 from mooring.framework.pod_table import UNPLACED
 from mooring.plugins.leading_rows import Leaders, leader_at, leaders_of

@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 
 from mooring.framework import CycleState, Int32s, Int64s, Pod
+from mooring.framework.batch import FilterCounts, Move, ScoreCounts, as_batch
+from mooring.framework.cacheable import dependencies_of
 from mooring.framework.columns import grown
 from mooring.framework.pod_table import PodKind
 from mooring.framework.remembering import ByIdentity
 from mooring.framework.state import ClusterState
-from mooring.plugins.topology import FilterCounts, Move, PodCountingPlugin, ScoreCounts
 from mooring.runtime.cache.tracking.change_tracker import ChangeTracker
 from mooring.runtime.cache.tracking.objects_read import ObjectsRead
 from mooring.runtime.cache.tracking.row_log import MovedPods
@@ -72,15 +73,14 @@ class IncrementalPodCounts:
         None when one does more than count pods, or isn't enabled where its counts are read; or when the
         cluster no longer has the ``version`` that they are true for.
         """
-        filters = _counting((*profile.pre_filter, *profile.filter), profile.filter)
-        scorers = _counting((*profile.pre_score, *profile.score), profile.score)
+        filters = _counting((*profile.pre_filter, *profile.filter), profile.filter, state)
+        scorers = _counting((*profile.pre_score, *profile.score), profile.score, state)
         if filters is None or scorers is None:
             return None
-        filtering = (plugin.filter_counts_in(state) for plugin, _ in filters)
-        scoring = ((plugin.score_counts_in(state), weight) for plugin, weight in scorers)
-        rejecting = [counts for counts in filtering if counts is not None]
-        adding = [(counts, weight) for counts, weight in scoring if counts is not None]
-        objects = ObjectsRead.of(profile.evaluating, pod, cluster.snapshot.objects, {})
+        rejecting = [counts for (counts, _), _ in filters if counts is not None]
+        adding = [(counts, weight) for (_, counts), weight in scorers if counts is not None]
+        declared = [dependencies_of(plugin, pod) for plugin in profile.evaluating]
+        objects = ObjectsRead.of(declared, cluster.snapshot.objects, {})
         with cluster.lock:
             if cluster.version != version:
                 return None
@@ -152,12 +152,18 @@ class IncrementalPodCounts:
 
 
 def _counting(
-    enabled: Sequence[Enabled[Any]], there: Sequence[Enabled[Any]]
-) -> list[tuple[PodCountingPlugin[Any], int]] | None:
-    """Return the plugins that are enabled ``there``, with their weights; None when one that is ``enabled``
-    there or before does more than count pods, or isn't among them.
+    enabled: Sequence[Enabled[Any]], there: Sequence[Enabled[Any]], state: CycleState
+) -> list[tuple[tuple[FilterCounts | None, ScoreCounts | None], int]] | None:
+    """Return the counts in ``state`` of the plugins that are enabled ``there``, with the plugins' weights.
+
+    None if a plugin that is ``enabled`` there or before does more than count pods, or isn't enabled there.
     """
-    counting = {
-        each.name: (each.plugin, each.weight) for each in there if isinstance(each.plugin, PodCountingPlugin)
-    }
-    return list(counting.values()) if counting.keys() == {each.name for each in enabled} else None
+    if {each.name for each in enabled} != {each.name for each in there}:
+        return None
+    found = []
+    for each in there:
+        counts = as_batch(each.plugin).counts_in(state)
+        if counts is None:
+            return None
+        found.append((counts, each.weight))
+    return found

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from mooring.framework import Int32s, Int64s
-from mooring.framework.internal import REJECTED
+from mooring.framework.batch import REJECTED
 
 _SMALLEST_BLOCK = 1024
 _MAX_BLOCKS = 64

@@ -19,12 +19,11 @@ from mooring.framework import (
     PreScorePlugin,
     ScorePlugin,
 )
-from mooring.framework.internal import REJECTED, NodeRater, NodeRating
+from mooring.framework.batch import REJECTED, BatchPlugin, BatchScorer, as_batch
 from mooring.framework.objects import Object
 from mooring.framework.pod_requests import PodUsage, plain_usage
 from mooring.framework.state import ClusterState
 from mooring.plugins.resource_totals import Put, TotalsRating, TotalsRatings
-from mooring.plugins.resource_uses import UsageRater
 from mooring.runtime.cache.tracking.change_tracker import UNKNOWN, ChangeTracker
 from mooring.runtime.cache.tracking.objects_read import ObjectsRead
 from mooring.runtime.cycle.evaluation import begin
@@ -87,12 +86,14 @@ class ResourceStateScores:
 
 _NOTHING_RATED = ResourceStateScores(-1)
 
+_NO_USAGE = PodUsage((), non_zero_cpu=0, non_zero_memory=0, host_ports=())
+
 
 class Rater(msgspec.Struct, frozen=True):
     """A plugin that rates nodes in one step, with its name and weight."""
 
     name: str
-    plugin: NodeRater
+    plugin: BatchPlugin
     weight: int
 
 
@@ -129,12 +130,11 @@ class ResourcePlugins(msgspec.Struct, frozen=True):
                 for kind, at in points.items()
                 if isinstance(plugin, kind)
             )
-            if not (everywhere and isinstance(plugin, NodeRater)):
+            batch = as_batch(plugin)
+            if not everywhere or batch.usage_scorer(_NO_USAGE) is None:
                 return cls(profile, ())
-            raters[enabled.plugin] = Rater(enabled.name, plugin, weights.get(enabled.plugin, 1))
-        rated = [(rater.plugin, rater.weight) for rater in raters.values()]
-        by_usage = [(plugin, weight) for plugin, weight in rated if isinstance(plugin, UsageRater)]
-        totals = TotalsRatings(by_usage) if len(by_usage) == len(rated) else None
+            raters[plugin] = Rater(enabled.name, batch, weights.get(plugin, 1))
+        totals = TotalsRatings([(rater.plugin, rater.weight) for rater in raters.values()])
         return cls(profile, tuple(raters.values()), totals)
 
     def usage(self, pod: Pod) -> PodUsage | None:
@@ -145,7 +145,7 @@ class ResourcePlugins(msgspec.Struct, frozen=True):
         """Return what rates in one step for all of them; None where that can't be. ``usage`` as above."""
         if self.totals is not None and usage is not None:
             return self.totals.of(usage)
-        return TotalsRating.of([(rater.plugin.rating(pod), rater.weight) for rater in self.raters])
+        return TotalsRating.of([(rater.plugin.scorer(pod), rater.weight) for rater in self.raters])
 
     def states(self, usage: PodUsage | None, generation: int) -> ResourceStateScores:
         """Return what is known of the resource states of a generation for pods that take ``usage``."""
@@ -184,7 +184,7 @@ class ResourceScores:
         self._tracker = tracker
         objects = cluster.snapshot.objects
         self._objects = ObjectsRead(objects, dict.fromkeys(kinds_read, 0)).now() if kinds_read else None
-        self._ratings: Sequence[tuple[Rater, NodeRating]] | None = None
+        self._ratings: Sequence[tuple[Rater, BatchScorer]] | None = None
         usage = plugins.usage(pod)
         self._totals_rating = plugins.totals_rating(pod, usage)
         self._usage = None if kinds_read else usage
@@ -325,10 +325,11 @@ class ResourceScores:
         rating = self._totals_rating
         return None if rating is None else rating.put(self._cluster.snapshot, at, base, totals)
 
-    def _rate_by(self) -> Sequence[tuple[Rater, NodeRating]]:
+    def _rate_by(self) -> Sequence[tuple[Rater, BatchScorer]]:
         """Find out once what plugins have to know of the pod."""
         if self._ratings is None:
-            self._ratings = [(rater, rater.plugin.rating(self._pod)) for rater in self._plugins.raters]
+            found = [(rater, rater.plugin.scorer(self._pod)) for rater in self._plugins.raters]
+            self._ratings = [(rater, scorer) for rater, scorer in found if scorer is not None]
         return self._ratings
 
     def _evaluate(self, rows: Int32s, totals: Int32s, calls: PluginCalls, cluster: ClusterState) -> None:

@@ -6,7 +6,7 @@ import msgspec
 import numpy as np
 
 from mooring.framework import Int32s, Int64s
-from mooring.framework.internal import REJECTED
+from mooring.framework.batch import REJECTED
 from mooring.plugins.leading_rows import find_leader, find_leaders
 from mooring.plugins.loops import loop
 from mooring.runtime.cycle.tie_break import choose, mix64

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from mooring.framework import Int32s
-from mooring.framework.internal import REJECTED
+from mooring.framework.batch import REJECTED
 from mooring.plugins.leading_rows import find_leaders, take_out
 from mooring.plugins.loops import loop
 from mooring.runtime.cache.tracking.change_tracker import UNKNOWN

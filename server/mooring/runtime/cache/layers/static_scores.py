@@ -10,16 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from mooring.framework import Bools, CycleState, Int32s, Int64s, NodeView, Part, Plugin, Pod
+from mooring.framework.batch import REJECTED
+from mooring.framework.cacheable import Dependencies, dependencies_of
 from mooring.framework.columns import Scalar
-from mooring.framework.internal import (
-    REJECTED,
-    AffinityReader,
-    ClaimReader,
-    ImageReader,
-    parts_of,
-)
 from mooring.framework.normalize import Normalizer
-from mooring.framework.pod_affinity import AffinityTerms
+from mooring.framework.pod_affinity import AffinityTerms, labelled
 from mooring.framework.remembering import MAX_PODS, ByIdentity
 from mooring.framework.state import ClusterState
 from mooring.runtime.cache.outcome import Bypass, NotCachedError
@@ -33,7 +28,7 @@ from mooring.runtime.cycle.pre_filter import run_pre_filter
 from mooring.runtime.cycle.sampling import nodes_to_find, search_order
 from mooring.runtime.cycle.score import run_pre_score, run_score, weigh
 from mooring.runtime.profiles.profile import Enabled, Profile
-from mooring.runtime.profiles.profile_split import ProfileSplit, acts_later, normalizes_itself
+from mooring.runtime.profiles.profile_split import ProfileSplit, commits, normalizes_itself
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,9 +158,9 @@ def find_static_scores(
     """
     evaluation = _begin(profile, cluster, pod, below)
     rows = evaluation.rows
-    roles, images = _Roles(pod, halves), _images(profile, cluster, pod)
-    images_version = None if images is None else images()
-    objects = cluster.snapshot.objects
+    roles = _Roles(_declared(profile, pod), halves)
+    images = _images(roles.declared.values(), cluster)
+    images_version, objects = images and images(), cluster.snapshot.objects
     versions = {kind: objects.version(kind) for kind in tuple(objects.kinds)}
     allowed = _allowed(evaluation, roles, calls)
     static, _ = roles.halves(profile)
@@ -184,7 +179,7 @@ def find_static_scores(
     wanted = nodes_to_find(profile.percentage_of_nodes_to_score, evaluated, profile.compares_nodes)
     return StaticScores(
         version=version,
-        parts=tuple(part for part in MOVING if part in roles.parts),
+        parts=tuple(part for part in MOVING if part & roles.parts),
         rows=rows,
         open=view,
         base=base,
@@ -197,8 +192,8 @@ def find_static_scores(
         cycle_state=evaluation.state,
         images=images,
         images_version=images_version,
-        objects=ObjectsRead.of(filter(roles.is_static, profile.evaluating), pod, objects, versions),
-        concerned=roles.concerned(cluster),
+        objects=ObjectsRead.of(roles.static_dependencies(), objects, versions),
+        concerned=None if Part.OTHER_TERMS in roles.parts else _concerned(pod, cluster),
         checked=version,
     )
 
@@ -209,21 +204,48 @@ def _begin(profile: Profile, cluster: ClusterState, pod: Pod, below: StaticScore
     return begin(profile, cluster, pod, below.open.rows, below.open, state=below.cycle_state.shared())
 
 
-def _images(profile: Profile, cluster: ClusterState, pod: Pod) -> Callable[[], Hashable] | None:
-    """Return what gives the version of the images that the plugins read; None when it isn't known of one."""
-    reading = [plugin for plugin in profile.evaluating if Part.IMAGES in parts_of(plugin, pod)]
-    readers = [plugin for plugin in reading if isinstance(plugin, ImageReader)]
-    if len(readers) < len(reading):
-        return None
-    return lambda: tuple([reader.images_version(pod, cluster.snapshot.nodes) for reader in readers])
+def _declared(profile: Profile, pod: Pod) -> Mapping[Plugin[Any], Dependencies]:
+    declared = {plugin: dependencies_of(plugin, pod) for plugin in profile.evaluating}
+    if any(each.signature is None for each in declared.values()):
+        # It was signed before an object came, such as a DeviceClass for a resource that it requests.
+        raise NotCachedError(Bypass.UNSIGNED)
+    return declared
+
+
+def _images(declared: Iterable[Dependencies], cluster: ClusterState) -> Callable[[], Hashable] | None:
+    """Return a function whose result is equal as long as the same nodes have the ``declared`` images, in the
+    same sizes; None if these may be any.
+    """
+    names: list[str] = []
+    for each in declared:
+        if Part.IMAGES in each.parts:
+            if each.images is None:
+                return None
+            names += each.images
+    if not names:
+        return tuple
+
+    def version() -> Hashable:
+        uses = map(cluster.snapshot.nodes.images.get, names)
+        return tuple([use and use.version for use in uses])
+
+    return version
+
+
+def _concerned(pod: Pod, cluster: ClusterState) -> Callable[[AffinityTerms], bool]:
+    """Return which terms of placed pods are about ``pod``, as long as its namespace stays the same."""
+
+    def concerned(terms: AffinityTerms) -> bool:
+        snapshot = cluster.snapshot
+        subject = labelled(pod, snapshot.objects.namespace_labels(pod.metadata.namespace))
+        return terms.are_about(subject, snapshot.nodes.label_keys)
+
+    return ByIdentity(concerned, most=MAX_PODS)
 
 
 def _allowed(evaluation: Evaluation, roles: _Roles, calls: PluginCalls) -> Bools:
     """bool[N]: the candidates that PreFilter leaves; raises as ``find_static_scores``."""
-    profile, pod = evaluation.profile, evaluation.pod
-    if any(isinstance(plugin, ClaimReader) and plugin.reads_claims_of(pod) for plugin in profile.evaluating):
-        # It was signed before a class came that stands for what it asks for.
-        raise NotCachedError(Bypass.UNSIGNED)
+    profile = evaluation.profile
     allowed = run_pre_filter(evaluation, calls) if enqueued(evaluation, calls) else None
     if allowed is None or not len(evaluation.rows):
         raise NotCachedError(Bypass.PRE_FILTER)
@@ -247,25 +269,13 @@ def _order(evaluation: Evaluation, allowed: Bools) -> Int32s:
 class _Roles:
     """Tells static plugins from dynamic ones."""
 
-    def __init__(self, pod: Pod, halves: ProfileSplit) -> None:
-        self._pod = pod
+    def __init__(self, declared: Mapping[Plugin[Any], Dependencies], halves: ProfileSplit) -> None:
+        self.declared = declared
         self._halves = halves
         self._dynamic: set[int] = set()
         self.parts = Part.NODES_BUT_IMAGES
         self.timeless = True
-        self._readers: dict[AffinityReader, None] | None = {}
         self._sorted: set[tuple[int, bool]] = set()
-
-    def concerned(self, cluster: ClusterState) -> Callable[[AffinityTerms], bool] | None:
-        """Return which terms of placed pods matter to the static plugins; None when any may."""
-        pod, readers = self._pod, self._readers
-        if readers is None:
-            return None
-
-        def concerned(terms: AffinityTerms) -> bool:
-            return any(reader.concerned_by(pod, terms, cluster.snapshot) for reader in readers)
-
-        return ByIdentity(concerned, most=MAX_PODS)
 
     def sort(self, plugins: Iterable[Enabled[Any]], skipped: Container[str]) -> None:
         for enabled in plugins:
@@ -273,20 +283,16 @@ class _Roles:
             if (id(enabled.plugin), skips) in self._sorted:
                 continue
             self._sorted.add((id(enabled.plugin), skips))
-            parts = parts_of(enabled.plugin, self._pod, skipped=skips)
+            declared = self.declared[enabled.plugin]
+            parts = declared.parts_of_skip if skips else declared.parts
             if parts & DYNAMIC or (not skips and normalizes_itself(enabled.plugin)):
-                if acts_later(enabled.plugin):
+                if commits(enabled.plugin) and declared.written_is_read:
                     raise NotCachedError(Bypass.RESERVE)
                 self._dynamic.add(id(enabled.plugin))
                 self.timeless &= Part.OUTSIDE not in parts
                 self.parts |= parts & Part.IMAGES
             else:
                 self.parts |= parts
-                if Part.AFFINITIES in parts and self._readers is not None:
-                    if isinstance(enabled.plugin, AffinityReader):
-                        self._readers[enabled.plugin] = None
-                    else:
-                        self._readers = None
 
     def halves(self, profile: Profile) -> tuple[Profile, Profile]:
         """Return the profile with the static plugins alone, and with the dynamic ones alone."""
@@ -295,8 +301,8 @@ class _Roles:
     def is_dynamic(self, plugin: Plugin[Any]) -> bool:
         return id(plugin) in self._dynamic
 
-    def is_static(self, plugin: Plugin[Any]) -> bool:
-        return id(plugin) not in self._dynamic
+    def static_dependencies(self) -> Iterable[Dependencies]:
+        return [each for plugin, each in self.declared.items() if id(plugin) not in self._dynamic]
 
 
 def _combined(
@@ -340,6 +346,9 @@ def find_static_above(
         NotCachedError: As ``find_static_scores``.
     """
     found = find_static_scores(above, cluster, pod, version, calls, halves, below)
+    if found.evaluated != len(below.open):
+        # Which nodes PreFilter leaves is up to all plugins together.
+        return find_static_scores(profile, cluster, pod, version, calls, halves)
     found.base = _sum(below, found)
     found.rows, found.evaluated, found.below = below.rows, below.evaluated, below
     found.scaled = (*below.scaled, *found.scaled)

@@ -10,9 +10,9 @@ import numpy as np
 from msgspec.structs import replace
 
 from mooring.framework import MAX_NODE_SCORE, Int32s, Pod
-from mooring.framework.internal import may_have_claims, without_claims
 from mooring.framework.named_node import named_node, without_named_node
 from mooring.framework.objects import DeviceClass
+from mooring.framework.pod_aspects import may_have_claims, without_claims
 from mooring.framework.pod_table import bare_template_of, kind_like
 from mooring.framework.remembering import ByIdentity
 from mooring.framework.state import ClusterState
@@ -124,12 +124,12 @@ class EvaluationCache:
         """Return the template of ``pod`` with the evaluation of those without its claims, or its node; None
         when that can't be.
         """
-        apart = self._signer.apart(pod, profile)
-        if apart is not None:
+        split = self._signer.split_by_claims(pod, profile)
+        if split is not None:
             bare = without_claims(pod)
-            like = self.find(bare, apart.others)
+            like = self.find(bare, split.others)
             kind = like.kind if bare is pod else kind_like(pod, like.kind)
-            return Template(kind, like.labels, like.cached, like.selected_keys, apart=apart)
+            return Template(kind, like.labels, like.cached, like.selected_keys, split=split)
         node = self._signer.named_node(pod, profile)
         if not node:
             return None

@@ -8,23 +8,18 @@ from typing import Any
 import msgspec
 from msgspec import structs
 
-from mooring.framework import CacheablePlugin, Part, Plugin, Pod
+from mooring.framework import Part, Plugin, Pod
+from mooring.framework.cacheable import Aspect, Dependencies, as_cacheable, dependencies_of
 from mooring.framework.errors import MooringError
-from mooring.framework.internal import (
-    ClaimReader,
-    NamedNodeFilter,
-    ObjectReader,
-    SignedByLabels,
-    SignedByRequests,
-    SignedBySelectors,
-    SignedByShape,
-    asked_by,
+from mooring.framework.named_node import named_node, without_named_node
+from mooring.framework.objects import Object
+from mooring.framework.pod_aspects import (
+    amounts,
     may_have_claims,
-    shape_of,
+    without_amounts,
+    without_claims,
     without_group,
 )
-from mooring.framework.named_node import named_node
-from mooring.framework.objects import Object
 from mooring.framework.selected_labels import selected_labels
 from mooring.runtime.cache.lookup.doorkeeper import DoorkeeperCache
 from mooring.runtime.cycle.plugin_calls import plugin_failure
@@ -34,6 +29,9 @@ from mooring.runtime.profiles.tracebacks import TRACEBACKS
 from mooring.runtime.tuning import DEFAULT_TUNING
 
 _encode = msgspec.msgpack.Encoder().encode
+
+_POINT = "Sign"
+"""The name under which a failing declaration is reported."""
 
 _Halves = tuple[Profile, Profile, tuple[Profile, Profile] | None]
 """What a signature has of the profile."""
@@ -62,12 +60,12 @@ class Signature(msgspec.Struct, frozen=True):
 
 
 class _Signers(msgspec.Struct, frozen=True):
-    """Plugins by what they sign.
+    """Plugins by the aspects of a pod that they read. The shape of a pod is the pod without amounts.
 
     Attributes:
-        by_shape: Those for whose signature the shape and the requests stand, and that give none to any pod,
-        by_labels: but for those for which the shape without labels doesn't.
-        by_pod: The other ones.
+        by_shape: Plugins that are called once for all pods of one shape, whatever their labels.
+        by_labels: Plugins that are called once for all pods of one shape with the same labels.
+        by_pod: Plugins that are called for each pod.
     """
 
     by_shape: tuple[Plugin[Any], ...]
@@ -79,12 +77,13 @@ class _Signers(msgspec.Struct, frozen=True):
         """Return ``plugins`` for pods that may have ``claims``, or have none."""
         by_shape, by_labels, by_pod = list[Plugin[Any]](), list[Plugin[Any]](), list[Plugin[Any]]()
         for plugin in plugins:
-            if isinstance(plugin, SignedByLabels):
-                by_labels.append(plugin)
-            elif _signs_shapes(plugin) or (isinstance(plugin, ClaimReader) and not claims):
-                by_shape.append(plugin)
-            else:
+            aspects = as_cacheable(plugin).aspects
+            if aspects == Aspect.ALL or (claims and Aspect.CLAIMS in aspects):
                 by_pod.append(plugin)
+            elif _reads_labels(plugin):
+                by_labels.append(plugin)
+            else:
+                by_shape.append(plugin)
         return cls(tuple(by_shape), tuple(by_labels), tuple(by_pod))
 
 
@@ -92,21 +91,40 @@ class _Plugins(msgspec.Struct, frozen=True):
     """The plugins of a profile that evaluate pods, each once.
 
     Attributes:
-        by_selectors: Whether none of them looks at a label that no selector names.
-        claim_readers: Those that may read claims, by name; none when others may, too.
-        naming: Those to which it may matter that a pod names a node; None when it may to any, or none sees
-            to it.
-        signers: All of them, for pods that may have claims,
-        without_claims: and for pods without, to all of which those that read claims say the same.
-        by_resources: Those that may read resources alone.
+        aspects: The aspects of pods that any of them reads.
+        reading_claims: The plugins that read claims.
+        reading_node_name: The plugins that read which node a pod names, and whether each is enabled both at
+            PreFilter and at Filter.
+        signers: All plugins, for pods that may have claims.
+        without_claims: All plugins, for pods that have none.
+        by_resources: The plugins that may read resources alone.
     """
 
-    by_selectors: bool
-    claim_readers: tuple[tuple[str, ClaimReader], ...]
-    naming: tuple[SignedBySelectors, ...] | None
+    aspects: Aspect
+    reading_claims: tuple[Plugin[Any], ...]
+    reading_node_name: tuple[tuple[Plugin[Any], bool], ...]
     signers: _Signers
     without_claims: _Signers
     by_resources: frozenset[Plugin[Any]]
+
+    @classmethod
+    def of(cls, profile: Profile) -> _Plugins:
+        """Return the plugins of ``profile``."""
+        plugins, aspects = profile.evaluating, Aspect.NONE
+        for plugin in plugins:
+            aspects |= as_cacheable(plugin).aspects
+        early, filtering = ({each.plugin for each in at} for at in (profile.pre_filter, profile.filter))
+        return cls(
+            aspects=aspects,
+            reading_claims=_reading(plugins, Aspect.CLAIMS),
+            reading_node_name=tuple(
+                (plugin, plugin in early and plugin in filtering)
+                for plugin in _reading(plugins, Aspect.NODE_NAME)
+            ),
+            signers=_Signers.of(plugins, claims=True),
+            without_claims=_Signers.of(plugins, claims=False),
+            by_resources=frozenset(filter(may_read_resources_alone, plugins)),
+        )
 
 
 class _Signed(msgspec.Struct, frozen=True, cache_hash=True):
@@ -161,7 +179,7 @@ class Signer:
         self._plugins: dict[str, _Plugins] = {}
         self._shapes: DoorkeeperCache[_Shape] = DoorkeeperCache(shape_bytes)
         self._without_labels: DoorkeeperCache[_Shape] = DoorkeeperCache(shape_bytes)
-        self._apart: dict[tuple[str, frozenset[str]], ClaimSplit] = {}
+        self._splits: dict[tuple[str, frozenset[str]], ClaimSplit] = {}
         self._halves: dict[tuple[str, frozenset[Plugin[Any]]], _Halves] = {}
 
     def sign(self, pod: Pod, profile: Profile, *, claims: bool = True) -> Signature | None:
@@ -187,7 +205,7 @@ class Signer:
         halves = self._halves.get((profile.key, by_resources))
         if halves is None:
             halves = self._halves[profile.key, by_resources] = _halves(profile, by_resources)
-        whole = profile.key, shape.whole, own.whole, _encode(asked_by(pod))
+        whole = profile.key, shape.whole, own.whole, _encode(amounts(pod))
         static, below = (profile.key, shape.static, own.static), (profile.key, shape.below, own.static)
         return Signature(whole, static, below, *halves, shape.kinds_read | own.kinds_read)
 
@@ -196,43 +214,61 @@ class Signer:
 
         ``keys`` are those that selectors of the cluster name.
         """
-        return selected_labels(pod, keys) if self._of(profile).by_selectors else pod.metadata.labels
+        others = Aspect.OTHER_LABELS in self._of(profile).aspects
+        return pod.metadata.labels if others else selected_labels(pod, keys)
 
-    def apart(self, pod: Pod, profile: Profile) -> ClaimSplit | None:
-        """Return the profile in two, if ``pod`` has claims that some of its plugins read, and no others."""
+    def split_by_claims(self, pod: Pod, profile: Profile) -> ClaimSplit | None:
+        """Return the profile in parts if some plugins read the claims of ``pod``; None if none does.
+
+        Raises:
+            PluginFailureError: A plugin raised, or signed with what can't be hashed.
+        """
         if not may_have_claims(pod):
             return None
-        reading = [name for name, reader in self._of(profile).claim_readers if reader.reads_claims_of(pod)]
-        if not reading:
+        bare = without_claims(pod)
+        plugins = self._of(profile).reading_claims
+        readers = frozenset([plugin.name for plugin in plugins if not _answers_alike(plugin, pod, bare)])
+        if not readers:
             return None
-        readers = frozenset(reading)
-        apart = self._apart.get((profile.key, readers))
-        if apart is None:
-            apart = self._apart[profile.key, readers] = ClaimSplit.of(profile, readers)
-        return apart
+        split = self._splits.get((profile.key, readers))
+        if split is None:
+            split = self._splits[profile.key, readers] = ClaimSplit.of(profile, readers)
+        return split
 
     def named_node(self, pod: Pod, profile: Profile) -> str:
-        """Return the only node that ``pod`` can go to, if it is like others but for that; "" otherwise."""
-        name, naming = named_node(pod), self._of(profile).naming
-        if not name or naming is None or not all(plugin.leaves_named_node(pod) for plugin in naming):
+        """Return the only node that ``pod`` can go to, if nothing else tells it from a pod that names none;
+        "" otherwise.
+
+        Raises:
+            PluginFailureError: A plugin raised, or signed with what can't be hashed.
+        """
+        name, left_alone = named_node(pod), False
+        if not name:
             return ""
-        return name
+        bare = without_named_node(pod)
+        for plugin, everywhere in self._of(profile).reading_node_name:
+            declared = _declared(plugin, pod)
+            if everywhere and declared.only_node == name:
+                left_alone = True
+            elif declared.rejects and not _answers_alike(plugin, pod, bare):
+                return ""
+        return name if left_alone else ""
 
     def without_group(self, pod: Pod, profile: Profile) -> Pod:
-        """Return ``pod`` as if it were in no group, if that is all one to the plugins."""
-        return without_group(pod) if self._of(profile).by_selectors else pod
+        """Return ``pod`` as if it were in no group, if no plugin reads that."""
+        return pod if Aspect.GROUP in self._of(profile).aspects else without_group(pod)
 
     def _of(self, profile: Profile) -> _Plugins:
         plugins = self._plugins.get(profile.key)
         if plugins is None:
-            plugins = self._plugins[profile.key] = _plugins(profile)
+            plugins = self._plugins[profile.key] = _Plugins.of(profile)
         return plugins
 
     def _shape(
         self, pod: Pod, profile: Profile, signers: _Signers, by_resources: frozenset[Plugin[Any]]
     ) -> _Parts | None:
         """None when a plugin that goes by the shape says that nothing can be cached."""
-        shaped = shape_of(pod)
+        shaped = without_amounts(pod)
         key = profile.key, _encode(shaped)
         shape = self._shapes.get(key)
         if shape is None:
@@ -257,38 +293,28 @@ class Signer:
 
 def _halves(profile: Profile, by_resources: frozenset[Plugin[Any]]) -> _Halves:
     others = narrowed(profile, lambda plugin: plugin not in by_resources)
-    above = narrowed(others, lambda plugin: isinstance(plugin, SignedByLabels))
+    above = narrowed(others, _reads_labels)
     # Where a search ends early, its order is that of all plugins together.
     apart = bool(above.evaluating) and not profile.samples
-    below = narrowed(others, lambda plugin: not isinstance(plugin, SignedByLabels))
+    below = narrowed(others, lambda plugin: not _reads_labels(plugin))
     resources = narrowed(profile, by_resources.__contains__)
     return resources, others, (below, above) if apart else None
 
 
-def _plugins(profile: Profile) -> _Plugins:
-    plugins = profile.evaluating
-    by_selectors = [plugin for plugin in plugins if isinstance(plugin, SignedBySelectors)]
-    readers = tuple((plugin.name, plugin) for plugin in plugins if isinstance(plugin, ClaimReader))
-    naming = tuple(filter(_minds_named_node, by_selectors))
-    filters = [[enabled.plugin for enabled in at] for at in (profile.pre_filter, profile.filter)]
-    named = all(any(isinstance(plugin, NamedNodeFilter) for plugin in at) for at in filters)
-    return _Plugins(
-        by_selectors=len(by_selectors) == len(plugins),
-        claim_readers=readers if len(by_selectors) == len(plugins) else (),
-        naming=naming if named and len(by_selectors) == len(plugins) else None,
-        signers=_Signers.of(plugins, claims=True),
-        without_claims=_Signers.of(plugins, claims=False),
-        by_resources=frozenset(filter(may_read_resources_alone, plugins)),
-    )
+def _reading(plugins: Iterable[Plugin[Any]], aspect: Aspect) -> tuple[Plugin[Any], ...]:
+    return tuple([plugin for plugin in plugins if aspect in as_cacheable(plugin).aspects])
 
 
-def _minds_named_node(plugin: SignedBySelectors) -> bool:
-    """Return whether it matters to ``plugin`` that some pods name a node."""
-    return type(plugin).leaves_named_node is not SignedBySelectors.leaves_named_node
+def _reads_labels(plugin: Plugin[Any]) -> bool:
+    """Return whether ``plugin`` reads labels, but not all aspects of a pod."""
+    aspects = as_cacheable(plugin).aspects
+    return aspects != Aspect.ALL and bool(aspects & Aspect.LABELS)
 
 
-def _signs_shapes(plugin: Plugin[Any]) -> bool:
-    return not isinstance(plugin, CacheablePlugin) or isinstance(plugin, SignedByShape | SignedByRequests)
+def _answers_alike(plugin: Plugin[Any], pod: Pod, other: Pod) -> bool:
+    """Return whether ``plugin`` declares that it gives the same answers about both pods."""
+    declared = _declared(plugin, pod)
+    return declared.signature is not None and declared == _declared(plugin, other)
 
 
 def _parts(
@@ -302,13 +328,13 @@ def _parts(
     whole, static = [*below.whole.signatures], [*below.static.signatures]
     by_resources, kinds_read = set(below.by_resources), set(below.kinds_read)
     for plugin in plugins:
-        signature, parts = _signed(plugin, pod)
-        if signature is None:
+        declared = _declared(plugin, pod)
+        if declared.signature is None:
             return None
-        whole.append(signature)
-        kinds = _kinds_read_alike(plugin, pod, parts) if plugin in candidates else None
+        whole.append(declared.signature)
+        kinds = _kinds_beside_resources(declared) if plugin in candidates else None
         if kinds is None:
-            static.append(signature)
+            static.append(declared.signature)
         else:
             by_resources.add(plugin)
             kinds_read.update(kinds)
@@ -316,35 +342,33 @@ def _parts(
     return _Parts(*signed, frozenset(by_resources), frozenset(kinds_read))
 
 
-def _kinds_read_alike(plugin: Plugin[Any], pod: Pod, parts: Part) -> Collection[type[Object]] | None:
-    """Return the kinds of objects that ``plugin`` reads, which say the same of all nodes, beside resources;
-    None where it reads anything else.
+def _kinds_beside_resources(declared: Dependencies) -> Collection[type[Object]] | None:
+    """Return the kinds of objects that are read besides resources; None if anything else is read.
+
+    Nothing else tells nodes apart then, so these objects give the same answer for nodes of equal resources.
     """
-    if parts is Part.RESOURCES:
+    if declared.parts == Part.RESOURCES:
         return ()
-    reads_both = parts == Part.RESOURCES | Part.OBJECTS
-    if reads_both and isinstance(plugin, ObjectReader) and plugin.reads_alike(pod):
-        return plugin.kinds_read(pod)
-    return None
+    return declared.kinds if declared.parts == Part.RESOURCES | Part.OBJECTS else None
 
 
-def _signed(plugin: Plugin[Any], pod: Pod) -> tuple[Hashable | None, Part]:
-    """Return the plugin's signature of ``pod``, None if it has none, and what its answers depend on.
+def _declared(plugin: Plugin[Any], pod: Pod) -> Dependencies:
+    """Return what the answers of ``plugin`` about ``pod`` depend on.
 
     Raises:
-        PluginFailureError: It raised, or said what can't be used.
+        PluginFailureError: It raised, or declared something that can't be used.
     """
-    if not isinstance(plugin, CacheablePlugin):
-        return None, Part.ALL
     try:
-        signature = plugin.signature(pod)
-        hash(signature)
-        parts = plugin.depends_on(pod) if signature is not None else Part.ALL
+        declared = dependencies_of(plugin, pod)
+        if isinstance(declared, Dependencies):
+            hash(declared.signature)
     except MooringError:
         raise
     except Exception as error:
-        TRACEBACKS.tell(plugin.name, "Sign", error)
-        raise plugin_failure(plugin.name, "Sign", f"{type(error).__name__}: {error}") from error
-    if not isinstance(parts, Part):
-        raise plugin_failure(plugin.name, "Sign", f"depends_on returned {parts}, which is not a Part")
-    return signature, parts
+        TRACEBACKS.tell(plugin.name, _POINT, error)
+        raise plugin_failure(plugin.name, _POINT, f"{type(error).__name__}: {error}") from error
+    if not isinstance(declared, Dependencies):
+        raise plugin_failure(plugin.name, _POINT, f"returned {type(declared).__name__}, not Dependencies")
+    if not isinstance(declared.parts, Part):
+        raise plugin_failure(plugin.name, _POINT, f"declared parts {declared.parts}, which is not a Part")
+    return declared

@@ -1,20 +1,18 @@
-"""The objects, beside nodes and pods, that plugins read, and whether they changed."""
+"""The objects, besides nodes and pods, that plugins read, and whether they changed."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
-from mooring.framework import Part, Plugin, Pod
-from mooring.framework.internal import ObjectReader, parts_of
+from mooring.framework import Dependencies, Part
 from mooring.framework.object_table import ObjectTable
 from mooring.framework.objects import Object
 
 
 @dataclass(frozen=True, slots=True)
 class ObjectsRead:
-    """The objects, beside nodes and pods, that some plugins read for a pod.
+    """The objects, besides nodes and pods, that some plugins read for a pod.
 
     Attributes:
         table: All objects.
@@ -26,19 +24,15 @@ class ObjectsRead:
 
     @classmethod
     def of(
-        cls,
-        plugins: Iterable[Plugin[Any]],
-        pod: Pod,
-        table: ObjectTable,
-        versions: Mapping[type[Object], int],
+        cls, declared: Iterable[Dependencies], table: ObjectTable, versions: Mapping[type[Object], int]
     ) -> ObjectsRead | None:
-        """Return those that ``plugins`` read when each kind had its version; None when it may be any."""
+        """Return the objects that are ``declared``, read when each kind had its version; None = any."""
         kinds: set[type[Object]] = set()
-        for plugin in plugins:
-            if Part.OBJECTS in parts_of(plugin, pod) | parts_of(plugin, pod, skipped=True):
-                if not isinstance(plugin, ObjectReader):
+        for each in declared:
+            if Part.OBJECTS in each.parts | each.parts_of_skip:
+                if each.kinds is None:
                     return None
-                kinds.update(plugin.kinds_read(pod))
+                kinds.update(each.kinds)
         return cls(table, {kind: versions.get(kind, 0) for kind in kinds})
 
     def now(self) -> ObjectsRead:

@@ -1,20 +1,15 @@
-"""What a plugin asks of the pods on new nodes that are alike, in numbers.
+"""Rules by which a plugin rejects new nodes that are alike, as numbers of pods.
 
-New nodes of a group differ in their name alone. So of the pods on them nothing matters but how many of some
-sort there are in a topology domain: that of one node, by its hostname, or that of the whole group.
+New nodes of a group differ in their name alone. So nothing matters but how many pods of some sort there are
+in a topology domain: that of one node, by its hostname, or that of the whole group.
 """
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from mooring.framework.cacheable import CacheablePlugin
 from mooring.framework.columns import Bools, Int32s, Int64s
-from mooring.framework.objects import Pod
-from mooring.framework.pod_table import PodKind
-from mooring.framework.view import NodeView
 
 NO_OTHER = 1 << 40
 """The fewest pods of another domain where there is none: more than any domain has."""
@@ -125,20 +120,3 @@ class Near:
 
 
 Rule = AtMost | Near
-
-
-class AlikeNodes(CacheablePlugin):
-    """Rejects new nodes that are alike by the numbers of pods, and tells them apart by nothing else.
-
-    So it scores all new nodes of a group the same.
-    """
-
-    @abstractmethod
-    def rules_for_alike(self, pod: Pod, nodes: NodeView, kinds: Sequence[PodKind]) -> Sequence[Rule] | None:
-        """Return what decides whether ``pod`` may go to a new node; None where more than that does.
-
-        Args:
-            pod: The pod.
-            nodes: One new node of each group, without pods; they aren't nodes that are there.
-            kinds: What comes to the new nodes, this pod among them, and to no others.
-        """
