@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import islice
-from typing import Final
+from typing import Final, TypeAlias
 
 import grpc
 
@@ -15,12 +15,13 @@ from mooring.framework.errors import InvalidArgumentError
 from mooring.serving.calls.listener import OfferedService
 from mooring.serving.commands import AdapterParser
 from mooring.v1.cluster_service_pb2 import ListPendingPodsRequest, PendingPod
+from mooring.v1.objects_pb2 import KubernetesObject, PodSource
 from mooring.v1.scheduling_service_pb2 import PodTemplate
 from mooring.v1.simulation_service_pb2 import CapacityRequest
 from mooring_adapter.command import Adapter
 from mooring_adapter.mooring import Asking, Mooring
-from mooring_estimator.replicas import PodSet, replica
 from mooring_estimator.wire import estimator_service_pb2 as pb
+from mooring_estimator.wire import replica_pb2
 from mooring_estimator.wire.estimator_service_pb2_grpc import (
     EstimatorServicer,
     add_EstimatorServicer_to_server,
@@ -189,3 +190,63 @@ ADAPTER: Final = Adapter(
 def main(argv: Sequence[str] | None = None) -> int:
     """Run ``mooring-estimator``; the result is the exit code."""
     return ADAPTER.run(argv)
+
+
+Requirements: TypeAlias = pb.ReplicaRequirements | pb.ComponentReplicaRequirements
+
+
+def replica(requirements: Requirements, namespace: str) -> PodSource:
+    """Return the pod of a workload that needs this."""
+    pod = replica_pb2.Replica(
+        metadata=replica_pb2.ReplicaMeta(name="replica", namespace=namespace or "default", uid="replica"),
+        spec=replica_pb2.ReplicaSpec(
+            containers=[
+                replica_pb2.ReplicaContainer(
+                    name="replica", resources=replica_pb2.ReplicaResources(requests=_requests(requirements))
+                )
+            ],
+            priority_class_name=requirements.priority_class_name,
+        ),
+    )
+    if requirements.HasField("node_claim"):
+        _claim(pod.spec, requirements.node_claim)
+    return PodSource(object=KubernetesObject(protobuf=pod.SerializeToString()))
+
+
+def _requests(requirements: Requirements) -> Mapping[str, bytes]:
+    return requirements.resource_request_bytes or requirements.resource_request
+
+
+def _claim(spec: replica_pb2.ReplicaSpec, claim: pb.NodeClaim) -> None:
+    spec.node_selector.update(claim.node_selector)
+    spec.tolerations.extend(claim.tolerations_bytes or claim.tolerations)
+    if claim.node_affinity_bytes:
+        spec.affinity.node_affinity.required = claim.node_affinity_bytes
+    elif claim.HasField("node_affinity"):
+        spec.affinity.node_affinity.required = claim.node_affinity
+
+
+class PodSet:
+    """The pods of one set of components, in order.
+
+    Attributes:
+        shapes: The pod of each component that has any.
+
+    Raises:
+        InvalidArgumentError: A component has a negative number of pods.
+    """
+
+    def __init__(self, components: Sequence[pb.Component], namespace: str, path: str) -> None:
+        for at, component in enumerate(components):
+            if component.replicas < 0:
+                raise InvalidArgumentError.at(f"{path}[{at}].replicas", f"{component.replicas} is negative")
+        wanted = [component for component in components if component.replicas]
+        self.shapes = [replica(component.replica_requirements, namespace) for component in wanted]
+        self._counts = [component.replicas for component in wanted]
+        self.size = sum(self._counts)
+
+    def shape_indices(self) -> Iterator[int]:
+        """Per pod of the set, its shape."""
+        for shape, count in enumerate(self._counts):
+            for _ in range(count):
+                yield shape

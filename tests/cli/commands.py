@@ -24,8 +24,7 @@ import pytest
 
 from mooring.app.server import serve
 from mooring.cli import Option, main
-from mooring.cli.logs import SharedWriter
-from mooring.cli.main import _parser
+from mooring.cli.main import SharedWriter, _parser
 from mooring.cli.serve import _server_options
 from mooring.documents import write_documents
 

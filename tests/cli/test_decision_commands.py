@@ -10,8 +10,8 @@ import pytest
 
 from mooring.cli import remote
 from mooring.cluster.kinds import Put
+from mooring.decisions.listed_pod import ListedPod
 from mooring.framework import Pod
-from mooring.service.backend import PodInQueue
 from mooring.testing import make_node, make_pod
 from mooring.v1 import decision_service_pb2 as pb_decisions
 from mooring.v1 import scheduling_service_pb2 as pb
@@ -184,7 +184,7 @@ def test_a_rejected_pod_that_fits_by_now_is_told_when_it_is_tried_again(
     queued: dict[str, Any] | None, said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     waiting = pod("late", "2")
-    listed = None if queued is None else [PodInQueue(waiting, attempts=1, added=1.0, placed=2.0, **queued)]
+    listed = None if queued is None else [ListedPod(waiting, attempts=1, added=1.0, placed=2.0, **queued)]
     room = {"cpu": "1", "memory": "8Gi", "pods": "10"}
     queue = None if listed is None else lambda: listed
     with world(make_node("n1", allocatable=room), waiting, queue=queue) as w:

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from mooring.cli.logs import SharedWriter
+from mooring.cli.main import SharedWriter
 from mooring.serving.logs import formatter
 from tests.cli.commands import BIN, program, scoring, serving_process, write_config
 

@@ -17,7 +17,7 @@ from mooring.cluster.state import State
 from mooring.framework.errors import InvalidArgumentError
 from mooring.runtime.profiles.registry import new_in_tree_registry
 from mooring.telemetry.metrics import Metrics
-from mooring.telemetry.reload_metrics import ReloadMetrics
+from mooring.telemetry.process_metrics import ReloadMetrics
 from mooring.testing import make_pod
 from mooring.v1.plugin_service_pb2 import ListProfilesRequest
 from mooring.v1.plugin_service_pb2_grpc import PluginServiceStub

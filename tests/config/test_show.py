@@ -12,7 +12,7 @@ import yaml
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from mooring.app.configurations import profile_documents
+from mooring.app.bridge import profile_documents
 from mooring.config import ConfigError, Configuration, from_document, in_force, load, show
 from mooring.config.documents import read_configuration
 from mooring.config.show import plain, without_secrets

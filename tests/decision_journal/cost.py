@@ -17,7 +17,7 @@ from typing import cast
 
 import grpc
 
-from mooring.app.local_client import LocalContext
+from mooring.app.extender import LocalContext
 from mooring.service.scheduling.servicer import SchedulingServicer
 from mooring.telemetry.metrics import Metrics
 from mooring.testing import make_node, make_pod

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from mooring.app.local_client import LocalContext
+from mooring.app.extender import LocalContext
 from mooring.cluster.kinds import Put, Remove
 from mooring.service.services import Servicers
 from mooring.serving.calls.errors import failure_of

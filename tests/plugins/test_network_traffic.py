@@ -22,9 +22,8 @@ from mooring.plugins.hello_world_plugin.args import HelloWorldPluginArgs
 from mooring.plugins.hello_world_plugin.plugin import HelloWorldPlugin
 from mooring.plugins.network_traffic.access import PrometheusAccess
 from mooring.plugins.network_traffic.args import NetworkTrafficArgs
-from mooring.plugins.network_traffic.monitor import BandwidthMonitor
+from mooring.plugins.network_traffic.monitor import BandwidthMonitor, RecentPods
 from mooring.plugins.network_traffic.plugin import BandwidthScore, NetworkTraffic, NoMeasurementError
-from mooring.plugins.network_traffic.recent_pods import RecentPods
 from mooring.plugins.network_traffic.sources import BandwidthFile, Prometheus, QueryError, host_of
 from mooring.runtime.profiles.registry import new_in_tree_registry
 from mooring.testing.builders import make_node, make_pod

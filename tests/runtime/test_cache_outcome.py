@@ -18,7 +18,8 @@ from mooring.runtime.cycle.candidates import ALL_NODES
 from mooring.runtime.cycle.plugin_calls import NoDeadline, NullObserver
 from mooring.runtime.engine import Engine
 from mooring.runtime.profiles.registry import new_in_tree_registry
-from mooring.telemetry.cache_metrics import CacheCollector
+from mooring.telemetry.decision_metrics import cache_metrics
+from mooring.telemetry.metrics import Scraped
 from mooring.testing.builders import make_node, make_pod
 from mooring.testing.question import NoBinder
 
@@ -61,7 +62,7 @@ def test_hits_and_misses_are_counted_and_scraped() -> None:
     assert (counts.hits + counts.misses, counts.bypasses()) == (5, {})
     assert counts.hits >= 3
     registry = CollectorRegistry()
-    registry.register(CacheCollector(counts))
+    registry.register(Scraped(lambda: cache_metrics(counts)))
     name = "mooring_evaluation_cache_requests_total"
     assert registry.get_sample_value(name, {"result": "hit", "reason": ""}) == counts.hits
 

@@ -27,8 +27,7 @@ from mooring.framework.deadline import at_others_expense, check_deadline
 from mooring.framework.errors import DeadlineExceededError
 from mooring.framework.objects import ObjectMeta, PodGroup
 from mooring.scheduler import budget
-from mooring.scheduler.budget import AttemptBudget, group_seconds
-from mooring.scheduler.overruns import Overruns
+from mooring.scheduler.budget import AttemptBudget, Overruns, group_seconds
 from mooring.scheduler.recorder import EventRecorder
 from mooring.scheduler.scheduler import LONGEST_DECISION_SECONDS
 from mooring.telemetry.metrics import Metrics

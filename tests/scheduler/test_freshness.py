@@ -7,7 +7,7 @@ import time
 import pytest
 
 from mooring.app.freshness import FreshLeadership, Freshness
-from mooring.cluster.sources.sample import SampleSource
+from mooring.cluster.sources.static import SampleSource
 from mooring.cluster.state import State
 from mooring.framework.handle import AlwaysLeader
 

@@ -10,15 +10,15 @@ import grpc
 import grpc_testing
 
 from mooring import config
-from mooring.app.bridge import Decoder, PushBridge, read_changes
+from mooring.app.bridge import Decoder, PushBridge, plugin_entries, read_changes
 from mooring.app.decisions import DecisionMemory
 from mooring.app.engine import Core
 from mooring.app.options import DecisionOptions, EngineOptions
-from mooring.app.plugin_entries import plugin_entries
 from mooring.cluster.binding import LocalBinder
 from mooring.cluster.kinds import ClusterObject
 from mooring.cluster.sources import PushSource
 from mooring.cluster.state import State
+from mooring.decisions.listed_pod import ListedPod
 from mooring.framework import (
     Binder,
     Node,
@@ -31,7 +31,7 @@ from mooring.runtime.commit.binding_cycle import BindingCycle
 from mooring.runtime.commit.committer import Committer
 from mooring.runtime.engine import Engine
 from mooring.runtime.profiles.registry import Registry, new_in_tree_registry
-from mooring.service.backend import Backend, ConfigurationPeriod, Limits, PodInQueue
+from mooring.service.backend import Backend, ConfigurationPeriod, Limits
 from mooring.service.calls.slots import Slots
 from mooring.service.server import build
 from mooring.service.services import Servicers
@@ -110,7 +110,7 @@ def world(
     gates: dict[str, bool] | None = None,
     version: str = DEFAULT_KUBE_VERSION,
     remembering: DecisionOptions | None = None,
-    queue: Callable[[], Sequence[PodInQueue]] | None = list,
+    queue: Callable[[], Sequence[ListedPod]] | None = list,
     quota: Quota | None = None,
 ) -> Iterator[World]:
     """A backend over ``objects``: the default profile, or ``plugins`` alone, or a configuration."""

@@ -7,7 +7,8 @@ from pathlib import Path
 from cryptography.x509 import load_pem_x509_certificate
 from prometheus_client import CollectorRegistry, generate_latest
 
-from mooring.telemetry.certificate_metrics import CertificateCollector
+from mooring.telemetry.certificate_metrics import certificate_metrics
+from mooring.telemetry.metrics import Scraped
 from tests.certificates import Authority
 
 NAME = "mooring_certificate_expiration_timestamp_seconds"
@@ -18,7 +19,8 @@ def test_a_scrape_says_when_each_file_that_can_be_read_expires(tmp_path: Path) -
     torn = tmp_path / "torn.crt"
     torn.write_bytes(shown.read_bytes()[:100])
     registry = CollectorRegistry()
-    registry.register(CertificateCollector([shown, torn, tmp_path / "gone.crt", shown]))
+    files = [shown, torn, tmp_path / "gone.crt", shown]
+    registry.register(Scraped(lambda: certificate_metrics(files)))
     said = generate_latest(registry).decode()
     ends = [line for line in said.splitlines() if line.startswith(NAME)]
     assert [line.rpartition(" ")[0] for line in ends] == [f'{NAME}{{file="{shown}"}}']

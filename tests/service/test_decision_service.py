@@ -15,9 +15,9 @@ from google.protobuf.duration_pb2 import Duration
 
 from mooring.app.options import DecisionOptions
 from mooring.decisions import asking
+from mooring.decisions.listed_pod import ListedPod
 from mooring.framework import Pod
 from mooring.framework.objects import ObjectMeta, OwnerReference
-from mooring.service.backend import PodInQueue
 from mooring.service.decisions import MOST_WAITING
 from mooring.testing import make_node, make_pod
 from mooring.v1 import decision_service_pb2 as pb
@@ -334,10 +334,10 @@ def test_names_are_passed_on_as_they_are() -> None:
 
 def test_the_queue_is_listed_by_place_up_to_a_limit() -> None:
     waiting = [
-        PodInQueue(pod("a"), "active", 0, 1.0, 1.0),
-        PodInQueue(pod("b"), "active", 1, 1.0, 2.0),
-        PodInQueue(pod("c"), "unschedulable", 2, 1.0, 3.0, wakes={"NodeResourcesFit": ["Node/Add"]}),
-        PodInQueue(pod("d", namespace="other"), "backoff", 3, 1.0, 4.0, ready=9.0),
+        ListedPod(pod("a"), "active", 0, 1.0, 1.0),
+        ListedPod(pod("b"), "active", 1, 1.0, 2.0),
+        ListedPod(pod("c"), "unschedulable", 2, 1.0, 3.0, wakes={"NodeResourcesFit": ["Node/Add"]}),
+        ListedPod(pod("d", namespace="other"), "backoff", 3, 1.0, 4.0, ready=9.0),
     ]
     with asked(queue=lambda: waiting) as (_, stubs):
         schedule(stubs, pod("c"))

@@ -10,7 +10,7 @@ from unittest.mock import patch
 import grpc
 import pytest
 
-from mooring.app.local_client import LocalContext
+from mooring.app.extender import LocalContext
 from mooring.cluster.kinds import Put, Remove
 from mooring.framework import (
     SUCCESS,

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from mooring.app.bridge import Decoder
-from mooring.app.local_client import LocalClient
+from mooring.app.extender import LocalClient
 from mooring.cluster.decoding import from_manifest
 from mooring.framework import SUCCESS, CycleState, FilterPlugin, Node, NodeInfo, Pod, Status
 from mooring.framework.errors import MAX_VIOLATIONS, DeadlineExceededError, InvalidArgumentError

@@ -15,9 +15,17 @@ from mooring.framework.pod_requests import pod_usage
 from mooring.runtime.cycle.plugin_calls import NoDeadline
 from mooring.sessions.change import elsewhere
 from mooring.sessions.change.labels import MissingLabels
-from mooring.sessions.change.options import NeededChanges
 from mooring.sessions.change.search import ALL_KINDS, ChangeSearch
-from mooring.sessions.change.steps import Kind, LowerRequest, Move, Relabel, Step, Tolerate, lowered
+from mooring.sessions.change.steps import (
+    Kind,
+    LowerRequest,
+    Move,
+    NeededChanges,
+    Relabel,
+    Step,
+    Tolerate,
+    lowered,
+)
 from mooring.sessions.change.trial import ChangeTrial
 from mooring.sessions.work_trees import Work
 from mooring.testing import make_node, make_pod

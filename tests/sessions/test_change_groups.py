@@ -16,8 +16,7 @@ from mooring.framework.objects.node import HOSTNAME
 from mooring.runtime.cycle.plugin_calls import NoDeadline
 from mooring.sessions.change import group_search
 from mooring.sessions.change.group_search import GROUP_KINDS, GroupChangeSearch
-from mooring.sessions.change.options import NeededChanges
-from mooring.sessions.change.steps import AddNode, Kind, LowerRequest, Relabel, Step, Tolerate
+from mooring.sessions.change.steps import AddNode, Kind, LowerRequest, NeededChanges, Relabel, Step, Tolerate
 from mooring.testing import make_node, make_pod
 from tests.runtime.test_group_cycle import GATES, group
 

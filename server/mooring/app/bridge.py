@@ -1,11 +1,14 @@
-"""Connects the service to parts of the cluster package: objects, pushed events, sources."""
+"""Connects the service to parts of the cluster package: objects, pushed events, configurations, plugins."""
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterable, Sequence
-from functools import lru_cache
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache, partial
 
+from mooring import config
+from mooring.app.engine import Core
 from mooring.cluster.decoding import (
     decode_json,
     decode_node,
@@ -17,10 +20,16 @@ from mooring.cluster.decoding import (
 from mooring.cluster.kinds import Change, ClusterObject, Put, Remove
 from mooring.cluster.sources import PushSource, SnapshotBegin, SnapshotEnd
 from mooring.cluster.sources.push import PushEvent
+from mooring.config import POINTS
+from mooring.config.show import plain
 from mooring.framework import Node, Pod
 from mooring.framework.args import FieldError
 from mooring.framework.errors import InvalidArgumentError
-from mooring.service.backend import PushResult
+from mooring.framework.points import points_of
+from mooring.plugins.unsupported import UNSUPPORTED
+from mooring.runtime.profiles.plugin_checks import PluginDefinitionError
+from mooring.runtime.profiles.registry import Registry, RegistryError
+from mooring.service.backend import ConfigurationPeriod, PluginEntry, PushResult
 from mooring.v1 import cluster_service_pb2 as cluster_pb
 from mooring.v1 import objects_pb2
 from mooring.v1 import simulation_service_pb2 as simulation_pb
@@ -173,3 +182,33 @@ def _at(path: str, error: InvalidArgumentError) -> InvalidArgumentError:
         FieldError(f"{path}.{violation.path}".rstrip("."), violation.message)
         for violation in error.violations
     )
+
+
+def configuration_periods(core: Core) -> list[ConfigurationPeriod]:
+    """Return those that are remembered, the one in force last."""
+    return [
+        ConfigurationPeriod(each.hash, begin, partial(profile_documents, each))
+        for begin, each in tuple(core.configurations)
+    ]
+
+
+def profile_documents(configuration: config.Configuration) -> dict[str, str]:
+    """Return by profile its configuration with every default, as JSON; secrets are hidden."""
+    profiles = plain(configuration.document, hide=True)["profiles"]
+    return {profile["schedulerName"]: json.dumps(profile) for profile in profiles}
+
+
+def plugin_entries(registry: Registry) -> Iterator[PluginEntry]:
+    """Every plugin that there is, those that can't be loaded or aren't built included."""
+    for registration in registry:
+        try:
+            points = tuple(points_of(registration.plugin_class()))
+        except (RegistryError, PluginDefinitionError) as error:
+            yield PluginEntry(registration.name, (), registration.source, load_error=str(error))
+        else:
+            yield PluginEntry(registration.name, points, registration.source)
+    for name, missing in UNSUPPORTED.items():
+        if name not in registry:
+            yield PluginEntry(
+                name, tuple(filter(missing.points.__contains__, POINTS)), "in-tree", supported=False
+            )

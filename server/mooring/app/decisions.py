@@ -1,8 +1,13 @@
-"""The journals and explanations of a process's decisions."""
+"""The journals and explanations of a process's decisions, and their metrics."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
+
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+from prometheus_client.metrics_core import Metric
 
 from mooring.app.engine import Core
 from mooring.app.options import DecisionOptions, EngineOptions, RecordingOptions
@@ -10,7 +15,6 @@ from mooring.app.sessions import LiveState
 from mooring.decisions.decisions import Decisions
 from mooring.decisions.explanations import Explanations
 from mooring.decisions.journal import DecisionJournal
-from mooring.decisions.metrics import DecisionCollector
 from mooring.decisions.repeating import Repeater
 from mooring.service.wire.decision_messages import encode_explanation
 from mooring.telemetry.metrics import Metrics
@@ -57,6 +61,33 @@ class DecisionMemory:
         if options.explanations:
             explanations = Explanations(encode_explanation, journal.number_of, options.explanations)
         decisions = Decisions(journal, explanations)
-        metrics.registry.register(DecisionCollector(decisions))
+        metrics.scrape(partial(decision_metrics, decisions))
         repeater = Repeater(journal, live, live.at) if undo else None
         return cls(live, decisions, repeater)
+
+
+def decision_metrics(decisions: Decisions) -> Iterator[Metric]:
+    """Yield ``mooring_decision_journal_*`` and ``mooring_decision_explanation*``."""
+    journal, explanations = decisions.journal, decisions.explanations
+    yield CounterMetricFamily(
+        "mooring_decisions_journaled", "Decisions written to the journal.", journal.last
+    )
+    yield CounterMetricFamily(
+        "mooring_decisions_dropped", "Decisions that were not written to the journal.", journal.dropped
+    )
+    yield GaugeMetricFamily("mooring_decision_journal_bytes", "Bytes that the decisions take.", journal.size)
+    yield GaugeMetricFamily("mooring_decision_journal_decisions", "Decisions kept.", len(journal))
+    if explanations is not None:
+        yield GaugeMetricFamily(
+            "mooring_decision_explanation_bytes",
+            "Bytes that explanations of decisions take, packed.",
+            explanations.size,
+        )
+        yield GaugeMetricFamily(
+            "mooring_decision_explanations", "Explanations of decisions kept.", len(explanations)
+        )
+        yield CounterMetricFamily(
+            "mooring_decision_explanations_dropped",
+            "Explanations that were not kept because too many waited.",
+            explanations.dropped,
+        )

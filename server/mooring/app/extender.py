@@ -1,17 +1,30 @@
-"""The extender adapter inside ``mooring serve``: the same callable that ``mooring-extender`` runs."""
+"""The extender adapter inside ``mooring serve``: the same callable that ``mooring-extender`` runs.
+
+Its client calls the servicers directly.
+"""
 
 from __future__ import annotations
 
-from mooring.app.local_client import LocalClient
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import Any, TypeAlias, TypeVar
+
 from mooring.app.options import ExtenderOptions
 from mooring.service.services import Servicers
 from mooring.serving.access import Access
 from mooring.serving.addresses import ListenError, is_local, split
+from mooring.serving.calls.errors import failure_of
 from mooring.serving.http.server import HttpServer
 from mooring.serving.http.tls import own_hosts, server_context, warn_of_strangers
-from mooring.tracing.spans import Tracer
+from mooring.tracing.spans import Tracer, carried
+from mooring.v1 import cluster_service_pb2 as cluster_pb
+from mooring.v1 import plugin_service_pb2 as plugin_pb
+from mooring.v1 import scheduling_service_pb2 as pb
 from mooring_extender.allocator import keep_freed_memory
 from mooring_extender.app import ExtenderApp, Options
+from mooring_extender.failures import CallError
 
 
 def extender_server(options: ExtenderOptions, servicers: Servicers, tracer: Tracer | None) -> HttpServer:
@@ -51,3 +64,107 @@ def _access(options: ExtenderOptions) -> Access:
     files = options.certificate
     names = options.allow_clients if files is not None and files.authority is not None else ()
     return Access.at(options.listen, names, insecure_binding=options.insecure_binding)
+
+
+Request = TypeVar("Request")
+Response = TypeVar("Response")
+Method: TypeAlias = Callable[[Request, Any], Response]
+
+THREADS = 32
+"""Calls that may wait for a slot at once."""
+
+
+class LocalContext:
+    """The part of a gRPC context that the servicers use."""
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+
+    def time_remaining(self) -> float:
+        """How long the caller waits."""
+        return self._seconds
+
+    def is_active(self) -> bool:
+        """Return True: the caller never goes away before its deadline."""
+        return True
+
+    def peer_identities(self) -> None:
+        """Return None: the caller has no certificate."""
+
+    def peer(self) -> str:
+        """All calls of the extender are one client's."""
+        return "extender"
+
+    def auth_context(self) -> dict[str, list[bytes]]:
+        """Return nothing: the caller is this process."""
+        return {}
+
+    def set_trailing_metadata(self, metadata: tuple[tuple[str, str], ...]) -> None:
+        """Ignore it: the extender's answers have no metadata."""
+
+    def add_callback(self, callback: Callable[[], None]) -> bool:
+        """Ignore it: nothing ends the call."""
+        return True
+
+
+class LocalClient:
+    """Implements ``mooring_extender.client.Client`` without a network."""
+
+    def __init__(self, servicers: Servicers) -> None:
+        self._scheduling = servicers.scheduling
+        self._plugins = servicers.plugins
+        self._cluster = servicers.cluster
+        self._threads = ThreadPoolExecutor(THREADS, "extender-call")
+
+    async def filter(self, request: pb.FilterRequest, seconds: float) -> pb.FilterResponse:
+        return await self._begin(self._scheduling.begin_filter, request, seconds)
+
+    async def score(self, request: pb.ScoreRequest, seconds: float) -> pb.ScoreResponse:
+        return await self._begin(self._scheduling.begin_score, request, seconds)
+
+    async def bind(self, request: pb.BindRequest, seconds: float) -> pb.BindResponse:
+        return await self._call(self._scheduling.Bind, request, seconds)
+
+    async def preempt(self, request: pb.PreemptRequest, seconds: float) -> pb.PreemptResponse:
+        return await self._call(self._scheduling.Preempt, request, seconds)
+
+    async def profiles(self, seconds: float) -> plugin_pb.ListProfilesResponse:
+        return await self._call(self._plugins.ListProfiles, plugin_pb.ListProfilesRequest(), seconds)
+
+    async def cluster_info(self, seconds: float) -> cluster_pb.GetClusterInfoResponse:
+        return await self._call(self._cluster.GetClusterInfo, cluster_pb.GetClusterInfoRequest(), seconds)
+
+    async def list_nodes(
+        self, request: cluster_pb.ListNodesRequest, seconds: float
+    ) -> cluster_pb.ListNodesResponse:
+        return await self._call(self._cluster.ListNodes, request, seconds)
+
+    async def close(self) -> None:
+        self._threads.shutdown(wait=False)
+
+    async def _begin(
+        self,
+        method: Method[Request, Response | Callable[[], Response]],
+        request: Request,
+        seconds: float,
+    ) -> Response:
+        """Call ``method`` in this thread, the event loop's; what would block finishes in another one."""
+        try:
+            begun = method(request, LocalContext(seconds))
+            return await self._in_thread(begun) if callable(begun) else begun
+        except Exception as error:
+            raise _call_error(error) from error
+
+    async def _call(self, method: Method[Request, Response], request: Request, seconds: float) -> Response:
+        try:
+            return await self._in_thread(partial(method, request, LocalContext(seconds)))
+        except Exception as error:
+            raise _call_error(error) from error
+
+    async def _in_thread(self, work: Callable[[], Response]) -> Response:
+        return await asyncio.get_running_loop().run_in_executor(self._threads, carried(work))
+
+
+def _call_error(error: Exception) -> CallError:
+    failure = failure_of(error)
+    return CallError(failure.code, failure.text)

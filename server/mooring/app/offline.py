@@ -12,13 +12,12 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from msgspec.structs import replace
-
 from mooring.app.engine import Core, build_core, configuration_of, registry_of
 from mooring.app.options import EngineOptions
 from mooring.cluster.api import ApiServer
 from mooring.cluster.live_objects import read_live
 from mooring.cluster.manifests import Manifests, load_manifests
+from mooring.decisions.asking import PendingPod, ask_about
 from mooring.framework import Code, Pod
 from mooring.framework.errors import MooringError, NotFoundError, PluginFailureError
 from mooring.framework.releases import Gates
@@ -143,7 +142,7 @@ def explain_in(
     if assigned:
         # The question is where it could be: neither its node nor its own use of it counts.
         state.discard(pod.metadata.uid)
-        pod = replace(pod, spec=replace(pod.spec, node_name=""))
+        pod = pod.on_node("")
     return explained(engine, pod, found, seed=seed, state=state, cycle=cycle, assigned_node=assigned)
 
 
@@ -329,3 +328,29 @@ def _outcome_of(pod: Pod, result: Result) -> Outcome:
     if not status.ok or choice is None:
         return Outcome(pod.key, status.code, message=message)
     return Outcome(pod.key, status.code, choice.node_name, choice.total if choice.feasible > 1 else None)
+
+
+def pending_pods(
+    options: EngineOptions,
+    paths: Objects,
+    wanted: Callable[[Pod], bool],
+    shown: Shown,
+    *,
+    profile: str = "",
+) -> list[PendingPod]:
+    """Return the wanted pods that have no node, in the order in which they are listed.
+
+    Args:
+        options: What decides.
+        paths: The manifests' files and directories, or the API server of a live cluster.
+        wanted: Whether a pod is evaluated.
+        shown: Shows the progress.
+        profile: The profile of every pod; "" = the one that each names.
+
+    Raises:
+        ConfigError, RegistryError, InvalidArgumentError, MooringError: As ``core_over``.
+    """
+    engine, manifests = engine_over(options, paths)
+    waiting = [pod for pod in manifests.pods if pod.pending and wanted(pod)]
+    asked: Iterable[Pod] = shown(waiting, len(waiting))
+    return [ask_about(engine, pod, profile=profile) for pod in asked]

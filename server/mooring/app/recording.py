@@ -5,11 +5,11 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 
 from prometheus_client.core import CounterMetricFamily
 from prometheus_client.metrics_core import Metric
-from prometheus_client.registry import Collector
 
 from mooring.app.decisions import RECORDED_CHANGES, DecisionMemory
 from mooring.app.engine import Core, build_core, configuration_of, registry_of
@@ -48,7 +48,7 @@ def start_recording(
             "--record-to", "needs the journal; set --decision-journal-bytes above 0"
         )
     recorder = _recorder(options, core, engine, memory.decisions, ready)
-    metrics.registry.register(RecordingCollector(recorder))
+    metrics.scrape(partial(recording_metrics, recorder))
     recorder.start()
     running.callback(recorder.stop)
 
@@ -116,18 +116,12 @@ def header_of(
     )
 
 
-class RecordingCollector(Collector):
-    """``mooring_recording_*``. Safe from any thread."""
-
-    def __init__(self, recorder: Recorder) -> None:
-        self._recorder = recorder
-
-    def collect(self) -> Iterator[Metric]:
-        recorder = self._recorder
-        for name, text, value in (
-            ("entries", "Entries written to the recording.", recorder.entries),
-            ("bytes", "Bytes written to the recording.", recorder.size),
-            ("dropped", "Changes and decisions that are missing in the recording.", recorder.dropped),
-            ("errors", "How often a file of the recording could not be written.", recorder.errors),
-        ):
-            yield CounterMetricFamily(f"mooring_recording_{name}", text, value=value)
+def recording_metrics(recorder: Recorder) -> Iterator[Metric]:
+    """Yield ``mooring_recording_*``."""
+    for name, text, value in (
+        ("entries", "Entries written to the recording.", recorder.entries),
+        ("bytes", "Bytes written to the recording.", recorder.size),
+        ("dropped", "Changes and decisions that are missing in the recording.", recorder.dropped),
+        ("errors", "How often a file of the recording could not be written.", recorder.errors),
+    ):
+        yield CounterMetricFamily(f"mooring_recording_{name}", text, value=value)

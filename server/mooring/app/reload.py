@@ -17,7 +17,7 @@ from mooring.framework.errors import InvalidArgumentError, MooringError
 from mooring.framework.state import ClusterState
 from mooring.runtime.profiles.registry import RegistryError
 from mooring.telemetry.metrics import Metrics
-from mooring.telemetry.reload_metrics import ReloadMetrics
+from mooring.telemetry.process_metrics import ReloadMetrics
 
 log = logging.getLogger(__name__)
 

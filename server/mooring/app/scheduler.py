@@ -48,7 +48,7 @@ from mooring.scheduler.queue import GROUPS_GATE, BackoffTimes
 from mooring.scheduler.scheduler import Scheduler
 from mooring.serving.listeners.page_listener import PageListener
 from mooring.serving.listeners.probes import Probes
-from mooring.telemetry.certificate_metrics import CertificateCollector
+from mooring.telemetry.certificate_metrics import certificate_metrics
 from mooring.telemetry.decision_metrics import (
     MetricsObserver,
     measure_cache,
@@ -58,7 +58,7 @@ from mooring.telemetry.decision_metrics import (
 from mooring.telemetry.metrics import Metrics
 from mooring.telemetry.process_metrics import RequestMetrics
 from mooring.telemetry.scheduler_metrics import SchedulerMetrics
-from mooring.telemetry.source_metrics import SourceCollector
+from mooring.telemetry.source_metrics import source_metrics
 
 log = logging.getLogger("mooring.start")
 
@@ -334,9 +334,9 @@ def _pages(options: SchedulerOptions, parts: _SchedulerParts, metrics: Metrics) 
     measure_state(metrics, parts.cycle.engine.state)
     measure_cache(metrics, parts.cycle.engine.cache_counts)
     measure_reservations(metrics, parts.cycle.reservations)
-    metrics.registry.register(SourceCollector(parts.source.describe))
+    metrics.scrape(lambda: source_metrics(parts.source.describe()))
     if (certificate := options.serving.https.certificate) != "":
-        metrics.registry.register(CertificateCollector([Path(certificate)]))
+        metrics.scrape(partial(certificate_metrics, [Path(certificate)]))
     probes = Probes(fault=parts.decides.fault, ready=parts.freshness.not_ready)
 
     def document() -> dict[str, Any]:

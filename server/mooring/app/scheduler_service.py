@@ -6,22 +6,19 @@ decides.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from mooring import __version__
-from mooring.app.bridge import Decoder, read_changes
-from mooring.app.configurations import configuration_periods
+from mooring.app.bridge import Decoder, configuration_periods, plugin_entries, read_changes
 from mooring.app.decisions import DecisionMemory
 from mooring.app.engine import Core
 from mooring.app.freshness import FreshLeadership
 from mooring.app.options import SchedulerOptions
-from mooring.app.plugin_entries import plugin_entries
 from mooring.cluster.sources import KubernetesSource
 from mooring.runtime.commit.committer import Committer
 from mooring.scheduler.scheduler import Scheduler
-from mooring.service.backend import Backend, Limits, PodInQueue
+from mooring.service.backend import Backend, Limits
 from mooring.service.calls.slots import Slots
 from mooring.service.server import Server, build
 from mooring.service.services import Servicers
@@ -88,7 +85,7 @@ def scheduler_service(options: SchedulerOptions, parts: DecidingParts, metrics: 
         metrics=metrics,
         decisions=parts.memory.decisions,
         repeater=parts.memory.repeater,
-        queue=lambda: _queue(parts.scheduler),
+        queue=parts.scheduler.queue.list_pods,
     )
     servicers = Servicers.of(backend, measured=options.serving is not None)
     ready, fault = parts.leadership.freshness.not_ready, parts.fault
@@ -96,21 +93,3 @@ def scheduler_service(options: SchedulerOptions, parts: DecidingParts, metrics: 
     return build(
         offered, service, metrics=metrics, slots=slots, ready=ready, fault=fault, tracer=parts.tracer
     )
-
-
-def _queue(scheduler: Scheduler) -> Sequence[PodInQueue]:
-    return [
-        PodInQueue(
-            *(
-                each.pod,
-                each.place,
-                each.attempts,
-                each.added,
-                each.placed,
-                each.ready,
-                each.wakes,
-                each.swept,
-            )
-        )
-        for each in scheduler.queue.list_pods()
-    ]

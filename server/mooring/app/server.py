@@ -9,18 +9,17 @@ from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mooring import __version__, config
-from mooring.app.bridge import Decoder, PushBridge, read_changes
-from mooring.app.configurations import configuration_periods
+from mooring.app.bridge import Decoder, PushBridge, configuration_periods, plugin_entries, read_changes
 from mooring.app.decisions import DecisionMemory
 from mooring.app.election import election_of, with_election
 from mooring.app.engine import Core, build_core, configuration_of, parse_configuration, registry_of
 from mooring.app.freshness import Freshness
 from mooring.app.options import ServerOptions
-from mooring.app.plugin_entries import plugin_entries
 from mooring.app.recording import start_recording
 from mooring.app.reload import followed
 from mooring.app.signals import wait_for_signal
@@ -44,11 +43,11 @@ from mooring.service.in_flight import PodsInFlight
 from mooring.service.server import build
 from mooring.service.services import Servicers
 from mooring.sessions.sessions import Sessions
-from mooring.telemetry.certificate_metrics import CertificateCollector
+from mooring.telemetry.certificate_metrics import certificate_metrics
 from mooring.telemetry.decision_metrics import MetricsObserver
 from mooring.telemetry.metrics import Metrics
 from mooring.telemetry.process_metrics import RequestMetrics
-from mooring.telemetry.source_metrics import SourceCollector
+from mooring.telemetry.source_metrics import source_metrics
 from mooring.tracing.spans import Tracer
 
 if TYPE_CHECKING:
@@ -92,7 +91,7 @@ def serve(
         deposed.set()
         stop.set()
 
-    metrics.registry.register(CertificateCollector(_certificates(options)))
+    metrics.scrape(partial(certificate_metrics, _certificates(options)))
     slots = _AllSlots.of(options, metrics)
     decisions = _decisions(options, metrics, give_up)
     servicers = Servicers.of(decisions.backend(slots, metrics))
@@ -178,7 +177,7 @@ class _Decisions:
 
     def backend(self, slots: _AllSlots, metrics: Metrics) -> Backend:
         """Return what the servicers answer from."""
-        metrics.registry.register(SourceCollector(self.source.describe))
+        metrics.scrape(lambda: source_metrics(self.source.describe()))
         core, options = self.core, self.options
         return Backend(
             engine=core.engine,

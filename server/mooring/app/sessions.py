@@ -21,8 +21,7 @@ from mooring.runtime.answers import Progress
 from mooring.runtime.assembly import build_engine
 from mooring.runtime.engine import Engine
 from mooring.runtime.profiles.registry import RegistryError
-from mooring.sessions.policy import Policy
-from mooring.sessions.versions import Version
+from mooring.sessions.versions import Policy, Version
 from mooring.sessions.work_trees import SessionState, Work
 
 _RESIZED = "pods that are being resized count as in the server's own release"
@@ -54,11 +53,9 @@ class LiveState:
 
     @property
     def configuration(self) -> str:
-        """The hash of the configuration in force."""
         return self._core.engine.profiles.configuration
 
     def now(self) -> Version:
-        """Return the version that it is now; its changes are noted from the first call on."""
         state = self._core.state
         with state.lock:
             return Version(state.journal().end, state.version)
@@ -71,7 +68,6 @@ class LiveState:
         return None if position is None else Version(position, version)
 
     def work(self) -> Work:
-        """Return a new work tree that is ``now()``; its plugins know no API server."""
         core, options = self._core, self._options
         with core.state.lock:
             tree, version = WorkTree(core.state), self.now()
@@ -126,11 +122,6 @@ class LiveState:
         return Policy(options.kube_version, options.feature_gates, own, found, warnings)
 
     def engine(self, tree: SessionState, policy: Policy) -> Engine:
-        """Return an engine over a work tree that decides by ``policy``.
-
-        Raises:
-            InvalidArgumentError: A plugin can't be made.
-        """
         own = cast("WorkTree", tree)
         try:
             return self._engine(own, policy.configuration, policy.kube_version, policy.feature_gates)

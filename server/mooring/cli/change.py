@@ -77,8 +77,7 @@ def print_options(document: Document) -> None:
     ]
     if rows:
         print_table(("#CHANGES", "WHAT CHANGES", "NODES" if "group" in document else "NODE"), rows)
-    if names.ending:
-        print_line(f"the names of nodes go on with {names.ending}")
+    names.print_ending()
     if not document["complete"]:
         print_line("not all was tried that might be cheaper: there is too much of it", "yellow")
 
@@ -111,7 +110,7 @@ def _sentence(step: Document, pod: str) -> str:
 
 def _document(response: pb.ChangeResponse) -> Document:
     from mooring.runtime.answers import preemption_document
-    from mooring.service.wire.preemption import candidate_of
+    from mooring.service.wire.objects import candidate_of
     from mooring.v1 import statuses_pb2
 
     candidates = list(map(candidate_of, response.candidates))

@@ -193,7 +193,7 @@ def _print_all(form: str, decisions: Sequence[pb.Decision]) -> None:
 
 
 def _print_table(decisions: Sequence[pb.Decision], *, wide: bool) -> None:
-    from mooring.cli.console import print_line, put, table_of
+    from mooring.cli.console import put, table_of
     from mooring.cli.tables.names import ShortNames
 
     nodes = {name for each in decisions for name in (each.node, each.nominated_node) if name}
@@ -205,8 +205,7 @@ def _print_table(decisions: Sequence[pb.Decision], *, wide: bool) -> None:
     if wide:
         rows = [(*row, *_more(each)) for row, each in zip(rows, decisions, strict=True)]
     put(table_of((*COLUMNS, *WIDE) if wide else COLUMNS, rows), wide=wide)
-    if names.ending:
-        print_line(f"the names of nodes go on with {names.ending}")
+    names.print_ending()
 
 
 def _print_each(form: str, decisions: Iterable[pb.Decision]) -> None:

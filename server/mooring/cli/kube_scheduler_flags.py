@@ -17,7 +17,7 @@ from mooring.app.options import (
     SecureServingOptions,
 )
 from mooring.cli.flags import CLUSTER, Flags, add_metrics_prefix, twin
-from mooring.cli.values import Kind, above_zero, kube_version, port, seconds, words
+from mooring.cli.values import Kind, above_zero, kube_version, one_of, port, seconds, words
 from mooring.serving.grammar import boolean
 
 log = logging.getLogger(__name__)
@@ -164,7 +164,8 @@ def _add_serving(flags: Flags) -> None:
     flags.add("tls-cert-file", "FILE", "", "the endpoint's certificate, PEM; generated if not given")
     flags.add("tls-private-key-file", "FILE", "", "its private key, PEM")
     _listed(flags, "tls-cipher-suites", "NAMES", "allowed suites up to TLS 1.2, by Go's names")
-    flags.add("tls-min-version", "VERSION", "", f"one of {', '.join(TLS_VERSIONS)}", _tls_version)
+    versions = f"one of {', '.join(TLS_VERSIONS)}"
+    flags.add("tls-min-version", "VERSION", "", versions, one_of("", *TLS_VERSIONS))
 
 
 def _add_authentication(flags: Flags) -> None:
@@ -326,9 +327,3 @@ def _emulated(text: str) -> str:
     if equals and component != "kube":
         raise argparse.ArgumentTypeError(f"{component!r} is not kube, the only supported component")
     return kube_version(version)
-
-
-def _tls_version(text: str) -> str:
-    if text and text not in TLS_VERSIONS:
-        raise argparse.ArgumentTypeError(f"{text!r} is not one of {', '.join(TLS_VERSIONS)}")
-    return text

@@ -45,8 +45,8 @@ def add(commands: Commands) -> None:
 
 def run(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
     """Carry it out."""
+    from mooring.app.bridge import plugin_entries
     from mooring.app.engine import registry_of
-    from mooring.app.plugin_entries import plugin_entries
 
     registry = registry_of(engine_options(args, options))
     if args.verb == "new":

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from mooring.app.embedding import Option
-from mooring.app.options import SOURCES, ElectionOptions, ExtenderOptions, ServerOptions
+from mooring.app.options import IN_FLIGHT, SOURCES, ElectionOptions, ExtenderOptions, ServerOptions
 from mooring.app.signals import stop_signal
 from mooring.cli.flags import (
     CLUSTER,
@@ -27,7 +27,7 @@ from mooring.cli.flags import (
     recording_options,
 )
 from mooring.cli.output import Exit, complain
-from mooring.cli.values import above_zero, in_flight, positive, seconds
+from mooring.cli.values import above_zero, one_of, positive, seconds
 from mooring.framework.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ def _add_extender(flags: Flags) -> None:
     text = (
         "if a rule reads pods, the pods that kube-scheduler may be binding: wait for them, count them, or off"
     )
-    flags.add("pods-in-flight", "MODE", "wait", text, in_flight)
+    flags.add("pods-in-flight", "MODE", "wait", text, one_of(*IN_FLIGHT))
     flags.add("extender-tls-cert-file", "FILE", "", "certificate of the extender's listener, PEM")
     flags.add("extender-tls-private-key-file", "FILE", "", "its private key, PEM")
     flags.add(

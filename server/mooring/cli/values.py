@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import argparse
+import math
 import re
 from collections.abc import Callable
 from typing import Any
 
-from mooring.app.options import IN_FLIGHT
 from mooring.framework import KubeVersion
-from mooring.serving.grammar import boolean
+from mooring.serving.grammar import boolean, seconds_of
 
 Kind = Callable[[str], Any]
 """Parses a value; raises ArgumentTypeError for an invalid one."""
-
-_UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
-_DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)")
 
 
 def words(text: str) -> list[str]:
@@ -23,41 +20,30 @@ def words(text: str) -> list[str]:
     return [value for value in text.split(",") if value]
 
 
-def positive(text: str) -> int:
-    """Parse an integer above 0."""
-    if not (text.isascii() and text.isdecimal() and int(text)):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number above zero")
-    return int(text)
+def _whole(least: int, most: float, what: str) -> Callable[[str], int]:
+    """Return what parses a whole number within bounds, which ``what`` names in the error."""
+
+    def number(text: str) -> int:
+        if not (text.isascii() and text.isdecimal() and least <= int(text) <= most):
+            raise argparse.ArgumentTypeError(f"{text!r} is not a {what}")
+        return int(text)
+
+    return number
 
 
-def count(text: str) -> int:
-    """Parse an integer, 0 or more."""
-    if not (text.isascii() and text.isdecimal()):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number")
-    return int(text)
-
-
-def in_flight(text: str) -> str:
-    """Parse what calls do about pods in flight."""
-    if text not in IN_FLIGHT:
-        raise argparse.ArgumentTypeError(f"{text!r} is not one of {', '.join(IN_FLIGHT)}")
-    return text
-
-
-def port(text: str) -> int:
-    """Parse a port number, 0 to 65535."""
-    if not (text.isascii() and text.isdecimal() and int(text) <= 65535):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a port from 0 to 65535")
-    return int(text)
+positive = _whole(1, math.inf, "whole number above zero")
+count = _whole(0, math.inf, "whole number")
+port = _whole(0, 65535, "port from 0 to 65535")
+seed = _whole(0, 2**64 - 1, "whole number from 0 to 2**64-1")
+_level = _whole(0, 10, "number from 0 to 10")
 
 
 def seconds(text: str) -> float:
     """Parse a time, 0 or more, in seconds or Kubernetes' form: ``5``, ``0.5s``, ``500ms``, ``1m30s``."""
-    given = text if any(map(str.isalpha, text)) else f"{text}s"
-    pieces = _DURATION.findall(given)
-    if not pieces or "".join(map("".join, pieces)) != given:
+    value = seconds_of(text if any(map(str.isalpha, text)) else f"{text}s")
+    if value is None:
         raise argparse.ArgumentTypeError(f"{text!r} is not a time, such as 5, 0.5s or 1m30s")
-    return sum(float(number) * _UNITS[unit] for number, unit in pieces)
+    return value
 
 
 def metrics_prefix(text: str) -> str:
@@ -75,19 +61,9 @@ def above_zero(text: str) -> float:
     return value
 
 
-def seed(text: str) -> int:
-    """Parse an integer from 0 to 2**64 - 1."""
-    if not (text.isascii() and text.isdecimal() and int(text) < 2**64):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 0 to 2**64-1")
-    return int(text)
-
-
 def verbosity(text: str) -> int:
     """0 to 10; ``-v=4`` is taken as ``-v 4``."""
-    level = text.removeprefix("=")
-    if not (level.isascii() and level.isdecimal() and int(level) <= 10):
-        raise argparse.ArgumentTypeError(f"{level!r} is not a number from 0 to 10")
-    return int(level)
+    return _level(text.removeprefix("="))
 
 
 def one_of(*words: str) -> Kind:

@@ -125,7 +125,7 @@ def _print_asked(asked: int, left: int) -> None:
 
 def _run_offline(args: argparse.Namespace, options: tuple[Option, ...], selection: PodSelection) -> int:
     """Evaluate each pod in the cluster as it is now."""
-    from mooring.app.pending import pending_pods
+    from mooring.app.offline import pending_pods
 
     key = pod_key(args.pod, args.namespace) if args.pod else ""
 

@@ -17,7 +17,7 @@ from mooring.cluster.validated import ValidatedObjects, validate
 from mooring.framework.columns import Int32s, Int64s
 from mooring.framework.errors import FailedPreconditionError, InvalidArgumentError
 from mooring.framework.node_table import PODS_ROW
-from mooring.framework.objects import Node, Object, Pod
+from mooring.framework.objects import Object, Pod
 from mooring.framework.pod_requests import PodUsage
 from mooring.framework.pod_table import PodRecord
 
@@ -55,11 +55,6 @@ class WorkTree(State):
         return None if uid is None else self.snapshot.pods.records[uid].pod
 
     def follow(self, position: int) -> None:
-        """Become what the live state was at ``position`` of its journal; nothing else is changed in it.
-
-        Raises:
-            FailedPreconditionError: The journal doesn't reach back so far (SESSION_EXPIRED).
-        """
         first, end = sorted((self.position, position))
         with self._live.lock:
             entries = self._live.journal().between(first, end)
@@ -72,15 +67,12 @@ class WorkTree(State):
         self.position = position
 
     def redo(self, entries: Sequence[Entry]) -> None:
-        """Make changes again that ``take_changes`` returned, over the state in which they were made."""
         self._write_entries(entries)
 
     def undo(self, entries: Sequence[Entry]) -> None:
-        """Take the last changes back."""
         self._write_entries(backwards(entries))
 
     def take_changes(self) -> tuple[Entry, ...]:
-        """Return the changes since the last call by any caller; no pod is assumed afterwards."""
         self._settle()
         if self._names is not None:
             self._names.follow(self._changes.since(self._named))
@@ -89,11 +81,6 @@ class WorkTree(State):
         return taken
 
     def apply_changes(self, changes: Iterable[Change]) -> None:
-        """Put and remove objects, each as a source would. All of it takes effect, or nothing.
-
-        Raises:
-            InvalidArgumentError: A quantity can't be used, or there is no such object.
-        """
         steps = list(changes)
         batches = [validate([step.object], self._kinds) if isinstance(step, Put) else step for step in steps]
         with self.lock:
@@ -109,10 +96,6 @@ class WorkTree(State):
 
     @contextmanager
     def fuller(self, usage: PodUsage, rows: Int32s, counts: Int64s) -> Iterator[None]:
-        """Show ``rows`` (int32[K]) as if each had ``counts`` (int64[K]) more pods, as far as requests go.
-
-        Nothing may be written in the block.
-        """
         table = self.snapshot.nodes
         requested, table.requested = table.requested, table.requested.copy()
         try:
@@ -124,26 +107,9 @@ class WorkTree(State):
             table.requested = requested
 
     def put_objects(self, objects: Sequence[Object]) -> None:
-        """Add objects, or replace those of the same name.
-
-        Raises:
-            InvalidArgumentError: A quantity can't be used.
-        """
         self.apply_changes(Put(item) for item in objects)  # type: ignore[arg-type] # of a kind that is kept
 
-    def with_nodes_alone(self, nodes: Sequence[Node]) -> State:
-        """Return a state that has ``nodes``, no pods, and all else that is here.
-
-        Raises:
-            InvalidArgumentError: As ``put_objects``.
-        """
-        alone = State(rules=self._kinds.rules)
-        others = [item for kind in self.snapshot.objects.kinds for item in self.snapshot.objects.all(kind)]
-        alone.replace("", [*nodes, *others])  # type: ignore[list-item] # what the table has was put there
-        return alone
-
     def remove_node(self, name: str) -> None:
-        """Remove a node that is there; its pods wait for one of that name."""
         with self.lock:
             self._writer.remove_node(name)
             self._publish()

@@ -1,6 +1,5 @@
 """KubeSchedulerConfiguration: the one configuration of mooring, read, checked, shown and converted."""
 
-from mooring.config.calls import advise_on_calls, check_calls
 from mooring.config.catalog import MULTI_POINT, POINTS, Catalog, PluginDescription
 from mooring.config.configuration import Configuration, EffectiveProfile
 from mooring.config.convert import convert
@@ -9,7 +8,7 @@ from mooring.config.errors import ConfigError
 from mooring.config.expand import EnabledPlugin
 from mooring.config.lines import lines_of
 from mooring.config.load import check, default, from_document, load
-from mooring.config.reserving import check_ignored, check_reserving
+from mooring.config.reserving import advise_on_calls, check_calls, check_ignored, check_reserving
 from mooring.config.schema import schema
 from mooring.config.show import in_force, resolved, show
 from mooring.config.types import LeaderElectionConfiguration

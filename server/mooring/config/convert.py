@@ -7,9 +7,9 @@ from mooring.config.documents import read_configuration
 from mooring.config.errors import ConfigError
 from mooring.config.fields import decode
 from mooring.config.policy import is_policy, policy_to_v1
-from mooring.config.removed import removed_plugins, without_removed_names
 from mooring.config.show import dump
 from mooring.config.types import KubeSchedulerConfiguration
+from mooring.config.unknown import removed_plugins, without_removed_names
 from mooring.config.versions import as_v1
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from mooring.config.errors import ConfigError
 from mooring.config.types import CONFIGURATION_KINDS, GROUP, KIND
-from mooring.config.volcano import is_volcano
+from mooring.config.versions import is_volcano
 from mooring.documents import DocumentError, read_documents
 from mooring.framework import FieldError
 

@@ -23,9 +23,15 @@ from mooring.config.errors import ConfigError
 from mooring.config.expand import EnabledPlugin, enabled_names, expand
 from mooring.config.fields import decode, encode, join
 from mooring.config.lines import lines_of
-from mooring.config.removed import removed_plugins, without_removed_plugins
 from mooring.config.types import API_VERSION, KIND, KubeSchedulerConfiguration, ProfileStanza
-from mooring.config.unknown import stub_notes, unknown_faults, unknown_plugins, without_unknown
+from mooring.config.unknown import (
+    removed_plugins,
+    stub_notes,
+    unknown_faults,
+    unknown_plugins,
+    without_removed_plugins,
+    without_unknown,
+)
 from mooring.config.validation import check_document, check_gates, check_profile, check_profiles
 from mooring.config.versions import as_v1, version_notes
 from mooring.framework import FieldError, Gates, KubeVersion

@@ -12,7 +12,7 @@ from typing import Any
 from mooring.config.advice import INERT_FIELDS, SCHEDULER_FIELDS
 from mooring.config.configuration import Configuration
 from mooring.config.durations import format_duration
-from mooring.config.fields import encode, is_record
+from mooring.config.fields import encode, is_record, names
 from mooring.config.types import (
     API_VERSION,
     ClientConnection,
@@ -99,6 +99,7 @@ _USERINFO = re.compile(r"(?<=//)[^/?#]*@")
 
 def plain(document: KubeSchedulerConfiguration, *, hide: bool = False) -> dict[str, Any]:
     """Return a document with its defaults, as plain values; ``hide`` puts HIDDEN in the place of secrets."""
+    qps = document.client_connection.qps
     result: dict[str, Any] = {
         "apiVersion": document.api_version,
         "kind": document.kind,
@@ -108,8 +109,9 @@ def plain(document: KubeSchedulerConfiguration, *, hide: bool = False) -> dict[s
         "podMaxBackoffSeconds": document.pod_max_backoff_seconds,
         "enableProfiling": document.enable_profiling,
         "enableContentionProfiling": document.enable_contention_profiling,
-        "clientConnection": _client_connection(document.client_connection),
-        "leaderElection": _leader_election(document.leader_election),
+        "clientConnection": _in_full(document.client_connection)
+        | ({"qps": int(qps)} if qps.is_integer() else {}),
+        "leaderElection": _in_full(document.leader_election),
         "profiles": [_profile(profile, hide=hide) for profile in document.profiles],
     }
     if document.extenders:
@@ -119,27 +121,9 @@ def plain(document: KubeSchedulerConfiguration, *, hide: bool = False) -> dict[s
     return result
 
 
-def _client_connection(given: ClientConnection) -> dict[str, Any]:
-    qps = given.qps
-    return {
-        "acceptContentTypes": given.accept_content_types,
-        "burst": given.burst,
-        "contentType": given.content_type,
-        "kubeconfig": given.kubeconfig,
-        "qps": int(qps) if qps.is_integer() else qps,
-    }
-
-
-def _leader_election(given: LeaderElectionConfiguration) -> dict[str, Any]:
-    return {
-        "leaderElect": given.leader_elect,
-        "leaseDuration": format_duration(given.lease_duration),
-        "renewDeadline": format_duration(given.renew_deadline),
-        "resourceLock": given.resource_lock,
-        "resourceName": given.resource_name,
-        "resourceNamespace": given.resource_namespace,
-        "retryPeriod": format_duration(given.retry_period),
-    }
+def _in_full(section: ClientConnection | LeaderElectionConfiguration) -> dict[str, Any]:
+    """Return a section with its empty fields, which Go doesn't omit either."""
+    return {alias: encode(getattr(section, name)) for name, alias in names(type(section))}
 
 
 def _profile(profile: ProfileStanza, *, hide: bool) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""KubeSchedulerConfiguration v1beta1, v1beta2 and v1beta3, brought to v1.
+"""KubeSchedulerConfiguration v1beta1, v1beta2 and v1beta3, and Volcano's configuration, brought to v1.
 
 The default weights of a file's own version stay in force: they are written out where v1's differ. Sources:
 ``pkg/scheduler/apis/config/v1beta{1,2,3}`` of the releases that had them (1.19 to 1.28).
@@ -15,7 +15,6 @@ from mooring.config.errors import ConfigError
 from mooring.config.expand import ALL
 from mooring.config.fields import decode, join, without_nulls
 from mooring.config.types import API_VERSION, GROUP, KIND, KubeSchedulerConfiguration
-from mooring.config.volcano import is_volcano, volcano_to_v1
 from mooring.framework import FieldError
 
 OLDER_VERSIONS = ("v1beta1", "v1beta2", "v1beta3")
@@ -232,3 +231,36 @@ def _set_strategy(profile: dict[str, Any], scorer: str | None) -> None:
         entries = [*(entry for entry in entries if entry["name"] != FIT), {"name": FIT, "args": args}]
     if entries or "pluginConfig" in profile:
         profile["pluginConfig"] = entries
+
+
+_SCHEDULER_NAME = "volcano"
+
+_OF_KUBE_SCHEDULER = frozenset({"nodeorder", "predicates", "priority"})
+"""These do what kube-scheduler's default plugins do."""
+
+
+def is_volcano(document: object) -> bool:
+    """Return whether a plain document is a configuration of Volcano's scheduler."""
+    return isinstance(document, dict) and "kind" not in document and isinstance(document.get("tiers"), list)
+
+
+def volcano_to_v1(document: dict[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """Return a v1 document with one profile, ``volcano``, and what the user should know about it.
+
+    Mirrors the ``actions`` and ``tiers`` of volcano-sh/volcano, ``pkg/scheduler/conf/scheduler_conf.go``.
+    The default plugins stand for those of Volcano that do the same; the others are listed by Volcano's names.
+    """
+    names = [
+        str(plugin.get("name"))
+        for tier in document["tiers"]
+        if isinstance(tier, dict)
+        for plugin in tier.get("plugins") or ()
+        if isinstance(plugin, dict)
+    ]
+    others = [{"name": name} for name in dict.fromkeys(names) if name not in _OF_KUBE_SCHEDULER]
+    profile = {"schedulerName": _SCHEDULER_NAME, "plugins": {"multiPoint": {"enabled": others}}}
+    notes = (
+        "converted from Volcano's scheduler configuration: actions, queues and arguments are left out, and "
+        f"kube-scheduler's default plugins stand for {', '.join(sorted(_OF_KUBE_SCHEDULER))}"
+    )
+    return {"apiVersion": API_VERSION, "kind": KIND, "profiles": [profile]}, (notes,)

@@ -180,10 +180,8 @@ class Record(msgspec.Struct, gc=False, eq=False):
     @property
     def owner(self) -> Owner:
         """The pod's controller."""
-        for owner in self.pod.metadata.owner_references:
-            if owner.controller:
-                return owner.kind, owner.name
-        return NOBODY
+        owner = self.pod.metadata.controller
+        return NOBODY if owner is None else (owner.kind, owner.name)
 
     @property
     def details(self) -> Details:

@@ -138,6 +138,16 @@ def node_not_found(node_name: str) -> NotFoundError:
     )
 
 
+def recreated(pod_key: str, uid: str, other: str) -> AbortedError:
+    """Return the error for a pod with this UID whose name belongs to the pod with the ``other`` one."""
+    return AbortedError(
+        f"pod {pod_key} has UID {other}, not {uid}; forget the old pod",
+        reason="POD_RECREATED",
+        pod=pod_key,
+        uid=other,
+    )
+
+
 def bound_elsewhere(pod_key: str, node_name: str) -> FailedPreconditionError:
     """Return the error for a pod that has, or is being given, another node."""
     return FailedPreconditionError(

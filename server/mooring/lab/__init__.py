@@ -10,12 +10,11 @@ everything works but what is called ``frame`` or ``plot``.
 """
 
 from mooring.lab.cluster import Cluster, load
-from mooring.lab.comparison import Comparison, Sweep
+from mooring.lab.comparison import Comparison, Sweep, plot_runs
 from mooring.lab.decision import Decision
 from mooring.lab.measures import Measure, emptied, most_used, over, stdev, unplaced
 from mooring.lab.placing import Placed
 from mooring.lab.rules import Rule, export, filtering, scoring
-from mooring.lab.runs import plot_runs
 
 __all__ = [
     "Cluster",

@@ -243,7 +243,7 @@ class Cluster:
                 if pods and fnmatchcase(item.key, pods):
                     continue
                 if item.spec.node_name in gone:
-                    item = replace(item, spec=replace(item.spec, node_name=""))  # noqa: PLW2901 - its successor
+                    item = item.on_node("")  # noqa: PLW2901 - its successor
             kept.append(item)
         return self._with(kept)
 

@@ -277,7 +277,7 @@ class Lives:
                 self._queue.end_attempt(item.uid)
                 self.bound += 1
                 # Like the API server's events: this one, and its later deletion, may help others.
-                self._state.apply(SOURCE, [Put(_on_node(item.pod, node))])
+                self._state.apply(SOURCE, [Put(item.pod.on_node(node))])
                 return self._attempt(item, node)
             failure = rejected_by_plugin(status, node)
         self._queue.give_back(item, failure.rejection)
@@ -315,10 +315,6 @@ class Lives:
 
     def _attempt(self, item: QueuedPod, node: str = "", message: str = "") -> PlayedAttempt:
         return PlayedAttempt(self._clock.now(), item.pod.key, item.uid, item.attempts, node, message)
-
-
-def _on_node(pod: Pod, node: str) -> Pod:
-    return replace(pod, spec=replace(pod.spec, node_name=node))
 
 
 def _without_node(record: PodRecord) -> Pod:

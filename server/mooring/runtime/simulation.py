@@ -221,7 +221,7 @@ class Simulation:
             uid = member.pod.metadata.uid
             self._results[uid] = member
             if member.status.ok and member.node_name:
-                self._arrived.append(_on_node(member.pod, member.node_name))
+                self._arrived.append(member.pod.on_node(member.node_name))
             else:
                 self._unplaced[uid] = member.pod
                 if member.choice is not None and member.choice.node_name is None:
@@ -349,7 +349,7 @@ class Simulation:
                 self._results[uid] = PlacedPod(waiting.choice, committed=committed)
                 if committed.status.ok:
                     commit = waiting.reservation.commit
-                    self._arrived.append(_on_node(commit.pod, commit.node_name))
+                    self._arrived.append(commit.pod.on_node(commit.node_name))
 
 
 def ending(result: Result) -> tuple[Status, str]:
@@ -376,10 +376,6 @@ def _helps(arrived: Pod, rejected: Evaluation) -> bool:
         for hinted in asked[name].events_to_register()
         if hinted.event.resource in _PODS and hinted.event.action & ActionType.ADD
     )
-
-
-def _on_node(pod: Pod, node_name: str) -> Pod:
-    return replace(pod, spec=replace(pod.spec, node_name=node_name))
 
 
 def _unwritten(metadata: ObjectMeta) -> ObjectMeta:

@@ -16,7 +16,7 @@ from mooring.runtime.commit.committer import Committer
 from mooring.runtime.engine import Engine
 from mooring.runtime.profiles.profile import Enabled, Profile
 from mooring.runtime.profiles.profiles import Profiles
-from mooring.scheduler.attempt_log import AttemptLog
+from mooring.scheduler.attempt import AttemptLog
 from mooring.scheduler.budget import ATTEMPT_SECONDS
 from mooring.scheduler.changes import ChangeFeed
 from mooring.scheduler.components import Components, Sender, deciding

@@ -1,4 +1,7 @@
-"""Binds pods that have their place, in other threads. Mirrors ``runBindingCycle`` in ``schedule_one.go``."""
+"""Binds pods that have their place, in other threads. Mirrors ``runBindingCycle`` in ``schedule_one.go``.
+
+What has not been sent when the scheduler stops is given back.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import NoReturn
 
@@ -26,8 +29,46 @@ from mooring.scheduler.components import Components
 from mooring.scheduler.queue.cluster_events import POD_LEFT
 from mooring.scheduler.recorder import EventNote
 from mooring.scheduler.scheduling_failure import SchedulingFailure, failed, rejected_by_plugin
-from mooring.scheduler.stopping import StoppedError, UntilStopped
 from mooring.tracing.spans import Entered, Span, current_span, in_child
+
+
+class StoppedError(Exception):
+    """The scheduler is stopping: nothing new begins."""
+
+
+def always() -> bool:
+    """Return True."""
+    return True
+
+
+@dataclass(slots=True)
+class UntilStopped:
+    """Implements ``Progress`` for a binding cycle: it goes on until ``stopping`` is set.
+
+    Attributes:
+        stopping: Set when nothing new should begin.
+        may_end: Whether the binding may still be given up.
+        plugin: Which plugin runs.
+        extension_point: The extension point at which it runs.
+        answered_by: Stays empty: nothing is decided in a binding cycle.
+    """
+
+    stopping: threading.Event
+    may_end: Callable[[], bool] = always
+    plugin: str = ""
+    extension_point: str = ""
+    answered_by: str = ""
+    may_call_plugins = True
+
+    def check(self) -> None:
+        """Go on only before the end.
+
+        Raises:
+            StoppedError: It has come.
+        """
+        if self.stopping.is_set() and self.may_end():
+            raise StoppedError
+
 
 BINDING_CYCLE = "bindingCycle"
 """The span of a binding cycle, a child of the attempt's."""

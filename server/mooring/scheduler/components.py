@@ -12,7 +12,7 @@ from mooring.runtime.commit.committer import Committer
 from mooring.runtime.engine import Engine
 from mooring.runtime.profiles.profile import Profile
 from mooring.runtime.profiles.profiles import Profiles
-from mooring.scheduler.attempt_log import AttemptLog
+from mooring.scheduler.attempt import AttemptLog
 from mooring.scheduler.changes import ChangeFeed
 from mooring.scheduler.failure import FailureHandler
 from mooring.scheduler.group_status import GroupStatusWriter

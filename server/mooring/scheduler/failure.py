@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 from mooring.framework import Clock
 from mooring.framework.state import ClusterState
-from mooring.scheduler.attempt import Attempt
-from mooring.scheduler.attempt_log import AttemptLog
+from mooring.scheduler.attempt import Attempt, AttemptLog
 from mooring.scheduler.pod_status import SCHEDULER_ERROR, UNSCHEDULABLE, PodStatusWriter
 from mooring.scheduler.queue import QueuedPod, SchedulingQueue
 from mooring.scheduler.recorder import EventNote, EventRecorder

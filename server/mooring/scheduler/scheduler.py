@@ -16,11 +16,10 @@ from mooring.runtime.commit.reservations import Reservation
 from mooring.runtime.profiles.profiles import Profiles
 from mooring.scheduler.attempt import Attempt, Deciding
 from mooring.scheduler.binding import Binders
-from mooring.scheduler.budget import OTHERS, AttemptBudget, group_seconds
+from mooring.scheduler.budget import OTHERS, AttemptBudget, Overruns, group_seconds
 from mooring.scheduler.components import Components, deciding
 from mooring.scheduler.group_attempts import GroupAttempts
 from mooring.scheduler.head_batch import HeadBatch
-from mooring.scheduler.overruns import Overruns
 from mooring.scheduler.preemption import Preemptor, carry_out
 from mooring.scheduler.queue import QueuedGroup, QueueingRules
 from mooring.scheduler.recorder import EventNote

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Protocol
 
 from mooring.decisions.decisions import Decisions
+from mooring.decisions.listed_pod import ListedPod
 from mooring.decisions.repeating import Repeater
 from mooring.framework import Node, Pod
 from mooring.framework.errors import UnavailableError
@@ -106,20 +107,6 @@ class ConfigurationPeriod:
 
 
 @dataclass(frozen=True, slots=True)
-class PodInQueue:
-    """A pod in the scheduler's queue; see ``QueuedPod``. Times are in seconds since the epoch, 0 = none."""
-
-    pod: Pod
-    place: str
-    attempts: int
-    added: float
-    placed: float
-    ready: float = 0.0
-    wakes: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    swept: float = 0.0
-
-
-@dataclass(frozen=True, slots=True)
 class Limits:
     """The limits of one call."""
 
@@ -192,7 +179,7 @@ class Backend:
     metrics: Metrics = field(default_factory=Metrics)
     decisions: Decisions | None = None
     repeater: Repeater | None = None
-    queue: Callable[[], Sequence[PodInQueue]] | None = None
+    queue: Callable[[], Sequence[ListedPod]] | None = None
     work: Work | None = None
     in_flight: PodsInFlight | None = None
 

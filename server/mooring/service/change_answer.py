@@ -9,12 +9,26 @@ from mooring.runtime.answers import Progress
 from mooring.runtime.commit.asked_group import asked_group
 from mooring.service.backend import ObjectDecoder
 from mooring.service.wire.groups import decode_group
-from mooring.service.wire.objects import known_node, pod_reference, provenance, status_message, subject
-from mooring.service.wire.preemption import candidate_message
+from mooring.service.wire.objects import (
+    candidate_message,
+    known_node,
+    pod_reference,
+    provenance,
+    status_message,
+    subject,
+)
 from mooring.sessions.change.group_search import GROUP_KINDS, GroupChangeSearch
-from mooring.sessions.change.options import ChangeOption
 from mooring.sessions.change.search import ALL_KINDS, ChangeSearch
-from mooring.sessions.change.steps import AddNode, Kind, LowerRequest, Move, Relabel, Step, Tolerate
+from mooring.sessions.change.steps import (
+    AddNode,
+    ChangeOption,
+    Kind,
+    LowerRequest,
+    Move,
+    Relabel,
+    Step,
+    Tolerate,
+)
 from mooring.sessions.removal import adopted
 from mooring.sessions.work_trees import Work
 from mooring.v1 import simulation_service_pb2 as pb

@@ -183,9 +183,8 @@ def _pending(pod: Pod) -> pb.PendingPod:
             for each in pod.status.conditions
         ),
     )
-    controller = next((owner for owner in meta.owner_references if owner.controller), None)
-    if controller is not None:
-        message.controller_kind, message.controller_name = controller.kind, controller.name
+    if meta.controller is not None:
+        message.controller_kind, message.controller_name = meta.controller.kind, meta.controller.name
     # Manifests may have anything there.
     with suppress(ValueError):
         message.creation_time.FromJsonString(meta.creation_timestamp or "")

@@ -13,6 +13,7 @@ import grpc
 
 from mooring.decisions.asking import UndecidedPods
 from mooring.decisions.decisions import Decisions
+from mooring.decisions.listed_pod import ListedPod
 from mooring.decisions.records import Record
 from mooring.decisions.repeating import Repeater, decision_not_found
 from mooring.decisions.summary import ReasonGroup, UnplacedPod, grouped, summarize
@@ -24,7 +25,7 @@ from mooring.framework.errors import (
     UnimplementedError,
 )
 from mooring.framework.label_selector import LabelMatcher
-from mooring.service.backend import Backend, PodInQueue
+from mooring.service.backend import Backend
 from mooring.service.calls.slots import SlotProgress, in_slot
 from mooring.service.decision_differences import differences_of, differing_fields, node_differences
 from mooring.service.wire.decision_messages import (
@@ -216,7 +217,7 @@ class DecisionServicer(DecisionServiceServicer):
             raise InvalidArgumentError.at("places", f"{min(unknown)} is not a QueuePlace")
         counts = dict.fromkeys(PLACES.values(), 0)
         listed = dict.fromkeys(PLACES.values(), 0)
-        pods: list[PodInQueue] = []
+        pods: list[ListedPod] = []
         for pod in self._backend.queue():
             place = PLACES[pod.place]
             counts[place] += 1
@@ -346,7 +347,7 @@ def group_message(group: ReasonGroup, begin: float, end: float) -> pb.ReasonGrou
     return message
 
 
-def _queued(waiting_pod: PodInQueue, last_seq: int) -> pb.QueuedPod:
+def _queued(waiting_pod: ListedPod, last_seq: int) -> pb.QueuedPod:
     pod = waiting_pod.pod
     message = pb.QueuedPod(
         pod=pod_reference(pod),

@@ -4,23 +4,19 @@ from __future__ import annotations
 
 import argparse
 import logging
-import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
 from mooring.serving.addresses import is_loopback
 from mooring.serving.certificates import TlsFiles
-from mooring.serving.grammar import SWITCH, SwitchParser, boolean, logging_format
+from mooring.serving.grammar import SWITCH, SwitchParser, boolean, logging_format, seconds_of
 from mooring.serving.logs import FORMATS, formatter
 
 EXIT_OK: Final = 0
 EXIT_FAILED: Final = 1
 
 Converter = Callable[[str], object]
-
-_SECONDS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
-_PIECE: Final = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)")
 
 
 class AdapterParser(SwitchParser):
@@ -113,9 +109,8 @@ def host_and_port(text: str) -> tuple[str, int]:
 
 def duration(text: str) -> float:
     """Read a duration as Kubernetes writes it, such as 2s, 500ms or 1m30s."""
-    pieces = _PIECE.findall(text)
-    seconds = sum(float(number) * _SECONDS[unit] for number, unit in pieces)
-    if "".join(map("".join, pieces)) != text or seconds <= 0:
+    seconds = seconds_of(text)
+    if not seconds:
         raise argparse.ArgumentTypeError(f"{text!r} is not a duration above zero, such as 2s or 500ms")
     return seconds
 

@@ -18,6 +18,9 @@ _UNRECOGNIZED: Final = "unrecognized arguments: "
 _INVALID_CHOICE: Final = re.compile(r"invalid choice: '([^']*)' \(choose from (.*)\)")
 _QUOTED: Final = re.compile(r"[\w-]+")
 
+_SECONDS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
+_PIECE: Final = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)")
+
 
 class SwitchParser(argparse.ArgumentParser):
     """Takes a bare ``--switch`` as ``--switch=true`` and never takes the next word for its value."""
@@ -92,6 +95,14 @@ def boolean(text: str) -> bool:
     if text not in ("true", "false"):
         raise argparse.ArgumentTypeError(f"{text!r} is neither true nor false")
     return text == "true"
+
+
+def seconds_of(text: str) -> float | None:
+    """Return the seconds of a duration as Kubernetes writes it, such as 2s, 500ms or 1m30s; None for none."""
+    pieces = _PIECE.findall(text)
+    if not pieces or "".join(map("".join, pieces)) != text:
+        return None
+    return sum(float(number) * _SECONDS[unit] for number, unit in pieces)
 
 
 def logging_format(text: str) -> str:

@@ -19,8 +19,7 @@ from mooring.framework.errors import (
 )
 from mooring.runtime.answers import Progress
 from mooring.serving.shares import Shares
-from mooring.sessions.policy import Policy
-from mooring.sessions.versions import CHANGE_BYTES, Version
+from mooring.sessions.versions import CHANGE_BYTES, Policy, Version
 from mooring.sessions.work_trees import Live, Work, WorkTrees
 
 log = logging.getLogger(__name__)

@@ -1,14 +1,16 @@
 """Versions of the cluster: the live one at some moment, and what was changed since, step by step.
 
 A version never changes. It is its parent and the changes since, so that any number of sessions share what
-they have in common, and going back is to take an earlier one.
+they have in common, and going back is to take an earlier one. A session may decide by a policy of its own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+
+from mooring.config import Configuration
 
 CHANGE_BYTES = 600
 """The bytes of one change: its entry, and a record of a pod."""
@@ -80,3 +82,35 @@ def _ancestry(version: Version | None) -> Iterator[Version]:
     while version is not None:
         yield version
         version = version.parent
+
+
+PROFILE_BYTES = 8 << 10
+"""The approximate bytes of a policy's profile besides its text."""
+
+CHARACTER_BYTES = 4
+"""The approximate bytes for a character of a configuration, parsed objects included."""
+
+
+@dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
+class Policy:
+    """A release, its feature gates and a configuration. Two are never equal.
+
+    Attributes:
+        kube_version: The Kubernetes release whose behaviour is followed.
+        feature_gates: Gates that differ from the release's defaults.
+        source: The configuration's text; "" = the server's.
+        configuration: What it comes to with the release and the gates.
+        warnings: What the session's owner should know.
+    """
+
+    kube_version: str
+    feature_gates: Mapping[str, bool]
+    source: str
+    configuration: Configuration
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def size(self) -> int:
+        """Bytes that it takes, about, without engines."""
+        names = sum(map(len, self.feature_gates))
+        return PROFILE_BYTES * len(self.configuration.profiles) + CHARACTER_BYTES * (len(self.source) + names)

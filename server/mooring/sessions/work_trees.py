@@ -8,15 +8,14 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from mooring.framework import Int32s, Int64s, Node
+from mooring.framework import Int32s, Int64s
 from mooring.framework.errors import FailedPreconditionError
 from mooring.framework.objects import Object
 from mooring.framework.pod_requests import PodUsage
 from mooring.framework.state import ClusterState
 from mooring.runtime.answers import Progress
 from mooring.runtime.engine import Engine
-from mooring.sessions.policy import Policy
-from mooring.sessions.versions import Version, way_between
+from mooring.sessions.versions import Policy, Version, way_between
 
 MOST_ENGINES = 8
 """Policies of sessions for which a work tree keeps an engine, with what it has evaluated."""
@@ -45,7 +44,7 @@ class SessionState(ClusterState, Protocol):
         ...
 
     def take_changes(self) -> Sequence[Any]:
-        """Return what was changed since the last call."""
+        """Return what was changed since the last call; nothing is assumed any more then."""
         ...
 
     def apply_changes(self, changes: Sequence[Any]) -> None:
@@ -68,14 +67,6 @@ class SessionState(ClusterState, Protocol):
 
         Raises:
             InvalidArgumentError: A quantity can't be used.
-        """
-        ...
-
-    def with_nodes_alone(self, nodes: Sequence[Node]) -> ClusterState:
-        """Return a state that has ``nodes``, no pods, and all else that is here.
-
-        Raises:
-            InvalidArgumentError: As ``put_objects``.
         """
         ...
 

@@ -3,14 +3,33 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterator
 from functools import partial
+
+from prometheus_client.core import CounterMetricFamily
+from prometheus_client.metrics_core import Metric
 
 from mooring.framework.state import ClusterState
 from mooring.runtime.answers import CacheCounts
 from mooring.runtime.commit.reservations import Reservations, Stage
-from mooring.telemetry.cache_metrics import CacheCollector
 from mooring.telemetry.metrics import Metrics
 from mooring.tracing.spans import current_span
+
+
+def cache_metrics(counts: CacheCounts) -> Iterator[Metric]:
+    """Yield ``mooring_evaluation_cache_requests_total`` by result and reason."""
+    family = CounterMetricFamily(
+        "mooring_evaluation_cache_requests",
+        "Pods answered by the evaluation cache (hit), evaluated for it first (miss), or given a full "
+        "evaluation for a reason (bypass).",
+        labels=("result", "reason"),
+    )
+    family.add_metric(("hit", ""), counts.hits)
+    family.add_metric(("miss", ""), counts.misses)
+    for reason, count in sorted(counts.bypasses().items()):
+        family.add_metric(("bypass", reason.value), count)
+    yield family
+
 
 SAMPLED_CYCLES = 0.1
 """The share of decisions whose plugin durations are measured; kube-scheduler's own."""
@@ -66,7 +85,7 @@ class MetricsObserver:
 
 def measure_cache(metrics: Metrics, counts: CacheCounts) -> None:
     """Let every scrape read the hits, misses and bypasses of the evaluation cache."""
-    metrics.registry.register(CacheCollector(counts))
+    metrics.scrape(partial(cache_metrics, counts))
 
 
 def measure_state(metrics: Metrics, state: ClusterState) -> None:

@@ -4,11 +4,14 @@ A pod's or node's name is never a label.
 """
 
 import platform
+from collections.abc import Callable, Iterable
 
 import grpc
 from prometheus_client import CollectorRegistry, Counter, Gauge, disable_created_metrics
+from prometheus_client.metrics_core import Metric
 from prometheus_client.platform_collector import PlatformCollector
 from prometheus_client.process_collector import ProcessCollector
+from prometheus_client.registry import Collector
 
 from mooring import __version__
 from mooring.telemetry.meters import Count, Duration, Family, counts, durations
@@ -17,6 +20,24 @@ from mooring.telemetry.meters import Count, Duration, Family, counts, durations
 def exponential(start: float, factor: float, count: int) -> tuple[float, ...]:
     """Upper bounds of histogram buckets: start, start*factor, ... (``count`` of them)."""
     return tuple(start * factor**i for i in range(count))
+
+
+class Scraped(Collector):
+    """Metrics that are read at each scrape; as safe from threads as ``read`` is.
+
+    Args:
+        read: Returns the metrics.
+    """
+
+    def __init__(self, read: Callable[[], Iterable[Metric]]) -> None:
+        self._read = read
+
+    def describe(self) -> Iterable[Metric]:
+        """Describe nothing: what is read may not be there yet."""
+        return ()
+
+    def collect(self) -> Iterable[Metric]:
+        return self._read()
 
 
 class Metrics:
@@ -31,12 +52,7 @@ class Metrics:
         self.registry = CollectorRegistry()
         ProcessCollector(registry=self.registry)
         PlatformCollector(registry=self.registry)
-        build = Gauge(
-            "mooring_build_info",
-            "1 for the running version.",
-            ("version", "python_version"),
-            registry=self.registry,
-        )
+        build = self._gauge("mooring_build_info", "1 for the running version.", ("version", "python_version"))
         build.labels(__version__, platform.python_version()).set(1)
         self._decisions()
         self._placements()
@@ -93,40 +109,31 @@ class Metrics:
         )
 
     def _state(self) -> None:
-        self.stale_decisions = Counter(
-            "mooring_stale_decisions",
-            "Decisions without a commit that were made on a stale state.",
-            registry=self.registry,
+        self.stale_decisions = self._counter(
+            "mooring_stale_decisions", "Decisions without a commit that were made on a stale state."
         )
         self.self_checks = self._counters(
             "mooring_self_checks",
             "Cached answers compared with full evaluations, by result: same, different or failed.",
             ("result",),
         )
-        self.cache_size = Gauge(
-            "mooring_cache_size",
-            "Objects in the scheduler cache, by type.",
-            ("type",),
-            registry=self.registry,
+        self.cache_size = self._gauge(
+            "mooring_cache_size", "Objects in the scheduler cache, by type.", ("type",)
         )
-        self.reservations = Gauge(
+        self.reservations = self._gauge(
             "mooring_reservations",
             "Pods with a reservation that are not bound yet, by stage: reserved, binding or unknown.",
             ("stage",),
-            registry=self.registry,
         )
-        self.sessions = Gauge(
-            "mooring_sessions", "Sessions of SimulationService that are open.", registry=self.registry
-        )
-        self.session_bytes = Gauge(
-            "mooring_session_bytes", "Bytes that the changes of all sessions take.", registry=self.registry
+        self.sessions = self._gauge("mooring_sessions", "Sessions of SimulationService that are open.")
+        self.session_bytes = self._gauge(
+            "mooring_session_bytes", "Bytes that the changes of all sessions take."
         )
 
     def _in_flight(self) -> None:
-        self.pods_in_flight = Gauge(
+        self.pods_in_flight = self._gauge(
             "mooring_pods_in_flight",
             "Pods that passed a filter call of kube-scheduler and may still be bound.",
-            registry=self.registry,
         )
         self.flight_wait_duration = self._histograms(
             "mooring_flight_wait_duration_seconds",
@@ -175,27 +182,32 @@ class Metrics:
         )
 
     def _protection(self) -> None:
-        self.inflight_calls = Gauge(
-            "mooring_inflight_calls",
-            "Calls whose request has arrived and that have no answer yet.",
-            registry=self.registry,
+        self.inflight_calls = self._gauge(
+            "mooring_inflight_calls", "Calls whose request has arrived and that have no answer yet."
         )
-        self.shed_calls = Counter(
-            "mooring_shed_calls", "Calls rejected because too many were in flight.", registry=self.registry
+        self.shed_calls = self._counter(
+            "mooring_shed_calls", "Calls rejected because too many were in flight."
         )
-        self.body_timeouts = Counter(
-            "mooring_body_timeouts", "Calls whose request did not arrive in time.", registry=self.registry
+        self.body_timeouts = self._counter(
+            "mooring_body_timeouts", "Calls whose request did not arrive in time."
         )
-        self.broken_connections = Counter(
+        self.broken_connections = self._counter(
             "mooring_telemetry_broken_connections",
             "Broken connections to probes and metrics, such as plain HTTP to a TLS port.",
-            registry=self.registry,
         )
-        self.abandoned_workers = Gauge(
-            "mooring_abandoned_workers",
-            "Threads still running a plugin after their call's deadline.",
-            registry=self.registry,
+        self.abandoned_workers = self._gauge(
+            "mooring_abandoned_workers", "Threads still running a plugin after their call's deadline."
         )
+
+    def scrape(self, read: Callable[[], Iterable[Metric]]) -> None:
+        """Expose what ``read`` returns at each scrape."""
+        self.registry.register(Scraped(read))
+
+    def _gauge(self, name: str, text: str, labels: tuple[str, ...] = ()) -> Gauge:
+        return Gauge(name, text, labels, registry=self.registry)
+
+    def _counter(self, name: str, text: str) -> Counter:
+        return Counter(name, text, registry=self.registry)
 
     def _counters(self, name: str, text: str, labels: tuple[str, ...]) -> Family[Count]:
         return counts(name, text, labels, self.registry)

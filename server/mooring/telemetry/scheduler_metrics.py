@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Protocol
 
 from prometheus_client import Counter, Gauge, Histogram
 from prometheus_client.core import GaugeMetricFamily, Metric
-from prometheus_client.registry import Collector
 
 from mooring.telemetry.meters import counts, durations
 from mooring.telemetry.metrics import Metrics, exponential
@@ -131,7 +131,7 @@ class SchedulerMetrics:
             registry=registry,
         )
         events.set_function(lambda: queue.in_flight()[1])
-        registry.register(_QueueSizes(queue))
+        self._metrics.scrape(partial(_queue_sizes, queue))
 
 
 class IncomingMetrics:
@@ -204,35 +204,30 @@ class GroupMetrics:
         )
 
 
-class _QueueSizes(Collector):
-    """Counts at each scrape, since a pod's rejecting plugins and a group's pods change."""
-
-    def __init__(self, queue: QueueCounts) -> None:
-        self._queue = queue
-
-    def collect(self) -> list[Metric]:
-        pending = GaugeMetricFamily(
-            "mooring_pending_pods",
-            "Pending pods, by queue: active, backoff, unschedulable or gated; incomplete, whose pod group is "
-            "not known; or pending, whose pod group is being tried.",
-            labels=("queue",),
-        )
-        for place, count in self._queue.count_pods().items():
-            pending.add_metric((place,), count)
-        entities = GaugeMetricFamily(
-            "mooring_queued_entities",
-            "Pods that are alone, and pod groups, by queue.",
-            labels=("queue", "type"),
-        )
-        for labels, count in self._queue.count_entities().items():
-            entities.add_metric(labels, count)
-        text = "Pods in the queue that a plugin rejected, by plugin and profile."
-        rejected = GaugeMetricFamily("mooring_unschedulable_pods", text, labels=("plugin", "profile"))
-        for labels, count in self._queue.count_rejections().items():
-            rejected.add_metric(labels, count)
-        oldest = GaugeMetricFamily(
-            "mooring_oldest_active_pod_age_seconds",
-            "Seconds for which the longest-waiting active pod has been ready; 0 without one.",
-            value=self._queue.oldest_active(),
-        )
-        return [pending, entities, rejected, oldest]
+def _queue_sizes(queue: QueueCounts) -> list[Metric]:
+    """Count at each scrape, since a pod's rejecting plugins and a group's pods change."""
+    pending = GaugeMetricFamily(
+        "mooring_pending_pods",
+        "Pending pods, by queue: active, backoff, unschedulable or gated; incomplete, whose pod group is "
+        "not known; or pending, whose pod group is being tried.",
+        labels=("queue",),
+    )
+    for place, count in queue.count_pods().items():
+        pending.add_metric((place,), count)
+    entities = GaugeMetricFamily(
+        "mooring_queued_entities",
+        "Pods that are alone, and pod groups, by queue.",
+        labels=("queue", "type"),
+    )
+    for labels, count in queue.count_entities().items():
+        entities.add_metric(labels, count)
+    text = "Pods in the queue that a plugin rejected, by plugin and profile."
+    rejected = GaugeMetricFamily("mooring_unschedulable_pods", text, labels=("plugin", "profile"))
+    for labels, count in queue.count_rejections().items():
+        rejected.add_metric(labels, count)
+    oldest = GaugeMetricFamily(
+        "mooring_oldest_active_pod_age_seconds",
+        "Seconds for which the longest-waiting active pod has been ready; 0 without one.",
+        value=queue.oldest_active(),
+    )
+    return [pending, entities, rejected, oldest]

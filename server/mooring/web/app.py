@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import asyncio
 import gzip
+import hashlib
 import math
 import time
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from http import HTTPStatus
+from importlib import resources
 from typing import Any, Final
 from urllib.parse import parse_qsl
 
@@ -33,7 +35,6 @@ from mooring.serving.http.asgi import (
 )
 from mooring.serving.http.hosts import Hosts
 from mooring.web.answers import Answer, failed_call, misdirected, rejected
-from mooring.web.files import INDEX, File, read_files
 from mooring.web.gateway import Gateway
 from mooring.web.processes import Address, Processes
 
@@ -260,3 +261,43 @@ async def _send(send: Send, answer: Answer, *, close: bool, head: bool) -> None:
         headers.append((b"connection", b"close"))
     await send({"type": "http.response.start", "status": int(answer.status), "headers": headers})
     await send({"type": "http.response.body", "body": b"" if head else answer.body})
+
+
+CONTENT_TYPES: Final = {
+    ".css": b"text/css; charset=utf-8",
+    ".html": b"text/html; charset=utf-8",
+    ".js": b"text/javascript; charset=utf-8",
+    ".svg": b"image/svg+xml",
+}
+"""By the end of the name; a file of another kind is not served."""
+
+INDEX: Final = "index.html"
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """A file of the page.
+
+    Attributes:
+        body: Its bytes.
+        compressed: The same in gzip.
+        content_type: Their media type.
+        tag: Changes with the bytes, for ``ETag``.
+    """
+
+    body: bytes
+    compressed: bytes
+    content_type: bytes
+    tag: bytes
+
+
+def read_files() -> Mapping[str, File]:
+    """Return the page's files by name; ``INDEX`` is the page itself."""
+    found = {}
+    for item in (resources.files(__package__) / "static").iterdir():
+        kind = CONTENT_TYPES.get(item.name[item.name.rfind(".") :])
+        if kind is not None:
+            body = item.read_bytes()
+            tag = f'"{hashlib.sha256(body).hexdigest()[:16]}"'.encode()
+            found[item.name] = File(body, gzip.compress(body, mtime=0), kind, tag)
+    return found

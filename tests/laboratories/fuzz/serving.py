@@ -15,7 +15,7 @@ import grpc
 from google.protobuf.message import Message
 from google.protobuf.message_factory import GetMessageClass
 
-from mooring.app.local_client import LocalContext
+from mooring.app.extender import LocalContext
 from mooring.cluster.decoding import decode_json
 from mooring.cluster.kinds import KINDS, ClusterObject
 from mooring.framework.errors import MooringError, PluginFailureError

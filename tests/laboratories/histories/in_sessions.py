@@ -18,9 +18,8 @@ from mooring.runtime.cycle.candidates import ALL_NODES
 from mooring.runtime.cycle.plugin_calls import NoDeadline
 from mooring.runtime.engine import Engine
 from mooring.sessions.placing import place_alike, place_pod
-from mooring.sessions.policy import Policy
 from mooring.sessions.sessions import MAX_LEASE_SECONDS, Session, Sessions
-from mooring.sessions.versions import Version
+from mooring.sessions.versions import Policy, Version
 from mooring.sessions.work_trees import Work
 from tests.laboratories.histories.cluster import Cluster, Scene
 from tests.laboratories.histories.comparing import (

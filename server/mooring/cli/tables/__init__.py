@@ -60,8 +60,7 @@ def print_explanation(document: dict[str, Any], view: View | None = None) -> Non
         if pods:
             print_line(f"{names.short(node)} keeps room for {named(pods)}")
     print_preemption(document["preemption"], most, names)
-    if names.ending:
-        print_line(f"the names of nodes go on with {names.ending}")
+    names.print_ending()
     print_verdict(document)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from mooring.cli.console import NAME_WIDTH, is_width_known
+from mooring.cli.console import NAME_WIDTH, is_width_known, print_line
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +31,11 @@ class ShortNames:
                 break
             ending.append(labels[0])
         return cls("".join(f".{label}" for label in reversed(ending)))
+
+    def print_ending(self) -> None:
+        """Say what is left out, if anything is."""
+        if self.ending:
+            print_line(f"the names of nodes go on with {self.ending}")
 
     def short(self, name: str) -> str:
         """Return the name without the ending."""

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from rich.text import Text
 
-from mooring.cli.console import FAILED_STYLE, print_line, print_table
+from mooring.cli.console import FAILED_STYLE, print_table
 from mooring.cli.tables.names import ShortNames
 from mooring.cli.tables.preemption import first_sentence
 from mooring.serving.logs import printable
@@ -32,8 +32,7 @@ def print_pods(rows: Sequence[PodRow], *, wide: bool = False) -> None:
         return
     names = ShortNames.of({name for row in rows for name in (row.node, row.room_on) if name}, whole=wide)
     print_table(("POD", "NODE", "#TOTAL", "REASON"), [_cells(row, names) for row in rows])
-    if names.ending:
-        print_line(f"the names of nodes go on with {names.ending}")
+    names.print_ending()
 
 
 def _cells(row: PodRow, names: ShortNames) -> tuple[str | Text, ...]:

@@ -3,8 +3,8 @@
 from mooring.cluster.sources.files import FilesSource
 from mooring.cluster.sources.kubernetes import KubernetesSource, Timers
 from mooring.cluster.sources.push import Pushed, PushSource, SnapshotBegin, SnapshotEnd
-from mooring.cluster.sources.sample import SampleSource, sample_objects
 from mooring.cluster.sources.source import Source
+from mooring.cluster.sources.static import SampleSource, sample_objects
 
 __all__ = [
     "FilesSource",

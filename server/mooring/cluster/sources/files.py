@@ -9,7 +9,7 @@ from pathlib import Path
 
 from mooring.cluster.manifests import load_manifests
 from mooring.cluster.manifests.documents import files_of
-from mooring.cluster.sources.loaded import LoadedSource
+from mooring.cluster.sources.static import LoadedSource
 from mooring.cluster.state import State
 from mooring.framework.errors import InvalidArgumentError
 from mooring.framework.releases import NEWEST_GATES, Gates

@@ -59,6 +59,11 @@ class ObjectMeta(Object, frozen=True):
     deletion_timestamp: str | None = None
     owner_references: tuple[OwnerReference, ...] = ()
 
+    @property
+    def controller(self) -> OwnerReference | None:
+        """The owner that manages the object; None without one."""
+        return next((owner for owner in self.owner_references if owner.controller), None)
+
 
 class LabelSelectorRequirement(Object, frozen=True):
     """One condition on labels; ``operator`` is In, NotIn, Exists or DoesNotExist."""

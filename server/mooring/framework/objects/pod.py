@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from msgspec import field
+from msgspec.structs import replace
 
 from mooring.framework.objects.meta import Condition, LabelSelector, Object, ObjectMeta
 from mooring.framework.objects.numbers import Int32
@@ -280,3 +281,7 @@ class Pod(Object, frozen=True):
     def pending(self) -> bool:
         """True when the pod has no node yet, has not ended and is not being deleted."""
         return not (self.spec.node_name or self.finished or self.metadata.deletion_timestamp)
+
+    def on_node(self, name: str) -> Pod:
+        """Return the pod with this node; "" = none."""
+        return replace(self, spec=replace(self.spec, node_name=name))

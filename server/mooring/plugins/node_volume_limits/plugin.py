@@ -30,8 +30,7 @@ from mooring.framework.objects import (
     VolumeAttachment,
 )
 from mooring.framework.upstream import Upstream
-from mooring.plugins.bound_claims import BoundClaims
-from mooring.plugins.claims import claim_name
+from mooring.plugins.claims import BoundClaims, claim_name
 from mooring.plugins.csi_migration import kind_of
 from mooring.plugins.node_volume_limits.attachable import (
     Attachable,

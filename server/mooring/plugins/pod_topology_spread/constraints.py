@@ -110,7 +110,7 @@ def siblings(pod: Pod, objects: ObjectTable) -> LabelMatcher:
     for service in objects.in_namespace(Service, pod.metadata.namespace):
         if service.spec.selector.items() <= labels:
             wanted |= service.spec.selector
-    owner = next((owner for owner in pod.metadata.owner_references if owner.controller), None)
+    owner = pod.metadata.controller
     if owner is None:
         return having(wanted)
     if (owner.api_version, owner.kind) == ("v1", "ReplicationController"):

@@ -1,26 +1,31 @@
 """Which nodes reach a persistent volume, and which ones a storage class or a report of capacity means.
 
 Mirrors ``CheckNodeAffinity`` of ``k8s.io/component-helpers/storage/volume``, ``MatchTopologySelectorTerms``
-of ``pkg/apis/core/v1/helper`` and ``nodeHasAccess`` of ``plugins/volumebinding/binder.go``.
+of ``pkg/apis/core/v1/helper``, and ``nodeHasAccess``, ``checkBoundClaims`` and ``tryTranslatePVToCSI`` of
+``plugins/volumebinding/binder.go``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import msgspec
 import numpy as np
 
 from mooring.framework import Bools, Int32s, NodeView
+from mooring.framework.deadline import timely
 from mooring.framework.node_selector import is_empty, term_errors, term_matches
 from mooring.framework.objects import (
+    CSINode,
     LabelSelector,
     NodeSelector,
     NodeSelectorRequirement,
     NodeSelectorTerm,
     PersistentVolume,
+    PersistentVolumeClaim,
     TopologySelectorTerm,
 )
+from mooring.plugins.csi_migration import MIGRATED_PLUGINS, InTreeKind, kind_of, translated_affinity
 
 _MOST = 1 << 8
 """How many selectors are remembered: one for each zone; of the volumes of single nodes the last ones."""
@@ -103,3 +108,41 @@ def selects(selector: LabelSelector | None, nodes: NodeView) -> Bools:
     if not conditions:
         return np.ones(len(nodes), np.bool_)
     return term_matches(NodeSelectorTerm(conditions), nodes)
+
+
+def check_bound(claims: Collection[PersistentVolumeClaim], nodes: NodeView) -> tuple[Bools, Bools]:
+    """bool[K] twice: the node doesn't reach a volume, or a volume is not there; the first claim decides.
+
+    Raises:
+        TranslationError: A volume of a kind of old has no name with the CSI driver that a node has for it.
+    """
+    conflict = np.zeros(len(nodes), np.bool_)
+    undecided = ~conflict
+    for claim in timely(claims):
+        volume = nodes.snapshot.objects.get(PersistentVolume, claim.spec.volume_name)
+        if volume is None:
+            return conflict, undecided
+        reached = _reached(volume, nodes, undecided)
+        conflict |= undecided & ~reached
+        undecided &= reached
+    return conflict, np.zeros(len(nodes), np.bool_)
+
+
+def _reached(volume: PersistentVolume, nodes: NodeView, asked: Bools) -> Bools:
+    """Return bool[K]: the node reaches the volume; only the nodes ``asked`` about are checked."""
+    reached = reaches(required_of(volume), nodes)
+    kind = kind_of(volume.spec)
+    if kind is None or not kind.migrated:
+        return reached
+    migrated = asked & _has_migrated(kind, nodes)
+    if not migrated.any():
+        return reached
+    return np.where(migrated, reaches(translated_affinity(kind, volume), nodes), reached)
+
+
+def _has_migrated(kind: InTreeKind, nodes: NodeView) -> Bools:
+    """bool[K]: the node's CSINode says that its CSI driver serves volumes of this kind."""
+    objects = nodes.snapshot.objects
+    found = (objects.get(CSINode, name) for name in nodes.names)
+    lists = ("" if node is None else node.metadata.annotations.get(MIGRATED_PLUGINS, "") for node in found)
+    return np.array([kind.plugin in listed.split(",") for listed in lists], np.bool_)

@@ -37,14 +37,13 @@ from mooring.framework.objects import (
 )
 from mooring.framework.upstream import Upstream
 from mooring.framework.view import one_node
-from mooring.plugins.bound_claims import BoundClaims
+from mooring.plugins.claims import BoundClaims
 from mooring.plugins.csi_migration import TranslationError
 from mooring.plugins.node_resources_fit.scoring import score_curve
 from mooring.plugins.storage import NO_ROWS, StoragePlugin
 from mooring.plugins.volume_binding import binding
-from mooring.plugins.volume_binding.affinity import KnownReach
+from mooring.plugins.volume_binding.affinity import KnownReach, check_bound
 from mooring.plugins.volume_binding.args import VolumeBindingArgs
-from mooring.plugins.volume_binding.bound import check_bound
 from mooring.plugins.volume_binding.hints import EVENTS
 from mooring.plugins.volume_binding.matching import ATTRIBUTES_CLASS_GATE
 from mooring.plugins.volume_binding.pod_claims import PodClaims, claims_of, sort_claims

@@ -17,8 +17,7 @@ from mooring.framework.objects import PersistentVolumeClaim, StorageClass
 from mooring.framework.quantity import Quantity, parse_quantity, units
 from mooring.framework.volume_matching import STORAGE, class_of_claim
 from mooring.plugins.volume_binding.matching import Matching
-from mooring.plugins.volume_binding.provisioning import reports_of
-from mooring.plugins.volume_binding.unbound import SELECTED_NODE
+from mooring.plugins.volume_binding.unbound import SELECTED_NODE, reports_of
 
 _FULL = 100
 

@@ -1,19 +1,23 @@
 """The nodes on which claims that wait for a node can get their volumes.
 
-Mirrors the second half of ``FindPodVolumes`` in ``plugins/volumebinding/binder.go``.
+Mirrors the second half of ``FindPodVolumes``, ``checkVolumeProvisions`` and ``hasEnoughCapacity`` of
+``plugins/volumebinding/binder.go``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from mooring.framework import Bools, NodeView
 from mooring.framework.deadline import timely
-from mooring.framework.objects import PersistentVolumeClaim
+from mooring.framework.object_table import ObjectTable
+from mooring.framework.objects import CSIDriver, CSIStorageCapacity, PersistentVolumeClaim, StorageClass
+from mooring.framework.quantity import parse_quantity, units
+from mooring.framework.volume_matching import STORAGE, class_of_claim
+from mooring.plugins.volume_binding.affinity import allows, selects
 from mooring.plugins.volume_binding.matching import Matching
-from mooring.plugins.volume_binding.provisioning import can_be_made
 
 SELECTED_NODE = "volume.kubernetes.io/selected-node"
 
@@ -52,3 +56,63 @@ def check_waiting(
             unmatched |= asked & ~possible
             without_room |= asked & possible & ~room
     return unmatched, without_room
+
+
+NO_PROVISIONER = "kubernetes.io/no-provisioner"
+
+
+def can_be_made(claim: PersistentVolumeClaim, nodes: NodeView) -> tuple[Bools, Bools]:
+    """bool[K] twice: the claim's class can make a volume for the node, and there is room for it.
+
+    Raises:
+        LookupError: The class is not there.
+    """
+    objects = nodes.snapshot.objects
+    name = class_of_claim(claim)
+    kind = objects.get(StorageClass, name)
+    if kind is None:
+        raise LookupError(f'failed to find storage class "{name}"')
+    if kind.provisioner in ("", NO_PROVISIONER):
+        return np.zeros(len(nodes), np.bool_), np.ones(len(nodes), np.bool_)
+    return allows(kind.allowed_topologies, nodes), _has_room(claim, kind, objects, nodes)
+
+
+def _has_room(
+    claim: PersistentVolumeClaim, kind: StorageClass, objects: ObjectTable, nodes: NodeView
+) -> Bools:
+    """Only a driver that reports its capacity can be short of it."""
+    asked = claim.spec.resources.requests.get(STORAGE)
+    driver = objects.get(CSIDriver, kind.provisioner)
+    if asked is None or driver is None or not driver.spec.storage_capacity:
+        return np.ones(len(nodes), np.bool_)
+    room = np.zeros(len(nodes), np.bool_)
+    for _, reached in reports_of(claim, kind, objects, nodes):
+        room |= reached
+    return room
+
+
+def reports_of(
+    claim: PersistentVolumeClaim, kind: StorageClass, objects: ObjectTable, nodes: NodeView
+) -> Iterator[tuple[CSIStorageCapacity, Bools]]:
+    """Yield the reports of room for the claim by name, each with its nodes: bool[K].
+
+    None if the driver doesn't report, or nothing is requested.
+    """
+    asked = claim.spec.resources.requests.get(STORAGE)
+    driver = objects.get(CSIDriver, kind.provisioner)
+    if asked is None or driver is None or not driver.spec.storage_capacity:
+        return
+    size = units(parse_quantity(asked))
+    for report in sorted(objects.all(CSIStorageCapacity), key=_name):
+        if report.storage_class_name == kind.metadata.name and _largest_volume(report) >= size:
+            yield report, selects(report.node_topology, nodes)
+
+
+def _name(report: CSIStorageCapacity) -> tuple[str, str]:
+    return report.metadata.namespace, report.metadata.name
+
+
+def _largest_volume(report: CSIStorageCapacity) -> int:
+    """In bytes; -1 when the report doesn't say."""
+    largest = report.capacity if report.maximum_volume_size is None else report.maximum_volume_size
+    return -1 if largest is None else units(parse_quantity(largest))

@@ -26,8 +26,7 @@ from mooring.framework import (
 from mooring.framework.deadline import timely
 from mooring.framework.objects import PersistentVolumeClaim
 from mooring.framework.upstream import Upstream
-from mooring.plugins.bound_claims import BoundClaims
-from mooring.plugins.claims import READ_WRITE_ONCE_POD, not_found
+from mooring.plugins.claims import READ_WRITE_ONCE_POD, BoundClaims, not_found
 from mooring.plugins.storage import NO_ROWS, StoragePlugin
 from mooring.plugins.volume_restrictions.disks import collide, is_disk
 from mooring.plugins.volume_restrictions.hints import events

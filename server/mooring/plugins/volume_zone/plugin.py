@@ -22,8 +22,8 @@ from mooring.framework.object_table import ObjectTable
 from mooring.framework.objects import PersistentVolume, PersistentVolumeClaim, StorageClass
 from mooring.framework.upstream import Upstream
 from mooring.framework.volume_matching import WAIT_FOR_FIRST_CONSUMER, class_of_claim
-from mooring.plugins.bound_claims import BoundClaims
 from mooring.plugins.claims import (
+    BoundClaims,
     not_found,
 )
 from mooring.plugins.csi_migration import BETA_REGION, BETA_ZONE, REGION, ZONE

@@ -9,9 +9,10 @@ from mooring.framework import Pod
 
 def controller_of(pod: Pod) -> str:
     """Return an identity of the controller that would recreate the pod; "" = it has none."""
-    meta = pod.metadata
-    owners = (owner for owner in meta.owner_references if owner.controller)
-    return next((owner.uid or f"{meta.namespace}/{owner.kind}/{owner.name}" for owner in owners), "")
+    owner = pod.metadata.controller
+    if owner is None:
+        return ""
+    return owner.uid or f"{pod.metadata.namespace}/{owner.kind}/{owner.name}"
 
 
 def made_anew(pod: Pod) -> Pod:

@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
 import numpy as np
-from msgspec.structs import replace
 
 from mooring.framework import SUCCESS, Int32s, Int64s, NodeView, Part, Pod, Snapshot, Status
 from mooring.framework.cacheable import dependencies_of
@@ -189,10 +188,7 @@ def what_if(evaluation: Evaluation, pods: TriedPods, calls: PluginCalls) -> Iter
 
 def guests_of(snapshot: Snapshot, node_name: str, pod: Pod) -> list[Pod]:
     """Return the pods nominated for the node that count for ``pod``: those as important, or more."""
-    return [
-        replace(record.pod, spec=replace(record.pod.spec, node_name=node_name))
-        for record in guest_records(snapshot, node_name, pod)
-    ]
+    return [record.pod.on_node(node_name) for record in guest_records(snapshot, node_name, pod)]
 
 
 def guest_records(snapshot: Snapshot, node_name: str, pod: Pod) -> list[PodRecord]:

@@ -3,7 +3,6 @@
 from mooring.scheduler.queue.backoff import BackoffTimes
 from mooring.scheduler.queue.gathering import GROUPS_GATE
 from mooring.scheduler.queue.hints import QueueingRules, rules_of
-from mooring.scheduler.queue.listing import ListedPod
 from mooring.scheduler.queue.pre_enqueue import Gate
 from mooring.scheduler.queue.queued_group import QueuedGroup
 from mooring.scheduler.queue.queued_pod import QueuedEntity, QueuedPod, Rejection
@@ -13,7 +12,6 @@ __all__ = [
     "GROUPS_GATE",
     "BackoffTimes",
     "Gate",
-    "ListedPod",
     "QueuedEntity",
     "QueuedGroup",
     "QueuedPod",

@@ -2,39 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 
-from mooring.framework import ActionType, ClusterEvent, Pod
+from mooring.decisions.listed_pod import ListedPod
+from mooring.framework import ActionType, ClusterEvent
 from mooring.scheduler.queue.heap import Order
 from mooring.scheduler.queue.hints import QueueingRules
 from mooring.scheduler.queue.queued_pod import QueuedEntity, QueuedPod
-
-
-@dataclass(frozen=True, slots=True)
-class ListedPod:
-    """A pod that waits. Times are in seconds since the epoch, 0 = none.
-
-    Attributes:
-        pod: The pod.
-        place: ``active``, ``backoff``, ``unschedulable`` or ``gated``.
-        attempts: How often it was tried.
-        added: When it was first ready to be tried, or came.
-        placed: When it came, or came back, from its last attempt.
-        ready: When its backoff ends.
-        wakes: By plugin that rejected it, the changes of the cluster that the plugin wants to hear of.
-        swept: When the sweep may try it again although nothing woke it.
-    """
-
-    pod: Pod
-    place: str
-    attempts: int
-    added: float
-    placed: float
-    ready: float
-    wakes: Mapping[str, Sequence[str]]
-    swept: float = 0.0
 
 
 def list_pods(

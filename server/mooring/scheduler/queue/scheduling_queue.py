@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from mooring.decisions.listed_pod import ListedPod
 from mooring.framework import Clock, ClusterEvent, ObjectChange, Pod, Status
 from mooring.framework.cluster_events import StateChange
 from mooring.framework.objects import PodGroup
@@ -21,7 +22,7 @@ from mooring.scheduler.queue.gathering import Gathering
 from mooring.scheduler.queue.heap import Order
 from mooring.scheduler.queue.hints import WILDCARD, QueueingRules, Strategy
 from mooring.scheduler.queue.in_flight import InFlight
-from mooring.scheduler.queue.listing import ListedPod, list_pods
+from mooring.scheduler.queue.listing import list_pods
 from mooring.scheduler.queue.moving import Mover
 from mooring.scheduler.queue.queued_group import GroupKey, QueuedGroup
 from mooring.scheduler.queue.queued_pod import QueuedEntity, QueuedPod, Rejection

@@ -9,11 +9,11 @@ from mooring.decisions.records import DecisionKind
 from mooring.framework import Pod, Status
 from mooring.framework.args import FieldError
 from mooring.framework.errors import (
-    AbortedError,
     InvalidArgumentError,
     MooringError,
     NotFoundError,
     PluginFailureError,
+    recreated,
 )
 from mooring.runtime.profiles.profile import Profile
 from mooring.service.backend import Backend
@@ -103,12 +103,7 @@ def reject_recreated(backend: Backend, pod: Pod) -> None:
     """
     named = backend.engine.state.find_pod(pod.metadata.namespace, pod.metadata.name)
     if named is not None and named.metadata.uid != pod.metadata.uid:
-        raise AbortedError(
-            f"pod {pod.key} has UID {named.metadata.uid}, not {pod.metadata.uid}; forget the old pod",
-            reason="POD_RECREATED",
-            pod=pod.key,
-            uid=named.metadata.uid,
-        )
+        raise recreated(pod.key, pod.metadata.uid, named.metadata.uid)
 
 
 def not_recreated(
@@ -149,12 +144,7 @@ def _unknown_pod(backend: Backend, reference: objects_pb2.PodReference) -> Pod:
     if pod is None:
         raise NotFoundError(f"pod {key} is not known; forget it", reason="POD_NOT_FOUND", pod=key)
     if pod.metadata.uid != reference.uid:
-        raise AbortedError(
-            f"pod {key} has UID {pod.metadata.uid}, not {reference.uid}; forget the old pod",
-            reason="POD_RECREATED",
-            pod=key,
-            uid=pod.metadata.uid,
-        )
+        raise recreated(key, reference.uid, pod.metadata.uid)
     return pod
 
 

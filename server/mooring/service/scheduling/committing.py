@@ -19,8 +19,7 @@ from mooring.service.scheduling.batch import Batch
 from mooring.service.scheduling.commit_mode import MAX_TOGETHER, CommitMode
 from mooring.service.scheduling.commits import not_recreated, reject_recreated
 from mooring.service.scheduling.decision_recorder import DecisionRecorder
-from mooring.service.scheduling.schedule_answer import AnswerColumns
-from mooring.service.scheduling.ties import TieLimit
+from mooring.service.scheduling.schedule_answer import AnswerColumns, TieLimit
 from mooring.service.wire.outcomes import failed_status, outcome_of, result_of
 from mooring.v1 import scheduling_service_pb2 as pb
 

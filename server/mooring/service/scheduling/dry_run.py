@@ -13,8 +13,7 @@ from mooring.service.calls.slots import SlotProgress
 from mooring.service.scheduling.batch import Batch
 from mooring.service.scheduling.commit_mode import CommitMode
 from mooring.service.scheduling.decision_recorder import DecisionRecorder
-from mooring.service.scheduling.schedule_answer import AnswerColumns, columns_response
-from mooring.service.scheduling.ties import TieLimit
+from mooring.service.scheduling.schedule_answer import AnswerColumns, TieLimit, columns_response
 from mooring.service.wire.objects import node_of
 from mooring.service.wire.outcomes import result_of
 from mooring.v1 import scheduling_service_pb2 as pb

@@ -29,10 +29,16 @@ from mooring.service.backend import Backend
 from mooring.service.calls.slots import SlotProgress
 from mooring.service.in_flight import Flight, PodsInFlight, counting
 from mooring.service.scheduling.decision_recorder import DecisionRecorder
-from mooring.service.wire.answers import ordered_verdicts, score_message, score_verdicts, selected_scores
+from mooring.service.wire.answers import (
+    known_only,
+    ordered_verdicts,
+    raw_columns,
+    score_message,
+    score_verdicts,
+    selected_scores,
+)
 from mooring.service.wire.columns import put
 from mooring.service.wire.explanation import to_response
-from mooring.service.wire.given_scores import known_only, raw_columns
 from mooring.service.wire.objects import status_message, subject, verdicts
 from mooring.service.wire.selection import Listing, Selection
 from mooring.service.wire.sent_nodes import SentNodes

@@ -15,8 +15,7 @@ from mooring.runtime.answers import choose, evaluate_preemption
 from mooring.service.backend import Backend, ObjectDecoder
 from mooring.service.calls.slots import SlotProgress
 from mooring.service.scheduling.decision_recorder import DecisionRecorder
-from mooring.service.wire.objects import decode_pod, status_message, subject
-from mooring.service.wire.preemption import candidate_message
+from mooring.service.wire.objects import candidate_message, decode_pod, status_message, subject
 from mooring.service.wire.selection import Listing, Selection
 from mooring.v1 import nodes_pb2, objects_pb2
 from mooring.v1 import scheduling_service_pb2 as pb

@@ -98,7 +98,9 @@ class SchedulingServicer(SchedulingServiceServicer):
         self, request: pb.NormalizeScoreRequest, context: grpc.ServicerContext
     ) -> pb.NormalizeScoreResponse:
         if request.session:
-            return self._in_session(context, request, _normalize)
+            return self._in_session(
+                context, request, lambda there, *asked: PodQueries(there).normalize(*asked)
+            )
         return self._run(context, lambda progress: self._queries.normalize(request, progress))
 
     def Bind(self, request: pb.BindRequest, context: grpc.ServicerContext) -> pb.BindResponse:
@@ -135,7 +137,7 @@ class SchedulingServicer(SchedulingServiceServicer):
 
     def Explain(self, request: pb.ExplainRequest, context: grpc.ServicerContext) -> pb.ExplainResponse:
         if request.session:
-            return self._in_session(context, request, _explain)
+            return self._in_session(context, request, lambda there, *asked: PodQueries(there).explain(*asked))
         return self._run(context, lambda progress: self._queries.explain(request, progress))
 
     def Reserve(self, request: pb.ReserveRequest, context: grpc.ServicerContext) -> pb.ReserveResponse:
@@ -272,16 +274,6 @@ def _filter(there: Backend, request: pb.FilterRequest, progress: SlotProgress) -
 def _score(there: Backend, request: pb.ScoreRequest, progress: SlotProgress) -> pb.ScoreResponse:
     queries = PodQueries(there)
     return decided(queries.score(request, queries.question(request), progress))
-
-
-def _normalize(
-    there: Backend, request: pb.NormalizeScoreRequest, progress: SlotProgress
-) -> pb.NormalizeScoreResponse:
-    return PodQueries(there).normalize(request, progress)
-
-
-def _explain(there: Backend, request: pb.ExplainRequest, progress: SlotProgress) -> pb.ExplainResponse:
-    return PodQueries(there).explain(request, progress)
 
 
 def _schedule(there: Backend, request: pb.ScheduleRequest, progress: SlotProgress) -> pb.ScheduleResponse:

@@ -20,8 +20,7 @@ from mooring.runtime.answers import (
 from mooring.service.wire.answers import score_message, selected_verdicts
 from mooring.service.wire.columns import put
 from mooring.service.wire.node_names import NO_ROW, listed_names
-from mooring.service.wire.objects import status_message, status_of, verdicts
-from mooring.service.wire.preemption import candidate_message, candidate_of
+from mooring.service.wire.objects import candidate_message, candidate_of, status_message, status_of, verdicts
 from mooring.service.wire.selection import NO_NODES
 from mooring.v1 import nodes_pb2, objects_pb2
 from mooring.v1 import scheduling_service_pb2 as pb

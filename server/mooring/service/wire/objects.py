@@ -1,22 +1,25 @@
-"""Objects and statuses between the wire and the framework."""
+"""Objects, statuses and candidates of preemption between the wire and the framework."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 import msgspec
-from msgspec.structs import replace
 
 from mooring.framework import Code, Int32s, Node, Pod, Status
 from mooring.framework.args import FieldError
-from mooring.framework.errors import AbortedError, InvalidArgumentError, NotFoundError, node_not_found
+from mooring.framework.errors import InvalidArgumentError, NotFoundError, node_not_found, recreated
 from mooring.framework.label_selector import LabelMatcher, SelectorError, parsed
+from mooring.framework.objects import ObjectMeta
 from mooring.framework.objects.meta import LAST_APPLIED, shown_annotations
+from mooring.framework.objects.pod import PodSpec
+from mooring.framework.preemption import Candidate
 from mooring.framework.state import ClusterState
 from mooring.service.backend import ObjectDecoder
 from mooring.service.wire.columns import put
 from mooring.sessions.work_trees import Work
 from mooring.v1 import objects_pb2, statuses_pb2
+from mooring.v1 import scheduling_service_pb2 as pb
 
 CODES = {
     Code.SUCCESS: statuses_pb2.CODE_SUCCESS,
@@ -141,9 +144,7 @@ def subject(
     if source.WhichOneof("source") == "object":
         return decode_pod(decoder, source.object, f"{path}.object")
     pod = find_pod(decoder, state, source, path)
-    if not pod.spec.node_name:
-        return pod
-    return replace(pod, spec=replace(pod.spec, node_name=""))
+    return pod.on_node("") if pod.spec.node_name else pod
 
 
 def referenced_pod(state: ClusterState, reference: objects_pb2.PodReference, path: str) -> Pod | None:
@@ -164,12 +165,7 @@ def referenced_pod(state: ClusterState, reference: objects_pb2.PodReference, pat
         record = state.snapshot.pods.get(reference.uid)
         pod = record.pod if record and record.pod.key == f"{reference.namespace}/{reference.name}" else None
     if pod is not None and reference.uid and pod.metadata.uid != reference.uid:
-        raise AbortedError(
-            f"pod {pod.key} has UID {pod.metadata.uid}, not {reference.uid}; forget the old pod",
-            reason="POD_RECREATED",
-            pod=pod.key,
-            uid=pod.metadata.uid,
-        )
+        raise recreated(pod.key, reference.uid, pod.metadata.uid)
     return pod
 
 
@@ -217,3 +213,27 @@ def provenance(work: Work, profile: str = "") -> objects_pb2.Provenance:
         configuration_hash=work.engine.profiles.configuration,
         profile=profile,
     )
+
+
+def candidate_message(candidate: Candidate) -> pb.PreemptionCandidate:
+    """Encode a candidate; its victims are references."""
+    return pb.PreemptionCandidate(
+        node=candidate.node_name,
+        victims=[objects_pb2.PodSource(reference=pod_reference(victim)) for victim in candidate.victims],
+        pdb_violation_count=candidate.violations,
+        victim_priorities=[victim.priority for victim in candidate.victims],
+        violated_budgets=candidate.budgets,
+    )
+
+
+def candidate_of(message: pb.PreemptionCandidate) -> Candidate:
+    """Decode a candidate of an answer; of its victims name, UID and priority are known."""
+    victims = [
+        Pod(
+            ObjectMeta(victim.reference.name, victim.reference.namespace, victim.reference.uid),
+            PodSpec(priority=priority),
+        )
+        for victim, priority in zip(message.victims, message.victim_priorities, strict=True)
+    ]
+    budgets = tuple(message.violated_budgets)
+    return Candidate(message.node, tuple(victims), message.pdb_violation_count, budgets)

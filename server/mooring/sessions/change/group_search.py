@@ -20,11 +20,13 @@ from mooring.runtime.commit.asked_group import nothing_to_do
 from mooring.runtime.profiles.profile import Profile, placing
 from mooring.sessions.change.group_room import Caps, GroupRoom, Guest, Taints
 from mooring.sessions.change.labels import MOST_WAYS, Labels
-from mooring.sessions.change.options import ChangeOption, Cost, NeededChanges
 from mooring.sessions.change.steps import (
     AddNode,
+    ChangeOption,
+    Cost,
     Kind,
     LowerRequest,
+    NeededChanges,
     Relabel,
     Step,
     Tolerate,

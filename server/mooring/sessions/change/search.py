@@ -31,11 +31,19 @@ from mooring.runtime.answers import (
 from mooring.runtime.commit.asked_group import enqueued
 from mooring.runtime.profiles.profile import Profile
 from mooring.runtime.profiles.profiles import left_alone
-from mooring.sessions.change.freed import freed, frees, most_freed, requests_on
 from mooring.sessions.change.labels import MOST_WAYS
-from mooring.sessions.change.needs import Needs, NodesRead, by_taints
-from mooring.sessions.change.options import ChangeOption, Cost, NeededChanges
-from mooring.sessions.change.steps import Kind, LowerRequest, Step, Tolerate, changed_pod, is_of_condition
+from mooring.sessions.change.needs import Needs, NodesRead, by_taints, freed, frees, most_freed, requests_on
+from mooring.sessions.change.steps import (
+    ChangeOption,
+    Cost,
+    Kind,
+    LowerRequest,
+    NeededChanges,
+    Step,
+    Tolerate,
+    changed_pod,
+    is_of_condition,
+)
 from mooring.sessions.change.trial import ChangeTrial
 from mooring.sessions.pending import ProfileOf
 from mooring.sessions.work_trees import Work

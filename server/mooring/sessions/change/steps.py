@@ -1,17 +1,18 @@
-"""Single changes that may let a pod fit, and what pod and node are with them."""
+"""Changes that may let a pod or a group fit: what pod and node are with them, and what sets of them cost."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import IntEnum
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 from msgspec.structs import replace
 
-from mooring.framework import Node, Pod
+from mooring.framework import Node, Pod, Status
 from mooring.framework.objects import Container, ResourceRequirements, Taint, Toleration
 from mooring.framework.objects.node import HOSTNAME
+from mooring.framework.preemption import Candidate
 from mooring.framework.quantity import Quantity
 from mooring.framework.resources import CPU, EPHEMERAL_STORAGE, MEMORY, counted_amounts, parse_amounts
 
@@ -205,3 +206,57 @@ def _requested(container: Container, resource: str) -> int:
 
 def _counted(quantities: Mapping[str, Quantity], resource: str) -> int:
     return counted_amounts(parse_amounts(quantities, "")).get(resource, 0)
+
+
+class Cost(NamedTuple):
+    """Orders sets of changes: by their number, then by how many there are of each kind, the most drastic kind
+    first, and then by the shares of requests that are given up, added.
+    """
+
+    changes: int
+    nodes: int = 0
+    moves: int = 0
+    requests: int = 0
+    labels: int = 0
+    share: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeOption:
+    """A set of changes with which the pod, or the group, fits.
+
+    Attributes:
+        steps: The changes: all of them are needed; none if the unchanged pod fits.
+        node_name: The node that takes the pod then; "" for a group,
+        landings: whose pods, as they are then, each get a node.
+        cost: What they cost.
+    """
+
+    steps: tuple[Step, ...]
+    node_name: str
+    cost: Cost
+    landings: tuple[tuple[Pod, str], ...] = ()
+
+
+@dataclass(slots=True)
+class NeededChanges:
+    """The changes that would make a pod fit.
+
+    Attributes:
+        status: The status of the unchanged pod.
+        message: The same as a sentence.
+        options: Sets of changes, the cheapest first. Each one after the first is the cheapest that does
+            without the most drastic kind of change of each one before.
+        candidates: The nodes where preemption could make room for the unchanged pod.
+        room_on: The node that the scheduler would nominate it for; "" = none.
+        warnings: Why the pod would be left alone in a cluster.
+        complete: All was tried that could be cheaper; otherwise there was too much of it.
+    """
+
+    status: Status
+    message: str = ""
+    candidates: tuple[Candidate, ...] = ()
+    room_on: str = ""
+    warnings: tuple[str, ...] = ()
+    options: list[ChangeOption] = field(default_factory=list)
+    complete: bool = True

@@ -18,10 +18,9 @@ from mooring.runtime.answers import ALL_NODES, Candidates, Progress
 from mooring.runtime.commit.controllers import made_anew
 from mooring.runtime.profiles.profile import Profile
 from mooring.sessions.change.elsewhere import PodsElsewhere
-from mooring.sessions.change.freed import frees
 from mooring.sessions.change.homes import Homes
 from mooring.sessions.change.labels import Labels
-from mooring.sessions.change.needs import Needs
+from mooring.sessions.change.needs import Needs, frees
 from mooring.sessions.change.steps import (
     AddNode,
     LowerRequest,

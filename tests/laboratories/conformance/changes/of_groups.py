@@ -25,8 +25,15 @@ from mooring.runtime.commit.asked_group import known_group, pods_of_group
 from mooring.runtime.cycle.plugin_calls import NoDeadline
 from mooring.runtime.profiles.profile import Profile
 from mooring.sessions.change.group_search import GroupChangeSearch
-from mooring.sessions.change.options import ChangeOption, Cost, NeededChanges
-from mooring.sessions.change.steps import AddNode, LowerRequest, Relabel, Tolerate
+from mooring.sessions.change.steps import (
+    AddNode,
+    ChangeOption,
+    Cost,
+    LowerRequest,
+    NeededChanges,
+    Relabel,
+    Tolerate,
+)
 from mooring.sessions.work_trees import Work
 from tests.laboratories.conformance.changes.domain import (
     HOSTNAME,

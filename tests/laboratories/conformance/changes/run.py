@@ -21,9 +21,17 @@ from mooring.app.sessions import LiveState
 from mooring.cluster.manifests import objects_from, pod_from_manifest
 from mooring.framework.errors import PluginFailureError
 from mooring.runtime.cycle.plugin_calls import NoDeadline
-from mooring.sessions.change.options import ChangeOption, Cost, NeededChanges
 from mooring.sessions.change.search import ChangeSearch
-from mooring.sessions.change.steps import AddNode, LowerRequest, Move, Relabel, Tolerate
+from mooring.sessions.change.steps import (
+    AddNode,
+    ChangeOption,
+    Cost,
+    LowerRequest,
+    Move,
+    NeededChanges,
+    Relabel,
+    Tolerate,
+)
 from mooring.sessions.removal import adopted
 from tests.laboratories.conformance.changes.domain import (
     Plan,

@@ -85,7 +85,7 @@ def _scale(pods: list[Pod], known: KnownManifests) -> int:
     """Return how many pods the controllers of ``pods`` want together."""
     scales: dict[str, int] = {}
     for pod in pods:
-        owner = next((one for one in pod.metadata.owner_references if one.controller), None)
+        owner = pod.metadata.controller
         if owner is None:
             continue
         uid, wanted = _wanted_by(owner, pod.metadata.namespace, known)

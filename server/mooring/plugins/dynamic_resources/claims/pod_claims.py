@@ -14,7 +14,7 @@ from msgspec.structs import astuple
 from mooring.framework import KubeVersion, Pod
 from mooring.framework.deadline import timely
 from mooring.framework.object_table import ObjectTable
-from mooring.framework.objects import OwnerReference, PodGroup
+from mooring.framework.objects import PodGroup
 from mooring.framework.objects.claims import (
     DeviceRequestAllocationResult,
     ResourceClaim,
@@ -73,7 +73,7 @@ def _claim_name(pod: Pod, entry: PodResourceClaim) -> str | None:
 
 
 def _check_owner(claim: ResourceClaim, pod: Pod, rules: Rules) -> None:
-    owner = controller_of(claim)
+    owner = claim.metadata.controller
     if owner is not None and owner.uid == pod.metadata.uid:
         return
     kind = "Pod" if rules.version >= _POD_CAPITALIZED_SINCE else "pod"
@@ -90,11 +90,6 @@ def _check_owner(claim: ResourceClaim, pod: Pod, rules: Rules) -> None:
         why_not = f"neither Pod nor PodGroup {group} is the owner"
     name = f"{claim.metadata.namespace}/{claim.metadata.name}"
     raise ClaimError(f"ResourceClaim {name} was not created for {kind} {pod.key} ({why_not})")
-
-
-def controller_of(claim: ResourceClaim) -> OwnerReference | None:
-    """Return the owner for which the claim was generated; None for a claim of its own."""
-    return next((owner for owner in claim.metadata.owner_references if owner.controller), None)
 
 
 def users_of(
@@ -157,7 +152,7 @@ def group_claims_of(group: PodGroup, objects: ObjectTable) -> list[ResourceClaim
         claim = objects.get(ResourceClaim, name, meta.namespace)
         if claim is None:
             raise ClaimError(f'could not find ResourceClaim "{meta.namespace}/{name}"')
-        owner = controller_of(claim)
+        owner = claim.metadata.controller
         if entry.resource_claim_name is not None or (owner is not None and owner.uid == meta.uid):
             claims.append(claim)
     return claims

@@ -111,8 +111,8 @@ class HeldDevices:
         return changed
 
     def _note_owner(self, key: ObjectKey, claim: ResourceClaim | None) -> None:
-        owners = claim.metadata.owner_references if claim is not None else ()
-        now = next((owner.uid for owner in owners if owner.controller), "") if owners else ""
+        owner = claim.metadata.controller if claim is not None else None
+        now = owner.uid if owner is not None else ""
         before, (namespace, name) = self._owners.pop(key, ""), key
         if before and before != now:
             of_owner = self._of_owner[namespace, before]
