@@ -11,9 +11,9 @@ from msgspec.structs import replace
 
 from mooring.cluster.decoding import (
     decode_json,
-    decode_node,
+    decode_kind,
+    decode_kind_protobuf,
     decode_pod,
-    decode_pod_protobuf,
     decode_protobuf,
     from_manifest,
 )
@@ -149,7 +149,7 @@ def test_malformed_json_is_rejected_with_the_fields_path(text: str, path: str, m
 )
 def test_malformed_protobuf_is_rejected(data: bytes) -> None:
     with pytest.raises(InvalidArgumentError):
-        decode_pod_protobuf(data)
+        decode_kind_protobuf(data, Pod)
 
 
 NAMED = ObjectMeta(name="x")
@@ -206,7 +206,7 @@ def test_null_counts_as_absent() -> None:
 def test_an_object_without_namespace_and_uid_gets_the_same_ones_each_time() -> None:
     pod = decode_pod(b'{"metadata":{"name":"p"}}')
     assert (pod.metadata.namespace, pod.metadata.uid) == ("default", "pod/default/p")
-    node = decode_node(b'{"metadata":{"name":"n"}}')
+    node = decode_kind(b'{"metadata":{"name":"n"}}', Node)
     assert (node.metadata.namespace, node.metadata.uid) == ("", "node/n")
     assert decode_pod(b"{}", named=False).metadata.uid == ""
 

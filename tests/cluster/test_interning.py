@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from mooring.cluster import interning
-from mooring.cluster.decoding import decode_node, decode_pod, from_manifest
+from mooring.cluster.decoding import decode_kind, decode_pod, from_manifest
 from mooring.cluster.pod_kinds import PodKinds
 from mooring.framework.objects import Node, ObjectMeta, Pod
 from mooring.framework.pod_requests import NEWEST_RULES
@@ -22,7 +22,8 @@ class _Tier(StrEnum):
 
 def _node(name: str, images: list[dict[str, Any]]) -> Node:
     labels = {"kubernetes.io/hostname": name, "example.com/pool": "pool-a"}
-    return decode_node(json.dumps(node_manifest(name, labels=labels, status={"images": images})).encode())
+    manifest = node_manifest(name, labels=labels, status={"images": images})
+    return decode_kind(json.dumps(manifest).encode(), Node)
 
 
 def _pod(number: int) -> Pod:

@@ -5,10 +5,11 @@ import copy
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mooring.cluster.decoding import decode_node
+from mooring.cluster.decoding import decode_kind
 from mooring.cluster.kinds import Put, Remove
 from mooring.cluster.state import State
 from mooring.framework.columns import MAX_LABEL_COLUMNS
+from mooring.framework.objects import Node
 from mooring.testing.builders import make_node, to_json
 
 _TEXTS = st.sampled_from(("a", "b", "node", "other"))
@@ -38,7 +39,7 @@ def test_nodes_that_differ_in_their_names_alone_share_the_other_labels() -> None
 
 def test_they_are_written_as_any_labels() -> None:
     node = make_node("node", labels={"pool": "a"})
-    assert decode_node(to_json(node)) == node
+    assert decode_kind(to_json(node), Node) == node
 
 
 def test_columns_of_any_number_of_keys_are_right_and_few_are_kept() -> None:

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mooring.cluster.decoding.json_objects import decode_node, decode_pod
+from mooring.cluster.decoding.json_objects import decode_kind, decode_pod
 from mooring.framework.objects import Node, Pod
 from mooring_extender import casing, wire
 from mooring_extender.casing import Spelling
@@ -40,8 +40,8 @@ def test_pod_and_nodes_are_those_that_go_decodes(answer: Manifest) -> None:
     theirs = answer["decoded"]
     assert decode_pod(asked.pod) == decode_pod(text_of(theirs["Pod"]))
     assert asked.items is not None
-    nodes = [decode_node(text_of(node)) for node in theirs["Nodes"]["items"]]
-    assert [decode_node(item) for item in asked.items] == nodes
+    nodes = [decode_kind(text_of(node), Node) for node in theirs["Nodes"]["items"]]
+    assert [decode_kind(item, Node) for item in asked.items] == nodes
 
 
 def test_extender_nested_case() -> None:

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache, partial
+from typing import TypeVar
 
 from mooring import config
 from mooring.app.engine import Core
 from mooring.cluster.decoding import (
     decode_json,
-    decode_node,
-    decode_node_protobuf,
-    decode_pod,
-    decode_pod_protobuf,
+    decode_kind,
+    decode_kind_protobuf,
     decode_protobuf,
 )
 from mooring.cluster.kinds import Change, ClusterObject, Put, Remove
@@ -40,20 +39,22 @@ _SMALL_POD, _KEPT_PODS = 1 << 14, 1 << 8
 """Bytes up to which a decoded pod is kept for the next call, and how many are."""
 
 
+ObjectT = TypeVar("ObjectT", Node, Pod)
+
+
 class Decoder:
     """Implements ``mooring.service.backend.ObjectDecoder``."""
 
     def pod(self, encoding: str, data: bytes, path: str) -> Pod:
         decode = _decoded_again if len(data) <= _SMALL_POD else _decoded
         try:
-            return decode(encoding, data)
+            return decode(encoding, data, Pod)
         except InvalidArgumentError as error:
             raise _at(f"{path}.{encoding}", error) from error
 
     def node(self, encoding: str, data: bytes, path: str) -> Node:
-        decode = decode_node if encoding == "json" else decode_node_protobuf
         try:
-            return decode(data)
+            return _decoded(encoding, data, Node)
         except InvalidArgumentError as error:
             raise _at(f"{path}.{encoding}", error) from error
 
@@ -79,11 +80,11 @@ def read_changes(
     return found, _ignored(skipped)
 
 
-def _decoded(encoding: str, data: bytes) -> Pod:
-    return decode_pod(data) if encoding == "json" else decode_pod_protobuf(data)
+def _decoded(encoding: str, data: bytes, kind: type[ObjectT]) -> ObjectT:
+    return decode_kind(data, kind) if encoding == "json" else decode_kind_protobuf(data, kind)
 
 
-_decoded_again = lru_cache(_KEPT_PODS)(_decoded)
+_decoded_again: Callable[[str, bytes, type[Pod]], Pod] = lru_cache(_KEPT_PODS)(_decoded)
 """Callers send the same bytes many times: a template in each batch, a pod to Filter and then to Score."""
 
 

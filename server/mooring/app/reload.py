@@ -54,7 +54,6 @@ class ConfigurationReload:
         apply: Puts a configuration in force.
         metrics: Counts the outcomes.
         tell: Called when the file has changed: with TOOK or REJECTED, and a sentence.
-        poll_seconds: Seconds between two reads.
     """
 
     def __init__(
@@ -66,7 +65,6 @@ class ConfigurationReload:
         metrics: ReloadMetrics,
         *,
         tell: Callable[[str, str], None] = _nobody,
-        poll_seconds: float = POLL_SECONDS,
     ) -> None:
         self._file = file
         self._in_force = in_force
@@ -74,7 +72,6 @@ class ConfigurationReload:
         self._apply = apply
         self._metrics = metrics
         self._tell = tell
-        self._poll_seconds = poll_seconds
         self._found: str | None = None
         self._done: str | None = None
         self._stopping = threading.Event()
@@ -108,7 +105,7 @@ class ConfigurationReload:
         return self._take(text)
 
     def _follow(self) -> None:
-        while not self._stopping.wait(self._poll_seconds):
+        while not self._stopping.wait(POLL_SECONDS):
             self.look()
 
     def _take(self, text: str) -> bool:

@@ -13,9 +13,9 @@ from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 
-from mooring.cluster.decoding import decode_node, decode_pod
+from mooring.cluster.decoding import decode_kind, decode_pod
 from mooring.cluster.state import State
-from mooring.framework.objects import Pod
+from mooring.framework.objects import Node, Pod
 from mooring.plugins.loops import compile_ahead
 from mooring.runtime.cycle.candidates import ALL_NODES
 from mooring.testing.builders import Fields, Manifest, make_pod, pod_manifest
@@ -97,7 +97,11 @@ def per_node(count: int, traced: bool) -> float:
     """Bytes that the state keeps per node; ``traced`` counts allocations, else resident memory grows."""
     encoded = _encoded(node_manifests(count, extra_labels=LABELS - OWN_LABELS, images=IMAGES))
     state = State()
-    return _growth(traced, lambda: state.replace(SOURCE, [decode_node(item) for item in encoded])) / count
+
+    def fill() -> None:
+        state.replace(SOURCE, [decode_kind(item, Node) for item in encoded])
+
+    return _growth(traced, fill) / count
 
 
 def per_pod(count: int, traced: bool) -> float:
@@ -113,7 +117,7 @@ def per_pod_of_its_own(count: int, traced: bool) -> float:
 def _per_pod(count: int, traced: bool, labels: Callable[[int], dict[str, str]]) -> float:
     nodes = -(-count // 2)
     state = State()
-    state.replace("nodes", [decode_node(item) for item in _encoded(node_manifests(nodes))])
+    state.replace("nodes", [decode_kind(item, Node) for item in _encoded(node_manifests(nodes))])
     encoded = _encoded(
         [
             pod_manifest(

@@ -4,13 +4,11 @@ from mooring.cluster.decoding.checks import checked
 from mooring.cluster.decoding.json_objects import (
     decode_json,
     decode_kind,
-    decode_node,
     decode_pod,
     from_manifest,
 )
 from mooring.cluster.decoding.protobuf_objects import (
-    decode_node_protobuf,
-    decode_pod_protobuf,
+    decode_kind_protobuf,
     decode_protobuf,
 )
 
@@ -18,10 +16,8 @@ __all__ = [
     "checked",
     "decode_json",
     "decode_kind",
-    "decode_node",
-    "decode_node_protobuf",
+    "decode_kind_protobuf",
     "decode_pod",
-    "decode_pod_protobuf",
     "decode_protobuf",
     "from_manifest",
 ]

@@ -12,7 +12,7 @@ from msgspec import inspect
 from mooring.cluster.decoding.checks import checked
 from mooring.cluster.decoding.errors import check_size, rejected, translated
 from mooring.cluster.kinds import KINDS, ClusterObject, kept_kind
-from mooring.framework.objects import Node, Object, Pod
+from mooring.framework.objects import Object, Pod
 
 ObjectT = TypeVar("ObjectT", bound=ClusterObject)
 
@@ -44,11 +44,6 @@ def decode_pod(data: bytes, *, named: bool = True) -> Pod:
     return checked(_decode(data, Pod), named=named)
 
 
-def decode_node(data: bytes) -> Node:
-    """Return a node from JSON, as ``decode_pod``."""
-    return checked(_decode(data, Node))
-
-
 def decode_kind(data: bytes, kind: type[ObjectT]) -> ObjectT:
     """Return an object whose kind is known, as lists have them, as ``decode_pod``."""
     return checked(_decode(data, kind))
@@ -74,13 +69,12 @@ def decode_json(data: bytes, kind: str = "", api_version: str = "") -> ClusterOb
     return checked(_decode(data, wanted)) if wanted is not None else None
 
 
-def from_manifest(manifest: Mapping[str, Any], kind: str = "", *, named: bool = True) -> ClusterObject:
+def from_manifest(manifest: Mapping[str, Any], kind: str = "") -> ClusterObject:
     """Return an object from a manifest that is a dict already.
 
     Args:
         manifest: As YAML or JSON gives it.
         kind: Its kind; "" = what the manifest says.
-        named: False for a template, which needs no name.
 
     Raises:
         InvalidArgumentError: Not usable, or of a kind that the state doesn't keep; has the field's path.
@@ -89,7 +83,7 @@ def from_manifest(manifest: Mapping[str, Any], kind: str = "", *, named: bool = 
     wanted = agreed_kind((kind, ""), stated)
     if wanted is None:
         raise rejected("kind", f"{' '.join(stated).strip()!r} is not one of {', '.join(KINDS)}")
-    return checked(_convert(dict(manifest), wanted), named=named)
+    return checked(_convert(dict(manifest), wanted))
 
 
 def agreed_kind(given: tuple[str, str], stated: tuple[str, str]) -> type[ClusterObject] | None:

@@ -10,8 +10,6 @@ from mooring.cluster.decoding.errors import check_size, rejected
 from mooring.cluster.decoding.json_objects import agreed_kind
 from mooring.cluster.decoding.messages import object_from
 from mooring.cluster.kinds import ClusterObject
-from mooring.framework.errors import InvalidArgumentError
-from mooring.framework.objects import Node, Pod
 from mooring.kubernetes.v1 import (
     claim_pb2,
     device_pb2,
@@ -61,42 +59,28 @@ OLDER_MESSAGES: dict[tuple[str, str], type[Message]] = {
 """The message of a kind in an API version whose field numbers are others."""
 
 MessageT = TypeVar("MessageT", bound=Message)
+ObjectT = TypeVar("ObjectT", bound=ClusterObject)
 
 
-def decode_pod_protobuf(data: bytes, *, named: bool = True) -> Pod:
-    """Return a pod from protobuf, bare or in the envelope. Unknown fields are ignored.
-
-    Args:
-        data: The bytes.
-        named: False for a template, which needs no name.
+def decode_kind_protobuf(data: bytes, kind: type[ObjectT]) -> ObjectT:
+    """Return an object of this kind from protobuf, bare or in the envelope. Unknown fields are ignored.
 
     Raises:
-        InvalidArgumentError: Malformed, no pod, or not usable; has the field's path.
+        InvalidArgumentError: Malformed, of another kind, or not usable; has the field's path.
     """
-    item = decode_protobuf(data, "Pod", named=named)
-    if not isinstance(item, Pod):
-        raise _of_another_version("Pod")
+    item = decode_protobuf(data, kind.__name__)
+    if not isinstance(item, kind):
+        raise rejected("apiVersion", f"the envelope holds a {kind.__name__} of a version that is not v1")
     return item
 
 
-def decode_node_protobuf(data: bytes) -> Node:
-    """Return a node from protobuf, as ``decode_pod_protobuf``."""
-    item = decode_protobuf(data, "Node")
-    if not isinstance(item, Node):
-        raise _of_another_version("Node")
-    return item
-
-
-def decode_protobuf(
-    data: bytes, kind: str = "", api_version: str = "", *, named: bool = True
-) -> ClusterObject | None:
+def decode_protobuf(data: bytes, kind: str = "", api_version: str = "") -> ClusterObject | None:
     """Return an object of any kind; None when it is of a kind that the state doesn't keep.
 
     Args:
         data: The bytes.
         kind: The object's kind. Bare messages don't say theirs; the envelope's must agree.
         api_version: Its API version, likewise; "" = what the envelope says, or the kind's newest.
-        named: Whether a name is required.
 
     Raises:
         InvalidArgumentError: Malformed, of another or no kind, or not usable; has the field's path.
@@ -118,11 +102,7 @@ def decode_protobuf(
         return None
     version = api_version or stated[1]
     kind_of_message = OLDER_MESSAGES.get((wanted.__name__, version), MESSAGES[wanted.__name__])
-    return object_from(_parsed(kind_of_message, data), wanted, named=named)
-
-
-def _of_another_version(kind: str) -> InvalidArgumentError:
-    return rejected("apiVersion", f"the envelope holds a {kind} of a version that is not v1")
+    return object_from(_parsed(kind_of_message, data), wanted)
 
 
 def _parsed(kind: type[MessageT], data: bytes) -> MessageT:
