@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import TypeVar
 
+from google.protobuf.descriptor import Descriptor
 from google.protobuf.message import DecodeError, Message
+from google.protobuf.message_factory import GetMessageClass
 
 from mooring.cluster.decoding.errors import check_size, rejected
 from mooring.cluster.decoding.json_objects import agreed_kind
 from mooring.cluster.decoding.messages import object_from
-from mooring.cluster.kinds import ClusterObject
+from mooring.cluster.kinds import KINDS, ClusterObject
 from mooring.kubernetes.v1 import (
     claim_pb2,
     device_pb2,
@@ -24,31 +26,17 @@ from mooring.kubernetes.v1 import (
 ENVELOPE = b"k8s\0"
 """The first bytes of objects that the API server stores and sends; no bare message begins like this."""
 
+_FILES = (claim_pb2, device_pb2, group_pb2, meta_pb2, node_pb2, pod_pb2, storage_pb2, workload_pb2)
+
+_NAMED: dict[str, Descriptor] = {
+    name: message for file in _FILES for name, message in file.DESCRIPTOR.message_types_by_name.items()
+}
+
+_OTHER_NAMES = {"ResourceClaim": "DeviceResourceClaim"}
+"""Messages that are not called like their kinds: a container's resources have one of that name."""
+
 MESSAGES: dict[str, type[Message]] = {
-    "CSIDriver": storage_pb2.CSIDriver,
-    "CSINode": storage_pb2.CSINode,
-    "CSIStorageCapacity": storage_pb2.CSIStorageCapacity,
-    "DaemonSet": workload_pb2.DaemonSet,
-    "DeviceClass": device_pb2.DeviceClass,
-    "DeviceTaintRule": device_pb2.DeviceTaintRule,
-    "Namespace": meta_pb2.Namespace,
-    "Node": node_pb2.Node,
-    "PersistentVolume": storage_pb2.PersistentVolume,
-    "PersistentVolumeClaim": storage_pb2.PersistentVolumeClaim,
-    "Pod": pod_pb2.Pod,
-    "PodDisruptionBudget": workload_pb2.PodDisruptionBudget,
-    "PodGroup": group_pb2.PodGroup,
-    "PriorityClass": meta_pb2.PriorityClass,
-    "ReplicaSet": workload_pb2.ReplicaSet,
-    "ReplicationController": workload_pb2.ReplicationController,
-    "ResourceClaim": claim_pb2.DeviceResourceClaim,
-    "ResourceClaimTemplate": claim_pb2.ResourceClaimTemplate,
-    "ResourceSlice": device_pb2.ResourceSlice,
-    "Service": workload_pb2.Service,
-    "StatefulSet": workload_pb2.StatefulSet,
-    "StorageClass": storage_pb2.StorageClass,
-    "VolumeAttachment": storage_pb2.VolumeAttachment,
-    "Workload": group_pb2.Workload,
+    kind: GetMessageClass(_NAMED[_OTHER_NAMES.get(kind, kind)]) for kind in KINDS
 }
 """The message of each kind, by its API name."""
 
