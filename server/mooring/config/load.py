@@ -6,7 +6,7 @@ import dataclasses
 import hashlib
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 from mooring.config.advice import advise, advise_on_gates, differing_defaults
 from mooring.config.arguments import (
@@ -38,28 +38,33 @@ from mooring.framework import FieldError, Gates, KubeVersion
 from mooring.framework.releases import DEFAULT_KUBE_VERSION
 
 
-def load(
-    text: str,
-    catalog: Catalog,
-    *,
-    kube_version: str = DEFAULT_KUBE_VERSION,
-    feature_gates: Mapping[str, bool] | None = None,
-    strict: bool = False,
-    scheduling: bool = False,
-    stubs: bool = False,
-) -> Configuration:
-    """Read a configuration file.
+class Reading(TypedDict, total=False):
+    """How a configuration is read.
 
-    Args:
-        text: YAML or JSON of a KubeSchedulerConfiguration, v1 or an older version, by itself or in a
-            ConfigMap.
-        catalog: The plugins that it may name.
+    Attributes:
         kube_version: The release whose defaults hold, such as ``1.36``; default the newest that is followed.
         feature_gates: Gates that differ from that release's defaults.
         strict: Reject what a current kube-scheduler rejects: older versions and removed plugins.
         scheduling: ``mooring scheduler`` reads it: no warning of the fields that only it acts on.
         stubs: Skip unknown plugins, and note them in the profiles; nothing may be committed
             with such a profile.
+    """
+
+    kube_version: str
+    feature_gates: Mapping[str, bool] | None
+    strict: bool
+    scheduling: bool
+    stubs: bool
+
+
+def load(text: str, catalog: Catalog, **reading: Unpack[Reading]) -> Configuration:
+    """Read a configuration file.
+
+    Args:
+        text: YAML or JSON of a KubeSchedulerConfiguration, v1 or an older version, by itself or in a
+            ConfigMap.
+        catalog: The plugins that it may name.
+        reading: See ``Reading``.
 
     Raises:
         ConfigError: names every fault.
@@ -67,30 +72,17 @@ def load(
     """
     document = read_configuration(text)
     try:
-        return from_document(
-            document,
-            catalog,
-            kube_version=kube_version,
-            feature_gates=feature_gates,
-            strict=strict,
-            scheduling=scheduling,
-            stubs=stubs,
-        )
+        return from_document(document, catalog, **reading)
     except ConfigError as error:
         raise ConfigError(error.errors, lines_of(text, (each.path for each in error.errors))) from error
 
 
 def check(
-    text: str,
-    catalog: Catalog,
-    *,
-    kube_version: str = DEFAULT_KUBE_VERSION,
-    feature_gates: Mapping[str, bool] | None = None,
-    strict: bool = False,
+    text: str, catalog: Catalog, **reading: Unpack[Reading]
 ) -> tuple[tuple[FieldError, ...], tuple[str, ...]]:
     """Return what ``load`` would complain about: the errors and, when there are none, the warnings."""
     try:
-        loaded = load(text, catalog, kube_version=kube_version, feature_gates=feature_gates, strict=strict)
+        loaded = load(text, catalog, **reading)
     except ConfigError as error:
         return tuple(error.errors), ()
     return (), loaded.warnings
@@ -112,17 +104,11 @@ def default(
     return dataclasses.replace(loaded, warnings=tuple(advise_on_gates(gates)))
 
 
-def from_document(
-    document: object,
-    catalog: Catalog,
-    *,
-    kube_version: str = DEFAULT_KUBE_VERSION,
-    feature_gates: Mapping[str, bool] | None = None,
-    strict: bool = False,
-    scheduling: bool = False,
-    stubs: bool = False,
-) -> Configuration:
+def from_document(document: object, catalog: Catalog, **reading: Unpack[Reading]) -> Configuration:
     """As ``load``, from a document that is already read."""
+    kube_version = reading.get("kube_version", DEFAULT_KUBE_VERSION)
+    feature_gates = reading.get("feature_gates")
+    strict, scheduling = reading.get("strict", False), reading.get("scheduling", False)
     version = KubeVersion.parse(kube_version)
     gates = Gates(version, feature_gates)
     catalog = catalog.of_release(version)
@@ -135,7 +121,7 @@ def from_document(
     for index, profile in enumerate(written.profiles):
         errors += check_profile(profile, join("profiles", index), catalog)
     unknown = unknown_plugins(written.profiles, catalog)
-    if not stubs:
+    if not reading.get("stubs", False):
         errors += unknown_faults(unknown, catalog)
     notes = (
         *version_notes(document),
