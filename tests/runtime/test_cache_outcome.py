@@ -15,7 +15,7 @@ from mooring.runtime.answers import NEEDS_PLUGINS
 from mooring.runtime.assembly import build_engine
 from mooring.runtime.cache.outcome import Bypass
 from mooring.runtime.cycle.candidates import ALL_NODES
-from mooring.runtime.cycle.plugin_calls import NoDeadline, NullObserver
+from mooring.runtime.cycle.plugin_calls import NoDeadline, Observer
 from mooring.runtime.engine import Engine
 from mooring.runtime.profiles.registry import new_in_tree_registry
 from mooring.telemetry.decision_metrics import cache_metrics
@@ -115,7 +115,7 @@ def test_after_a_swap_of_the_profiles_nothing_is_answered_by_the_old_ones() -> N
     assert selected(0) == "free"
 
 
-class Points(NullObserver):
+class Points(Observer):
     """Counts the pods for which each extension point ran."""
 
     def __init__(self) -> None:

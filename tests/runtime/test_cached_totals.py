@@ -15,14 +15,14 @@ from mooring.runtime.cycle.candidates import Candidates
 from mooring.runtime.cycle.cycle import evaluate_filters, evaluate_scores
 from mooring.runtime.cycle.evaluation import Evaluation
 from mooring.runtime.cycle.full_cycle import Found
-from mooring.runtime.cycle.plugin_calls import NullObserver
+from mooring.runtime.cycle.plugin_calls import Observer
 from mooring.runtime.engine import Engine
 from mooring.testing import make_pod
 from tests.examples import examples
 from tests.runtime.test_cached_equals_full import EMPTY_NODES, NODES, TEMPLATES, History, Step, histories
 
 
-class Calls(NullObserver):
+class Calls(Observer):
     """Counts the calls of plugins."""
 
     def __init__(self) -> None:

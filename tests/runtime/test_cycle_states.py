@@ -23,11 +23,11 @@ from mooring.framework import (
     Status,
 )
 from mooring.runtime.cache.layers.dynamic_scores import CycleStates
-from mooring.runtime.cycle.plugin_calls import NoDeadline, NullObserver, PluginCalls
+from mooring.runtime.cycle.plugin_calls import NoDeadline, Observer, PluginCalls
 from mooring.runtime.tuning import DEFAULT_TUNING
 from mooring.testing import make_node, make_pod
 
-POD, CALLS = make_pod("new"), PluginCalls("default-scheduler", NoDeadline(), NullObserver())
+POD, CALLS = make_pod("new"), PluginCalls("default-scheduler", NoDeadline(), Observer())
 SERVICE = from_manifest(
     {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "s", "namespace": "default"}, "spec": {}}
 )

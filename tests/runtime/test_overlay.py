@@ -16,7 +16,7 @@ from mooring.runtime.answers import NeedsPlugins
 from mooring.runtime.assembly import build_engine
 from mooring.runtime.cycle.candidates import ALL_NODES
 from mooring.runtime.cycle.choice import ChoiceColumns
-from mooring.runtime.cycle.plugin_calls import NoDeadline, NullObserver, Progress
+from mooring.runtime.cycle.plugin_calls import NoDeadline, Observer, Progress
 from mooring.runtime.engine import Engine
 from mooring.runtime.profiles.registry import new_in_tree_registry
 from mooring.testing import make_node, make_pod
@@ -85,7 +85,7 @@ def test_plain_pods_need_no_copy(names: list[str], data: st.DataObject) -> None:
         assert (found and rows(found)) == full
 
 
-class Counted(NullObserver):
+class Counted(Observer):
     """Counts how often plugins are asked."""
 
     def __init__(self) -> None:
@@ -157,7 +157,7 @@ def test_a_node_that_fills_up_in_one_batch() -> None:
 def test_nobody_waits_for_who_is_held_up_by_a_plugin() -> None:
     held, release = threading.Event(), threading.Event()
 
-    class Stuck(NullObserver):
+    class Stuck(Observer):
         def plugin_evaluated(self, plugin: str, extension_point: str, profile: str, count: int = 1) -> None:
             if threading.current_thread().name == "held up":
                 held.set()

@@ -28,7 +28,7 @@ from mooring.framework.pod_table import UNPLACED
 from mooring.runtime.assembly import build_engine
 from mooring.runtime.cache.layers.node_totals import NodeTotals
 from mooring.runtime.cycle.candidates import ALL_NODES
-from mooring.runtime.cycle.plugin_calls import NullObserver
+from mooring.runtime.cycle.plugin_calls import Observer
 from mooring.runtime.engine import Engine
 from mooring.runtime.profiles.registry import new_in_tree_registry
 from mooring.testing import make_node, make_pod
@@ -86,7 +86,7 @@ class ByMood(Favourite):
         return NODES[self._asked % len(NODES)]
 
 
-class Counted(NullObserver):
+class Counted(Observer):
     """Notes what checks came to, and when the first one did."""
 
     def __init__(self) -> None:
@@ -99,7 +99,7 @@ class Counted(NullObserver):
 
 
 def engine_of(
-    *plugins: type[Favourite], observer: NullObserver | None = None, every: int = 0
+    *plugins: type[Favourite], observer: Observer | None = None, every: int = 0
 ) -> tuple[Engine, State]:
     registry, state = new_in_tree_registry(), State()
     for plugin in plugins:

@@ -13,7 +13,7 @@ from mooring.framework import Pod
 from mooring.runtime.assembly import build_engine
 from mooring.runtime.cycle.candidates import ALL_NODES
 from mooring.runtime.cycle.cycle import CycleOptions
-from mooring.runtime.cycle.plugin_calls import NullObserver
+from mooring.runtime.cycle.plugin_calls import Observer
 from mooring.runtime.profiles.registry import new_in_tree_registry
 from mooring.testing import make_node, make_pod
 from mooring.testing.builders import Manifest
@@ -26,7 +26,7 @@ AVOIDED: Manifest = {"taints": [{"key": "full", "effect": "NoSchedule"}]}
 ZONED: Manifest = {"taints": [{"key": "far", "effect": "PreferNoSchedule"}]}
 
 
-class Asked(NullObserver):
+class Asked(Observer):
     """Counts how often each plugin is asked at each point."""
 
     def __init__(self) -> None:

@@ -32,8 +32,9 @@ from mooring.scheduler.recorder import EventRecorder
 from mooring.scheduler.scheduler import LONGEST_DECISION_SECONDS
 from mooring.telemetry.metrics import Metrics
 from mooring.telemetry.scheduler_metrics import SchedulerMetrics
+from mooring.telemetry.scheduler_observer import SchedulerObserver
 from mooring.testing import make_node, make_pod
-from tests.scheduler.fakes import FakeClock, Unobserved
+from tests.scheduler.fakes import FakeClock
 from tests.scheduler.world import FakeCluster, World
 
 ROUNDS = 3_000_000
@@ -245,12 +246,12 @@ def test_overruns_of_pods_of_different_owners_in_a_row_are_of_something_that_the
 ) -> None:
     told: list[str] = []
 
-    class Counting(Unobserved):
+    class Counting(SchedulerObserver):
         def overran(self, plugin: str, extension_point: str, blame: str) -> None:
             told.append(blame)
 
     cluster = FakeCluster(State())
-    overruns = Overruns(Counting(), EventRecorder(cluster, FakeClock(), Unobserved()))
+    overruns = Overruns(Counting(), EventRecorder(cluster, FakeClock(), SchedulerObserver()))
     for owner in owners:
         spent = AttemptBudget(1.0)
         spent.blame = "" if owner == "." else "pod"

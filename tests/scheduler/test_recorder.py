@@ -21,10 +21,11 @@ from mooring.scheduler.recorder import (
     EventNote,
     EventRecorder,
 )
+from mooring.telemetry.scheduler_observer import SchedulerObserver
 from mooring.testing import make_pod
 from tests.process import until
 
-from .fakes import FakeClock, Unobserved
+from .fakes import FakeClock
 from .world import FakeCluster
 
 
@@ -52,7 +53,7 @@ class Sink(FakeCluster):
         return {}
 
 
-class Counting(Unobserved):
+class Counting(SchedulerObserver):
     """Counts what is dropped."""
 
     drops = 0

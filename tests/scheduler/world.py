@@ -30,7 +30,7 @@ from mooring.telemetry.metrics import Metrics
 from mooring.telemetry.scheduler_observer import SchedulerObserver
 from mooring.tracing.spans import Tracer
 
-from .fakes import FakeClock, Unobserved
+from .fakes import FakeClock
 
 SOURCE = "cluster"
 
@@ -276,7 +276,7 @@ class World:
             events=self.cluster,
             leadership=leads,
             gates=Gates(KubeVersion.parse(version), gates),
-            observer=observer or Unobserved(),
+            observer=observer or SchedulerObserver(),
             clock=self.clock,
             tracer=tracer,
             decisions=decisions,

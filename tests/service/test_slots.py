@@ -13,7 +13,7 @@ from prometheus_client import CollectorRegistry, Gauge
 
 from mooring.framework import timely
 from mooring.framework.errors import DeadlineExceededError, ResourceExhaustedError
-from mooring.runtime.cycle.plugin_calls import NullObserver, PluginCalls
+from mooring.runtime.cycle.plugin_calls import Observer, PluginCalls
 from mooring.service.calls.session_throttle import (
     CALL_SECONDS,
     LONGEST_REST_SECONDS,
@@ -233,7 +233,7 @@ def test_a_worker_that_works_through_a_list_comes_back() -> None:
             time.sleep(0.001)
 
     def work(progress: SlotProgress) -> None:
-        PluginCalls("default", progress, NullObserver()).call("Thorough", "Filter", plugin)
+        PluginCalls("default", progress, Observer()).call("Thorough", "Filter", plugin)
 
     # The plugin notices the deadline, too, and may say so before the caller asks what was running.
     with pytest.raises(DeadlineExceededError, match=r"plugin Thorough was running|the deadline passed"):

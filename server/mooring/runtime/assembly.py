@@ -11,7 +11,7 @@ from mooring.framework import Binder, ClusterApi, Handle, KubeVersion
 from mooring.framework.releases import DEFAULT_KUBE_VERSION
 from mooring.framework.state import ClusterState
 from mooring.runtime.commit.clock import SystemClock
-from mooring.runtime.cycle.plugin_calls import NullObserver, Observer
+from mooring.runtime.cycle.plugin_calls import Observer
 from mooring.runtime.engine import Engine
 from mooring.runtime.profiles.extender import Extender
 from mooring.runtime.profiles.profile import build_profile
@@ -59,7 +59,7 @@ class ProfileBuilder:
             logger=logging.getLogger("mooring.plugins"),
             kube_version=KubeVersion.parse(kube_version),
             feature_gates=dict(feature_gates or {}),
-            count=(observer or NullObserver()).plugin_event,
+            count=(observer or Observer()).plugin_event,
             cluster=cluster,
             waiting=waiting,
             assumptions=state,

@@ -33,7 +33,7 @@ from mooring.runtime.cycle.evaluation import Evaluation
 from mooring.runtime.cycle.full_cycle import Found, FullCycle, select
 from mooring.runtime.cycle.group_picks import Picks
 from mooring.runtime.cycle.group_result import GroupDecision
-from mooring.runtime.cycle.plugin_calls import NullObserver, Observer, PluginCalls, Progress
+from mooring.runtime.cycle.plugin_calls import Observer, PluginCalls, Progress
 from mooring.runtime.cycle.tie_break import mix64, mix64_of_each
 from mooring.runtime.forecast.group_cycles import GroupCycles
 from mooring.runtime.forecast.node_removal import NodeRemovalForecast
@@ -73,7 +73,7 @@ class Engine:
         self.state = state
         self.profiles = profiles
         self.exclusive = exclusive
-        self._observer = observer or NullObserver()
+        self._observer = observer or Observer()
         self._full = FullCycle(state, self._observer)
         self._cache = EvaluationCache(state, tuning)
         self._decisions = CachedDecisions(state, self._cache.counts)

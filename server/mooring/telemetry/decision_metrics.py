@@ -10,7 +10,7 @@ from prometheus_client.core import CounterMetricFamily
 from prometheus_client.metrics_core import Metric
 
 from mooring.framework.state import ClusterState
-from mooring.runtime.answers import CacheCounts
+from mooring.runtime.answers import CacheCounts, Observer
 from mooring.runtime.commit.reservations import Reservations, Stage
 from mooring.telemetry.metrics import Metrics
 from mooring.tracing.spans import current_span
@@ -35,8 +35,8 @@ SAMPLED_CYCLES = 0.1
 """The share of decisions whose plugin durations are measured; kube-scheduler's own."""
 
 
-class MetricsObserver:
-    """Implements ``mooring.runtime.answers.Observer``, also for traces. Thread-safe."""
+class MetricsObserver(Observer):
+    """Records for metrics, also for traces. Thread-safe."""
 
     def __init__(self, metrics: Metrics) -> None:
         self._metrics = metrics

@@ -11,6 +11,7 @@ from prometheus_client.core import GaugeMetricFamily, Metric
 
 from mooring.telemetry.meters import counts, durations
 from mooring.telemetry.metrics import Metrics, exponential
+from mooring.telemetry.scheduler_observer import SchedulerObserver
 
 MAX_ATTEMPTS = 15
 """From this number of attempts on, all share a label."""
@@ -40,8 +41,8 @@ class QueueCounts(Protocol):
         ...
 
 
-class SchedulerMetrics:
-    """Implements ``SchedulerObserver``. Thread-safe.
+class SchedulerMetrics(SchedulerObserver):
+    """Records for metrics. Thread-safe.
 
     Args:
         metrics: The counters of decisions; their registry gets the rest.

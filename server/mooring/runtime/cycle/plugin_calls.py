@@ -20,90 +20,44 @@ T = TypeVar("T")
 PluginT = TypeVar("PluginT", bound=Plugin[Any])
 
 
-class Observer(Protocol):
-    """Records measurements. Called from many threads."""
+class Observer:
+    """Records measurements; this one drops them. Called from many threads."""
 
     def measures_plugins(self) -> bool:
         """Return whether to record how long each plugin runs; asked once for each decision."""
-        ...
+        return False
 
     def plugin_duration(self, plugin: str, extension_point: str, status: str, seconds: float) -> None:
         """Record how long a plugin ran."""
-        ...
 
     def point_duration(
         self, extension_point: str, status: str, profile: str, seconds: float, count: int = 1
     ) -> None:
         """All plugins of an extension point ran for ``count`` pods, in ``seconds`` each."""
-        ...
 
     def plugin_evaluated(self, plugin: str, extension_point: str, profile: str, count: int = 1) -> None:
         """Count ``count`` runs of a plugin."""
-        ...
 
     def algorithm_duration(self, seconds: float, count: int = 1) -> None:
         """Record ``count`` pods that were filtered and scored, in ``seconds`` each."""
-        ...
 
     def placements_generated(self, profile: str, count: int) -> None:
         """Count ``count`` placements that were found for a pod group."""
-        ...
 
     def placements_evaluated(self, result: str, profile: str, seconds: float, count: int) -> None:
         """Record ``count`` placements in which a pod group was tried, in ``seconds`` each.
 
         They are ``feasible`` or ``infeasible``.
         """
-        ...
 
     def plugin_raised(self, plugin: str, extension_point: str) -> None:
         """Count a plugin that raised."""
-        ...
 
     def plugin_event(self, plugin: str, event: str) -> None:
         """Count an event of a plugin's own."""
-        ...
 
     def self_checked(self, result: str) -> None:
         """Count a self-check by its result: ``same``, ``different`` or ``failed``."""
-        ...
-
-
-class NullObserver:
-    """Measures nothing."""
-
-    def measures_plugins(self) -> bool:
-        """Return False."""
-        return False
-
-    def plugin_duration(self, plugin: str, extension_point: str, status: str, seconds: float) -> None:
-        """Drop it."""
-
-    def point_duration(
-        self, extension_point: str, status: str, profile: str, seconds: float, count: int = 1
-    ) -> None:
-        """Drop it."""
-
-    def plugin_evaluated(self, plugin: str, extension_point: str, profile: str, count: int = 1) -> None:
-        """Drop it."""
-
-    def algorithm_duration(self, seconds: float, count: int = 1) -> None:
-        """Drop it."""
-
-    def placements_generated(self, profile: str, count: int) -> None:
-        """Drop it."""
-
-    def placements_evaluated(self, result: str, profile: str, seconds: float, count: int) -> None:
-        """Drop it."""
-
-    def plugin_raised(self, plugin: str, extension_point: str) -> None:
-        """Drop it."""
-
-    def plugin_event(self, plugin: str, event: str) -> None:
-        """Drop it."""
-
-    def self_checked(self, result: str) -> None:
-        """Drop it."""
 
 
 class Progress(Protocol):
