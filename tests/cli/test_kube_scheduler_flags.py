@@ -101,7 +101,7 @@ def test_ignored_flags_are_named_in_one_warning(capsys: pytest.CaptureFixture[st
     (line,) = said(capsys, tmp_path, *flags)
     assert "--profiling (there is no /debug/pprof" in line
     assert "--vmodule (--v sets the verbosity everywhere)" in line
-    assert "--kube-api-qps (--config says it" in line
+    assert "--kube-api-qps (--config sets it" in line
     assert "--requestheader-client-ca-file (no front proxy is trusted" in line
 
 
@@ -134,7 +134,7 @@ def test_the_configuration_in_force_is_written(capsys: pytest.CaptureFixture[str
         pytest.param(["--tls-min-version=TLS12"], "'TLS12' is not one of VersionTLS10", id="TLS version"),
         pytest.param(["--logging-format=xml"], "'xml' is not one of text, json", id="log format"),
         pytest.param(["--emulated-version=wardle=1.2"], "'wardle' is not kube", id="other component"),
-        pytest.param(["--ip-resource", "10"], "write ipsPerNode: 10 into the args of UnderlayIP", id="IPs"),
+        pytest.param(["--ip-resource", "10"], "set ipsPerNode: 10 in the args of UnderlayIP", id="IPs"),
         pytest.param(["--leader-elect-resource-lock=endpoints"], "is not leases", id="lock"),
     ],
 )
