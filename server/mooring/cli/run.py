@@ -21,8 +21,6 @@ from mooring.cli.flags import Commands, Flags, add_command, add_verbosity
 from mooring.cli.output import Exit, complain
 from mooring.cli.tables import View, print_explanation
 from mooring.framework import Pod
-from mooring.http_client.client import HttpClient
-from mooring.http_client.origin import Origin, head_of, message_of
 
 FIRST_POD = "default/web-3"
 """The pending pod of the sample cluster that the first decision is about."""
@@ -163,6 +161,9 @@ def _call(url: str, method: str, path: str, body: bytes | None) -> bytes:
     Raises:
         OSError: There was none, or a rejection.
     """
+    from mooring.http_client.client import HttpClient
+    from mooring.http_client.origin import Origin, head_of, message_of
+
     origin = Origin(url)
     head = head_of({**origin.headers, "Content-Type": "application/json"})
     answer = HttpClient(origin, 0).exchange(

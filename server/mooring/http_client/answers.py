@@ -18,7 +18,7 @@ class ProtocolError(OSError):
     """The bytes are not an answer to the request, or not all of it."""
 
 
-class Answer(NamedTuple):
+class HttpAnswer(NamedTuple):
     """A whole answer.
 
     Attributes:

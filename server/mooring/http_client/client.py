@@ -17,8 +17,8 @@ from contextlib import suppress
 from typing import Final
 from urllib.parse import urljoin, urlsplit
 
-from mooring.http_client.answers import MAX_BODY_BYTES, Answer
-from mooring.http_client.origin import Connection, Origin, head_of, message_of
+from mooring.http_client.answers import MAX_BODY_BYTES, HttpAnswer
+from mooring.http_client.origin import HttpConnection, Origin, head_of, message_of
 from mooring.http_client.proxies import proxy_for
 
 MAX_REDIRECTS: Final = 10
@@ -38,7 +38,7 @@ class HttpClient:
     def __init__(self, origin: Origin, most_idle: int) -> None:
         self._origin = origin
         self._most_idle = most_idle
-        self._idle: deque[Connection] = deque()
+        self._idle: deque[HttpConnection] = deque()
         self._closed = False
         weakref.finalize(self, _close_all, self._idle)
 
@@ -50,7 +50,7 @@ class HttpClient:
         connect_seconds: float | None = None,
         before: Callable[[], None] | None = None,
         max_bytes: int = MAX_BODY_BYTES,
-    ) -> Answer:
+    ) -> HttpAnswer:
         """Send a request once, and return the whole answer.
 
         Args:
@@ -78,7 +78,7 @@ class HttpClient:
         except BaseException:
             connection.socket.close()
             raise
-        answer = Answer(reader.status, reader.headers, reader.take_body())
+        answer = HttpAnswer(reader.status, reader.headers, reader.take_body())
         if reader.keep_alive and len(self._idle) < self._most_idle:
             self._idle.append(connection)
         else:
@@ -87,7 +87,7 @@ class HttpClient:
             self.close()
         return answer
 
-    def open(self, message: bytes, connect_seconds: float, read_seconds: float) -> Connection:
+    def open(self, message: bytes, connect_seconds: float, read_seconds: float) -> HttpConnection:
         """Send a request and return its connection once the answer has begun; the caller closes it.
 
         Args:
@@ -115,7 +115,7 @@ class HttpClient:
         self._closed = True
         _close_all(self._idle)
 
-    def _connection(self, seconds: float) -> Connection:
+    def _connection(self, seconds: float) -> HttpConnection:
         """Return an idle connection that the server has not closed, or a new one."""
         while True:
             try:
@@ -129,7 +129,7 @@ class HttpClient:
 
 def get(
     url: str, head: bytes, seconds: float, *, tls: Callable[[], ssl.SSLContext], max_bytes: int
-) -> Answer:
+) -> HttpAnswer:
     """Return the answer to a GET over a connection of its own, after redirects.
 
     Args:
@@ -170,14 +170,14 @@ def _left(end: float) -> float:
     return left
 
 
-def _has_ended(connection: Connection) -> bool:
+def _has_ended(connection: HttpConnection) -> bool:
     """Return whether something came on an idle connection: its end, or an answer to no request."""
     poll = select.poll()
     poll.register(connection.socket.fileno(), select.POLLIN)
     return bool(poll.poll(0))
 
 
-def _close_all(connections: deque[Connection]) -> None:
+def _close_all(connections: deque[HttpConnection]) -> None:
     with suppress(IndexError):
         while True:
             connections.pop().socket.close()

@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 
-from mooring.http_client.answers import Answer, AnswerReader, ProtocolError
+from mooring.http_client.answers import AnswerReader, HttpAnswer, ProtocolError
 from mooring.http_client.origin import READ_BYTES, Origin
 
 log = logging.getLogger(__name__)
@@ -29,7 +29,7 @@ CONNECT_SECONDS = 5.0
 TICK_SECONDS = 0.5
 """Between two looks for requests whose time is over."""
 
-Answered = Callable[[Answer | OSError], None]
+Answered = Callable[[HttpAnswer | OSError], None]
 """Called with an answer, or with why there is none, by the thread that takes it; must not block."""
 
 _NOT_YET = (BlockingIOError, InterruptedError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
@@ -164,7 +164,7 @@ class Exchanges:
     def _take(self, line: _Line) -> None:
         """Read what has come, and pass a complete answer on."""
         with line.lock:
-            answer: Answer | OSError
+            answer: HttpAnswer | OSError
             reader, answered = line.reader, line.answered
             try:
                 if line.socket is None or not _receive(line.socket, reader, line.awaited):
@@ -173,7 +173,7 @@ class Exchanges:
                 answer = error
             else:
                 # The next request of the connection uses its reader again.
-                answer = Answer(reader.status, reader.headers, reader.take_body())
+                answer = HttpAnswer(reader.status, reader.headers, reader.take_body())
                 line.awaited = False
                 if reader.keep_alive and not self._closed:
                     self._idle.append(line)
@@ -207,11 +207,11 @@ class Exchanges:
         line.socket = None
 
 
-def _ignore(_: Answer | OSError) -> None:
+def _ignore(_: HttpAnswer | OSError) -> None:
     pass
 
 
-def _pass_on(answered: Answered, answer: Answer | OSError) -> None:
+def _pass_on(answered: Answered, answer: HttpAnswer | OSError) -> None:
     try:
         answered(answer)
     except Exception:  # the thread takes others' answers as well

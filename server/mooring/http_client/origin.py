@@ -28,7 +28,7 @@ _SAFE: Final = "/?:@!$&'()*+,;=%~"
 Socket = socket.socket | NestedTls
 
 
-class Connection:
+class HttpConnection:
     """A connection that carries one request at a time. For one thread at a time.
 
     Attributes:
@@ -108,7 +108,7 @@ class Origin:
         """Return what a request for ``path``, which begins with a slash and is quoted, asks for."""
         return f"{self._prefix}{path}"
 
-    def connect(self, seconds: float) -> Connection:
+    def connect(self, seconds: float) -> HttpConnection:
         """Open a connection; each step of it may take ``seconds``.
 
         Raises:
@@ -129,8 +129,8 @@ class Origin:
                 if self._url.scheme == "https":
                     self._open_tunnel(plain, self._proxy)
             if self._url.scheme == "http":
-                return Connection(plain)
-            return Connection(_with_tls(plain, self._tls(), self._server_name))
+                return HttpConnection(plain)
+            return HttpConnection(_with_tls(plain, self._tls(), self._server_name))
         except BaseException:
             plain.close()
             raise

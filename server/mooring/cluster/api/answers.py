@@ -18,7 +18,7 @@ from mooring.framework.errors import (
     PermissionDeniedError,
     UnavailableError,
 )
-from mooring.http_client.origin import Connection
+from mooring.http_client.origin import HttpConnection
 from mooring.kubernetes.v1 import meta_pb2
 
 T = TypeVar("T")
@@ -114,7 +114,7 @@ class Stream:
         headers: Its headers by name in lower case.
     """
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: HttpConnection) -> None:
         self.status = connection.reader.status
         self.headers: Mapping[str, str] = connection.reader.headers
         self._connection = connection

@@ -18,7 +18,7 @@ from mooring.cluster.api.answers import JSON, Answered, Response, Stream, no_ans
 from mooring.cluster.api.connection import ApiRequest, Connection
 from mooring.cluster.api.rate import TokenBucket
 from mooring.framework.errors import InvalidArgumentError
-from mooring.http_client.answers import Answer
+from mooring.http_client.answers import HttpAnswer
 
 log = logging.getLogger(__name__)
 
@@ -167,10 +167,10 @@ class ApiServer:
             return False
         connection, began = self._connection, time.monotonic()
 
-        def ended(answer: Answer | OSError) -> None:
-            code = answer.status if isinstance(answer, Answer) else 0
+        def ended(answer: HttpAnswer | OSError) -> None:
+            code = answer.status if isinstance(answer, HttpAnswer) else 0
             self._count(connection, request, code, began)
-            answered(Response(*answer) if isinstance(answer, Answer) else no_answer(answer))
+            answered(Response(*answer) if isinstance(answer, HttpAnswer) else no_answer(answer))
 
         return connection.begin(request, self.options.timeout_seconds, ended)
 

@@ -20,7 +20,7 @@ from mooring.files import read_file, seen
 from mooring.framework.args import FieldError
 from mooring.framework.certificates import load_pair, verify_as_go
 from mooring.framework.errors import InvalidArgumentError
-from mooring.http_client.answers import Answer, ProtocolError
+from mooring.http_client.answers import HttpAnswer, ProtocolError
 from mooring.http_client.client import HttpClient
 from mooring.http_client.origin import Origin, credentials_in, head_of, message_of, quoted
 from mooring.http_client.proxies import proxy_for
@@ -65,7 +65,7 @@ class Transport:
         """Return the URL of a verb, without a password."""
         return without_secrets(f"{self._prefix}/{verb}")
 
-    def post(self, verb: str, body: bytes, seconds: float) -> Answer:
+    def post(self, verb: str, body: bytes, seconds: float) -> HttpAnswer:
         """POST JSON and read the whole answer within ``seconds``.
 
         Raises:
@@ -84,7 +84,7 @@ class Transport:
                 span.record("HTTP POST", time.monotonic() - began, {"url.full": self.url(verb)})
 
 
-def _decompressed(answer: Answer) -> Answer:
+def _decompressed(answer: HttpAnswer) -> HttpAnswer:
     """Return the answer with its body as it was before it was compressed.
 
     Raises:
