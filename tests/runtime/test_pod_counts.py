@@ -15,8 +15,7 @@ from mooring.framework.batch import FilterCounts, Move
 from mooring.framework.objects import Service
 from mooring.framework.pod_table import PodKind
 from mooring.runtime.cache.layers.pod_counts import IncrementalPodCounts
-from mooring.runtime.cache.tracking.change_tracker import ChangeTracker
-from mooring.runtime.cache.tracking.objects_read import ObjectsRead
+from mooring.runtime.cache.tracking.change_tracker import ChangeTracker, ObjectsRead
 from mooring.runtime.tuning import DEFAULT_TUNING
 from mooring.testing import make_node, make_pod
 

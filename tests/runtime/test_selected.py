@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from mooring.framework.batch import REJECTED
 from mooring.plugins.loops import FEWEST_NODES
-from mooring.runtime.cache.layers.selected import best_of_rows
+from mooring.runtime.cache.layers.ranking import best_of_rows
 from tests.compiled_loops import compiled_loops
 from tests.examples import examples
 

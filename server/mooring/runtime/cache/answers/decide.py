@@ -9,7 +9,7 @@ from mooring.framework.state import ClusterState
 from mooring.runtime.cache.answers.consistency import OptimisticRead
 from mooring.runtime.cache.layers.cached_evaluation import CachedEvaluation, Template
 from mooring.runtime.cache.layers.claim_scores import ClaimScores
-from mooring.runtime.cache.layers.selected import Selected
+from mooring.runtime.cache.layers.ranking import Selected
 from mooring.runtime.cache.outcome import Bypass, CacheCounts, NotCachedError
 from mooring.runtime.cycle.choice import Choice
 from mooring.runtime.cycle.plugin_calls import PluginCalls

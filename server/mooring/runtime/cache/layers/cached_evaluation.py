@@ -18,8 +18,8 @@ from mooring.framework.view import NodesChangedError
 from mooring.runtime.cache.layers.claim_scores import ClaimReaders, ClaimScores
 from mooring.runtime.cache.layers.dynamic_scores import DynamicScores
 from mooring.runtime.cache.layers.node_totals import NodeTotals
+from mooring.runtime.cache.layers.ranking import NONE_SELECTED, Selected, SelectedColumns, best
 from mooring.runtime.cache.layers.resource_scores import ResourceScores
-from mooring.runtime.cache.layers.selected import NONE_SELECTED, Selected, SelectedColumns, best
 from mooring.runtime.cache.layers.static_scores import StaticScores
 from mooring.runtime.cache.outcome import Bypass, NotCachedError
 from mooring.runtime.cache.tracking.change_tracker import Changes, ChangeTracker

@@ -13,11 +13,10 @@ from mooring.framework.cacheable import as_cacheable
 from mooring.framework.pod_table import UNPLACED, PodKind
 from mooring.framework.state import ClusterState
 from mooring.runtime.cache.layers.pod_counts import IncrementalPodCounts
-from mooring.runtime.cache.layers.selected import Selected, best_of_rows
+from mooring.runtime.cache.layers.ranking import Selected, best_of_rows
 from mooring.runtime.cache.layers.static_scores import StaticScores
 from mooring.runtime.cache.outcome import Bypass, NotCachedError
-from mooring.runtime.cache.tracking.change_tracker import ChangeTracker
-from mooring.runtime.cache.tracking.objects_read import ObjectsRead
+from mooring.runtime.cache.tracking.change_tracker import ChangeTracker, ObjectsRead
 from mooring.runtime.cycle.evaluation import begin
 from mooring.runtime.cycle.filter import passed
 from mooring.runtime.cycle.plugin_calls import PluginCalls

@@ -14,8 +14,7 @@ from mooring.framework.columns import grown
 from mooring.framework.pod_table import PodKind
 from mooring.framework.remembering import ByIdentity
 from mooring.framework.state import ClusterState
-from mooring.runtime.cache.tracking.change_tracker import ChangeTracker
-from mooring.runtime.cache.tracking.objects_read import ObjectsRead
+from mooring.runtime.cache.tracking.change_tracker import ChangeTracker, ObjectsRead
 from mooring.runtime.cache.tracking.row_log import MovedPods
 from mooring.runtime.profiles.profile import Enabled, Profile
 from mooring.runtime.tuning import DEFAULT_TUNING, CacheTuning

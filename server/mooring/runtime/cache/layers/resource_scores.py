@@ -24,8 +24,7 @@ from mooring.framework.objects import Object
 from mooring.framework.pod_requests import PodUsage, plain_usage
 from mooring.framework.state import ClusterState
 from mooring.plugins.resource_totals import Put, TotalsRating, TotalsRatings
-from mooring.runtime.cache.tracking.change_tracker import UNKNOWN, ChangeTracker
-from mooring.runtime.cache.tracking.objects_read import ObjectsRead
+from mooring.runtime.cache.tracking.change_tracker import UNKNOWN, ChangeTracker, ObjectsRead
 from mooring.runtime.cycle.evaluation import begin
 from mooring.runtime.cycle.filter import run_filters
 from mooring.runtime.cycle.plugin_calls import PluginCalls

@@ -18,8 +18,7 @@ from mooring.framework.pod_affinity import AffinityTerms, labelled
 from mooring.framework.remembering import MAX_PODS, ByIdentity
 from mooring.framework.state import ClusterState
 from mooring.runtime.cache.outcome import Bypass, NotCachedError
-from mooring.runtime.cache.tracking.change_tracker import DYNAMIC, MOVING, ChangeTracker
-from mooring.runtime.cache.tracking.objects_read import ObjectsRead
+from mooring.runtime.cache.tracking.change_tracker import DYNAMIC, MOVING, ChangeTracker, ObjectsRead
 from mooring.runtime.cycle.cycle import enqueued
 from mooring.runtime.cycle.evaluation import Evaluation, begin
 from mooring.runtime.cycle.filter import run_filters

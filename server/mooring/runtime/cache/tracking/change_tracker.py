@@ -1,14 +1,17 @@
-"""What the change log says, read once for all cached evaluations."""
+"""What the change log says, read once for all cached evaluations, and the objects that plugins read."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import islice, takewhile
 
 import msgspec
 import numpy as np
 
-from mooring.framework import Int32s, Part
+from mooring.framework import Dependencies, Int32s, Part
+from mooring.framework.object_table import ObjectTable
+from mooring.framework.objects import Object
 from mooring.framework.pod_affinity import AffinityKey, AffinityTerms
 from mooring.framework.pod_requests import PodUsage
 from mooring.framework.pod_table import UNPLACED, PodKind
@@ -33,6 +36,40 @@ _MAX_NEXT_IDS, _MAX_USAGES = 1 << 20, 1 << 12
 
 _MAX_COLUMNS, _SPARE = 64, 1 << 10
 """Kinds of pods of which what follows is kept as a column, too, and for how many more ids that has room."""
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectsRead:
+    """The objects, besides nodes and pods, that some plugins read for a pod.
+
+    Attributes:
+        table: All objects.
+        versions: By kind that they read, its version when they did.
+    """
+
+    table: ObjectTable
+    versions: Mapping[type[Object], int]
+
+    @classmethod
+    def of(
+        cls, declared: Iterable[Dependencies], table: ObjectTable, versions: Mapping[type[Object], int]
+    ) -> ObjectsRead | None:
+        """Return the objects that are ``declared``, read when each kind had its version; None = any."""
+        kinds: set[type[Object]] = set()
+        for each in declared:
+            if Part.OBJECTS in each.parts | each.parts_of_skip:
+                if each.kinds is None:
+                    return None
+                kinds.update(each.kinds)
+        return cls(table, {kind: versions.get(kind, 0) for kind in kinds})
+
+    def now(self) -> ObjectsRead:
+        """Return the same as of now."""
+        return ObjectsRead(self.table, {kind: self.table.version(kind) for kind in self.versions})
+
+    def unchanged(self) -> bool:
+        """Return whether no object of these kinds has changed since."""
+        return self.table.versions(self.versions) == tuple(self.versions.values())
 
 
 class Changes(msgspec.Struct, frozen=True):
