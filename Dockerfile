@@ -22,12 +22,14 @@ COPY protos protos
 COPY server server
 COPY adapters adapters
 RUN /opt/build/bin/python -m build --wheel --no-isolation --outdir dist && \
-    /opt/mooring/bin/pip install --no-deps --no-index --find-links dist mooring-scheduler
+    /opt/mooring/bin/pip install --no-deps --no-index --find-links dist mooring-scheduler && \
+    NUMBA_CPU_NAME=generic /opt/mooring/bin/python -c \
+        'import mooring.plugins.in_tree, mooring.runtime.assembly, mooring.plugins.loops as loops; loops.compile_ahead(loops.FEWEST_NODES)'
 
 FROM ${BASE}
 COPY --from=build /opt/mooring /opt/mooring
-# Nothing is written at run time, so the root file system can be read-only.
-ENV PATH=/opt/mooring/bin:$PATH PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1
+# Nothing is written at run time, so the root file system can be read-only. Loops were compiled for all CPUs of the architecture.
+ENV NUMBA_CPU_NAME=generic PATH=/opt/mooring/bin:$PATH PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1
 USER 65532:65532
 EXPOSE 50051 50052 50053 8888 50054
 ENTRYPOINT ["mooring"]

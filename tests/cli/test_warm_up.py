@@ -29,7 +29,7 @@ def thresholds() -> Iterator[None]:
 def compiled(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """For how many nodes loops were compiled."""
     found: list[int] = []
-    monkeypatch.setattr(module, "compile_ahead", found.append)
+    monkeypatch.setattr(module, "begin_compiling", found.append)
     return found
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import os
+import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -485,3 +487,26 @@ def test_where_nothing_can_be_kept_a_loop_is_compiled_all_the_same(monkeypatch: 
 
 def _refuse(_dispatcher: object) -> None:
     raise RuntimeError("cannot cache function: no locator available")
+
+
+BUILT = """
+import numba.core.caching as caching
+from mooring.plugins.leading_rows import find_leaders
+def unwritable(self):
+    raise PermissionError
+if {read_only}:
+    caching.InTreeCacheLocator.ensure_cache_path = unwritable
+    caching.UserWideCacheLocator.ensure_cache_path = unwritable
+compiled = find_leaders.compile()
+print(sum(compiled.stats.cache_hits.values()))
+"""
+
+
+def test_loops_that_an_image_was_built_with_are_read_from_its_read_only_root() -> None:
+    def hits(*, read_only: bool) -> int:
+        command = [sys.executable, "-c", BUILT.format(read_only=read_only)]
+        environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+        return int(subprocess.run(command, env=environment, capture_output=True, check=True).stdout)
+
+    hits(read_only=False)
+    assert hits(read_only=True) == 2

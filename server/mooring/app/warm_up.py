@@ -9,7 +9,7 @@ import time
 
 from mooring.cluster.sources import Source
 from mooring.cluster.state import State
-from mooring.plugins.loops import compile_ahead
+from mooring.plugins.loops import begin_compiling
 
 log = logging.getLogger("mooring.start")
 
@@ -23,8 +23,8 @@ LOOK_SECONDS = 0.05
 def warm_up(source: Source, state: State, stop: threading.Event) -> bool:
     """Do what would slow down decisions later, as soon as ``state`` is complete; return when it is done.
 
-    Loops are compiled, and listed objects are frozen for the garbage collector, since most of them live as
-    long as the process.
+    Listed objects are frozen for the garbage collector, since most of them live as long as the process. Loops
+    are compiled in the background; numpy answers until then.
 
     Args:
         source: Fills the state.
@@ -38,9 +38,9 @@ def warm_up(source: Source, state: State, stop: threading.Event) -> bool:
         if stop.wait(LOOK_SECONDS):
             return False
     began, nodes = time.monotonic(), len(state.snapshot.nodes)
-    compile_ahead(nodes)
     gc.collect()
     gc.freeze()
     gc.set_threshold(YOUNG_OBJECTS, *gc.get_threshold()[1:])
+    begin_compiling(nodes)
     log.info("warmed up for %d nodes in %.1f s", nodes, time.monotonic() - began)
     return True

@@ -103,8 +103,12 @@ class Loop(Generic[T]):
             log.warning("numba can't be used, so numpy is: %s", error)
             return None
         compiled = numba.njit(self._with_loops(), **_OPTIONS)
+        built = import_module("mooring.plugins.built_loops").built_cache(compiled.py_func)
         try:
-            compiled.enable_caching()
+            if built is not None:
+                compiled._cache = built  # noqa: SLF001  # numba has no other way in
+            else:
+                compiled.enable_caching()
         except RuntimeError:
             log.info("no folder to keep compiled loops in: each process compiles them again")
         for types in self._types:
@@ -149,16 +153,17 @@ def loop(*types: str) -> Callable[[Callable[..., T]], Loop[T]]:
     return made
 
 
-def compile_ahead(nodes: int) -> None:
-    """Compile all loops that are of use for a cluster with this number of nodes, and wait until it is done.
-
-    For a process that decides all day: while the compiler works it holds the interpreter's lock for most of
-    the time, so that for two seconds everything else takes several times as long.
-    """
+def begin_compiling(nodes: int) -> None:
+    """Let the compiler's thread compile all loops, if they are of use for this number of nodes."""
     if nodes >= FEWEST_NODES:
         for found in tuple(_loops):
             found.begin_compiling()
-        wait_for_compiler()
+
+
+def compile_ahead(nodes: int) -> None:
+    """Do what ``begin_compiling`` does and wait until it is done: for benchmarks, and to build an image."""
+    begin_compiling(nodes)
+    wait_for_compiler()
 
 
 def wait_for_compiler() -> None:
