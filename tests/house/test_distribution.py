@@ -24,7 +24,6 @@ SAID = {
     "a package that depends on it": r'^dependencies = \["(mooring[\w-]*)"',
     "the image's last step": r"--no-index --find-links dist (mooring[\w-]*)",
     "a lock": r"^ +#(?: via|  ) (mooring[\w-]*) \(pyproject\.toml",
-    "an extra": r"\b(mooring[\w-]*)\[fast\]",
 }
 
 
