@@ -106,9 +106,8 @@ def default(
 
 def from_document(document: object, catalog: Catalog, **reading: Unpack[Reading]) -> Configuration:
     """As ``load``, from a document that is already read."""
-    kube_version = reading.get("kube_version", DEFAULT_KUBE_VERSION)
+    kube_version, strict = reading.get("kube_version", DEFAULT_KUBE_VERSION), reading.get("strict", False)
     feature_gates = reading.get("feature_gates")
-    strict, scheduling = reading.get("strict", False), reading.get("scheduling", False)
     version = KubeVersion.parse(kube_version)
     gates = Gates(version, feature_gates)
     catalog = catalog.of_release(version)
@@ -116,8 +115,7 @@ def from_document(document: object, catalog: Catalog, **reading: Unpack[Reading]
     written, errors = _decode(current, catalog, gates)
     errors += check_gates(gates)
     removed = list(removed_plugins(written.profiles))
-    if strict:
-        errors += removed
+    errors += removed if strict else ()
     for index, profile in enumerate(written.profiles):
         errors += check_profile(profile, join("profiles", index), catalog)
     unknown = unknown_plugins(written.profiles, catalog)
@@ -128,25 +126,24 @@ def from_document(document: object, catalog: Catalog, **reading: Unpack[Reading]
         *notes,
         *map(str, removed),
         *stub_notes(unknown, catalog),
-        *advise(current, written, catalog, scheduling=scheduling),
+        *advise(current, written, catalog, scheduling=reading.get("scheduling", False)),
         *advise_on_gates(gates),
     )
-    given = written
     kept = (without_unknown(without_removed_plugins(profile), unknown) for profile in written.profiles)
-    written = dataclasses.replace(written, profiles=tuple(kept))
-    complete = with_defaults(written, default_plugins(catalog, version, gates))
+    known = dataclasses.replace(written, profiles=tuple(kept))
+    complete = with_defaults(known, default_plugins(catalog, version, gates))
     points = [expand(profile.plugins, catalog) for profile in complete.profiles]
     errors += _unreported((*check_document(complete), *check_profiles(complete, points)), errors)
     if errors:
         raise ConfigError(errors)
     complete = _with_all_arguments(complete, catalog, gates)
-    profiles = _effective_profiles(complete, points, given, catalog, unknown)
+    profiles = _effective_profiles(complete, points, written, catalog, unknown)
     return Configuration(
         document=complete,
         profiles=profiles,
         lease_name=written.leader_election.resource_name or None,
         warnings=notes,
-        differences=differing_defaults(given),
+        differences=differing_defaults(written),
         hash=_hash(complete, profiles, kube_version, feature_gates),
     )
 

@@ -31,7 +31,7 @@ one."""
 
 
 ITSELF, OTHERS = "pod", "others"
-"""Whom an attempt took too long for."""
+"""The blame for an attempt that took too long: the pod's own requests, or those of others."""
 
 
 def group_seconds(seconds: float, pods: int) -> float:
