@@ -239,6 +239,7 @@ def large(number: int) -> dict[str, Any]:
     }
 
 
+@pytest.mark.slow
 def test_what_large_pods_leave_behind_does_not_grow_with_their_number() -> None:
     registry, state = new_in_tree_registry(), State()
     engine = build_engine(default(registry.catalog()), registry, state, NoBinder())

@@ -215,6 +215,7 @@ def test_bytes_count_for_as_long_as_a_session_is_made_of_them() -> None:
     assert sessions.size == 0
 
 
+@pytest.mark.slow
 def test_of_a_hundred_thousand_sessions_nothing_is_left() -> None:
     _, sessions = made()
     rejected, opened = 0, [sessions.open(lease=MAX_LEASE_SECONDS)]

@@ -86,6 +86,7 @@ def test_the_table_has_mean_lowest_and_highest(cluster: Path, capsys: pytest.Cap
     assert lines[-1] == ["2", "runs"]
 
 
+@pytest.mark.slow
 def test_a_worker_that_dies_costs_its_own_run(cluster: Path, tmp_path: Path) -> None:
     deadly = write_manifests(tmp_path / "deadly.yaml", node("a"), pod("deadly"))
     config = write_config(
