@@ -24,11 +24,6 @@ Ran = list[bool]
 
 
 @pytest.fixture(autouse=True)
-def release(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cycle, "RELEASE", "1.37")
-
-
-@pytest.fixture(autouse=True)
 def compiled() -> Iterator[None]:
     """The loop is compiled, as it otherwise is for large clusters alone."""
     with compiled_loops():
