@@ -23,7 +23,7 @@ from mooring.runtime.commit.binding_cycle import BindingCycle
 from mooring.runtime.commit.committer import Committer
 from mooring.runtime.profiles.extender import Extender
 from mooring.runtime.profiles.registry import new_in_tree_registry
-from mooring.scheduler.assembly import Dependencies, build_scheduler
+from mooring.scheduler.assembly import Collaborators, build_scheduler
 from mooring.scheduler.queue import BackoffTimes
 from mooring.telemetry.decision_metrics import MetricsObserver
 from mooring.telemetry.metrics import Metrics
@@ -269,7 +269,7 @@ class World:
         )
         leads = leadership or AlwaysLeader()
         self.cycle = BindingCycle(engine, leadership=leads, api=self.cluster, clock=self.clock)
-        around = Dependencies(
+        around = Collaborators(
             engine=engine,
             committer=Committer(self.cycle),
             cluster=self.cluster,

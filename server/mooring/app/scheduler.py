@@ -41,7 +41,7 @@ from mooring.runtime.commit.binding_cycle import BindingCycle
 from mooring.runtime.commit.clock import SystemClock
 from mooring.runtime.commit.committer import Committer
 from mooring.runtime.profiles.registry import Registry
-from mooring.scheduler.assembly import Dependencies, build_scheduler
+from mooring.scheduler.assembly import Collaborators, build_scheduler
 from mooring.scheduler.extender import HttpExtender
 from mooring.scheduler.leadership import LeaderElection
 from mooring.scheduler.queue import GROUPS_GATE, BackoffTimes
@@ -254,7 +254,7 @@ def _assemble(options: SchedulerOptions, metrics: Metrics, give_up: Callable[[],
     cycle = BindingCycle(core.engine, leadership=leadership, api=cluster)
     observer, tracer = SchedulerMetrics(metrics), tracer_for(options.tracing, "mooring-scheduler")
     memory = DecisionMemory.of(options.decisions, core, options.engine, metrics, options.recording)
-    dependencies = Dependencies(
+    collaborators = Collaborators(
         engine=core.engine,
         committer=Committer(cycle),
         cluster=cluster,
@@ -267,9 +267,9 @@ def _assemble(options: SchedulerOptions, metrics: Metrics, give_up: Callable[[],
         tracer=tracer,
         sender=server,
     )
-    scheduler = _scheduler(dependencies, options, configuration)
+    scheduler = _scheduler(collaborators, options, configuration)
     observer.measure_queue(scheduler.queue)
-    decides = DecidingParts(core, memory, source, leadership, dependencies.committer, scheduler, tracer)
+    decides = DecidingParts(core, memory, source, leadership, collaborators.committer, scheduler, tracer)
     return _SchedulerParts(core, connection, source, freshness, cycle, scheduler, election, decides)
 
 
@@ -288,10 +288,10 @@ def _readers(options: SchedulerOptions, core: Core) -> dict[str, list[str]]:
 
 
 def _scheduler(
-    dependencies: Dependencies, options: SchedulerOptions, configuration: config.Configuration
+    collaborators: Collaborators, options: SchedulerOptions, configuration: config.Configuration
 ) -> Scheduler:
     return build_scheduler(
-        dependencies,
+        collaborators,
         backoff_times(configuration),
         longest_wait=options.longest_wait,
         attempt_seconds=options.attempt_seconds,

@@ -44,7 +44,7 @@ EXPECTATION_GATE = "NominatedNodeNameForExpectation"
 
 
 @dataclass(frozen=True, slots=True)
-class Dependencies:
+class Collaborators:
     """The collaborators of the scheduler.
 
     Attributes:
@@ -76,7 +76,7 @@ class Dependencies:
 
 
 def build_scheduler(
-    on: Dependencies,
+    on: Collaborators,
     times: BackoffTimes,
     binders: int,
     longest_wait: float = LONGEST_WAIT_SECONDS,
@@ -129,7 +129,7 @@ def build_scheduler(
 
 
 def _queue(
-    on: Dependencies, preemptions: Preemptions, times: BackoffTimes, wake: Wake, longest_wait: float
+    on: Collaborators, preemptions: Preemptions, times: BackoffTimes, wake: Wake, longest_wait: float
 ) -> SchedulingQueue:
     profiles = on.engine.profiles
     return SchedulingQueue(
@@ -144,7 +144,7 @@ def _queue(
     )
 
 
-def _rules(on: Dependencies, preemptions: Preemptions, profiles: Profiles) -> dict[str, QueueingRules]:
+def _rules(on: Collaborators, preemptions: Preemptions, profiles: Profiles) -> dict[str, QueueingRules]:
     """Return the queue's rules for profiles; gates' answers are valid for one configuration only."""
     state = on.engine.state
 
