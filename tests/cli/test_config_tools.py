@@ -80,7 +80,12 @@ def test_the_schema_knows_every_field_and_the_arguments_of_plugins(
         pytest.param({"filterVerb": "", "prioritizeVerb": ""}, "has no verb", 1, id="no verb"),
         pytest.param({"weight": 0}, "extenders[0].weight: must be greater", 1, id="fault of the file"),
         pytest.param({"nodeCacheCapable": False}, "warning: ", 0, id="whole nodes"),
-        pytest.param({"httpTimeout": "30s"}, "extenders[0].httpTimeout: so long", 0, id="long timeout"),
+        pytest.param(
+            {"httpTimeout": "30s"},
+            "extenders[0].httpTimeout: one pod may delay all others for this long",
+            0,
+            id="long timeout",
+        ),
         pytest.param({"enableHTTPS": True}, "extenders[0].tlsConfig: without caFile", 0, id="no CA"),
     ],
 )

@@ -104,7 +104,7 @@ def test_one_node(flags: list[str], said: str, capsys: pytest.CaptureFixture[str
 
 def test_what_is_lacking_is_counted(capsys: pytest.CaptureFixture[str], cluster: Path) -> None:
     result = explain(capsys, cluster, "huge", "--what-would-it-take", SMALL)
-    assert "the pod requests 4 cpu in place of 64" in result.out
+    assert "the pod requests 4 cpu instead of 64" in result.out
     assert "node.kubernetes.io/unschedulable" not in result.out
     assert result.code == 3
     node = explain(capsys, cluster, "huge", "--node", SMALL)

@@ -95,7 +95,7 @@ def test_tables_name_who_keeps_it(
 
 def test_why_pending_names_them_too(cluster: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = " ".join(call(capsys, "why-pending", "small", "--manifests", cluster).out.split())
-    assert "Insufficient cpu (room is kept for default/p1, default/p3, nominated)" in out
+    assert "Insufficient cpu (room is kept for the nominated default/p1, default/p3)" in out
 
 
 def test_a_nominated_pod_that_has_a_port_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -216,8 +216,8 @@ def test_what_would_make_a_pod_fit(cluster: Path, capsys: pytest.CaptureFixture[
     result = call(capsys, *argv, "--node", "a", columns=120)
     assert result.code == 0
     assert [line.split(maxsplit=1) for line in result.out.splitlines()[2:]] == [
-        ["1", "the pod requests 0.1 cpu in place of 0.99  a"],
-        ["1", "default/on-a goes to c                     a"],
+        ["1", "the pod requests 0.1 cpu instead of 0.99  a"],
+        ["1", "default/on-a goes to c                    a"],
     ]
     document = call(capsys, *argv, "--node", "a", "--kind", "move", "-o", "json").document
     assert document["options"] == [
@@ -255,7 +255,7 @@ def test_what_would_make_a_group_fit(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert "pod group preemption: " in result.out
     table = result.out[result.out.index("CHANGES ") :].splitlines()[1:]
     assert [line.split(maxsplit=1)[1].split("  ")[0] for line in table] == [
-        "each pod requests 0.333 cpu in place of 0.6",
+        "each pod requests 0.333 cpu instead of 0.6",
         "one more node like a; one more node like a",
     ]
     local = call(capsys, *argv, "--manifests", files, "-o", "json").document

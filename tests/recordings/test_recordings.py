@@ -340,11 +340,11 @@ TEMPLATE = pb.PodTemplateEntry(number=1, pod_json=to_json(make_pod("template")))
         ),
         pytest.param(
             [node_in(FREE_ROWS - 1 + at * (FREE_ROWS - 1), f"n{at}") for at in range(3)],
-            f"a node in row {2 * (FREE_ROWS - 1)}, and 2 nodes were told of",
+            f"a node in row {2 * (FREE_ROWS - 1)}, and 2 nodes were recorded",
             id="a row behind another far one",
         ),
         pytest.param(
-            [node_in(0, "a"), node_in(0, "b")], "doesn't fit what was there before", id="a row twice"
+            [node_in(0, "a"), node_in(0, "b")], "doesn't fit the objects before it", id="a row twice"
         ),
         pytest.param(
             [
@@ -359,7 +359,7 @@ TEMPLATE = pb.PodTemplateEntry(number=1, pod_json=to_json(make_pod("template")))
         ),
         pytest.param(
             [pb.RecordingEntry(time_micros=1, removal=pb.RemovalEntry(kind="Node", row=9))],
-            "doesn't fit what was there before",
+            "doesn't fit the objects before it",
             id="a removal of a row that isn't there",
         ),
         pytest.param(

@@ -13,6 +13,7 @@ from mooring.config import default, load
 from mooring.framework import Handle
 from mooring.framework.releases import NEWEST
 from mooring.runtime.assembly import build_engine
+from mooring.runtime.profiles.registry import new_in_tree_registry
 from mooring.testing import explain
 from tests.laboratories.conformance import program
 
@@ -36,9 +37,14 @@ def test_where_no_release_is_named_the_newest_is_followed() -> None:
         "Handle": str(inspect.signature(Handle).parameters["kube_version"].default),
         "explain": inspect.signature(explain).parameters["version"].default,
     }
-    for function in (load, default, build_engine):
+    for function in (default, build_engine):
         found[function.__name__] = inspect.signature(function).parameters["kube_version"].default
     assert found == dict.fromkeys(found, str(NEWEST))
+    text, catalog = (
+        "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n",
+        new_in_tree_registry().catalog(),
+    )
+    assert load(text, catalog).hash == load(text, catalog, kube_version=str(NEWEST)).hash
 
 
 @pytest.mark.slow
