@@ -160,7 +160,7 @@ def test_the_image_reads_kubeconfigs_without_the_models_that_it_leaves_out(
 ) -> None:
     kubeconfig = tmp_path / "kubeconfig"
     kubeconfig.write_text(KUBECONFIG)
-    done = image.run("mooring", "explain", "default/p", "--source", f"kubernetes:{kubeconfig}")
+    done = image.run("mooring", "explain", "default/p", "--kubeconfig", str(kubeconfig))
     assert "Connection refused" in done.stderr
     assert not list(image.environment.glob("lib/*/site-packages/kubernetes/client/models/v1_*"))
 
