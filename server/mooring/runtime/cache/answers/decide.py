@@ -52,27 +52,35 @@ class CachedDecisions:
             NotCachedError: The pod has to be evaluated in full, like every pod that no node takes.
             DeadlineExceededError: The caller no longer waits.
         """
-        with template.cached:
-            read = OptimisticRead(self._cluster, self._counts, template.cached, template.selected_keys)
-            while True:
-                claims = _read(read, template, pod, calls, start)
-                with self._cluster.lock:
-                    if read.holds():
-                        choice = self._choose(pod, template, claims, seed, assume=assume)
-                        read.count()
-                        return choice
+        return self._answer(pod, template, seed, calls, start, assume=assume, copied=False)[0]
 
     def with_copy(self, pod: Pod, template: Template, seed: int, calls: PluginCalls, *, start: int) -> Cached:
         """``decide`` that assumes nothing, with a private copy of the state that the answer is true for."""
+        choice, state = self._answer(pod, template, seed, calls, start, assume=False, copied=True)
+        return Cached(choice, state, template.cached)
+
+    def _answer(
+        self,
+        pod: Pod,
+        template: Template,
+        seed: int,
+        calls: PluginCalls,
+        start: int,
+        *,
+        assume: bool,
+        copied: bool,
+    ) -> tuple[Choice, ClusterState]:
+        """Return the choice and the state that it is true for: with ``copied`` a private copy of it."""
+        cluster = self._cluster
         with template.cached:
-            read = OptimisticRead(self._cluster, self._counts, template.cached, template.selected_keys)
+            read = OptimisticRead(cluster, self._counts, template.cached, template.selected_keys)
             while True:
                 claims = _read(read, template, pod, calls, start)
-                with self._cluster.lock:
+                with cluster.lock:
                     if read.holds():
-                        choice = self._choose(pod, template, claims, seed, assume=False)
+                        choice = self._choose(pod, template, claims, seed, assume=assume)
                         read.count()
-                        return Cached(choice, self._cluster.fork(), template.cached)
+                        return choice, cluster.fork() if copied else cluster
 
     def _choose(
         self, pod: Pod, template: Template, claims: ClaimScores | None, seed: int, *, assume: bool
