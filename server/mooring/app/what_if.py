@@ -98,7 +98,7 @@ def groups_of(paths: Iterable[str | Path], prices: Mapping[str, float]) -> list[
     """Return a group for each node in manifests, called like it.
 
     Raises:
-        InvalidArgumentError: A manifest can't be used, there is no node, or a price names no group.
+        InvalidArgumentError: A manifest can't be used, it has no node, or a price is for an unknown group.
     """
     files = list(paths)
     nodes = load_manifests(files).nodes

@@ -117,7 +117,7 @@ class Journal:
             self._bytes = 0
 
     def add_alike(self, entries: Sequence[Entry], changes: int) -> None:
-        """Add many entries, each of which changes one row."""
+        """Add many entries that change one row each."""
         first = self.version + changes
         self._entries += entries
         self._versions += range(first, first + len(entries))

@@ -20,7 +20,7 @@ class RecentChanges(Generic[T]):
     """The last changes, each with the version that it led to. The one writer is the state.
 
     Args:
-        before: The placeholder for earlier changes; it is never returned.
+        before: An entry that stands for all earlier changes; it is never returned.
 
     Attributes:
         version: Changes with every change.

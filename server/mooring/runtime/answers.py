@@ -1,4 +1,4 @@
-"""What callers of the engine pass to it and read of its answers.
+"""The types that callers of the engine pass to it and read in its answers.
 
 Everything outside ``mooring.runtime`` imports these names from here. The modules that define them are the
 engine's own, and may change.

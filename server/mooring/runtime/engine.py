@@ -1,7 +1,7 @@
 """The one door to decisions over the live state: it alone picks the cache or a full cycle.
 
-What the cache has no answer for is evaluated in full (``cycle.full_cycle``), with the same result. When a
-cached answer is true is decided in ``cache.consistency``, where the order of locks is written down.
+If the cache has no answer, a full cycle gives the same one (``cycle.full_cycle``).
+``cache.answers.consistency`` decides when a cached answer is true, and has the order of locks.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ class Engine:
 
     Attributes:
         state: The state.
-        profiles: The profiles. Others can be put in their place at any time: decisions that have begun end
-            with the ones that they began with, and nothing cached under these is used for others.
+        profiles: The profiles, which can be replaced at any time. A decision ends with the profiles that it
+            began with, and nothing cached under old profiles is used for new ones.
         exclusive: Changes of the state wait for decisions that commit, rather than invalidate them: for a
             process in which one thread decides pod after pod. They don't wait for extenders.
         self_check: Compares some of the cached answers with full evaluations.
@@ -115,7 +115,7 @@ class Engine:
     ) -> Found | NeedsPlugins:
         """Filter the candidates; the evaluation also has the feasible nodes' totals where they are cached.
 
-        ``state`` is a fork to read in place of the live state.
+        ``state`` is a fork to read instead of the live state.
 
         Returns:
             ``NEEDS_PLUGINS`` when plugins have to be called, and ``progress`` allows none.
@@ -251,10 +251,10 @@ class Engine:
         seed: int = 0,
         progress: Progress | None = None,
     ) -> PlacedColumns:
-        """``place`` among all nodes for the first of some pods, in their order and for less each.
+        """``place`` the first of some pods among all nodes, in order, at a lower cost for each.
 
-        A pod is its template with a name and a UID of its own. The first pod without a choice, as one that
-        no node takes, or for which ``progress`` allows no plugin to be called, is left to ``place``.
+        A pod is its template with a name and a UID of its own. It ends before the first pod that has to go
+        through ``place``: no node takes that pod, or it needs plugins and ``progress`` allows none.
 
         Raises:
             DeadlineExceededError: The caller no longer waits; nothing was assumed.
@@ -284,7 +284,7 @@ class Engine:
     ) -> GroupDecision:
         """Select nodes for the pods of a group that have none yet; nothing is changed.
 
-        ``state`` is a fork to read in place of the live state.
+        ``state`` is a fork to read instead of the live state.
 
         Raises:
             PluginFailureError: A plugin failed.

@@ -20,14 +20,14 @@ class CacheTuning:
         unranked_selections: Selections that go without a ranking, which takes as long to build as these do.
         compiled_rows_per_pod: Up to this many rows for each pod of a batch, the compiled loop decides it.
         pods_per_lock: The most pods that are decided while the state's lock is held: about a millisecond.
-        updated_pods: Up to this many pods that came or went, what PreFilter wrote is updated.
-        counted_pods: Up to this many, counts of pods are.
-        changed_kinds: The same, of kinds of pods among them.
-        resource_states: At this many distinct resource states their ids start over,
-        resource_states_per_row: or at this many for each row, if that is more.
-        evaluation_bytes: What cached evaluations may take,
-        static_bytes: the static scores that several of them share,
-        template_bytes: and, encoded, the pods of templates; the shapes of pods may take as much.
+        updated_pods: Up to this many pods that came or went, the state that PreFilter wrote is updated.
+        counted_pods: Up to this many pods that came or went, counts of pods are updated.
+        changed_kinds: Up to this many kinds of such pods, counts of pods are updated.
+        resource_states: At this many distinct resource states their ids start over.
+        resource_states_per_row: The same for each row, if that is more.
+        evaluation_bytes: The most bytes of cached evaluations.
+        static_bytes: The most bytes of the static scores that several of them share.
+        template_bytes: The most bytes of encoded templates; the shapes of pods may take as much.
     """
 
     changed_rows: int = 16

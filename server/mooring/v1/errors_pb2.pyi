@@ -101,7 +101,7 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     ERROR_REASON_GROUPS_OFF: _ErrorReason.ValueType  # 32
     """FAILED_PRECONDITION. The feature gate GenericWorkload is off. Schedule the pods one by one, or have it turned on."""
     ERROR_REASON_SESSION_NOT_FOUND: _ErrorReason.ValueType  # 33
-    """NOT_FOUND. There is no such session, or its lease has ended. Open another one."""
+    """NOT_FOUND. The session is unknown, or its lease has ended. Open another one."""
     ERROR_REASON_SESSION_EXPIRED: _ErrorReason.ValueType  # 34
     """FAILED_PRECONDITION. The session began with a state of the cluster that is no longer known. Open another one."""
     ERROR_REASON_SESSION_QUOTA: _ErrorReason.ValueType  # 35
@@ -204,7 +204,7 @@ ERROR_REASON_POD_GROUP_NOT_FOUND: ErrorReason.ValueType  # 31
 ERROR_REASON_GROUPS_OFF: ErrorReason.ValueType  # 32
 """FAILED_PRECONDITION. The feature gate GenericWorkload is off. Schedule the pods one by one, or have it turned on."""
 ERROR_REASON_SESSION_NOT_FOUND: ErrorReason.ValueType  # 33
-"""NOT_FOUND. There is no such session, or its lease has ended. Open another one."""
+"""NOT_FOUND. The session is unknown, or its lease has ended. Open another one."""
 ERROR_REASON_SESSION_EXPIRED: ErrorReason.ValueType  # 34
 """FAILED_PRECONDITION. The session began with a state of the cluster that is no longer known. Open another one."""
 ERROR_REASON_SESSION_QUOTA: ErrorReason.ValueType  # 35

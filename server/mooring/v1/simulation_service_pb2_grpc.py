@@ -219,7 +219,7 @@ class SimulationServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def NodeGroups(self, request, context):
-        """How many more nodes of which group would take the pending pods. Each group of nodes is tried by itself, the best first,
+        """Groups of nodes that would take the pending pods, with the number of nodes to add. Each group is tried by itself, the best first,
         and several groups together if they take more pods. The pods are placed as Schedule would place them, one after the other.
         A new node gets its DaemonSet pods first. Nothing is changed. Idempotent.
         """

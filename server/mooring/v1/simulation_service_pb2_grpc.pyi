@@ -96,7 +96,7 @@ class SimulationServiceStub:
     Pods that have no node yet are placed first, and keep their room. Nothing is changed. Idempotent.
     """
     NodeGroups: _grpc.UnaryUnaryMultiCallable[_simulation_service_pb2.NodeGroupsRequest, _simulation_service_pb2.NodeGroupsResponse]
-    """How many more nodes of which group would take the pending pods. Each group of nodes is tried by itself, the best first,
+    """Groups of nodes that would take the pending pods, with the number of nodes to add. Each group is tried by itself, the best first,
     and several groups together if they take more pods. The pods are placed as Schedule would place them, one after the other.
     A new node gets its DaemonSet pods first. Nothing is changed. Idempotent.
     """
@@ -183,7 +183,7 @@ class SimulationServiceAsyncStub(SimulationServiceStub):
     Pods that have no node yet are placed first, and keep their room. Nothing is changed. Idempotent.
     """
     NodeGroups: _aio.UnaryUnaryMultiCallable[_simulation_service_pb2.NodeGroupsRequest, _simulation_service_pb2.NodeGroupsResponse]  # type: ignore[assignment]
-    """How many more nodes of which group would take the pending pods. Each group of nodes is tried by itself, the best first,
+    """Groups of nodes that would take the pending pods, with the number of nodes to add. Each group is tried by itself, the best first,
     and several groups together if they take more pods. The pods are placed as Schedule would place them, one after the other.
     A new node gets its DaemonSet pods first. Nothing is changed. Idempotent.
     """
@@ -327,7 +327,7 @@ class SimulationServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _simulation_service_pb2.NodeGroupsRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_simulation_service_pb2.NodeGroupsResponse, _abc.Awaitable[_simulation_service_pb2.NodeGroupsResponse]]:
-        """How many more nodes of which group would take the pending pods. Each group of nodes is tried by itself, the best first,
+        """Groups of nodes that would take the pending pods, with the number of nodes to add. Each group is tried by itself, the best first,
         and several groups together if they take more pods. The pods are placed as Schedule would place them, one after the other.
         A new node gets its DaemonSet pods first. Nothing is changed. Idempotent.
         """

@@ -1,8 +1,8 @@
 """The pods of a group, decided in all of its placements in one pass, while the state does not change.
 
-A group is tried in every placement. What that costs is less a matter of its pods than of how often something
-begins anew, so here nothing does: the placements are stretches of the same columns. The loop is compiled, and
-where it isn't, an overlay decides placement by placement, with the same result.
+A group is tried in every placement. Most of the cost is the start of each trial, so here there is only one:
+the placements are stretches of the same columns. The loop is compiled. Until it is, an overlay decides
+placement by placement, with the same result.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from mooring.runtime.forecast.resource_states import show_states, state_after
 from mooring.runtime.profiles.profile import Profile
 
 MAX_STEPS = 1 << 24
-"""Pods times nodes, which one pass looks at: some 20 ms, in which no deadline is looked at."""
+"""Pods times nodes in one pass: it takes some 20 ms, and checks no deadline."""
 
 FIRST_AHEAD, MOST_AHEAD = 4, 64
 """Pods on a node that are looked ahead after the first pass, and at most; twice as many after each pass. Most
@@ -46,16 +46,16 @@ pods of a group come to nodes on which another one is, and each pass shows one m
 
 @dataclass(frozen=True, slots=True)
 class _Column:
-    """What pods of one template see of the placements' nodes.
+    """The placements' nodes as the pods of one template see them.
 
     Attributes:
         template: Their template.
-        basis: What all of it is true for, as in ``CachedEvaluation``.
+        basis: The basis on which all of it is true, as in ``CachedEvaluation``.
         calls: The way to call plugins.
         evaluated: How many nodes are evaluated for each of the pods.
-        resources: Where the rest of each total comes from.
+        resources: The source of the rest of each total.
         totals: int32[N], their totals.
-        base: int32[N], what these are made of besides resources.
+        base: int32[N], the totals without resources.
     """
 
     template: Template
@@ -125,12 +125,12 @@ class PlacementBatch:
         Args:
             templates: One pod of each template, with its profile.
             indices: The pods, by the number of their template, in order.
-            numbers: What decides between equals, one per pod (``mix64``).
-            placements: Where; the rows of each one's nodes are in ascending order.
+            numbers: One per pod, to break ties (``mix64``).
+            placements: The placements; the rows of each one's nodes are in ascending order.
             access: Gives the way to call plugins.
 
         Returns:
-            None where placements have to be decided one by one.
+            None if placements have to be decided one by one.
         """
         rows, ends = placements.rows, placements.ends
         compiled = place_in_each.for_rows(len(rows), len(self._cluster.snapshot.nodes.alive))
@@ -176,9 +176,9 @@ class PlacementBatch:
         pods: tuple[Int32s, UInt64s],
         ahead: int,
     ) -> PlacementBatchResult | None:
-        """Go over all placements once; None when the state is another one by now, or more had to be known.
+        """Go over all placements once; None when the state has changed, or the pass met unknown values.
 
-        Of that it is found out then, up to ``ahead`` pods on a node.
+        The unknown values are then found out, up to ``ahead`` pods on a node.
         """
         cluster, tracker = self._cluster, self._cache.tracker
         with cluster.lock:
@@ -267,8 +267,8 @@ def _run(
     """Go over the nodes of all placements once.
 
     Returns:
-        int32[4, P, K] as ``place_in_each`` writes it, and the templates and the resource states of which more
-        has to be known.
+        int32[4, P, K] as ``place_in_each`` writes it, and the pairs of template and resource state
+        that are unknown.
     """
     found: Int32s = np.full((4, len(nodes[0]), len(pods[0])), REJECTED, np.int32)
     unknown: Int32s = np.empty((MAX_UNKNOWN, 2), np.int32)

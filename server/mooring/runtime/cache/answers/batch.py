@@ -19,11 +19,11 @@ from mooring.runtime.profiles.profile import Profile
 
 
 class SignatureRun(NamedTuple):
-    """Pods in turn for which one evaluation answers: alike, but for labels that nothing reads.
+    """Consecutive pods that share an evaluation: they differ only in labels that nothing reads.
 
     Attributes:
-        profile: Theirs.
-        kinds: One of each kind of them and its template, in turn.
+        profile: Their profile.
+        kinds: One pod of each kind with its template, in order.
         ends: The index in the batch at which the pods of each kind end.
     """
 
@@ -34,7 +34,7 @@ class SignatureRun(NamedTuple):
     def goes_on_with(self, profile: Profile, template: Template) -> bool:
         """Return whether pods like ``template`` may follow.
 
-        Where no plugin reads what pods take or say of others, it may differ in spite of the same evaluation.
+        If no plugin reads requests or terms, these may differ in spite of the same evaluation.
         """
         _, first = self.kinds[0]
         kind, other = first.kind, template.kind
@@ -59,7 +59,7 @@ class CachedBatch:
 
     Attributes:
         start: Where the next search begins.
-        choices: What was decided, and is assumed.
+        choices: The decisions, whose pods are assumed on their nodes.
     """
 
     def __init__(self, cluster: ClusterState, counts: CacheCounts, seed: int, start: int, most: int) -> None:

@@ -1,10 +1,10 @@
 """When a cached evaluation may answer for the state as it is: checked here, and nowhere else.
 
 A cached evaluation is true for one version of the state, and for one generation of the resource-state ids. It
-answers only for a pod of which nothing but the profile's rules decides: nominated pods and score lines in the
-log need a full evaluation. And it is found by the labels that some selector names, so it answers only while
-these are all that selectors name. All of that which the state says is looked at under its lock, in the step
-that takes the answer; what was found true before the lock counts for nothing.
+answers only if nothing but the profile's rules decides about the pod: nominated pods and score lines in the
+log need a full evaluation. It is found by the labels that selectors name, so it answers only while selectors
+name no others. All this is checked under the state's lock, in the step that takes the answer. A check before
+that step counts for nothing.
 
 Locks are taken in this order, and the state's is never held while another one is waited for:
 
@@ -14,7 +14,7 @@ Locks are taken in this order, and the state's is never held while another one i
 
 No plugin is called under the state's lock, unless the engine is exclusive: a plugin that hangs would hold up
 every writer. Reserve plugins that hand out what only one pod may have (devices, volumes) take that lock
-themselves and look again at what is free.
+themselves and check again that it is free.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Followed(Protocol):
 
 
 class OptimisticRead:
-    """What is read without the state's lock, again and again until it is true for the state as it is.
+    """Reads without the state's lock, repeated until the result is true for the state as it is.
 
     The caller holds the evaluation::
 
@@ -63,7 +63,7 @@ class OptimisticRead:
     Args:
         cluster: The state.
         counts: Counts the answer.
-        evaluation: What is brought up to date.
+        evaluation: The evaluation to bring up to date.
         selected_keys: The label keys that selectors named when it was found.
     """
 
