@@ -63,12 +63,21 @@ def call(
     """One command in this process; the logging that it sets up ends with it, and is of it alone."""
     root = logging.getLogger()
     handlers, level = root.handlers[:], root.level
-    servers = {thread.ident for thread in threading.enumerate()} - {threading.get_ident()}
+    # A server of a fixture goes on meanwhile, and may start threads: its lines are not the command's.
+    own = {threading.current_thread()}
+    start = threading.Thread.start
+
+    def start_noted(thread: threading.Thread) -> None:
+        if threading.current_thread() in own:
+            own.add(thread)
+        start(thread)
+
     capsys.readouterr()
     try:
         with (
             patch.dict(os.environ, environment({"COLUMNS": str(columns)} if columns else None), clear=True),
-            patch.object(SharedWriter, "filter", lambda _writer, record: record.thread not in servers),
+            patch.object(threading.Thread, "start", start_noted),
+            patch.object(SharedWriter, "filter", lambda _writer, _record: threading.current_thread() in own),
         ):
             code = main(*options, argv=[str(word) for word in argv])
     except SystemExit as end:
