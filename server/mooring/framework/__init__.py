@@ -58,6 +58,7 @@ from mooring.framework.object_table import ObjectTable
 from mooring.framework.objects import Node, Pod, Taint, Toleration
 from mooring.framework.pod_table import PodChange, PodTable
 from mooring.framework.preemption import Candidate, Preemption, RejectedNodes
+from mooring.framework.pure import Pure
 from mooring.framework.releases import Gates, KubeVersion
 from mooring.framework.remedy import Remedy
 from mooring.framework.scores import InvalidScoreError
@@ -133,6 +134,7 @@ __all__ = [
     "PreScorePlugin",
     "PreemptingPlugin",
     "Preemption",
+    "Pure",
     "QueueSortPlugin",
     "QueueingHint",
     "RejectedNodes",
