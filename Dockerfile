@@ -24,7 +24,7 @@ COPY adapters adapters
 RUN /opt/build/bin/python -m build --wheel --no-isolation --outdir dist && \
     /opt/mooring/bin/pip install --no-deps --no-index --find-links dist mooring-scheduler && \
     NUMBA_CPU_NAME=generic /opt/mooring/bin/python -c \
-        'import mooring.plugins.in_tree, mooring.runtime.assembly, mooring.plugins.loops as loops; loops.compile_ahead(loops.FEWEST_NODES)'
+        'import mooring.runtime.assembly, mooring.kernels.compile as loops; loops.compile_ahead(loops.FEWEST_NODES)'
 
 FROM ${BASE}
 COPY --from=build /opt/mooring /opt/mooring

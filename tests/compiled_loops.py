@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from mooring.plugins.loops import Loop
+from mooring.kernels.compile import Loop
 
 _FOR_ROWS = Loop.for_rows
 _LOCK = Path(__file__).parents[1] / ".cache" / "compiling.lock"

@@ -151,7 +151,7 @@ def test_the_image_runs_without_being_root() -> None:
 
 
 def test_the_image_has_what_makes_first_decisions_fast(image: Image) -> None:
-    done = image.run("python", "-c", "from mooring.plugins.loops import *; import numba")
+    done = image.run("python", "-c", "from mooring.kernels.compile import *; import numba")
     assert (done.returncode, done.stderr) == (0, "")
 
 

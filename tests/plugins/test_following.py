@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from mooring.cluster.kinds import Change, Put, Remove
 from mooring.cluster.state import State
 from mooring.framework import Code, CycleState, Int32s, NodeView, Pod, PodChange, Status
-from mooring.framework.batch import REJECTED
+from mooring.kernels.arrays import REJECTED
 from mooring.plugins.inter_pod_affinity.plugin import InterPodAffinity
 from mooring.plugins.pod_topology_spread.plugin import PodTopologySpread
 from mooring.testing.builders import Manifest, make_node, make_pod

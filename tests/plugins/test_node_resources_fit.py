@@ -19,9 +19,9 @@ from mooring.framework import (
     Status,
 )
 from mooring.framework.groups import AssignedEverywhere, PlacementColumns
-from mooring.framework.normalize import percentage
 from mooring.framework.objects import DeviceClass, ObjectMeta, PodGroup
 from mooring.framework.objects.devices import DeviceClassSpec
+from mooring.kernels.percentages import percentage
 from mooring.plugins.node_resources_fit import filtering
 from mooring.plugins.node_resources_fit.args import (
     NodeResourcesFitArgs,

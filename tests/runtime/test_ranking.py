@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mooring.framework.batch import REJECTED
+from mooring.kernels.arrays import REJECTED
 from mooring.runtime.cache.layers import ranking
 from mooring.runtime.cache.layers.ranking import Ranking
 from tests.examples import examples

@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mooring.framework.batch import REJECTED
-from mooring.plugins.loops import FEWEST_NODES
+from mooring.kernels.arrays import REJECTED
+from mooring.kernels.compile import FEWEST_NODES
 from mooring.runtime.cache.layers.ranking import best_of_rows
 from tests.compiled_loops import compiled_loops
 from tests.examples import examples

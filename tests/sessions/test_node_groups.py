@@ -14,7 +14,7 @@ from mooring.app.engine import build_core, configuration_of, registry_of
 from mooring.app.options import EngineOptions
 from mooring.app.sessions import LiveState
 from mooring.framework import Pod
-from mooring.framework.batch import REJECTED
+from mooring.kernels.arrays import REJECTED
 from mooring.runtime.cycle.plugin_calls import NoDeadline
 from mooring.runtime.forecast.alike_pods import alike
 from mooring.runtime.forecast.hypothetical_nodes import HypotheticalNodes

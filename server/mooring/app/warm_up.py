@@ -9,7 +9,7 @@ import time
 
 from mooring.cluster.sources import Source
 from mooring.cluster.state import State
-from mooring.plugins.loops import begin_compiling
+from mooring.kernels.compile import begin_compiling
 
 log = logging.getLogger("mooring.start")
 

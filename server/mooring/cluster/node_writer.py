@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from mooring.cluster.image_writer import ImageWriter
 from mooring.cluster.shared_values import SharedValues
-from mooring.framework.columns import STALE_VALUES, Bools, LabelColumns, grown, wrapped
+from mooring.framework.columns import STALE_VALUES, LabelColumns, grown, wrapped
 from mooring.framework.memory import share_of_memory
 from mooring.framework.node_table import FIXED_RESOURCES, PODS_ROW, NodeTable
 from mooring.framework.objects import Node, Taint
@@ -20,6 +20,7 @@ from mooring.framework.pod_requests import PodUsage
 from mooring.framework.pod_table import UNPLACED
 from mooring.framework.recent_changes import next_version
 from mooring.framework.state import IMAGES_ALONE, UNREAD, RowChange
+from mooring.kernels.arrays import Bools
 
 _SMALLEST_CAPACITY = 16
 

@@ -14,12 +14,12 @@ from mooring.cluster.journal import Entry, Journal, PodEntry, backwards
 from mooring.cluster.kinds import KINDS, Change, Put, Remove
 from mooring.cluster.state import State
 from mooring.cluster.validated import ValidatedObjects, validate
-from mooring.framework.columns import Int32s, Int64s
 from mooring.framework.errors import FailedPreconditionError, InvalidArgumentError
 from mooring.framework.node_table import PODS_ROW
 from mooring.framework.objects import Object, Pod
 from mooring.framework.pod_requests import PodUsage
 from mooring.framework.pod_table import PodRecord
+from mooring.kernels.arrays import Int32s, Int64s
 
 
 class WorkTree(State):

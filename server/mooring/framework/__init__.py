@@ -16,7 +16,7 @@ from mooring.framework.cluster_events import (
     ObjectChange,
     QueueingHint,
 )
-from mooring.framework.columns import Bools, Int32s, Int64s, LabelColumn
+from mooring.framework.columns import LabelColumn
 from mooring.framework.cycle_state import CycleState
 from mooring.framework.deadline import check_deadline, timely
 from mooring.framework.groups import (
@@ -53,7 +53,7 @@ from mooring.framework.interface import (
 )
 from mooring.framework.node_info import NodeInfo
 from mooring.framework.node_table import NodeTable
-from mooring.framework.normalize import MAX_NODE_SCORE, MIN_NODE_SCORE, Normalizer
+from mooring.framework.normalize import Normalizer
 from mooring.framework.object_table import ObjectTable
 from mooring.framework.objects import Node, Pod, Taint, Toleration
 from mooring.framework.pod_table import PodChange, PodTable
@@ -66,6 +66,8 @@ from mooring.framework.status import SUCCESS, Code, Status
 from mooring.framework.verdicts import Verdicts
 from mooring.framework.view import NodeView, Snapshot
 from mooring.framework.waiting import Caller, PodsToActivate, WaitingPod, WaitingPods
+from mooring.kernels.arrays import Bools, Int32s, Int64s
+from mooring.kernels.percentages import MAX_NODE_SCORE, MIN_NODE_SCORE
 
 __all__ = [
     "EVERY_EVENT",

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mooring.framework.columns import Bools, Int32s, Int64s
 from mooring.framework.cycle_state import CycleState
 from mooring.framework.new_node_rules import Rule
 from mooring.framework.node_info import NodeInfo
@@ -20,9 +19,7 @@ from mooring.framework.objects import Pod
 from mooring.framework.pod_requests import PodUsage
 from mooring.framework.pod_table import PodChange, PodKind
 from mooring.framework.view import NodeView
-
-REJECTED = -1
-"""The total of a node that is rejected."""
+from mooring.kernels.arrays import REJECTED, Bools, Int32s, Int64s
 
 BatchScorer = Callable[[NodeView, int, Int32s], None]
 """Adds the score of each node for one pod, 0..100 times the weight, to the totals (int32[K]).

@@ -9,14 +9,9 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
-Int32s = npt.NDArray[np.int32]
-Int64s = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
+from mooring.kernels.arrays import ABSENT, Bools, Int32s
 
 Scalar = TypeVar("Scalar", bound=np.generic)
-
-ABSENT = 0
-"""The id of "there is no such label"."""
 
 MAX_LABEL_COLUMNS = 64
 """At most this many label keys of a table have a column: users that create pods select the keys, and each

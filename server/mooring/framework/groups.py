@@ -18,7 +18,6 @@ from typing import Protocol, overload
 
 import numpy as np
 
-from mooring.framework.columns import Int32s, Int64s
 from mooring.framework.cycle_state import CycleState
 from mooring.framework.deadline import timely
 from mooring.framework.interface import ArgsT, Plugin
@@ -28,6 +27,7 @@ from mooring.framework.remedy import Remedy
 from mooring.framework.scores import checked_score
 from mooring.framework.status import Status
 from mooring.framework.view import NodeView, Snapshot
+from mooring.kernels.arrays import Int32s, Int64s
 
 
 @dataclass(frozen=True, slots=True)

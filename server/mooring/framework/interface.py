@@ -24,7 +24,6 @@ from typing import Any, ClassVar, Generic, TypeVar
 import numpy as np
 
 from mooring.framework.cluster_events import ActionType, ClusterEvent, EventResource, HintedEvent
-from mooring.framework.columns import Int64s
 from mooring.framework.cycle_state import CycleState
 from mooring.framework.deadline import timely
 from mooring.framework.handle import Handle
@@ -36,6 +35,7 @@ from mooring.framework.scores import checked_score
 from mooring.framework.status import SUCCESS, Status
 from mooring.framework.verdicts import Verdicts
 from mooring.framework.view import NodeView
+from mooring.kernels.arrays import Int64s
 
 ArgsT = TypeVar("ArgsT")
 

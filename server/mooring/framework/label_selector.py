@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mooring.framework.columns import Bools
 from mooring.framework.names import is_label_value, is_qualified_name
 from mooring.framework.objects import LabelSelector, LabelSelectorRequirement
+from mooring.kernels.arrays import Bools
 
 MAX_SELECTOR = 4_096
 """The longest text of a selector, in characters."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from mooring.framework.columns import Bools, Int32s, Int64s
+from mooring.kernels.arrays import Bools, Int32s, Int64s
 
 NO_OTHER = 1 << 40
 """The fewest pods of another domain where there is none: more than any domain has."""

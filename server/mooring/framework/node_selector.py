@@ -13,7 +13,6 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 import numpy as np
 
 from mooring.framework.args import FieldError
-from mooring.framework.columns import Bools, Int64s
 from mooring.framework.deadline import timely
 from mooring.framework.names import is_label_value, is_qualified_name
 from mooring.framework.node_table import NodeTable
@@ -28,6 +27,7 @@ from mooring.framework.objects import (
 from mooring.framework.pod_table import PodTable
 from mooring.framework.remembering import ByIdentity
 from mooring.framework.view import NodeView, Snapshot
+from mooring.kernels.arrays import Bools, Int64s
 
 NAME_FIELD = "metadata.name"
 """The one field of a node that ``matchFields`` can name."""

@@ -14,10 +14,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from mooring.framework.columns import Bools, Int32s, Int64s, LabelColumn, LabelColumns
+from mooring.framework.columns import LabelColumn, LabelColumns
 from mooring.framework.objects import Node, Taint
 from mooring.framework.recent_changes import RecentChanges, next_version
 from mooring.framework.resources import CPU, EPHEMERAL_STORAGE, MEMORY, PODS
+from mooring.kernels.arrays import Bools, Int32s, Int64s
 
 CPU_ROW, MEMORY_ROW, EPHEMERAL_STORAGE_ROW, PODS_ROW = range(4)
 """The index of each fixed resource on the first axis of ``allocatable`` and ``requested``."""

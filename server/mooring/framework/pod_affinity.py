@@ -12,7 +12,6 @@ from weakref import WeakValueDictionary
 import msgspec
 import numpy as np
 
-from mooring.framework.columns import Bools
 from mooring.framework.deadline import timely
 from mooring.framework.label_selector import LabelMatcher, LabelMatchers, SelectorError, compiled
 from mooring.framework.objects import (
@@ -22,6 +21,7 @@ from mooring.framework.objects import (
     PodAffinityTerm,
     WeightedPodAffinityTerm,
 )
+from mooring.kernels.arrays import Bools
 
 AffinityKey = tuple[str, bytes]
 """The identity of a set of terms: the namespace of the pod and the terms as written."""

@@ -14,9 +14,10 @@ from typing import Final
 
 import numpy as np
 
-from mooring.framework.columns import Bools, Int32s, Int64s, LabelColumn, LabelColumns
+from mooring.framework.columns import LabelColumn, LabelColumns
 from mooring.framework.deadline import timely
 from mooring.framework.label_selector import LabelMatcher, Requirement
+from mooring.kernels.arrays import Bools, Int32s, Int64s
 
 ClassKey = tuple[str, ...]
 """The identity of a class: namespace, ``TERMINATING`` or "", and the labels: keys, in order, each before its

@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 import msgspec
 from msgspec.structs import replace
 
-from mooring.framework.columns import Int64s
 from mooring.framework.objects import ObjectMeta, Pod
 from mooring.framework.pod_affinity import AffinityKey, AffinityTerms
 from mooring.framework.pod_classes import ClassKey, PodClasses, labels_of_class
 from mooring.framework.pod_requests import PodUsage
 from mooring.framework.remembering import ByIdentity
+from mooring.kernels.arrays import Int64s
 
 UNPLACED = -1
 """The row of a pod that is on no known node."""

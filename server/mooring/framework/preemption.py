@@ -10,12 +10,12 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Protocol
 
-from mooring.framework.columns import Int32s, Int64s
 from mooring.framework.objects import Pod
 from mooring.framework.pod_requests import PodUsage
 from mooring.framework.row_versions import AsOf
 from mooring.framework.status import Status
 from mooring.framework.view import Snapshot
+from mooring.kernels.arrays import Int32s, Int64s
 
 
 class WhatIf(Protocol):

@@ -5,10 +5,10 @@ from __future__ import annotations
 import msgspec
 from msgspec.structs import replace
 
-from mooring.framework.columns import Int64s
 from mooring.framework.objects import Pod
 from mooring.framework.recent_changes import next_version
 from mooring.framework.view import Snapshot
+from mooring.kernels.arrays import Int64s
 
 LikePods = tuple[bytes, int]
 """Pods that are alike but for their names, while no object that is neither node nor pod changes."""

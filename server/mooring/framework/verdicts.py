@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mooring.framework.columns import Bools, Int32s
 from mooring.framework.status import SUCCESS, Status
+from mooring.kernels.arrays import Bools, Int32s
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,11 +8,12 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from mooring.framework.columns import Int32s, Int64s, LabelColumn, Scalar
+from mooring.framework.columns import LabelColumn, Scalar
 from mooring.framework.node_info import NodeInfo
 from mooring.framework.node_table import NodeTable
 from mooring.framework.object_table import ObjectTable
 from mooring.framework.pod_table import PodTable
+from mooring.kernels.arrays import Int32s, Int64s
 
 
 class NodesChangedError(Exception):

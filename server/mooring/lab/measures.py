@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mooring.lab.placing import Float64s, Placed
+from mooring.kernels.arrays import Float64s
+from mooring.lab.placing import Placed
 
 
 @dataclass(frozen=True, slots=True)

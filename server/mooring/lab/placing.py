@@ -6,15 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from mooring.app.offline import Outcome
 from mooring.framework import Int64s, NodeTable
 from mooring.framework.errors import InvalidArgumentError
 from mooring.framework.resources import PODS
+from mooring.kernels.arrays import Float64s
 from mooring.lab.frames import Columns, Tabular
-
-Float64s = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,10 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from mooring.framework import Bools, Int32s, Int64s, Snapshot
-from mooring.framework.batch import REJECTED, BatchPlugin, BatchScorer
+from mooring.framework.batch import BatchPlugin, BatchScorer
 from mooring.framework.pod_requests import PodUsage
-from mooring.plugins.leading_rows import Leaders, find_leaders
-from mooring.plugins.loops import loop
+from mooring.kernels.arrays import REJECTED
+from mooring.kernels.compile import loop
+from mooring.kernels.select import Leaders, find_leaders
 from mooring.plugins.node_resources_balanced_allocation.plugin import add_improvements
 from mooring.plugins.node_resources_fit.scoring import add_free_shares, reject
 from mooring.plugins.resource_uses import (

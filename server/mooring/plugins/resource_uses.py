@@ -21,7 +21,7 @@ from mooring.framework.objects import DeviceClass
 from mooring.framework.pod_requests import PodUsage, ResourceRules, pod_amounts, pod_usage
 from mooring.framework.quantity import MAX_INT64, units
 from mooring.framework.resources import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, is_scalar_resource
-from mooring.plugins.loops import Loop
+from mooring.kernels.compile import Loop
 
 Requests = tuple[tuple[str, int], ...]
 """What the pod asks of each listed resource, in the list's order: CPU in thousandths, others in units."""
@@ -97,7 +97,7 @@ class ResourceRating(msgspec.Struct, frozen=True):
 
     def compiled(self, nodes: NodeView, weight: int, totals: Int32s) -> bool:
         """Do the same in one pass; return whether that could be, and otherwise do nothing."""
-        add = None if self.asked is None else self.loop.over(nodes)
+        add = None if self.asked is None else self.loop.for_rows(len(nodes), len(nodes.table.alive))
         asked = None if add is None else self.asked_in(nodes.snapshot)
         if add is None or asked is None:
             return False

@@ -29,9 +29,10 @@ from mooring.framework import (
 )
 from mooring.framework.batch import BatchPlugin, FilterCounts, ScoreCounts
 from mooring.framework.cacheable import CacheablePlugin
-from mooring.framework.columns import ABSENT, Scalar
+from mooring.framework.columns import Scalar
 from mooring.framework.interface import ArgsT
 from mooring.framework.pod_table import AffinityClass
+from mooring.kernels.arrays import ABSENT
 
 
 @dataclass(frozen=True, slots=True)

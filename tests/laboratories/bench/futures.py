@@ -16,7 +16,7 @@ from mooring.app.sessions import LiveState
 from mooring.cluster.decoding import from_manifest
 from mooring.framework import Pod
 from mooring.framework.quantity import Quantity
-from mooring.plugins.loops import wait_for_compiler
+from mooring.kernels.compile import wait_for_compiler
 from mooring.runtime.cycle.candidates import ALL_NODES
 from mooring.runtime.cycle.plugin_calls import NoDeadline
 from mooring.sessions.capacity import capacity_of

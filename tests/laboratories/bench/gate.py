@@ -24,7 +24,7 @@ import grpc
 import numpy as np
 
 from mooring.documents import read_documents, write_documents
-from mooring.plugins.loops import wait_for_compiler
+from mooring.kernels.compile import wait_for_compiler
 from mooring.runtime.cycle.candidates import ALL_NODES
 from mooring.runtime.cycle.cycle import CycleOptions
 from mooring.v1 import cluster_service_pb2 as cluster

@@ -20,7 +20,7 @@ from mooring.cluster.state import State
 from mooring.config import from_document
 from mooring.framework import Pod, PodGroupInfo
 from mooring.framework.objects import PodGroup
-from mooring.plugins.loops import FEWEST_CALLS, wait_for_compiler
+from mooring.kernels.compile import FEWEST_CALLS, wait_for_compiler
 from mooring.runtime.assembly import build_engine
 from mooring.runtime.cycle.group_result import GroupDecision
 from mooring.runtime.profiles.registry import new_in_tree_registry

@@ -18,7 +18,7 @@ from mooring.cluster.state import State
 from mooring.config import default
 from mooring.framework.objects import Pod
 from mooring.framework.quantity import Quantity
-from mooring.plugins.loops import compile_ahead
+from mooring.kernels.compile import compile_ahead
 from mooring.runtime.assembly import build_engine
 from mooring.runtime.cycle.candidates import ALL_NODES
 from mooring.runtime.cycle.choice import Choice

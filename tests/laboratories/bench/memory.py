@@ -16,7 +16,7 @@ from pathlib import Path
 from mooring.cluster.decoding import decode_kind, decode_pod
 from mooring.cluster.state import State
 from mooring.framework.objects import Node, Pod
-from mooring.plugins.loops import compile_ahead
+from mooring.kernels.compile import compile_ahead
 from mooring.runtime.cycle.candidates import ALL_NODES
 from mooring.testing.builders import Fields, Manifest, make_pod, pod_manifest
 from tests.laboratories.bench.cluster import POD_ASKS, POD_NAME, node_manifests, node_name, own_request

@@ -11,7 +11,7 @@ from mooring.cluster.kinds import Put
 from mooring.cluster.state import State
 from mooring.config import from_document
 from mooring.framework.objects import Pod
-from mooring.plugins.loops import compile_ahead
+from mooring.kernels.compile import compile_ahead
 from mooring.runtime.assembly import build_engine
 from mooring.runtime.commit.binding_cycle import BindingCycle
 from mooring.runtime.commit.committer import Committer

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from mooring.framework import Pod
-from mooring.plugins.loops import compile_ahead
+from mooring.kernels.compile import compile_ahead
 from mooring.runtime.cycle.candidates import ALL_NODES
 from mooring.runtime.cycle.cycle import CycleOptions
 from mooring.runtime.engine import Engine

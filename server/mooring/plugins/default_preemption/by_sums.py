@@ -16,7 +16,8 @@ import numpy as np
 from mooring.framework import Bools, Int32s, Int64s, Pod, Status
 from mooring.framework.pod_table import PodKind
 from mooring.framework.preemption import Candidate, NodeSums
-from mooring.plugins.default_preemption.importance import OFFSET, Float64s
+from mooring.kernels.arrays import Float64s
+from mooring.plugins.default_preemption.importance import OFFSET
 from mooring.plugins.default_preemption.row_pods import LowerPods
 from mooring.plugins.default_preemption.units import VictimUnit, by_importance, pods_of
 from mooring.plugins.default_preemption.victims import AGES_ONCE_SINCE, NO_VICTIMS, VictimSearch, nobody_goes

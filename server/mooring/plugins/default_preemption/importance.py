@@ -10,12 +10,10 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 
 import numpy as np
-import numpy.typing as npt
 
 from mooring.framework import Int64s, Pod
 from mooring.framework.preemption import Candidate
-
-Float64s = npt.NDArray[np.float64]
+from mooring.kernels.arrays import Float64s
 
 COSTS = 6
 """How many numbers a cost is. Each is an integer that float64 holds, or a time."""

@@ -14,7 +14,8 @@ from mooring.framework import Bools, Code, Int32s, Int64s, Status
 from mooring.framework.columns import grown
 from mooring.framework.preemption import Candidate, RejectedNodes
 from mooring.framework.row_versions import LikePods
-from mooring.plugins.default_preemption.importance import COSTS, Float64s, cost_of
+from mooring.kernels.arrays import Float64s
+from mooring.plugins.default_preemption.importance import COSTS, cost_of
 
 Outcome = Candidate | Status
 """The victims on a node, or why it is not a candidate."""

@@ -34,11 +34,12 @@ from mooring.framework.interface import PreemptingPlugin, PreEnqueuePlugin
 from mooring.framework.objects import PodDisruptionBudget
 from mooring.framework.preemption import Candidate, Preemption, RejectedNodes
 from mooring.framework.upstream import Upstream
+from mooring.kernels.arrays import Float64s
 from mooring.plugins.default_preemption.args import DefaultPreemptionArgs
 from mooring.plugins.default_preemption.budgets import Budgets
 from mooring.plugins.default_preemption.groups import preempt_for_group
 from mooring.plugins.default_preemption.hints import events
-from mooring.plugins.default_preemption.importance import Float64s, cheapest, costs_of
+from mooring.plugins.default_preemption.importance import cheapest, costs_of
 from mooring.plugins.default_preemption.looking import Looking
 from mooring.plugins.default_preemption.outcomes import Outcomes
 from mooring.plugins.default_preemption.row_pods import PodsByRow

@@ -10,7 +10,8 @@ import numpy as np
 
 from mooring.framework import Bools, Int32s, Int64s, Snapshot
 from mooring.framework.pod_table import PodRecord
-from mooring.plugins.default_preemption.importance import Float64s, moment_of
+from mooring.kernels.arrays import Float64s
+from mooring.plugins.default_preemption.importance import moment_of
 
 _MAX_PODS = 1 << 20
 """At this many pods of all rows, all are forgotten."""

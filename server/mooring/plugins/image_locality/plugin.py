@@ -18,10 +18,10 @@ from mooring.framework import (
 )
 from mooring.framework.batch import BatchPlugin
 from mooring.framework.cacheable import Aspect, CacheablePlugin, Dependencies
-from mooring.framework.columns import Int32s
 from mooring.framework.deadline import timely
 from mooring.framework.node_table import NO_IMAGES, ImageUse, NodeTable
 from mooring.framework.upstream import Upstream
+from mooring.kernels.arrays import Int32s
 
 MIN_BYTES = 23 * 1024 * 1024
 """Fewer bytes than these are as good as none."""

@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 import numpy as np
 
 from mooring.framework import NodeView, Pod
-from mooring.framework.columns import ABSENT
 from mooring.framework.new_node_rules import AtMost, CountedPods, Near, Rule
 from mooring.framework.objects.node import HOSTNAME
 from mooring.framework.pod_affinity import AffinityTerms
 from mooring.framework.pod_table import PodKind
+from mooring.kernels.arrays import ABSENT
 from mooring.plugins.inter_pod_affinity.filtering import AffinityCounts
 from mooring.plugins.topology import DomainCounts
 

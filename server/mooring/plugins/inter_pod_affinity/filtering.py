@@ -21,12 +21,12 @@ from mooring.framework import (
     Status,
     Verdicts,
 )
-from mooring.framework.batch import REJECTED, FilterCounts, Move
-from mooring.framework.columns import ABSENT
+from mooring.framework.batch import FilterCounts, Move
 from mooring.framework.deadline import at_others_expense, timely
 from mooring.framework.pod_affinity import AffinityTerms, affinity_terms, labelled
 from mooring.framework.pod_table import PodKind
-from mooring.plugins.domain_totals import limit
+from mooring.kernels.arrays import ABSENT, REJECTED
+from mooring.kernels.domains import limit
 from mooring.plugins.inter_pod_affinity.terms import OwnTerm, pods_by_row
 from mooring.plugins.topology import DomainCounts, Topologies
 

@@ -15,7 +15,7 @@ from mooring.framework.batch import Move, ScoreCounts
 from mooring.framework.deadline import at_others_expense, timely
 from mooring.framework.pod_affinity import AffinityTerms, Labelled, labelled
 from mooring.framework.pod_table import PodKind
-from mooring.plugins.domain_totals import add_between
+from mooring.kernels.domains import add_between
 from mooring.plugins.inter_pod_affinity.terms import OwnTerm, pods_by_row
 from mooring.plugins.topology import DomainCounts, Topologies
 

@@ -13,10 +13,10 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 import numpy as np
-import numpy.typing as npt
 
 from mooring.framework import Handle, Int64s, NodeView
 from mooring.framework.node_table import PODS_ROW
+from mooring.kernels.arrays import Float64s
 from mooring.plugins.network_traffic.sources import BandwidthSource
 
 FIRST_SECONDS = 1.0
@@ -133,9 +133,6 @@ def _refresh_until(stop: threading.Event, reference: weakref.ref[BandwidthMonito
         del monitor
         if stop.wait(pause):
             return
-
-
-Float64s = npt.NDArray[np.float64]
 
 
 @dataclass(slots=True)

@@ -24,13 +24,13 @@ from mooring.framework import (
 )
 from mooring.framework.batch import BatchPlugin, BatchScorer, add_scores
 from mooring.framework.cacheable import Aspect, CacheablePlugin, Dependencies
-from mooring.framework.normalize import MAX_EXACT
 from mooring.framework.objects import DeviceClass
 from mooring.framework.pod_requests import PodUsage, ResourceRules
 from mooring.framework.remembering import MAX_AT_ONCE, MAX_POD_BYTES, ByIdentity
 from mooring.framework.upstream import Upstream
+from mooring.kernels.compile import loop
+from mooring.kernels.percentages import MAX_EXACT
 from mooring.plugins.dynamic_resources.extended_resources import DevicesInstead
-from mooring.plugins.loops import loop
 from mooring.plugins.node_resources_balanced_allocation.args import NodeResourcesBalancedAllocationArgs
 from mooring.plugins.resource_uses import (
     COLUMNS_AND_PLACES,

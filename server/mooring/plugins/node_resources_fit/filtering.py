@@ -10,7 +10,7 @@ from mooring.framework import SUCCESS, Bools, Int32s, Int64s, NodeView, Pod, Sta
 from mooring.framework.deadline import timely
 from mooring.framework.pod_requests import PodUsage, ResourceRules, pod_usage
 from mooring.framework.resources import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, is_extended_resource
-from mooring.plugins.loops import loop
+from mooring.kernels.compile import loop
 from mooring.plugins.node_resources_fit.args import NodeResourcesFitArgs
 from mooring.plugins.resource_uses import Requests
 
@@ -78,7 +78,7 @@ def lacking(requests: Requests, nodes: NodeView, by_devices: Container[str]) -> 
 def _all_have(request: int, name: str, nodes: NodeView) -> bool:
     """Return whether every node has so much left of a resource, as is so most often."""
     offered, used = nodes.allocatable(name, live=True), nodes.requested(name, live=True)
-    least = least_free.over(nodes)
+    least = least_free.for_rows(len(nodes), len(nodes.table.alive))
     if least is not None:
         return least(offered, used) >= request
     return int((offered - used).min(initial=request)) >= request

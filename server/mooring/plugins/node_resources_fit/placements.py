@@ -11,8 +11,8 @@ import numpy as np
 
 from mooring.framework import MAX_NODE_SCORE, Int32s, Int64s, NodeView, Pod, PodGroupAssignments
 from mooring.framework.groups import AssignedEverywhere
-from mooring.framework.normalize import MAX_EXACT, MAX_FACTOR, percentage
-from mooring.plugins.loops import loop
+from mooring.kernels.compile import loop
+from mooring.kernels.percentages import MAX_EXACT, MAX_FACTOR, percentage
 from mooring.plugins.resource_uses import (
     COLUMNS_AND_PLACES,
     FIXED_ROWS,
@@ -86,7 +86,7 @@ def _fullness(weights: Sequence[int], requests: Requests, nodes: NodeView, ends:
     """int64[P]: as ``placement_scores``, of placements that end at ``ends`` (int32[P]) among ``nodes``."""
     scores: Int64s = np.zeros(len(ends), np.int64)
     counted = list(counted_requests(requests))
-    add = add_up_fullness.over(nodes)
+    add = add_up_fullness.for_rows(len(nodes), len(nodes.table.alive))
     if add is not None and all(name in FIXED_ROWS for _, name, _ in counted):
         scored = [
             (FIXED_ROWS[name], NON_ZERO_ROWS.get(name, -1), request, weights[position])

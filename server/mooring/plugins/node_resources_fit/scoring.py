@@ -13,9 +13,9 @@ from functools import partial
 import numpy as np
 
 from mooring.framework import MAX_NODE_SCORE, Bools, Int32s, Int64s, NodeView
-from mooring.framework.batch import REJECTED
-from mooring.framework.normalize import MAX_EXACT, percentage
-from mooring.plugins.loops import loop
+from mooring.kernels.arrays import REJECTED
+from mooring.kernels.compile import loop
+from mooring.kernels.percentages import MAX_EXACT, percentage
 from mooring.plugins.node_resources_fit.args import (
     MAX_SHAPE_SCORE,
     ScoringStrategy,

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from mooring.framework import Bools, Int32s, Int64s, NodeView, Pod
-from mooring.framework.columns import ABSENT
 from mooring.framework.new_node_rules import NO_OTHER, AtMost, CountedPods, OtherDomains
 from mooring.framework.objects.node import HOSTNAME
 from mooring.framework.pod_table import PodKind
+from mooring.kernels.arrays import ABSENT
 from mooring.plugins.pod_topology_spread.filtering import HardConstraint
 
 

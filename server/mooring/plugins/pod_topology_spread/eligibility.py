@@ -12,10 +12,10 @@ from functools import cached_property
 import numpy as np
 
 from mooring.framework import Bools, NodeView, Pod
-from mooring.framework.columns import ABSENT
 from mooring.framework.deadline import timely
 from mooring.framework.node_selector import required_matches
 from mooring.framework.taints import tolerated
+from mooring.kernels.arrays import ABSENT
 from mooring.plugins.pod_topology_spread.constraints import SpreadConstraint
 from mooring.plugins.topology import DomainCount, Topologies, Topology
 

@@ -21,9 +21,9 @@ from mooring.framework import (
     Verdicts,
 )
 from mooring.framework.batch import FilterCounts
-from mooring.framework.columns import ABSENT
 from mooring.framework.deadline import timely
-from mooring.plugins.domain_totals import limit
+from mooring.kernels.arrays import ABSENT
+from mooring.kernels.domains import limit
 from mooring.plugins.pod_topology_spread.constraints import SpreadConstraint
 from mooring.plugins.pod_topology_spread.counts import ConstraintCounts
 from mooring.plugins.pod_topology_spread.eligibility import SpreadView

@@ -11,11 +11,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from mooring.framework import Bools, Int32s, Int64s, NodeView, Pod
-from mooring.framework.batch import REJECTED, ScoreCounts
-from mooring.framework.columns import ABSENT
+from mooring.framework.batch import ScoreCounts
 from mooring.framework.deadline import timely
 from mooring.framework.objects.node import HOSTNAME
-from mooring.plugins.domain_totals import Floats, add_crowding, add_emptier, count, distinct, emptier, half_up
+from mooring.kernels.arrays import ABSENT, REJECTED, Float64s
+from mooring.kernels.domains import add_crowding, add_emptier, count, distinct, emptier, half_up
 from mooring.plugins.pod_topology_spread.constraints import SpreadConstraint
 from mooring.plugins.pod_topology_spread.counts import ConstraintCounts
 from mooring.plugins.pod_topology_spread.eligibility import SpreadView
@@ -39,7 +39,7 @@ class SoftConstraint:
     ids: Int32s
     sizes: tuple[int, int]
 
-    def crowd(self, size: int, crowding: Floats) -> None:
+    def crowd(self, size: int, crowding: Float64s) -> None:
         """Add to ``crowding`` (float64[N]) the pods of each row's domain, weighted by ``size`` domains."""
         add_crowding(self.ids, self.pods.counts, math.log(size + 2), self.rule.max_skew - 1, crowding)
 
@@ -87,7 +87,7 @@ class SoftCounts(ConstraintCounts, ScoreCounts):
     def add_to(self, totals: Int32s, weight: int) -> None:
         add_emptier(self._crowding(totals), self.ignored, weight, totals)
 
-    def _crowding(self, totals: Int32s) -> Floats:
+    def _crowding(self, totals: Int32s) -> Float64s:
         """float64[N]: how crowded it is where each row is; those that are not ``REJECTED`` count."""
         counted, crowding = count(totals, self.ignored), np.zeros(len(totals), np.float64)
         for constraint in timely(self.constraints):

@@ -7,9 +7,8 @@ from functools import lru_cache
 from hashlib import blake2b
 
 import numpy as np
-import numpy.typing as npt
 
-UInt64s = npt.NDArray[np.uint64]
+from mooring.kernels.arrays import UInt64s
 
 _MASK = 2**64 - 1
 

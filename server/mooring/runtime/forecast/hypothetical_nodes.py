@@ -8,10 +8,10 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from mooring.framework import Bools, Int32s, Int64s, NodeView, Snapshot
-from mooring.framework.batch import REJECTED
 from mooring.framework.new_node_rules import AtMost, CountedPods, Near, OtherDomains, Rule
 from mooring.framework.node_table import PODS_ROW
 from mooring.framework.pod_requests import PodUsage
+from mooring.kernels.arrays import REJECTED
 
 
 @dataclass(slots=True, eq=False)

@@ -8,11 +8,11 @@ from copy import copy
 import numpy as np
 
 from mooring.framework import Int32s, NodeView, Pod
-from mooring.framework.batch import REJECTED
 from mooring.framework.errors import PluginFailureError
 from mooring.framework.pod_table import PodKind
 from mooring.framework.state import ClusterState
 from mooring.framework.view import NodesChangedError
+from mooring.kernels.arrays import REJECTED, UNKNOWN
 from mooring.runtime.cache.answers.consistency import (
     MAX_ATTEMPTS,
     check_may_be_tried,
@@ -24,7 +24,7 @@ from mooring.runtime.cache.layers.ranking import Ranking
 from mooring.runtime.cache.layers.static_scores import StaticScores
 from mooring.runtime.cache.lookup.evaluation_cache import EvaluationCache
 from mooring.runtime.cache.outcome import Bypass, NotCachedError
-from mooring.runtime.cache.tracking.change_tracker import UNKNOWN, ChangeTracker
+from mooring.runtime.cache.tracking.change_tracker import ChangeTracker
 from mooring.runtime.cycle.choice import ChoiceColumns
 from mooring.runtime.cycle.plugin_calls import PluginAccess, PluginCalls
 from mooring.runtime.forecast.resource_states import show_states, state_after

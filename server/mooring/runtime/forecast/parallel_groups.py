@@ -19,13 +19,14 @@ from mooring.framework import (
     Pod,
     PreFilterPlugin,
 )
-from mooring.framework.batch import REJECTED, as_batch
+from mooring.framework.batch import as_batch
 from mooring.framework.cacheable import dependencies_of
 from mooring.framework.new_node_rules import AtMost, Near, Rule
 from mooring.framework.node_table import PODS_ROW
 from mooring.framework.objects import Object
 from mooring.framework.pod_table import PodKind
 from mooring.framework.state import ClusterState
+from mooring.kernels.arrays import REJECTED
 from mooring.runtime.cache.answers.consistency import check_may_decide
 from mooring.runtime.cache.layers.resource_scores import ResourceScores
 from mooring.runtime.cache.lookup.evaluation_cache import EvaluationCache

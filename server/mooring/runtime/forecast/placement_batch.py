@@ -13,11 +13,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from mooring.framework import Int32s, NodeView, Pod
-from mooring.framework.batch import REJECTED
 from mooring.framework.errors import PluginFailureError
 from mooring.framework.groups import PlacementColumns
 from mooring.framework.state import ClusterState
 from mooring.framework.view import NodesChangedError
+from mooring.kernels.arrays import REJECTED, UNKNOWN, UInt64s
 from mooring.runtime.cache.answers.consistency import (
     MAX_ATTEMPTS,
     check_may_be_tried,
@@ -28,10 +28,8 @@ from mooring.runtime.cache.layers.cached_evaluation import Template
 from mooring.runtime.cache.layers.resource_scores import ResourceScores
 from mooring.runtime.cache.lookup.evaluation_cache import EvaluationCache
 from mooring.runtime.cache.outcome import Bypass, NotCachedError
-from mooring.runtime.cache.tracking.change_tracker import UNKNOWN
 from mooring.runtime.cycle.choice import ChoiceColumns, FirstChoices
 from mooring.runtime.cycle.plugin_calls import PluginAccess, PluginCalls
-from mooring.runtime.cycle.tie_break import UInt64s
 from mooring.runtime.forecast.placement_loop import MAX_UNKNOWN, place_in_each
 from mooring.runtime.forecast.resource_states import show_states, state_after
 from mooring.runtime.profiles.profile import Profile

@@ -5,11 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from mooring.framework import Int32s
-from mooring.framework.batch import REJECTED
-from mooring.plugins.leading_rows import take_out
-from mooring.plugins.loops import loop
-from mooring.runtime.cache.tracking.change_tracker import UNKNOWN
-from mooring.runtime.cycle.tie_break import UInt64s
+from mooring.kernels.arrays import REJECTED, UNKNOWN, UInt64s
+from mooring.kernels.compile import loop
+from mooring.kernels.select import take_out
 
 MAX_UNKNOWN = 1 << 10
 """What one pass notes of what it had to know."""

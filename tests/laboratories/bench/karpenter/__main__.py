@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from mooring.cluster.decoding import from_manifest
-from mooring.plugins.loops import wait_for_compiler
+from mooring.kernels.compile import wait_for_compiler
 from mooring.runtime.cycle.plugin_calls import NoDeadline
 from mooring.sessions.removal import Departure, NodeRemoval, Removal, adopted
 from tests.laboratories.bench.cluster import node_name

@@ -16,7 +16,7 @@ from functools import partial
 from typing import Any
 
 from mooring.framework.quantity import parse_quantity
-from mooring.plugins.loops import compile_ahead
+from mooring.kernels.compile import compile_ahead
 from mooring.testing.builders import Manifest
 from tests.laboratories.bench.cluster import NODE_OFFERS, own_request
 from tests.laboratories.bench.families import FAMILIES, Family

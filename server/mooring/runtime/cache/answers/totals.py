@@ -9,8 +9,8 @@ import msgspec
 import numpy as np
 
 from mooring.framework import SUCCESS, Int32s, Pod, Status
-from mooring.framework.batch import REJECTED
 from mooring.framework.state import ClusterState
+from mooring.kernels.arrays import REJECTED
 from mooring.runtime.cache.answers.consistency import OptimisticRead
 from mooring.runtime.cache.layers.cached_evaluation import (
     UNKNOWN_REASON,

@@ -10,11 +10,11 @@ import msgspec
 import numpy as np
 
 from mooring.framework import SUCCESS, Bools, Int32s, Int64s, NodeView, Pod, Status
-from mooring.framework.batch import REJECTED
 from mooring.framework.errors import PluginFailureError
 from mooring.framework.pod_table import PodKind
 from mooring.framework.state import ClusterState
 from mooring.framework.view import NodesChangedError
+from mooring.kernels.arrays import REJECTED
 from mooring.runtime.cache.layers.claim_scores import ClaimReaders, ClaimScores
 from mooring.runtime.cache.layers.dynamic_scores import DynamicScores
 from mooring.runtime.cache.layers.node_totals import NodeTotals

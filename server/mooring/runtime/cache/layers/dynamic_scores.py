@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from mooring.framework import Bools, CycleState, Int32s, NodeView, Plugin, Pod, PodChange
-from mooring.framework.batch import REJECTED
 from mooring.framework.cacheable import as_cacheable
 from mooring.framework.pod_table import UNPLACED, PodKind
 from mooring.framework.state import ClusterState
+from mooring.kernels.arrays import REJECTED
 from mooring.runtime.cache.layers.pod_counts import IncrementalPodCounts
 from mooring.runtime.cache.layers.ranking import Selected, best_of_rows
 from mooring.runtime.cache.layers.static_scores import StaticScores

@@ -7,17 +7,17 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from mooring.framework import Int32s, Int64s, NodeView
-from mooring.framework.batch import REJECTED
 from mooring.framework.pod_requests import PodUsage
 from mooring.framework.pod_table import UNPLACED
-from mooring.plugins.leading_rows import Leaders, find_leaders, leader_at, leaders_of, take_out
-from mooring.plugins.loops import loop
+from mooring.kernels.arrays import REJECTED, UNKNOWN, UInt64s
+from mooring.kernels.compile import loop
+from mooring.kernels.select import Leaders, find_leaders, leader_at, leaders_of, take_out
 from mooring.runtime.cache.layers.ranking import Ranking, Selected, SelectedColumns
 from mooring.runtime.cache.layers.resource_scores import ResourceScores
 from mooring.runtime.cache.layers.static_scores import StaticScores
-from mooring.runtime.cache.tracking.change_tracker import UNKNOWN, ChangeTracker
+from mooring.runtime.cache.tracking.change_tracker import ChangeTracker
 from mooring.runtime.cycle.plugin_calls import PluginCalls
-from mooring.runtime.cycle.tie_break import UInt64s, choose, mix64_column
+from mooring.runtime.cycle.tie_break import choose, mix64_column
 from mooring.runtime.tuning import CacheTuning
 
 _ROWS_TO_GATHER = 2

@@ -6,9 +6,9 @@ import msgspec
 import numpy as np
 
 from mooring.framework import Int32s, Int64s
-from mooring.framework.batch import REJECTED
-from mooring.plugins.leading_rows import find_leader, find_leaders
-from mooring.plugins.loops import loop
+from mooring.kernels.arrays import REJECTED
+from mooring.kernels.compile import loop
+from mooring.kernels.select import find_leader, find_leaders
 from mooring.runtime.cycle.tie_break import choose, mix64
 
 _SMALLEST_BLOCK = 1024

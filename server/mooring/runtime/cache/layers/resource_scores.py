@@ -19,12 +19,13 @@ from mooring.framework import (
     PreScorePlugin,
     ScorePlugin,
 )
-from mooring.framework.batch import REJECTED, BatchPlugin, BatchScorer, as_batch
+from mooring.framework.batch import BatchPlugin, BatchScorer, as_batch
 from mooring.framework.objects import Object
 from mooring.framework.pod_requests import PodUsage, plain_usage
 from mooring.framework.state import ClusterState
+from mooring.kernels.arrays import REJECTED, UNKNOWN
 from mooring.plugins.resource_totals import Put, TotalsRating, TotalsRatings
-from mooring.runtime.cache.tracking.change_tracker import UNKNOWN, ChangeTracker, ObjectsRead
+from mooring.runtime.cache.tracking.change_tracker import ChangeTracker, ObjectsRead
 from mooring.runtime.cycle.evaluation import begin
 from mooring.runtime.cycle.filter import run_filters
 from mooring.runtime.cycle.plugin_calls import PluginCalls

@@ -10,13 +10,13 @@ import numpy as np
 import numpy.typing as npt
 
 from mooring.framework import Bools, CycleState, Int32s, Int64s, NodeView, Part, Plugin, Pod
-from mooring.framework.batch import REJECTED
 from mooring.framework.cacheable import Dependencies, dependencies_of
 from mooring.framework.columns import Scalar
 from mooring.framework.normalize import Normalizer
 from mooring.framework.pod_affinity import AffinityTerms, labelled
 from mooring.framework.remembering import MAX_PODS, ByIdentity
 from mooring.framework.state import ClusterState
+from mooring.kernels.arrays import REJECTED
 from mooring.runtime.cache.outcome import Bypass, NotCachedError
 from mooring.runtime.cache.tracking.change_tracker import DYNAMIC, MOVING, ChangeTracker, ObjectsRead
 from mooring.runtime.cycle.cycle import enqueued

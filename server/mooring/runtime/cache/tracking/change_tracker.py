@@ -16,11 +16,9 @@ from mooring.framework.pod_affinity import AffinityKey, AffinityTerms
 from mooring.framework.pod_requests import PodUsage
 from mooring.framework.pod_table import UNPLACED, PodKind
 from mooring.framework.state import IMAGES_ALONE, ClusterState, RowChange
+from mooring.kernels.arrays import UNKNOWN
 from mooring.runtime.cache.tracking.row_log import MovedPods, RowLog
 from mooring.runtime.tuning import DEFAULT_TUNING, CacheTuning
-
-UNKNOWN = -2
-"""In a column by resource state: the score, or the following state, that is not known yet."""
 
 _MAX_AFFINITIES, _MAX_AFFINITY_BYTES = 1 << 10, 1 << 22
 """Terms about other pods of which it is remembered when a pod that has them came or left last, and how long

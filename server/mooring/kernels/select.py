@@ -5,19 +5,18 @@ from __future__ import annotations
 import msgspec
 import numpy as np
 
-from mooring.framework import Int32s, Int64s
-from mooring.framework.batch import REJECTED
-from mooring.plugins.loops import loop
+from mooring.kernels.arrays import REJECTED, Int32s, Int64s
+from mooring.kernels.compile import loop
 
 _PIECE = 1 << 8
 """Rows that are searched one by one."""
 
 
 class Leaders(msgspec.Struct, frozen=True, gc=False):
-    """What there is to know of the rows with the highest total, but for which they are.
+    """The rows with the highest total, in numbers.
 
     Attributes:
-        top: The highest total; ``REJECTED`` where all rows are.
+        top: The highest total; ``REJECTED`` if all rows are.
         ties: How many rows have it.
         feasible: How many rows are not ``REJECTED``.
     """
@@ -28,7 +27,7 @@ class Leaders(msgspec.Struct, frozen=True, gc=False):
 
 
 def leaders_of(totals: Int32s) -> Leaders:
-    """Return the leaders by ``totals`` ([N], at least one), with numpy where no pass is compiled."""
+    """Return the leaders by ``totals`` ([N], at least one), with numpy until a pass is compiled."""
     compiled = find_leaders.for_rows(len(totals))
     if compiled is not None:
         return Leaders(*compiled(totals))
@@ -62,7 +61,7 @@ def find_leaders(totals: Int32s | Int64s) -> tuple[int, int, int]:
 @loop("(int32[::1], int64, int64)", "(int64[::1], int64, int64)")
 def find_leader(totals: Int32s | Int64s, top: int, position: int) -> int:
     """Return the row of the leader at ``position``; -1 when there are fewer."""
-    # Piece by piece: counting takes a fraction of looking at each row.
+    # Piece by piece: leaders are counted much faster than found.
     for begin in range(0, len(totals), _PIECE):
         piece, leaders = totals[begin : begin + _PIECE], 0
         for at in range(len(piece)):

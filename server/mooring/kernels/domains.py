@@ -1,4 +1,4 @@
-"""Totals of all rows from what the domains of a topology have: one pass over the rows for each step.
+"""Totals of all rows by the counts of a topology's domains: one pass over the rows for each step.
 
 Totals are int32[N], by row, and ``REJECTED`` for rows that can't be selected, which they stay. Columns by row
 may be longer than the totals.
@@ -7,15 +7,10 @@ may be longer than the totals.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
-from mooring.framework import MAX_NODE_SCORE, Bools, Int32s, Int64s, Normalizer
-from mooring.framework.batch import REJECTED
-from mooring.framework.columns import ABSENT
-from mooring.framework.normalize import MAX_EXACT
-from mooring.plugins.loops import loop
-
-Floats = npt.NDArray[np.float64]
+from mooring.kernels.arrays import ABSENT, REJECTED, Bools, Float64s, Int32s, Int64s
+from mooring.kernels.compile import loop
+from mooring.kernels.percentages import MAX_EXACT, MAX_NODE_SCORE, between
 
 _MOST = 2**63 - 1
 
@@ -49,17 +44,17 @@ def limit(
 
 
 def add_between(ids: Int32s, worth: Int32s | Int64s, weight: int, totals: Int32s) -> None:
-    """Add ``weight`` times what ``Normalizer.BY_MIN_MAX`` makes of the ``worth`` (int64[D]) of domains."""
+    """Add ``weight`` times what ``between`` makes of the ``worth`` (int64[D]) of domains."""
     compiled = _add_between.for_rows(len(totals))
     if compiled is not None:
         compiled(ids, worth, weight, totals)
         return
     left = totals != REJECTED
-    totals[left] += weight * Normalizer.BY_MIN_MAX.apply(worth.take(ids[: len(totals)][left]))
+    totals[left] += weight * between(worth.take(ids[: len(totals)][left]))
 
 
 def add_crowding(
-    ids: Int32s, counts: Int32s | Int64s, factor: float, offset: float, crowding: Floats
+    ids: Int32s, counts: Int32s | Int64s, factor: float, offset: float, crowding: Float64s
 ) -> None:
     """Add ``factor`` times what each row's domain has, plus ``offset``, to its ``crowding`` (float64[N]).
 
@@ -67,7 +62,7 @@ def add_crowding(
     """
     compiled = _add_crowding.for_rows(len(crowding))
     if compiled is not None:
-        # With a whole number numba would compile it anew, for numbers like that, while the decision waits.
+        # For a whole number numba would compile it once more, while the decision waits.
         compiled(ids, counts, factor, float(offset), crowding)
         return
     by_domain = counts * factor + offset
@@ -75,7 +70,7 @@ def add_crowding(
     crowding += by_domain.take(ids[: len(crowding)])
 
 
-def add_emptier(crowding: Floats, ignored: Bools, weight: int, totals: Int32s) -> None:
+def add_emptier(crowding: Float64s, ignored: Bools, weight: int, totals: Int32s) -> None:
     """Add ``weight`` times 0..100, most for the rows with the least ``crowding`` (float64[N]), as
     PodTopologySpread does.
 
@@ -104,8 +99,8 @@ def distinct(ids: Int32s, size: int, totals: Int32s, ignored: Bools) -> int:
     return int(np.count_nonzero(np.bincount(ids[: len(totals)][_counted(totals, ignored)])))
 
 
-def half_up(values: Floats) -> Int64s:
-    """Round half up: Go's math.Round for what is not negative, as no value is that close below one half."""
+def half_up(values: Float64s) -> Int64s:
+    """Round half up, as Go's math.Round does with numbers that aren't negative."""
     return np.floor(values + 0.5).astype(np.int64)
 
 
@@ -146,13 +141,13 @@ def _add_between(ids: Int32s, worth: Int64s, weight: int, totals: Int32s) -> Non
 
 
 @loop("int32[::1], int32[::1], float64, float64, float64[::1]")
-def _add_crowding(ids: Int32s, counts: Int32s, factor: float, offset: float, crowding: Floats) -> None:
+def _add_crowding(ids: Int32s, counts: Int32s, factor: float, offset: float, crowding: Float64s) -> None:
     for row in range(len(crowding)):
         crowding[row] += counts[ids[row]] * factor + offset if ids[row] != ABSENT else 0.0
 
 
 @loop("float64[::1], boolean[::1], int64, int32[::1]")
-def _add_emptier(crowding: Floats, ignored: Bools, weight: int, totals: Int32s) -> bool:
+def _add_emptier(crowding: Float64s, ignored: Bools, weight: int, totals: Int32s) -> bool:
     """Return False when a number is too large; then nothing is done."""
     # The least and the most of whole numbers are found in half the time.
     lowest, highest = _MOST, 0

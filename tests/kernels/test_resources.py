@@ -1,14 +1,10 @@
-"""Compiled loops give what numpy gives, whatever the amounts."""
+"""Resources: compiled passes give what numpy gives, whatever the amounts."""
 
 from __future__ import annotations
 
 import importlib
 import importlib.util
-import os
-import subprocess
-import sys
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,14 +15,14 @@ from hypothesis import strategies as st
 from mooring.cluster.kinds import Put
 from mooring.cluster.state import State
 from mooring.framework import CycleState, Int64s, NodeTable, NodeView, PodTable, Snapshot
-from mooring.framework.batch import REJECTED
 from mooring.framework.objects.devices import DeviceClass, DeviceClassSpec
 from mooring.framework.pod_requests import plain_usage
 from mooring.framework.quantity import Quantity
 from mooring.framework.resources import CPU, EPHEMERAL_STORAGE, MEMORY, PODS
-from mooring.plugins import domain_totals, loops, resource_totals
-from mooring.plugins.leading_rows import Leaders
-from mooring.plugins.loops import FEWEST_CALLS, FEWEST_NODES, compile_ahead, loop, wait_for_compiler
+from mooring.kernels.arrays import REJECTED
+from mooring.kernels.compile import FEWEST_NODES
+from mooring.kernels.select import Leaders
+from mooring.plugins import resource_totals
 from mooring.plugins.node_resources_balanced_allocation.plugin import NodeResourcesBalancedAllocation
 from mooring.plugins.node_resources_fit.args import (
     NodeResourcesFitArgs,
@@ -37,7 +33,7 @@ from mooring.plugins.node_resources_fit.args import (
 from mooring.plugins.node_resources_fit.plugin import NodeResourcesFit
 from mooring.plugins.resource_totals import TotalsRating, TotalsRatings
 from mooring.testing import make_pod
-from tests.compiled_loops import compiled_loops, loops_as_written, loops_compiled_by_calls
+from tests.compiled_loops import compiled_loops
 from tests.examples import examples
 from tests.plugins.harness import make
 
@@ -45,7 +41,9 @@ pytestmark = pytest.mark.skipif(
     importlib.util.find_spec("numba") is None, reason="the extra fast isn't installed"
 )
 
+
 SIZES = st.sampled_from((10, 4000, 2**40, 2**55, 2**62))
+
 
 GPU = "example.com/gpu"
 """What only some nodes have."""
@@ -347,166 +345,3 @@ def test_other_scores_are_not_put_together() -> None:
     assert TotalsRating.of([(balanced.scorer(pod), 1), (fit.scorer(pod), 1)]) is None
     assert TotalsRating.of([(fit.scorer(pod), 1)]) is None
     assert TotalsRating.of([(fit.scorer(nothing), 1), (balanced.scorer(nothing), 1)]) is None
-
-
-def test_a_numba_that_is_of_no_use_is_not_needed(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fails(name: str) -> object:
-        raise ImportError(f"{name} needs an older numpy")
-
-    monkeypatch.setattr(loops, "import_module", fails)
-    view, same = nodes(0, 1, 1, lacking=False), loop("(int64,)")(abs)
-    with loops_compiled_by_calls():
-        for _ in range(FEWEST_CALLS):
-            same.over(view)
-        wait_for_compiler()
-        assert same.over(view) is None
-
-
-def test_a_loop_that_cannot_be_compiled_says_so_and_numpy_answers(caplog: pytest.LogCaptureFixture) -> None:
-    def adds(number: int) -> int:
-        return number + None  # type: ignore[operator]
-
-    same: loops.Loop[int] = loop("(int64,)")(adds)
-    with loops_compiled_by_calls():
-        same.begin_compiling()
-        wait_for_compiler()
-        assert same.for_rows(FEWEST_NODES) is None
-    assert "adds can't be compiled, so numpy is used: " in caplog.text
-
-
-def test_nobody_waits_for_the_compiler_and_it_works_only_for_who_asks_often() -> None:
-    view, few = (nodes(0, 1, 1, lacking=False, step=step) for step in (1, FEWEST_NODES))
-    same: loops.Loop[int] = loop("(int64,)")(lambda number: number)
-    with loops_compiled_by_calls():
-        assert [same.over(view) for _ in range(FEWEST_CALLS - 1)] == [None] * (FEWEST_CALLS - 1)
-        wait_for_compiler()
-        assert same.over(view) is None
-        wait_for_compiler()
-        compiled = same.over(few)
-        assert compiled is not None
-        assert compiled(7) == 7
-        assert same.over(NodeView(view.snapshot, few.rows[:0])) is None
-
-
-def test_a_test_meets_compiled_loops_only_where_it_asks_for_them() -> None:
-    same: loops.Loop[int] = loop("(int64,)")(lambda number: number)
-    assert same.compile() is not None
-    assert same.for_rows(1) is None
-    with compiled_loops():
-        assert same.for_rows(1) is not None
-        with loops_as_written():
-            assert same.for_rows(1) is None
-
-
-DOMAINS = st.sampled_from((1, 3, FEWEST_NODES))
-COUNTS = st.sampled_from((1, 50, 2**40, 2**52))
-
-
-@examples(40)
-@given(st.integers(0, 2**32), DOMAINS, COUNTS, st.booleans(), st.integers(0, 3), st.floats(0.7, 9.0))
-def test_totals_by_domain_are_those_of_numpy(
-    seed: int, domains: int, most: int, outside: bool, weight: int, factor: float
-) -> None:
-    numbers, rows = np.random.default_rng(seed), FEWEST_NODES
-    ids = numbers.integers(0, domains, rows + 3, np.int32, endpoint=True)
-    worth = numbers.integers(0, most, domains + 1, endpoint=True)
-    worth[0] = 0
-    counts = np.minimum(worth, 2**31 - 1).astype(np.int32)
-    before = np.where(numbers.random(rows) < 0.3, REJECTED, numbers.integers(0, 100, rows)).astype(np.int32)
-    ignored = numbers.integers(0, 9, rows + 3) == 0
-    least, crowded = int(numbers.integers(0, most, endpoint=True)), numbers.random(rows) * most
-
-    def answers() -> list[Any]:
-        limited, between, emptier = before.copy(), before.copy(), before.copy()
-        domain_totals.limit(ids, counts, limited, least=least, most=most // 2 + least, outside=outside)
-        domain_totals.add_between(ids, worth - most // 2, weight, between)
-        crowding = crowded.copy()
-        domain_totals.add_crowding(ids, counts, factor, 2.0, crowding)
-        domain_totals.add_emptier(crowding, ignored, weight, emptier)
-        counted = domain_totals.count(before, ignored)
-        inside = domain_totals.distinct(ids, domains + 1, before, ignored)
-        return [limited, between, emptier, crowding, counted, inside]
-
-    with compiled_loops():
-        looped = answers()
-    for compiled, plain in zip(looped, answers(), strict=True):
-        np.testing.assert_array_equal(compiled, plain)
-
-
-def test_who_decides_all_day_has_them_compiled_before() -> None:
-    view, same = nodes(0, 1, 1, lacking=False), loop("(int64,)")(lambda number: number)
-    with loops_compiled_by_calls():
-        compile_ahead(FEWEST_NODES - 1)
-        assert same.over(view) is None
-        compile_ahead(FEWEST_NODES)
-        compiled = same.over(view)
-    assert compiled is not None
-    assert compiled(7) == 7
-
-
-USER = "from {constants} import STEP\nfrom mooring.plugins.loops import loop\n\n{inner}\n\n"
-STEPPED = USER + "@loop('(int64,)')\ndef stepped(number: int) -> int:\n    return {used}\n"
-INNER = "@loop('(int64,)')\ndef inner(number: int) -> int:\n    return number + STEP"
-
-
-@pytest.mark.parametrize(
-    ("inner", "used"),
-    [("", "number + STEP"), (INNER, "inner(number)")],
-    ids=["constant", "in a loop it calls"],
-)
-def test_a_compiled_loop_is_kept_on_disk_until_what_it_is_made_of_changes(
-    inner: str, used: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.syspath_prepend(tmp_path)
-    constants, module = (f"{name}_{len(inner)}" for name in ("constants", "stepped"))
-    (tmp_path / f"{module}.py").write_text(STEPPED.format(constants=constants, inner=inner, used=used))
-
-    def compiled(step: int) -> tuple[int, int]:
-        """What a process that starts now makes of 7, and how many files there are then."""
-        (tmp_path / f"{constants}.py").write_text(f"STEP = {step}\n")
-        for name in (constants, module):
-            sys.modules.pop(name, None)
-        importlib.invalidate_caches()
-        made = importlib.import_module(module).stepped.compile()
-        return made(7), len(list(tmp_path.rglob("*.nbc")))
-
-    assert compiled(10) == (17, count := compiled(10)[1])
-    assert compiled(10) == (17, count)
-    assert compiled(2000) == (2007, 2 * count)
-    monkeypatch.setitem(loops._OPTIONS, "nogil", True)
-    assert compiled(2000) == (2007, 3 * count), "nor is it taken for one that was compiled in another way"
-
-
-def test_where_nothing_can_be_kept_a_loop_is_compiled_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("numba.core.dispatcher.Dispatcher.enable_caching", _refuse)
-    same: loops.Loop[int] = loop("(int64,)")(lambda number: number)
-    compiled = same.compile()
-    assert compiled is not None
-    assert compiled(7) == 7
-
-
-def _refuse(_dispatcher: object) -> None:
-    raise RuntimeError("cannot cache function: no locator available")
-
-
-BUILT = """
-import numba.core.caching as caching
-from mooring.plugins.leading_rows import find_leaders
-def unwritable(self):
-    raise PermissionError
-if {read_only}:
-    caching.InTreeCacheLocator.ensure_cache_path = unwritable
-    caching.UserWideCacheLocator.ensure_cache_path = unwritable
-compiled = find_leaders.compile()
-print(sum(compiled.stats.cache_hits.values()))
-"""
-
-
-def test_loops_that_an_image_was_built_with_are_read_from_its_read_only_root() -> None:
-    def hits(*, read_only: bool) -> int:
-        command = [sys.executable, "-c", BUILT.format(read_only=read_only)]
-        environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
-        return int(subprocess.run(command, env=environment, capture_output=True, check=True).stdout)
-
-    hits(read_only=False)
-    assert hits(read_only=True) == 2

@@ -1,8 +1,8 @@
-"""Loops over columns, compiled by numba where that is installed: the extra ``fast``.
+"""Loops over columns, compiled by numba if the extra ``fast`` is installed.
 
-numpy works through columns operation by operation, a compiled loop goes over them once. A plugin that has
-such a loop has the same with numpy as well: for where numba isn't, for the seconds until the compiler has
-ended, and for amounts that floats don't hold exactly.
+numpy works through columns operation by operation, a compiled loop goes over them once. Each has
+a twin for numpy: for processes without numba, for the seconds until the compiler has ended, and for amounts
+that floats don't hold exactly.
 """
 
 from __future__ import annotations
@@ -16,8 +16,6 @@ from importlib.util import find_spec
 from types import FunctionType
 from typing import Any, Generic, TypeVar
 from weakref import WeakSet
-
-from mooring.framework import NodeView
 
 FEWEST_NODES = 1000
 """For smaller clusters, what a loop saves isn't worth the second that compiling takes."""
@@ -43,11 +41,11 @@ class Loop(Generic[T]):
 
     It may call other loops, which are globals where it is defined.
 
-    Decisions don't wait for the compiler: for kube-scheduler a second is too long. What it makes is kept on
-    disk, so that the next process has it at once. Safe from any thread.
+    Decisions don't wait for the compiler: for kube-scheduler a second is too long. Compiled loops are kept on
+    disk, so that the next process has them at once. Safe from any thread.
 
     Args:
-        types: Those of its arguments, as numba spells them; each of them, where there are several.
+        types: The types of its arguments, as numba spells them; one string for each set of them.
     """
 
     def __init__(self, types: Sequence[str], function: Callable[..., T]) -> None:
@@ -61,15 +59,11 @@ class Loop(Generic[T]):
         """Run it as it is written; a compiled loop that calls it runs it compiled."""
         return self._function(*args)
 
-    def over(self, nodes: NodeView) -> Callable[..., T] | None:
-        """Return the function once it is compiled; None without numba and without ``nodes``.
-
-        Calls about a small cluster don't have it compiled.
-        """
-        return self.for_rows(len(nodes.rows), len(nodes.snapshot.nodes.alive))
-
     def for_rows(self, count: int, of: int = 0) -> Callable[..., T] | None:
-        """As ``over``, for ``count`` rows, ``of`` so many."""
+        """Return the function once it is compiled, for ``count`` rows of a cluster with ``of`` nodes.
+
+        None without numba and without rows. Calls about a small cluster don't have it compiled.
+        """
         compiled = self._compiled
         if compiled is not None and count:
             return compiled
@@ -82,7 +76,7 @@ class Loop(Generic[T]):
         return None
 
     def begin_compiling(self) -> None:
-        """Have it compiled in the compiler's thread, unless that was asked for before."""
+        """Have it compiled in the compiler's thread, unless it is or was."""
         if self._compiling is None:
             # Two threads may come here at once; then it is compiled twice.
             self._compiling = _compiler.submit(self.compile)
@@ -94,7 +88,7 @@ class Loop(Generic[T]):
             log.warning("%s can't be compiled, so numpy is used: %s", self._function.__qualname__, error)
 
     def compile(self) -> Callable[..., T] | None:
-        """Compile it in this thread, unless it is, and return it; None where numba can't be used."""
+        """Compile it in this thread, unless it is, and return it; None if numba can't be used."""
         if self._compiled is not None or find_spec("numba") is None:
             return self._compiled
         try:
@@ -103,7 +97,7 @@ class Loop(Generic[T]):
             log.warning("numba can't be used, so numpy is: %s", error)
             return None
         compiled = numba.njit(self._with_loops(), **_OPTIONS)
-        built = import_module("mooring.plugins.built_loops").built_cache(compiled.py_func)
+        built = import_module("mooring.kernels.built").built_cache(compiled.py_func)
         try:
             if built is not None:
                 compiled._cache = built  # noqa: SLF001  # numba has no other way in
@@ -119,8 +113,8 @@ class Loop(Generic[T]):
     def _with_loops(self) -> Callable[..., T]:
         """Return the function with the compiled form of each loop that it calls.
 
-        Its name tells all that it is compiled from, and how, as numba keeps compiled functions by their name
-        and asks of their own file alone whether it changed.
+        Its name stands for all that it is compiled from, and how, since numba keeps compiled functions by
+        their name and looks only whether their own file changed.
         """
         function = self._function
         if not isinstance(function, FunctionType):

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mooring.framework.batch import REJECTED
-from mooring.plugins.leading_rows import Leaders, leader_at, leaders_of, take_out
-from mooring.plugins.loops import FEWEST_NODES
+from mooring.kernels.arrays import REJECTED
+from mooring.kernels.compile import FEWEST_NODES
+from mooring.kernels.select import Leaders, leader_at, leaders_of, take_out
 from tests.compiled_loops import compiled_loops
 from tests.examples import examples
 
