@@ -5,7 +5,6 @@ Imported only if numba is installed.
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, InTreeCacheLocator
@@ -14,7 +13,7 @@ from numba.core.caching import CompileResultCacheImpl, FunctionCache, InTreeCach
 def built_cache(function: Any) -> Any | None:
     """Return the cache next to the source of ``function``; None if it has no form of it."""
     cache: Any = _BuiltCache(function)  # type: ignore[no-untyped-call]  # numba has no types
-    return cache if cache.has_index else None
+    return cache if cache.is_current else None
 
 
 class _Locator(InTreeCacheLocator):
@@ -35,9 +34,9 @@ class _BuiltCache(FunctionCache):
     _impl_class = _CacheImpl
 
     @property
-    def has_index(self) -> bool:
-        """Whether a form of the function was kept."""
-        return Path(self._cache_path, f"{self._impl.filename_base}.nbi").is_file()
+    def is_current(self) -> bool:
+        """Whether a form of the function was kept, of the source as it is."""
+        return bool(self._cache_file._load_index())  # type: ignore[no-untyped-call]  # noqa: SLF001
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Keep nothing: other processes find what was built."""
