@@ -1,7 +1,6 @@
 from collections import Counter
 from collections.abc import Mapping
 from typing import Any
-from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -18,13 +17,13 @@ from mooring.framework import (
     CycleState,
     EventResource,
     FieldError,
+    NodeAmount,
     NodeView,
     ObjectChange,
     Pod,
     QueueingHint,
-    Status,
 )
-from mooring.plugins.underlay_ip.args import SCHEDULER_NAME, Consumers, NodeIPs, UnderlayIPArgs
+from mooring.plugins.underlay_ip.args import SCHEDULER_NAME, Consumers, UnderlayIPArgs
 from mooring.plugins.underlay_ip.plugin import REASON_MASTER, REASON_NONE_FREE, UnderlayIP, uses_ip
 from mooring.testing.builders import make_node, make_pod
 from tests.plugins.harness import cluster, final_scores, make, raw_scores, reasons, verdicts
@@ -110,7 +109,7 @@ def test_a_node_says_how_many_ips_it_has(
     annotations = fields.get("annotations")
     made = {name: value for name, value in fields.items() if name != "annotations"}
     node = make_node("n", **made, **({"metadata": {"annotations": annotations}} if annotations else {}))
-    chosen = make(UnderlayIP, UnderlayIPArgs(ips_per_node=2, node_ips=NodeIPs(**said)))
+    chosen = make(UnderlayIP, UnderlayIPArgs(ips_per_node=2, node_ips=NodeAmount(**said)))
     view = cluster(node)
     assert raw_scores(chosen, consumer("new"), view) == {"n": free}
     assert reasons(chosen, consumer("new"), view) == {"n": FREE if free else FULL}
@@ -118,7 +117,7 @@ def test_a_node_says_how_many_ips_it_has(
 
 @pytest.mark.parametrize("said", ["label", "annotation", "resource"])
 def test_a_node_that_gets_ips_is_looked_at_again(said: str) -> None:
-    chosen = make(UnderlayIP, UnderlayIPArgs(ips_per_node=2, node_ips=NodeIPs(**{said: IPS_KEY})))
+    chosen = make(UnderlayIP, UnderlayIPArgs(ips_per_node=2, node_ips=NodeAmount(**{said: IPS_KEY})))
     events = {hinted.event.resource: hinted.event.action for hinted in chosen.events_to_register()}
     change = {
         "label": ActionType.UPDATE_NODE_LABEL,
@@ -129,7 +128,7 @@ def test_a_node_that_gets_ips_is_looked_at_again(said: str) -> None:
 
 
 def test_more_ips_may_help_and_fewer_do_not() -> None:
-    chosen = make(UnderlayIP, UnderlayIPArgs(node_ips=NodeIPs(label=IPS_KEY)))
+    chosen = make(UnderlayIP, UnderlayIPArgs(node_ips=NodeAmount(label=IPS_KEY)))
     few, many = (make_node("n", labels={IPS_KEY: number}) for number in ("1", "5"))
     hint = next(h.hint for h in chosen.events_to_register() if h.event.resource is EventResource.NODE)
     assert hint is not None
@@ -146,23 +145,6 @@ def test_only_a_full_node_can_be_helped_by_preemption() -> None:
         "m": Code.UNSCHEDULABLE_AND_UNRESOLVABLE,
         "free": Code.SUCCESS,
     }
-
-
-@given(
-    where=st.lists(st.sampled_from(["", "a", "b", "gone"]), max_size=8),
-    others=st.lists(st.booleans(), max_size=8),
-)
-def test_one_pass_over_all_pods_counts_what_a_look_at_each_node_does(
-    where: list[str], others: list[bool]
-) -> None:
-    placed = [
-        make_pod(f"p{at}", node=node, spec={} if at < len(others) and others[at] else OURS)
-        for at, node in enumerate(where)
-    ]
-    view = cluster(make_node("a"), make_node("b"), make_node("c"), *placed)
-    looked = raw_scores(plugin(10), consumer("new"), view)
-    with patch("mooring.plugins.underlay_ip.plugin.FEW_NODES", 0):
-        assert raw_scores(plugin(10), consumer("new"), view) == looked
 
 
 def test_the_most_free_ips_win() -> None:
@@ -232,11 +214,11 @@ def test_other_pods_are_left_to_other_plugins() -> None:
     [
         pytest.param({}, [], id="the defaults"),
         pytest.param({"ips_per_node": -1}, ["ipsPerNode"], id="negative"),
-        pytest.param({"node_ips": NodeIPs(label="example.com/ips")}, [], id="said by nodes"),
+        pytest.param({"node_ips": NodeAmount(label="example.com/ips")}, [], id="said by nodes"),
         pytest.param(
-            {"node_ips": NodeIPs(label="a", annotation="b")}, ["nodeIps"], id="said by nodes in two ways"
+            {"node_ips": NodeAmount(label="a", annotation="b")}, ["nodeIps"], id="said by nodes in two ways"
         ),
-        pytest.param({"node_ips": NodeIPs(resource="a b")}, ["nodeIps.resource"], id="no resource"),
+        pytest.param({"node_ips": NodeAmount(resource="a b")}, ["nodeIps.resource"], id="no resource"),
         pytest.param({"consumers": Consumers()}, ["consumers"], id="nobody"),
         pytest.param({"consumers": Consumers("a", "b")}, ["consumers"], id="two ways"),
         pytest.param({"consumers": Consumers(label="a b=c")}, ["consumers.label"], id="no label key"),
@@ -326,21 +308,6 @@ class Cluster(RuleBasedStateMachine):
         self.state.assume(pod, node)
         assert self.plugin.reserve(CycleState(), pod, node) == SUCCESS
         self.reserved[pod.metadata.uid] = node
-
-    @precondition(lambda self: self.waiting())
-    @rule(data=st.data(), node=st.sampled_from(NODES[:2]))
-    def reserve_without_filter(self, data: st.DataObject, node: str) -> None:
-        """As a caller of Bind may: a node without a free IP is rejected, and nothing of that stays."""
-        pod = data.draw(st.sampled_from(self.waiting()))
-        full = uses_ip(pod, self.plugin.args.consumers) and self.used()[node] >= IPS
-        self.state.assume(pod, node)
-        said = self.plugin.reserve(CycleState(), pod, node)
-        assert said == (Status.unschedulable(REASON_NONE_FREE) if full else SUCCESS)
-        if full:
-            self.plugin.unreserve(CycleState(), pod, node)
-            self.state.forget(pod.metadata.uid)
-        else:
-            self.reserved[pod.metadata.uid] = node
 
     @precondition(lambda self: self.reserved)
     @rule(data=st.data(), works=st.booleans())

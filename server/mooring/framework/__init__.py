@@ -51,6 +51,7 @@ from mooring.framework.interface import (
     ReservePlugin,
     ScorePlugin,
 )
+from mooring.framework.ledger import Ledger, NodeAmount
 from mooring.framework.node_info import NodeInfo
 from mooring.framework.node_table import NodeTable
 from mooring.framework.normalize import Normalizer
@@ -104,7 +105,9 @@ __all__ = [
     "InvalidScoreError",
     "KubeVersion",
     "LabelColumn",
+    "Ledger",
     "Node",
+    "NodeAmount",
     "NodeInfo",
     "NodeTable",
     "NodeView",

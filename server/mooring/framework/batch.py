@@ -11,13 +11,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mooring.framework.cacheable import CacheablePlugin
 from mooring.framework.cycle_state import CycleState
+from mooring.framework.interface import ArgsT, PreFilterPlugin
 from mooring.framework.new_node_rules import Rule
 from mooring.framework.node_info import NodeInfo
 from mooring.framework.node_table import NodeTable
 from mooring.framework.objects import Pod
 from mooring.framework.pod_requests import PodUsage
 from mooring.framework.pod_table import PodChange, PodKind
+from mooring.framework.status import SUCCESS, Status
 from mooring.framework.view import NodeView
 from mooring.kernels.arrays import REJECTED, Bools, Int32s, Int64s
 
@@ -161,6 +164,39 @@ class BatchPlugin:
     def reserves_now(self, pod: Pod) -> bool:
         """Return whether ``reserve`` has anything to do for ``pod`` as the cluster is."""
         return self.reserves_for(pod)
+
+
+class CountingPlugin(PreFilterPlugin[ArgsT], CacheablePlugin, BatchPlugin):
+    """Base of plugins that count pods in the CycleState.
+
+    These counts say in one step of all rows what Filter and Score say. They are for answers that each
+    decision changes: once PreFilter and PreScore ran, pods that come and go change the counts alone, and
+    neither point rejects the pod.
+    """
+
+    @abstractmethod
+    def counts_in(self, state: CycleState) -> tuple[FilterCounts | None, ScoreCounts | None]:
+        """Return the counts that PreFilter and PreScore wrote, each None if that skipped the pod."""
+
+    def update(self, state: CycleState, pod: Pod, changes: Sequence[PodChange]) -> bool:
+        for counts in self.counts_in(state):
+            if counts is not None:
+                counts.update(changes)
+        return True
+
+    def add_pod(self, state: CycleState, pod: Pod, other: Pod, node: NodeInfo) -> Status:
+        """Count ``other`` on ``node``."""
+        return self._add(state, other, node, 1)
+
+    def remove_pod(self, state: CycleState, pod: Pod, other: Pod, node: NodeInfo) -> Status:
+        """Count ``other`` on ``node`` no longer."""
+        return self._add(state, other, node, -1)
+
+    def _add(self, state: CycleState, other: Pod, node: NodeInfo, amount: int) -> Status:
+        counts = self.counts_in(state)[0]
+        if counts is not None:
+            counts.add(other, node, amount)
+        return SUCCESS
 
 
 _NO_BATCH = BatchPlugin()

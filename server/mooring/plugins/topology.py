@@ -6,29 +6,15 @@ node, so nothing here walks over pods.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from mooring.framework import (
-    SUCCESS,
-    Bools,
-    CycleState,
-    Int32s,
-    Int64s,
-    NodeInfo,
-    NodeTable,
-    NodeView,
-    Pod,
-    PodChange,
-    PreFilterPlugin,
-    Status,
-)
-from mooring.framework.batch import BatchPlugin, FilterCounts, ScoreCounts
-from mooring.framework.cacheable import CacheablePlugin
+from mooring.framework import Bools, CycleState, Int32s, Int64s, NodeTable, NodeView
+from mooring.framework.batch import CountingPlugin, FilterCounts, ScoreCounts
 from mooring.framework.columns import Scalar
 from mooring.framework.interface import ArgsT
 from mooring.framework.pod_table import AffinityClass
@@ -199,12 +185,8 @@ class DomainCounts:
         return self._by_key[key]
 
 
-class PodCountingPlugin(PreFilterPlugin[ArgsT], CacheablePlugin, BatchPlugin):
-    """Base of InterPodAffinity and PodTopologySpread, which count pods in the CycleState.
-
-    What they wrote there says in one step of all rows what Filter and Score say. It is for answers that each
-    decision changes: once PreFilter and PreScore ran, pods that come and go change the counts alone, and
-    neither point rejects the pod.
+class PodCountingPlugin(CountingPlugin[ArgsT]):
+    """Base of InterPodAffinity and PodTopologySpread.
 
     Attributes:
         filter_counts: What PreFilter writes for Filter, under its class as the key.
@@ -217,22 +199,6 @@ class PodCountingPlugin(PreFilterPlugin[ArgsT], CacheablePlugin, BatchPlugin):
     def counts_in(self, state: CycleState) -> tuple[FilterCounts | None, ScoreCounts | None]:
         filtering, scoring = self.filter_counts, self.score_counts
         return state.get(filtering, filtering), state.get(scoring, scoring)
-
-    def update(self, state: CycleState, pod: Pod, changes: Sequence[PodChange]) -> bool:
-        for counts in self.counts_in(state):
-            if counts is not None:
-                counts.update(changes)
-        return True
-
-    def add_pod(self, state: CycleState, pod: Pod, other: Pod, node: NodeInfo) -> Status:
-        """Count ``other`` on ``node``."""
-        state.read(self.filter_counts, self.filter_counts).add(other, node, 1)
-        return SUCCESS
-
-    def remove_pod(self, state: CycleState, pod: Pod, other: Pod, node: NodeInfo) -> Status:
-        """Count ``other`` on ``node`` no longer."""
-        state.read(self.filter_counts, self.filter_counts).add(other, node, -1)
-        return SUCCESS
 
 
 def _fitted(column: Int64s, capacity: int) -> Int64s:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from mooring.framework import FieldError
+from mooring.framework import FieldError, NodeAmount
 from mooring.framework.names import is_qualified_name
 
 SCHEDULER_NAME = "blueking-ip-scheduler"
@@ -28,21 +28,6 @@ class Consumers:
 
 
 @dataclass(frozen=True, slots=True)
-class NodeIPs:
-    """The place where a node declares how many IPs it has: at most one of the three.
-
-    Attributes:
-        label: A label's key; its value is the number.
-        annotation: An annotation's key, likewise.
-        resource: A resource in ``status.allocatable``; its amount is the number.
-    """
-
-    label: str = ""
-    annotation: str = ""
-    resource: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class UnderlayIPArgs:
     """Arguments of UnderlayIP.
 
@@ -53,14 +38,14 @@ class UnderlayIPArgs:
     """
 
     ips_per_node: int = 10
-    node_ips: NodeIPs = NodeIPs()
+    node_ips: NodeAmount = field(default_factory=NodeAmount)
     consumers: Consumers = Consumers(scheduler_name=SCHEDULER_NAME)
 
     def validate(self) -> Iterator[FieldError]:
         """Yield the errors that types can't express."""
         if self.ips_per_node < 0:
             yield FieldError("ipsPerNode", f"must be 0 or more, not {self.ips_per_node}")
-        yield from self._validate_node_ips()
+        yield from self.node_ips.faults("nodeIps")
         given = self.consumers
         if sum(map(bool, (given.scheduler_name, given.label, given.resource))) != 1:
             yield FieldError("consumers", "must have exactly one of schedulerName, label and resource")
@@ -69,17 +54,3 @@ class UnderlayIPArgs:
             yield FieldError("consumers.label", f"{key!r} is not a label key; write KEY or KEY=VALUE")
         if given.resource and not is_qualified_name(given.resource):
             yield FieldError("consumers.resource", f"{given.resource!r} is not a name of a resource")
-
-    def _validate_node_ips(self) -> Iterator[FieldError]:
-        given = {
-            "label": self.node_ips.label,
-            "annotation": self.node_ips.annotation,
-            "resource": self.node_ips.resource,
-        }
-        if sum(map(bool, given.values())) > 1:
-            yield FieldError("nodeIps", "must have at most one of label, annotation and resource")
-        for name, key in given.items():
-            if key and not is_qualified_name(key):
-                yield FieldError(
-                    f"nodeIps.{name}", f"{key!r} is not a qualified name, such as example.com/ips"
-                )
