@@ -310,6 +310,7 @@ def test_every_marked_file_is_used() -> None:
             *TUTORIAL,
             *RECIPES,
             CACHED,
+            LEDGER,
             "batch.py",
             "binding.yaml",
             "client.py",
