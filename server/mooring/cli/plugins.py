@@ -1,4 +1,4 @@
-"""``mooring plugins`` and ``mooring plugins new NAME``."""
+"""``mooring plugins`` and ``mooring plugins new NAME``; ``plugin_check`` has the other verbs."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from mooring.cli.flags import (
     engine_options,
 )
 from mooring.cli.output import Exit, print_document
+from mooring.cli.plugin_check import add_verbs
 
 if TYPE_CHECKING:
     from mooring.service.backend import PluginEntry
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 def add(commands: Commands) -> None:
     """Declare the command."""
-    text = "list the plugins, or begin a new one"
+    text = "list the plugins, begin a new one, check or measure one"
     parser = add_command(commands, "plugins", text)
     flags = Flags(parser)
     add_plugins(flags)
@@ -41,6 +42,7 @@ def add(commands: Commands) -> None:
     new.add_argument("name", metavar="NAME", help="the plugin's name in PascalCase, such as RackAffinity")
     Flags(new).add("directory", "DIR", ".", "where to write it")
     parser.set_defaults(run=run)
+    add_verbs(verbs)
 
 
 def run(args: argparse.Namespace, options: tuple[Option, ...]) -> int:

@@ -1,0 +1,164 @@
+"""``mooring plugins check`` and ``mooring plugins bench``: a plugin judged before it runs."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mooring.app.embedding import Option
+from mooring.cli.clusters import choose_cluster, is_read
+from mooring.cli.console import print_line, print_table, status_line, with_bar
+from mooring.cli.flags import (
+    Commands,
+    Flags,
+    add_command,
+    add_output,
+    add_release,
+    add_verbosity,
+    engine_options,
+)
+from mooring.cli.output import Exit, print_document
+from mooring.cli.values import positive
+
+if TYPE_CHECKING:
+    from mooring.plugin_check.bench import Bench
+    from mooring.plugin_check.findings import Finding
+    from mooring.plugin_check.subject import Subject
+
+_CHECK = """examples:
+  mooring plugins check rack_affinity:RackAffinity
+  mooring plugins check my_rules:Rack --args '{label: example.com/rack}' --cluster cluster.yaml"""
+
+_BENCH = """examples:
+  mooring plugins bench rack_affinity:RackAffinity
+  mooring plugins bench my_rules:Rack --nodes 50000 -o json"""
+
+
+def add_verbs(verbs: Commands) -> None:
+    """Declare both verbs of ``mooring plugins``."""
+    text = "look for what makes a plugin's answers wrong: in its code, and on made-up clusters"
+    _add_subject(add_command(verbs, "check", text, _CHECK), check)
+    text = "measure what a plugin costs a decision, beside the default profile without it"
+    bench = add_command(verbs, "bench", text, _BENCH)
+    Flags(bench).add("nodes", "COUNT", "5000", "made-up nodes", positive)
+    _add_subject(bench, measure)
+
+
+def _add_subject(parser: argparse.ArgumentParser, run: Any) -> None:
+    parser.add_argument("subject", metavar="MODULE:CLASS", help="the plugin's class")
+    flags = Flags(parser)
+    flags.add("args", "YAML", "", "its arguments, as in pluginConfig")
+    flags.add(
+        "cluster", "SOURCE", "", "a file, kubernetes[:KUBECONFIG] or recording:DIR[@TIME]; default: made up"
+    )
+    add_output(flags)
+    add_release(flags)
+    add_verbosity(flags)
+    parser.set_defaults(run=run, plugin=[], config="", manifests=[], kubeconfig="")
+
+
+def check(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
+    """Report what is wrong with a plugin."""
+    from mooring.plugin_check.playing import played
+    from mooring.plugin_check.source import impurities
+
+    subject, dump = _subject(args, options)
+    with status_line(f"checking {subject.name}"):
+        impure = impurities(subject.make(subject.alone()))
+        # What reads outside answers otherwise each time: there is nothing to play.
+        wrong = [] if impure and subject.pure else played(subject, dump)
+    findings = [*(impure if subject.pure else ()), *wrong]
+    if args.output != "table":
+        document = {
+            "plugin": subject.name,
+            "pure": subject.pure,
+            "findings": list(map(asdict, findings)),
+            "impurities": list(map(asdict, impure)),
+        }
+        print_document(args.output, document)
+    else:
+        _show(subject, findings, () if subject.pure else impure)
+    return Exit.INVALID if findings else Exit.OK
+
+
+def measure(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
+    """Report what a plugin costs."""
+    from mooring.plugin_check.bench import measured
+
+    subject, dump = _subject(args, options)
+    with status_line(f"making {args.nodes} nodes") as end:
+
+        def shown(rounds: Any, count: int) -> Any:
+            end()
+            return with_bar(rounds, count, "deciding", many=1)
+
+        found = measured(subject, dump, args.nodes, shown)
+    if args.output != "table":
+        print_document(args.output, {"plugin": subject.name, **asdict(found)})
+    else:
+        _show_bench(subject, found)
+    return Exit.OK
+
+
+def _subject(args: argparse.Namespace, options: tuple[Option, ...]) -> tuple[Subject, Sequence[Any]]:
+    from mooring.app.offline import manifests_of
+    from mooring.documents import read_document
+    from mooring.framework.errors import InvalidArgumentError
+    from mooring.plugin_check.subject import Subject
+
+    engine = engine_options(args, options)
+    given = read_document(args.args) if args.args else {}
+    if not isinstance(given, Mapping):
+        raise InvalidArgumentError.at("--args", "is not a mapping, such as {label: example.com/rack}")
+    dump: Sequence[Any] = ()
+    if args.cluster:
+        args.cluster = args.cluster if is_read(args.cluster) else f"files:{args.cluster}"
+        choose_cluster(args)
+        dump = manifests_of(args.manifests, engine.gates).objects
+    return Subject.named(args.subject, given, engine), dump
+
+
+def _show(subject: Subject, findings: Sequence[Finding], impure: Sequence[Finding]) -> None:
+    for finding in findings:
+        _show_finding(finding, "red")
+    if not findings:
+        print_line(f"{subject.name}: no fault found", "green")
+    if impure:
+        print_line(f"{subject.name} does not promise to be Pure, and could not:")
+        for finding in impure:
+            _show_finding(finding, "yellow")
+    elif not subject.pure:
+        print_line(
+            f"{subject.name} is called for each pod. Nothing in its code says that it could not be Pure."
+        )
+
+
+def _show_finding(finding: Finding, style: str) -> None:
+    here = f"{Path.cwd()}/"
+    print_line(f"{finding.place.removeprefix(here)}: {finding.fault}", style)
+    print_line(f"    {finding.remedy}")
+
+
+def _show_bench(subject: Subject, found: Bench) -> None:
+    print_line(f"{found.nodes} nodes; ms of processor time a decision, each pod assumed before the next")
+    rows = [("default profile", found.without), (f"with {subject.name}", found.having)]
+    added = found.having[0] - found.without[0], found.having[1] - found.without[1]
+    print_table(
+        ("", "#FIRST", "#WARM"),
+        [(name, f"{cold:.2f}", f"{warm:.3f}") for name, (cold, warm) in [*rows, ("difference", added)]],
+    )
+    print_line("")
+    spent = [
+        (name, f"{cold:.0f}", f"{warm:.1f}", f"{share:.0%}")
+        for name, (cold, warm, share) in found.spent.items()
+    ]
+    print_table(("METHOD", "#CALLS FIRST", "#CALLS WARM", "#SHARE OF WARM"), spent)
+    print_line("")
+    print_line(f"{found.placed:.0%} of the pods found a node; the cache answered {found.kept:.0%} of them")
+    if found.kept < 0.5 and not subject.pure:
+        print_line(
+            "Every decision calls the plugin. If its answers follow from what it is given, let it be Pure."
+        )

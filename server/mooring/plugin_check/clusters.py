@@ -1,0 +1,153 @@
+"""Made-up clusters, with the labels, annotations and resources that a plugin's code names."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from msgspec.structs import replace
+
+from mooring.cluster.kinds import Change, ClusterObject, Put, Remove
+from mooring.cluster.state import State
+from mooring.framework import Node, Pod
+from mooring.framework.objects import Namespace, Object, ObjectMeta
+from mooring.plugin_check.source import texts_of
+from mooring.plugin_check.subject import Subject
+from mooring.testing.builders import make_node, make_pod
+
+NODES, PLACED, PENDING = 24, 40, 6
+"""The size of a made-up cluster."""
+
+MAX_KEYS = 24
+"""The texts of a plugin's code that are tried as keys."""
+
+TIMES = 3
+"""Changes of each kind."""
+
+_KEY = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_./]{0,60}[A-Za-z0-9])?")
+_VALUES = ("", "a", "b", "1", "3", "50", "true")
+
+
+def keys_of(subject: Subject) -> list[str]:
+    """Return what a plugin may read as keys of labels, annotations and resources: the texts in its module and
+    its arguments.
+    """
+    words = dict.fromkeys([*_texts(subject.args), *texts_of(subject.kind), "app"])
+    return [word for word in words if _KEY.fullmatch(word)][:MAX_KEYS]
+
+
+def pods_to_ask(objects: Iterable[ClusterObject]) -> list[Pod]:
+    """Return some pending pods; where there are none, copies of placed ones."""
+    pods = [item for item in objects if isinstance(item, Pod)]
+    pending = [pod for pod in pods if pod.pending]
+    return pending[:PENDING] or [pod.on_node("") for pod in pods[:PENDING]]
+
+
+@dataclass(frozen=True, slots=True)
+class MadeUp:
+    """Makes objects by chance.
+
+    Attributes:
+        keys: Keys of labels, annotations and resources.
+        chance: What chooses.
+    """
+
+    keys: Sequence[str]
+    chance: random.Random
+
+    def objects(self) -> list[ClusterObject]:
+        """Return nodes, a namespace, placed and pending pods."""
+        nodes = [self.node(f"n{number}") for number in range(NODES)]
+        placed = [self.pod(f"p{number}", f"n{self.chance.randrange(NODES)}") for number in range(PLACED)]
+        namespace = Namespace(ObjectMeta(name="default", uid="default", labels=self.pairs()))
+        return [*nodes, namespace, *placed, *(self.pod(f"q{number}") for number in range(PENDING))]
+
+    def node(self, name: str) -> Node:
+        """Return a node."""
+        taint = {"key": self.chance.choice(self.keys), "effect": "NoSchedule"}
+        return make_node(
+            name,
+            labels=self.pairs(),
+            taints=[taint] if self.chance.random() < 0.3 else [],
+            allocatable=self.amounts(),
+            metadata={"annotations": self.pairs(), "uid": name},
+        )
+
+    def pod(self, name: str, on: str = "") -> Pod:
+        """Return a pod on a node, or a pending one."""
+        requests = {"cpu": self.chance.choice(("0", "100m", "1"))}
+        metadata = {"annotations": self.pairs(), "uid": name}
+        return make_pod(name, labels=self.pairs(), node=on, requests=requests, metadata=metadata)
+
+    def pairs(self) -> dict[str, str]:
+        """Return labels or annotations with about half of the keys."""
+        # Few values, so that some are equal.
+        values = self.chance.choice(((*_VALUES, *self.keys), ("a", "b")))
+        return {key: self.chance.choice(values) for key in self.keys if self.chance.random() < 0.5}
+
+    def amounts(self) -> dict[str, str]:
+        """Return amounts, of which some are 0."""
+        own = {
+            key: self.chance.choice("0134") for key in self.keys if "/" in key and self.chance.random() < 0.3
+        }
+        return {
+            "cpu": self.chance.choice("1248"),
+            "memory": self.chance.choice(("0", "3", "1Gi", "64Gi")),
+            **own,
+        }
+
+    def changes(self, state: State, reads: Iterable[type[Object]]) -> Iterator[tuple[str, Change]]:
+        """Yield changes of what is in ``state`` by then, each with what it is called."""
+        choose = self.chance.choice
+        for number in range(TIMES):
+            for part in ("labels", "annotations", "taints", "unschedulable", "allocatable"):
+                node = choose(_nodes(state))
+                yield f"a node's {part} change", Put(_mixed(node, self.node(node.metadata.name), part))
+            yield "a node comes", Put(self.node(f"new-{number}"))
+            yield "a pod comes to a node", Put(self.pod(f"new-{number}", choose(_nodes(state)).metadata.name))
+            kinds: tuple[type[Any], ...] = (Pod, Namespace, *reads)
+            for kind in kinds:
+                if found := _objects(state, kind):
+                    item = choose(found)
+                    own = replace(item.metadata, labels=self.pairs())
+                    yield f"a {kind.__name__}'s labels change", Put(replace(item, metadata=own))
+            if placed := _objects(state, Pod):
+                gone = choose(placed).metadata
+                yield "a pod leaves", Remove("Pod", gone.namespace, gone.name)
+        yield "a node goes", Remove("Node", "", choose(_nodes(state)).metadata.name)
+
+
+def _nodes(state: State) -> list[Node]:
+    return [node for node in state.snapshot.nodes.nodes if node is not None]
+
+
+def _objects(state: State, kind: Any) -> Sequence[Any]:
+    if kind is not Pod:
+        return state.snapshot.objects.all(kind)
+    return [record.pod for record in state.snapshot.pods.records.values() if record.node_name]
+
+
+def _mixed(node: Node, other: Node, part: str) -> Node:
+    """Return ``node`` with one part of another."""
+    new: Mapping[str, Any] = {
+        "labels": other.metadata.labels,
+        "annotations": other.metadata.annotations,
+        "taints": other.spec.taints,
+        "unschedulable": not node.spec.unschedulable,
+        "allocatable": other.status.allocatable,
+    }
+    holder = (
+        "metadata" if part in ("labels", "annotations") else "status" if part == "allocatable" else "spec"
+    )
+    return replace(node, **{holder: replace(getattr(node, holder), **{part: new[part]})})
+
+
+def _texts(value: object) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping | list):
+        for each in value.values() if isinstance(value, Mapping) else value:
+            yield from _texts(each)

@@ -1,0 +1,268 @@
+"""Reads a plugin's source for what breaks the promise of ``Pure``, line by line, without running it.
+
+The methods up to Score are read, and the author's own functions and properties that they reach. What a name
+stands for is looked up in the loaded modules and in the plugin. A global, a closure's variable or an
+attribute is constant unless a function of the author changes it.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import inspect
+import sys
+from collections import deque
+from collections.abc import Iterator
+from functools import cache
+from types import FunctionType, MappingProxyType, ModuleType
+from typing import Any
+
+from mooring.framework import Plugin
+from mooring.framework.points import POINTS, calls_of
+from mooring.plugin_check.findings import Finding, home_of, is_below
+from mooring.plugin_check.outside import read_by
+
+_EVALUATING = (point.base for point in POINTS.values() if point.evaluates)
+ANSWERING = (*(name for base in _EVALUATING for name in calls_of(base)), "add_pod", "remove_pod")
+"""The methods whose answers have to be pure."""
+
+KEEP_IN_STATE = "keep what belongs to one decision in the CycleState; nothing else may change between calls"
+READ_ARGUMENTS = "read the nodes and objects that the method is given"
+
+_MAKING = ("__init__", "__post_init__", "__new__", "__set_name__", "__init_subclass__")
+"""Methods that run before any answer: what they write is constant."""
+
+_CHANGING = {*dir(list), *dir(dict), *dir(set), *dir(deque)} - {
+    *dir(tuple),
+    *dir(MappingProxyType),
+    *dir(frozenset),
+}
+"""Methods of containers that change them: those that their unchanging kin lack."""
+
+_CHANGERS = ("next", "setattr", "delattr")
+"""Functions that change their first argument."""
+
+_UNKNOWN = object()
+
+Root = tuple[str, str]
+"""What a value belongs to: a class and an attribute, a module and a global, or a function and a variable."""
+
+
+def impurities(plugin: Plugin[Any]) -> list[Finding]:
+    """Return the lines of a plugin, once it is made, that break the promise, in their order."""
+    home = home_of(type(plugin))
+    waiting = [each for name in ANSWERING for each in _own(_members(plugin, name), home)]
+    texts: dict[tuple[FunctionType, int], _Text] = {}
+    while waiting:
+        function, owner = waiting.pop()
+        if (function, id(owner)) not in texts:
+            texts[function, id(owner)] = text = _Text(function, owner, home)
+            waiting += text.reached
+    others = [_Text(*each, home) for each in _others(plugin, {key[0].__module__ for key in texts}, home)]
+    changed = {root for text in (*texts.values(), *others) for root in text.changed.values()}
+    found = sorted((each for text in texts.values() for each in text.findings(changed)), reverse=True)
+    # Of a line that changes what it reads, the change alone.
+    by_line = {(*each.place.rpartition(":")[::2],): each for each in found}
+    return [by_line[file, line] for file, line in sorted(by_line, key=lambda at: (at[0], int(at[1])))]
+
+
+def texts_of(kind: type) -> list[str]:
+    """Return the texts in a class and then in its module: they name labels, annotations and resources."""
+    nodes = list(ast.walk(_tree(kind.__module__)))
+    own = [node for node in nodes if isinstance(node, ast.ClassDef) and node.name == kind.__name__]
+    found = [node for each in (*own, *nodes[:1]) for node in ast.walk(each)]
+    return [node.value for node in found if isinstance(node, ast.Constant) and isinstance(node.value, str)]
+
+
+@cache
+def _tree(module: str) -> ast.Module:
+    try:
+        return ast.parse(inspect.getsource(sys.modules[module]))
+    except (OSError, TypeError):
+        return ast.Module([], [])
+
+
+def _members(owner: object, name: str = "") -> Iterator[tuple[object, object]]:
+    """Yield what the classes of ``owner`` have by a name, as ``super`` reaches them; "" = all."""
+    for kind in (owner if isinstance(owner, type) else type(owner)).__mro__:
+        for each, member in vars(kind).items():
+            if each == name or (not name and each not in _MAKING):
+                yield member, owner
+
+
+def _own(members: Iterator[tuple[object, object]], home: str) -> Iterator[tuple[FunctionType, object]]:
+    """Yield the author's functions behind methods, properties and wrappers, each with its ``self``."""
+    for member, owner in members:
+        inner: Any = member
+        for attribute in ("fget", "func", "__func__", "__wrapped__"):
+            inner = getattr(inner, attribute, inner)
+        if isinstance(inner, FunctionType) and is_below(inner.__module__, home):
+            yield inner, owner
+
+
+def _others(plugin: Plugin[Any], modules: set[str], home: str) -> Iterator[tuple[FunctionType, object]]:
+    """Yield what may run between two answers: the plugin's other methods, and the modules' functions."""
+    yield from _own(_members(plugin), home)
+    for module in modules:
+        yield from _own(((each, None) for each in vars(sys.modules[module]).values()), home)
+
+
+class _Text:
+    """One function's text.
+
+    Args:
+        function: The function.
+        owner: The object that ``self`` is, which other calls share; None: there is none.
+        home: Where the author's own code is.
+
+    Attributes:
+        changed: What lasts longer than a call and is changed here, by the expression that says so.
+        reached: The author's functions that it uses, each with its owner.
+    """
+
+    def __init__(self, function: FunctionType, owner: object, home: str) -> None:
+        self._function, self._owner, self._home = function, owner, home
+        self._nodes = list(ast.walk(_node_of(function)))
+        arguments = [node.arg for node in self._nodes if isinstance(node, ast.arg)]
+        self._me = arguments[0] if arguments and owner is not None else ""
+        self._declared = {
+            name for node in self._nodes if isinstance(node, ast.Global | ast.Nonlocal) for name in node.names
+        }
+        stored = {node.id for node in self._nodes if isinstance(node, ast.Name) and _is_stored(node)}
+        self._locals = {*arguments, *stored} - self._declared
+        self._known = self._names()
+        self._aliases: dict[str, Root | None] = {}
+        for node in self._nodes:
+            if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+                self._aliases.setdefault(node.targets[0].id, self._root(node.value))
+        self.changed = {
+            target: root for target in self._targets() if (root := self._root(target)) is not None
+        }
+        self.reached = [each for node in self._loads() for each in self._reach(node)]
+
+    def findings(self, changed: set[Root]) -> Iterator[Finding]:
+        """Yield what breaks the promise, given what any function changes."""
+        code, told = self._function.__code__, set(self.changed)
+        for target, owned in self.changed.items():
+            yield Finding.at(code, f"changes {_shown(owned)}", KEEP_IN_STATE, target.lineno)
+        for node in self._loads():
+            value, root = self._value(node), self._root(node)
+            what, remedy = ("", "") if value is _UNKNOWN else read_by(value)
+            if isinstance(node, ast.Attribute) and node.attr == "handle" and self._is_me(node.value):
+                what, remedy = "self.handle", READ_ARGUMENTS
+            elif not what and root is not None and root in changed:
+                what, remedy = f"{_shown(root)}, which changes", KEEP_IN_STATE
+            if what and node not in told:
+                # What the rest of the expression reads follows from this.
+                told.update(ast.walk(node))
+                shown = "" if remedy in (KEEP_IN_STATE, READ_ARGUMENTS) else f" ({ast.unparse(node)})"
+                yield Finding.at(code, f"reads {what}{shown}", remedy, node.lineno)
+
+    def _names(self) -> dict[str, object]:
+        """Return what names stand for that are not local; imports of the function count too."""
+        known = dict(vars(sys.modules["builtins"])) | self._function.__globals__
+        known |= inspect.getclosurevars(self._function).nonlocals
+        for node in self._nodes:
+            for alias in node.names if isinstance(node, ast.Import | ast.ImportFrom) else ():
+                try:
+                    module: Any = importlib.import_module(getattr(node, "module", None) or alias.name)
+                except ImportError:
+                    continue
+                known[alias.asname or alias.name] = getattr(module, alias.name, module)
+        return known
+
+    def _loads(self) -> list[Any]:
+        return [
+            node
+            for node in self._nodes
+            if isinstance(node, ast.Name | ast.Attribute) and not _is_stored(node)
+        ]
+
+    def _targets(self) -> Iterator[Any]:
+        """Yield the expressions that are changed, and names only where they last."""
+        for node in self._nodes:
+            if isinstance(node, ast.Name | ast.Attribute | ast.Subscript) and _is_stored(node):
+                if not isinstance(node, ast.Name) or node.id in self._declared:
+                    yield node
+            elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+                # np.add, and an author's own method of such a name, which is read itself, are known.
+                if node.func.attr in _CHANGING and self._value(node.func) is _UNKNOWN:
+                    yield node.func.value
+            elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _CHANGERS:
+                yield node.args[0]
+
+    def _root(self, node: Any) -> Root | None:
+        """Return what an expression's value belongs to; None for what the call made itself."""
+        while isinstance(node, ast.Subscript):
+            node = node.value
+        if isinstance(node, ast.Name):
+            name = node.id
+            if name in self._locals or name == self._me:
+                return self._aliases.get(name)
+            if name in self._function.__code__.co_freevars:
+                return (self._function.__qualname__.partition(".<locals>")[0], name)
+            return (self._function.__module__, name)
+        if not isinstance(node, ast.Attribute):
+            return None
+        base = self._owner if self._is_me(node.value) else self._value(node.value)
+        if isinstance(base, ModuleType):
+            return (base.__name__, node.attr)
+        kind = base if isinstance(base, type) else type(base)
+        return (
+            (kind.__qualname__, node.attr)
+            if is_below(kind.__module__, self._home)
+            else self._root(node.value)
+        )
+
+    def _is_me(self, node: Any) -> bool:
+        """Return whether an expression is ``self``, ``type(self)`` or ``self.__dict__``."""
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "type":
+            return self._is_me(node.args[0])
+        if isinstance(node, ast.Attribute):
+            return node.attr in ("__class__", "__dict__") and self._is_me(node.value)
+        return isinstance(node, ast.Name) and node.id == self._me
+
+    def _value(self, node: Any) -> object:
+        """Return what an expression stands for in any call; ``_UNKNOWN`` where that depends on the call."""
+        if isinstance(node, ast.Name):
+            return _UNKNOWN if node.id in self._locals else self._known.get(node.id, _UNKNOWN)
+        if not isinstance(node, ast.Attribute):
+            return _UNKNOWN
+        base = self._owner if self._is_me(node.value) else self._value(node.value)
+        if is_below(type(base).__module__, self._home):
+            return inspect.getattr_static(base, node.attr, _UNKNOWN)
+        # A property may do anything: of others' objects only those that are outside anyway are asked.
+        asked = base is not _UNKNOWN and (isinstance(base, ModuleType | type) or read_by(base)[0])
+        return getattr(base, node.attr, _UNKNOWN) if asked else _UNKNOWN
+
+    def _reach(self, node: Any) -> Iterator[tuple[FunctionType, object]]:
+        value = self._value(node)
+        if isinstance(node, ast.Attribute):
+            base = self._owner if self._is_me(node.value) else self._value(node.value)
+            if is_below(type(base).__module__, self._home):
+                yield from _own(_members(base, node.attr), self._home)
+        if isinstance(value, type) and is_below(value.__module__, self._home):
+            # Objects that the call makes are its own: they may change.
+            yield from _own(((each, None) for each in vars(value).values()), self._home)
+        else:
+            yield from _own(iter([(value, None)]), self._home)
+
+
+def _node_of(function: FunctionType) -> ast.AST:
+    """Return the tree of a function; an empty one for what was generated."""
+    line, name = function.__code__.co_firstlineno, function.__code__.co_name
+    for node in ast.walk(_tree(function.__module__)):
+        if isinstance(node, ast.FunctionDef | ast.Lambda) and getattr(node, "name", "<lambda>") == name:
+            lines = {node.lineno, *(each.lineno for each in getattr(node, "decorator_list", ()))}
+            if line in lines:
+                return node
+    return ast.Module([], [])
+
+
+def _is_stored(node: Any) -> bool:
+    return not isinstance(node.ctx, ast.Load)
+
+
+def _shown(root: Root) -> str:
+    holder, name = root
+    return f"the global {name}" if holder in sys.modules else f"{holder.rpartition('.')[2]}'s {name}"

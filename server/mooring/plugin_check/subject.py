@@ -1,0 +1,115 @@
+"""The plugin that is judged, and engines that decide by it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from mooring.app.engine import Core, build_core, registry_of
+from mooring.app.options import EngineOptions
+from mooring.cluster.kinds import ClusterObject
+from mooring.config import from_document
+from mooring.framework import Plugin, Pure
+from mooring.framework.points import POINTS
+from mooring.plugin_check.findings import home_of
+from mooring.runtime.profiles.profile import Profile
+from mooring.runtime.profiles.registry import Registry
+
+SOURCE = "check"
+"""The source of the objects of each engine."""
+
+_EMPTY = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
+_NEEDED = {
+    "queueSort": {"enabled": [{"name": "PrioritySort"}]},
+    "bind": {"enabled": [{"name": "DefaultBinder"}]},
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """The plugin that is judged.
+
+    Attributes:
+        kind: Its class.
+        args: Its arguments, as in a configuration's ``pluginConfig``.
+        registry: The plugins that there are, this one among them.
+        options: The release that is followed.
+    """
+
+    kind: type[Plugin[Any]]
+    args: Mapping[str, Any]
+    registry: Registry
+    options: EngineOptions
+
+    @classmethod
+    def named(cls, reference: str, args: Mapping[str, Any], options: EngineOptions) -> Subject:
+        """Return the plugin that MODULE:CLASS names.
+
+        Raises:
+            RegistryError: There is none, it can't be loaded, or another plugin has its name.
+        """
+        registry, named = registry_of(options), Registry()
+        name = named.register_reference(reference)
+        kind = named[name].plugin_class()
+        if name not in registry or registry[name].factory() is not kind:
+            registry.merge(named)
+        return cls(kind, args, registry, options)
+
+    @property
+    def name(self) -> str:
+        """The plugin's name."""
+        return self.kind.name
+
+    @property
+    def pure(self) -> bool:
+        """Whether it promises that its answers follow from what it is given."""
+        return issubclass(self.kind, Pure)
+
+    @property
+    def home(self) -> str:
+        """The package of the author."""
+        return home_of(self.kind)
+
+    def alone(self, objects: Iterable[ClusterObject] = ()) -> Core:
+        """Return an engine over ``objects`` that filters and scores by this plugin alone."""
+        only = {"disabled": [{"name": "*"}], "enabled": [{"name": self.name}]}
+        return self._core(objects, {"multiPoint": only, **_NEEDED}, self.registry)
+
+    def among_defaults(self, objects: Iterable[ClusterObject], registry: Registry | None = None) -> Core:
+        """Return an engine over ``objects`` with this plugin in the default profile."""
+        added = {"multiPoint": {"enabled": [{"name": self.name}]}}
+        return self._core(objects, added, registry or self.registry)
+
+    def without(self, objects: Iterable[ClusterObject]) -> Core:
+        """Return an engine over ``objects`` with the default profile."""
+        return self._core(objects, {}, self.registry)
+
+    def _core(self, objects: Iterable[ClusterObject], plugins: Mapping[str, Any], registry: Registry) -> Core:
+        given = [{"name": self.name, "args": self.args}] if self.args and plugins else []
+        document = {**_EMPTY, "profiles": [{"plugins": plugins, "pluginConfig": given}]}
+        configuration = from_document(
+            document,
+            registry.catalog(),
+            kube_version=self.options.kube_version,
+            feature_gates=self.options.feature_gates,
+        )
+        core = build_core(replace(self.options, self_check_every=0), registry, configuration)
+        core.state.replace(SOURCE, objects)
+        return core
+
+    def make(self, core: Core) -> Plugin[Any]:
+        """Return a new object of the class, with nothing around it that keeps its answers."""
+        return self.kind(core.configuration.profiles[0].args.get(self.name), core.builder.handle)
+
+
+def profile_of(core: Core, plugin: Plugin[Any]) -> Profile:
+    """Return the engine's profile, in which ``plugin`` itself is asked."""
+    base = core.engine.profile()
+    own: dict[str, Any] = {
+        point.attribute: tuple(
+            replace(entry, plugin=plugin) if entry.name == plugin.name else entry for entry in base.at(name)
+        )
+        for name, point in POINTS.items()
+    }
+    return replace(base, **own)
