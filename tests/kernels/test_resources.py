@@ -18,11 +18,12 @@ from mooring.framework import CycleState, Int64s, NodeTable, NodeView, PodTable,
 from mooring.framework.objects.devices import DeviceClass, DeviceClassSpec
 from mooring.framework.pod_requests import plain_usage
 from mooring.framework.quantity import Quantity
+from mooring.framework.resource_ratings import TotalsRating, TotalsRatings
 from mooring.framework.resources import CPU, EPHEMERAL_STORAGE, MEMORY, PODS
+from mooring.kernels import resource_totals
 from mooring.kernels.arrays import REJECTED
 from mooring.kernels.compile import FEWEST_NODES
 from mooring.kernels.select import Leaders
-from mooring.plugins import resource_totals
 from mooring.plugins.node_resources_balanced_allocation.plugin import NodeResourcesBalancedAllocation
 from mooring.plugins.node_resources_fit.args import (
     NodeResourcesFitArgs,
@@ -31,7 +32,6 @@ from mooring.plugins.node_resources_fit.args import (
     ScoringStrategyType,
 )
 from mooring.plugins.node_resources_fit.plugin import NodeResourcesFit
-from mooring.plugins.resource_totals import TotalsRating, TotalsRatings
 from mooring.testing import make_pod
 from tests.compiled_loops import compiled_loops
 from tests.examples import examples
@@ -330,9 +330,7 @@ SNAPSHOT = nodes(0, 1, 1, lacking=False).snapshot
 def told(rating: TotalsRating) -> list[Any]:
     """What the compiled pass is told of a pod, with its amounts in their places."""
     return [
-        resource_totals._with_amounts(each, rating._amounts).tolist()
-        if isinstance(each, np.ndarray)
-        else each
+        resource_totals.with_amounts(each, rating._amounts).tolist() if isinstance(each, np.ndarray) else each
         for asked in rating.asked_in(SNAPSHOT)
         for each in asked
     ]

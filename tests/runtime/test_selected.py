@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from mooring.kernels.arrays import REJECTED
 from mooring.kernels.compile import FEWEST_NODES
-from mooring.runtime.cache.layers.ranking import best_of_rows
+from mooring.runtime.cache.layers.ranking import best
 from tests.compiled_loops import compiled_loops
 from tests.examples import examples
 
@@ -21,5 +21,5 @@ def test_one_pass_selects_what_numpy_selects(seed: int, most: int, rejected: flo
     numbers, rows = np.random.default_rng(seed), FEWEST_NODES
     totals = np.where(numbers.random(rows) < rejected, REJECTED, numbers.integers(0, most, rows))
     with compiled_loops():
-        found = best_of_rows(totals, seed, uid, rows)
-    assert found == best_of_rows(totals, seed, uid, rows)
+        found = best(totals, seed, uid, rows)
+    assert found == best(totals, seed, uid, rows)

@@ -9,11 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-import msgspec
 import numpy as np
 
-from mooring.framework import Bools, Int32s, Int64s, NodeTable, NodeView, Pod, Snapshot
-from mooring.framework.batch import BatchScorer
+from mooring.framework import Bools, Int64s, NodeTable, NodeView, Pod, Snapshot
 from mooring.framework.deadline import timely
 from mooring.framework.node_table import CPU_ROW, EPHEMERAL_STORAGE_ROW, MEMORY_ROW, PODS_ROW
 from mooring.framework.object_table import ObjectTable
@@ -21,24 +19,12 @@ from mooring.framework.objects import DeviceClass
 from mooring.framework.pod_requests import PodUsage, ResourceRules, pod_amounts, pod_usage
 from mooring.framework.quantity import MAX_INT64, units
 from mooring.framework.resources import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, is_scalar_resource
-from mooring.kernels.compile import Loop
 
 Requests = tuple[tuple[str, int], ...]
 """What the pod asks of each listed resource, in the list's order: CPU in thousandths, others in units."""
 
-Columns = tuple[Int64s, Int64s, Int64s]
-"""int64[R, capacity]: allocatable, requested and non-zero requested of a ``NodeTable``."""
-
-Places = tuple[int, Int32s]
-"""Where nodes are in columns: the first of rows in sequence and no rows, or 0 and int32[K] the rows."""
-
-COLUMNS_AND_PLACES = "UniTuple(int64[:, ::1], 3), Tuple((int64, int32[::1]))"
-"""The types of both, as a ``Loop`` has them."""
-
 _COUNTED = CPU, MEMORY, EPHEMERAL_STORAGE
 """What ``PodUsage.requests`` has beside scalar resources."""
-
-_NO_ROWS: Int32s = np.zeros(0, np.int32)
 
 FIXED_ROWS = {
     CPU: CPU_ROW,
@@ -70,45 +56,6 @@ class ResourceUse:
     capacity: Int64s
     used: Int64s
     wanted: Int64s
-
-
-class ResourceRating(msgspec.Struct, frozen=True):
-    """A ``BatchScorer`` in one compiled pass where that can be, and otherwise with numpy.
-
-    Attributes:
-        loop: The pass. It takes ``COLUMNS_AND_PLACES``, ``asked``, the weight and the totals, and returns
-            False when a node lacks one of the resources, or an amount is too large; then nothing is done.
-        asked: int64[., .] each, what it has to know of the pod, with what it requests in the last column;
-            None when other resources are scored than those that each node has.
-        plain: The same with numpy.
-        scalars: Gives int64[., 2], the last of ``asked`` with more rows, by the columns of a state; None when
-            those don't tell who has what is requested.
-    """
-
-    loop: Loop[bool]
-    asked: tuple[Int64s, ...] | None
-    plain: BatchScorer
-    scalars: Callable[[Snapshot], Int64s | None] | None = None
-
-    def __call__(self, nodes: NodeView, weight: int, totals: Int32s) -> None:
-        """Add the scores of ``nodes``, as a ``BatchScorer`` does."""
-        if not self.compiled(nodes, weight, totals):
-            self.plain(nodes, weight, totals)
-
-    def compiled(self, nodes: NodeView, weight: int, totals: Int32s) -> bool:
-        """Do the same in one pass; return whether that could be, and otherwise do nothing."""
-        add = None if self.asked is None else self.loop.for_rows(len(nodes), len(nodes.table.alive))
-        asked = None if add is None else self.asked_in(nodes.snapshot)
-        if add is None or asked is None:
-            return False
-        return add(*columns_and_places(nodes), *asked, weight, totals)
-
-    def asked_in(self, snapshot: Snapshot) -> tuple[Int64s, ...] | None:
-        """Return ``asked`` with ``scalars``; None when one pass can't rate nodes of this state."""
-        if self.asked is None or self.scalars is None:
-            return self.asked
-        last = self.scalars(snapshot)
-        return None if last is None else (*self.asked[:-1], last)
 
 
 class ScalarRows:
@@ -215,21 +162,8 @@ def counted_requests(requests: Requests) -> Iterator[tuple[int, str, int]]:
             yield position, name, request
 
 
-def columns_and_places(nodes: NodeView) -> tuple[Columns, Places]:
-    """Return what a ``Loop`` needs to know of ``nodes``."""
-    table = nodes.table
-    return (table.allocatable, table.requested, table.non_zero_requested), places_of(nodes.at)[1]
-
-
 def rows_of(requests: Requests, table: NodeTable) -> Int64s | None:
     """int64[., 2]: where the columns have each resource, and the request; None when they lack one."""
     rows = [(table.resource_index.get(name, -1), request) for name, request in requests]
     known = min(len(table.allocatable), len(table.requested))
     return np.array(rows, np.int64) if all(0 <= row < known for row, _ in rows) else None
-
-
-def places_of(at: Int32s | slice) -> tuple[int, Places]:
-    """Return how many rows ``at`` are, and where."""
-    if isinstance(at, slice):
-        return at.stop - at.start, (at.start, _NO_ROWS)
-    return len(at), (0, at)

@@ -27,18 +27,14 @@ from mooring.framework.cacheable import Aspect, CacheablePlugin, Dependencies
 from mooring.framework.objects import DeviceClass
 from mooring.framework.pod_requests import PodUsage, ResourceRules
 from mooring.framework.remembering import MAX_AT_ONCE, MAX_POD_BYTES, ByIdentity
+from mooring.framework.resource_ratings import ResourceRating
 from mooring.framework.upstream import Upstream
-from mooring.kernels.compile import loop
-from mooring.kernels.percentages import MAX_EXACT
+from mooring.kernels.resources import add_improvements
 from mooring.plugins.dynamic_resources.extended_resources import DevicesInstead
 from mooring.plugins.node_resources_balanced_allocation.args import NodeResourcesBalancedAllocationArgs
 from mooring.plugins.resource_uses import (
-    COLUMNS_AND_PLACES,
     FIXED_ROWS,
-    Columns,
-    Places,
     Requests,
-    ResourceRating,
     amounts_of,
     counted_requests,
     listed_requests,
@@ -150,40 +146,6 @@ class NodeResourcesBalancedAllocation(
 
     def _listed(self, pod: Pod) -> Requests:
         return listed_requests(pod, self._rules, self._names, non_zero=False)
-
-
-@loop(f"({COLUMNS_AND_PLACES}, int64[:, ::1], int64, int32[::1])")
-def add_improvements(columns: Columns, places: Places, both: Int64s, weight: int, totals: Int32s) -> bool:
-    """Rate nodes by how much more even the use of two resources becomes.
-
-    Rows of ``both`` are the position of a resource in the columns, and the request.
-
-    Returns:
-        False when a node lacks one of them, or an amount is too large; then nothing is done.
-    """
-    (allocatable, requested, _), (first, rows) = columns, places
-    (resource, request), (other, other_request) = both
-    count = len(totals)
-    offered = allocatable[resource][rows] if len(rows) else allocatable[resource, first : first + count]
-    used = requested[resource][rows] if len(rows) else requested[resource, first : first + count]
-    other_offered = allocatable[other][rows] if len(rows) else allocatable[other, first : first + count]
-    other_used = requested[other][rows] if len(rows) else requested[other, first : first + count]
-    fine = (request <= MAX_EXACT) & (other_request <= MAX_EXACT)
-    for at in range(count):
-        fine &= (offered[at] > 0) & (other_offered[at] > 0)
-        fine &= (used[at] <= MAX_EXACT) & (other_used[at] <= MAX_EXACT)
-    if not fine:
-        return False
-    for at in range(count):
-        share = min(used[at], offered[at]) / offered[at]
-        other_share = min(other_used[at], other_offered[at]) / other_offered[at]
-        without_pod = np.int64((1 - abs(share - other_share) / 2) * 100)
-        share = min(used[at] + request, offered[at]) / offered[at]
-        other_share = min(other_used[at] + other_request, other_offered[at]) / other_offered[at]
-        with_pod = np.int64((1 - abs(share - other_share) / 2) * 100)
-        score = weight * (((with_pod - without_pod + 50) >> 1) + 50)
-        totals[at] = totals[at] + score if totals[at] >= 0 else totals[at]
-    return True
 
 
 def _share(amount: Int64s, capacity: _Shares) -> _Shares:

@@ -10,7 +10,7 @@ from mooring.framework import SUCCESS, Bools, Int32s, Int64s, NodeView, Pod, Sta
 from mooring.framework.deadline import timely
 from mooring.framework.pod_requests import PodUsage, ResourceRules, pod_usage
 from mooring.framework.resources import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, is_extended_resource
-from mooring.kernels.compile import loop
+from mooring.kernels.resources import least_free
 from mooring.plugins.node_resources_fit.args import NodeResourcesFitArgs
 from mooring.plugins.resource_uses import Requests
 
@@ -82,15 +82,6 @@ def _all_have(request: int, name: str, nodes: NodeView) -> bool:
     if least is not None:
         return least(offered, used) >= request
     return int((offered - used).min(initial=request)) >= request
-
-
-@loop("(int64[::1], int64[::1])")
-def least_free(offered: Int64s, used: Int64s) -> int:
-    """Return the least that a node has left; columns int64[K], K at least 1."""
-    least: int = offered[0] - used[0]
-    for at in range(len(offered)):
-        least = min(least, offered[at] - used[at])
-    return least
 
 
 def _ignored(name: str, args: NodeResourcesFitArgs) -> bool:

@@ -9,18 +9,15 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from mooring.framework import MAX_NODE_SCORE, Int32s, Int64s, NodeView, Pod, PodGroupAssignments
+from mooring.framework import Int32s, Int64s, NodeView, Pod, PodGroupAssignments
 from mooring.framework.groups import AssignedEverywhere
-from mooring.kernels.compile import loop
-from mooring.kernels.percentages import MAX_EXACT, MAX_FACTOR, percentage
+from mooring.framework.resource_ratings import columns_and_places
+from mooring.kernels.percentages import percentage
+from mooring.kernels.resources import add_up_fullness
 from mooring.plugins.resource_uses import (
-    COLUMNS_AND_PLACES,
     FIXED_ROWS,
     NON_ZERO_ROWS,
-    Columns,
-    Places,
     Requests,
-    columns_and_places,
     counted_requests,
     listed_columns,
 )
@@ -112,36 +109,3 @@ def _fullness_by_columns(
         total += np.where(counts, percentage(taken, np.maximum(capacity, 1)), 0) * weights[position]
         divisor += np.where(counts, weights[position], 0)
     return total // np.maximum(divisor, 1)
-
-
-@loop(f"({COLUMNS_AND_PLACES}, int64[:, ::1], int32[::1], int64[::1])")
-def add_up_fullness(columns: Columns, places: Places, scored: Int64s, ends: Int32s, scores: Int64s) -> bool:
-    """Score the placements that end at ``ends`` (int32[P]) among the nodes.
-
-    Rows of ``scored`` are the position of a resource in the columns, the one in the non-zero requested or -1,
-    what the pods request, and the weight.
-
-    Returns:
-        False when an amount is too large; the scores mean nothing then.
-    """
-    (allocatable, requested, non_zero), (first, rows) = columns, places
-    begin, fine = 0, True
-    for placement in range(len(ends)):
-        end, total, divisor = ends[placement], 0, 0
-        for at in range(len(scored)):
-            resource, non_zero_row, request, weight = scored[at]
-            offered = allocatable[resource]
-            used = non_zero[non_zero_row] if non_zero_row >= 0 else requested[resource]
-            capacity, taken = 0, request
-            for position in range(begin, end):
-                row = rows[position] if len(rows) else first + position
-                fine &= (offered[row] <= MAX_EXACT) & (used[row] <= MAX_EXACT)
-                capacity += offered[row]
-                taken += used[row] if offered[row] > 0 else 0
-            if capacity > 0:
-                fine &= (capacity <= MAX_FACTOR) & (request <= MAX_EXACT)
-                total += weight * (min(taken, capacity) * MAX_NODE_SCORE // capacity)
-                divisor += weight
-        scores[placement] = total // max(divisor, 1)
-        begin = end
-    return fine

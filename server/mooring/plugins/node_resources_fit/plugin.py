@@ -33,8 +33,10 @@ from mooring.framework.cacheable import Aspect, CacheablePlugin, Dependencies
 from mooring.framework.objects import DeviceClass
 from mooring.framework.pod_requests import PodUsage, ResourceRules
 from mooring.framework.remembering import MAX_AT_ONCE, MAX_POD_BYTES, ByIdentity
+from mooring.framework.resource_ratings import ResourceRating
 from mooring.framework.resources import PODS
 from mooring.framework.upstream import Upstream
+from mooring.kernels.resources import add_free_shares
 from mooring.plugins.dynamic_resources.extended_resources import DevicesInstead
 from mooring.plugins.node_resources_fit.args import NodeResourcesFitArgs
 from mooring.plugins.node_resources_fit.filtering import (
@@ -47,14 +49,12 @@ from mooring.plugins.node_resources_fit.filtering import (
 from mooring.plugins.node_resources_fit.hints import events
 from mooring.plugins.node_resources_fit.placements import RequestedTogether, placement_scores
 from mooring.plugins.node_resources_fit.scoring import (
-    add_free_shares,
     asked_shares,
     scorer_of,
 )
 from mooring.plugins.resource_uses import (
     FIXED_ROWS,
     Requests,
-    ResourceRating,
     ScalarRows,
     amounts_of,
     listed_requests,

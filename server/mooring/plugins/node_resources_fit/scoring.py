@@ -12,10 +12,8 @@ from functools import partial
 
 import numpy as np
 
-from mooring.framework import MAX_NODE_SCORE, Bools, Int32s, Int64s, NodeView
-from mooring.kernels.arrays import REJECTED
-from mooring.kernels.compile import loop
-from mooring.kernels.percentages import MAX_EXACT, percentage
+from mooring.framework import MAX_NODE_SCORE, Bools, Int64s, NodeView
+from mooring.kernels.percentages import percentage
 from mooring.plugins.node_resources_fit.args import (
     MAX_SHAPE_SCORE,
     ScoringStrategy,
@@ -23,11 +21,8 @@ from mooring.plugins.node_resources_fit.args import (
     UtilizationShapePoint,
 )
 from mooring.plugins.resource_uses import (
-    COLUMNS_AND_PLACES,
     FIXED_ROWS,
     NON_ZERO_ROWS,
-    Columns,
-    Places,
     Requests,
     ResourceUse,
     counted_requests,
@@ -95,56 +90,6 @@ def _value_at(points: Sequence[tuple[int, int]], percent: int) -> int:
 
 def _least_allocated(weights: Sequence[int], requests: Requests, nodes: NodeView) -> Int64s:
     return _mean(weights, requests, nodes, _free)
-
-
-@loop(f"({COLUMNS_AND_PLACES}, int64[:, ::1], int32[::1])")
-def reject(columns: Columns, places: Places, checked: Int64s, totals: Int32s) -> None:
-    """Reject nodes that lack something: rows of ``checked`` are a resource's position and the request."""
-    (allocatable, requested, _), (first, rows) = columns, places
-    count = len(totals)
-    for at in range(len(checked)):
-        resource, request = checked[at]
-        offered = allocatable[resource][rows] if len(rows) else allocatable[resource, first : first + count]
-        used = requested[resource][rows] if len(rows) else requested[resource, first : first + count]
-        for node in range(count):
-            totals[node] = REJECTED if offered[node] - used[node] < request else totals[node]
-
-
-@loop(f"({COLUMNS_AND_PLACES}, int64[:, ::1], int64[:, ::1], int64, int32[::1])")
-def add_free_shares(
-    columns: Columns, places: Places, scored: Int64s, checked: Int64s, weight: int, totals: Int32s
-) -> bool:
-    """Rate nodes by the weighted mean share that stays free, in percent, rounded down.
-
-    Rows of ``scored`` are the position of a resource in the columns, the one in the non-zero requested or -1,
-    the weight and the request; those of ``checked`` the position and the request.
-
-    Returns:
-        False when a node has none of a scored resource, or an amount is too large; then nothing is done.
-    """
-    (allocatable, requested, non_zero), (first, rows) = columns, places
-    count, weights, fine = len(totals), 0, True
-    shares = np.zeros(count)
-    for at in range(len(scored)):
-        resource, non_zero_row, its_weight, request = scored[at]
-        used_of = non_zero[non_zero_row] if non_zero_row >= 0 else requested[resource]
-        offered = allocatable[resource][rows] if len(rows) else allocatable[resource, first : first + count]
-        used = used_of[rows] if len(rows) else used_of[first : first + count]
-        weights += its_weight
-        fine &= request <= MAX_EXACT
-        for node in range(count):
-            fine &= (offered[node] > 0) & (offered[node] <= MAX_EXACT) & (used[node] <= MAX_EXACT)
-            free = max(offered[node] - used[node] - request, 0)
-            shares[node] += its_weight * np.floor(free * 100.0 / offered[node])
-    if not fine:
-        return False
-    of_weights = 1.0 / max(weights, 1)
-    for node in range(count):
-        # The mean, rounded down: shares are whole, so half of one keeps it away from where rounding matters.
-        score = weight * np.int64((shares[node] + 0.5) * of_weights)
-        totals[node] = totals[node] + score if totals[node] >= 0 else totals[node]
-    reject(columns, places, checked, totals)
-    return True
 
 
 def _free(use: ResourceUse) -> Int64s:

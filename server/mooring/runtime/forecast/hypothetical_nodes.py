@@ -12,6 +12,7 @@ from mooring.framework.new_node_rules import AtMost, CountedPods, Near, OtherDom
 from mooring.framework.node_table import PODS_ROW
 from mooring.framework.pod_requests import PodUsage
 from mooring.kernels.arrays import REJECTED
+from mooring.kernels.select import leader_of_each
 
 
 @dataclass(slots=True, eq=False)
@@ -84,12 +85,8 @@ class HypotheticalNodes:
             usage: What it takes.
             kind: The number of its kind.
         """
-        top = np.maximum.reduceat(totals, self._first)
-        got: Bools = groups & (top != REJECTED)
-        leaders = np.flatnonzero(totals == top.take(self._group))
-        ties = np.bincount(self._group.take(leaders), minlength=len(top))
-        position = (np.uint64(mixed) % ties.astype(np.uint64)).astype(np.int64)
-        selected: Int64s = leaders.take(np.cumsum(ties) - ties + position)
+        selected = leader_of_each(totals, self._first, self._group, mixed)
+        got: Bools = groups & (selected != REJECTED)
         self._count(selected[got], got, usage, kind)
         return np.where(got, selected - self._first, REJECTED)
 

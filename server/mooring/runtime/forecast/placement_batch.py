@@ -18,6 +18,7 @@ from mooring.framework.groups import PlacementColumns
 from mooring.framework.state import ClusterState
 from mooring.framework.view import NodesChangedError
 from mooring.kernels.arrays import REJECTED, UNKNOWN, UInt64s
+from mooring.kernels.select import select_in_each
 from mooring.runtime.cache.answers.consistency import (
     MAX_ATTEMPTS,
     check_may_be_tried,
@@ -30,9 +31,11 @@ from mooring.runtime.cache.lookup.evaluation_cache import EvaluationCache
 from mooring.runtime.cache.outcome import Bypass, NotCachedError
 from mooring.runtime.cycle.choice import ChoiceColumns, FirstChoices
 from mooring.runtime.cycle.plugin_calls import PluginAccess, PluginCalls
-from mooring.runtime.forecast.placement_loop import MAX_UNKNOWN, place_in_each
 from mooring.runtime.forecast.resource_states import show_states, state_after
 from mooring.runtime.profiles.profile import Profile
+
+_MAX_UNKNOWN = 1 << 10
+"""Unknown values that one pass notes."""
 
 MAX_STEPS = 1 << 24
 """Pods times nodes in one pass: it takes some 20 ms, and checks no deadline."""
@@ -72,7 +75,7 @@ class PlacementBatchResult:
     Attributes:
         version: The version of the state that was evaluated.
         epoch: The node epoch that ``rows`` belong to.
-        found: int32[4, P, K], as ``place_in_each`` writes it.
+        found: int32[4, P, K], as ``select_in_each`` writes it.
         rows: int32[N], the rows of the nodes of all placements.
         names: The nodes' names, by row.
         evaluated: How many nodes were evaluated for each pod.
@@ -131,7 +134,7 @@ class PlacementBatch:
             None if placements have to be decided one by one.
         """
         rows, ends = placements.rows, placements.ends
-        compiled = place_in_each.for_rows(len(rows), len(self._cluster.snapshot.nodes.alive))
+        compiled = select_in_each.for_rows(len(rows), len(self._cluster.snapshot.nodes.alive))
         if compiled is None or not placements.fewest or len(rows) * len(indices) > MAX_STEPS:
             return None
         pods = np.array(indices, np.int32), np.array(numbers, np.uint64)
@@ -265,11 +268,11 @@ def _run(
     """Go over the nodes of all placements once.
 
     Returns:
-        int32[4, P, K] as ``place_in_each`` writes it, and the pairs of template and resource state
+        int32[4, P, K] as ``select_in_each`` writes it, and the pairs of template and resource state
         that are unknown.
     """
     found: Int32s = np.full((4, len(nodes[0]), len(pods[0])), REJECTED, np.int32)
-    unknown: Int32s = np.empty((MAX_UNKNOWN, 2), np.int32)
+    unknown: Int32s = np.empty((_MAX_UNKNOWN, 2), np.int32)
     values, following = states
     size = max(map(len, following))
     scores = _table([column.totals for column in columns]), _table([column.base for column in columns])

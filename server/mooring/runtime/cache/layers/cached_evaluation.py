@@ -191,8 +191,7 @@ class CachedEvaluation:
         """Select the node for the pod with ``uid``, given what its claims add; None when none is feasible."""
         if claims is not None and claims.nodes is not None:
             rows, totals = claims.nodes
-            count, evaluated = len(rows), self.static.evaluated
-            return best(totals, seed, uid, feasible=count, evaluated=evaluated, rows=rows) if count else None
+            return best(totals, seed, uid, self.static.evaluated, rows)
         if self._dynamic is not None:
             return self._dynamic.select(seed, uid)
         if self.static.order is not None and self._totals.feasible:
@@ -266,13 +265,12 @@ class CachedEvaluation:
         """
         self._tracker.pod_placed(row, kind, version)
 
-    def _sampled(self, order: Int32s, seed: int, uid: str) -> Selected:
+    def _sampled(self, order: Int32s, seed: int, uid: str) -> Selected | None:
         """Select the best of those that are found first, scored as if there were no others."""
         static = self.static
         found, looked_at = search(order, self._totals.values != REJECTED, self._start, static.wanted)
         rows = np.sort(found)
-        feasible, evaluated = len(rows), len(looked_at)
-        return best(self._totals.alone(rows), seed, uid, feasible=feasible, evaluated=evaluated, rows=rows)
+        return best(self._totals.alone(rows), seed, uid, len(looked_at), rows)
 
     def claim_scores(self, split: ClaimSplit, pod: Pod, calls: PluginCalls) -> ClaimScores:
         """Call the plugins that read claims about ``pod``, one of the pods but for its claims.

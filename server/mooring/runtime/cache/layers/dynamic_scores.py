@@ -13,7 +13,7 @@ from mooring.framework.pod_table import UNPLACED, PodKind
 from mooring.framework.state import ClusterState
 from mooring.kernels.arrays import REJECTED
 from mooring.runtime.cache.layers.pod_counts import IncrementalPodCounts
-from mooring.runtime.cache.layers.ranking import Selected, best_of_rows
+from mooring.runtime.cache.layers.ranking import Selected, best
 from mooring.runtime.cache.layers.static_scores import StaticScores
 from mooring.runtime.cache.outcome import Bypass, NotCachedError
 from mooring.runtime.cache.tracking.change_tracker import ChangeTracker, ObjectsRead
@@ -236,4 +236,4 @@ class DynamicScores:
 
     def select(self, seed: int, uid: str) -> Selected | None:
         """Select the node for the pod with ``uid``; None when none is feasible."""
-        return best_of_rows(self._totals, seed, uid, self._evaluated)
+        return best(self._totals, seed, uid, self._evaluated)

@@ -7,9 +7,8 @@ import numpy as np
 
 from mooring.framework import Int32s, Int64s
 from mooring.kernels.arrays import REJECTED
-from mooring.kernels.compile import loop
-from mooring.kernels.select import find_leader, find_leaders
-from mooring.runtime.cycle.tie_break import choose, mix64
+from mooring.kernels.select import leader_at, leaders_of
+from mooring.runtime.cycle.tie_break import choose
 
 _SMALLEST_BLOCK = 1024
 _MAX_BLOCKS = 64
@@ -198,34 +197,22 @@ NONE_SELECTED = SelectedColumns([], [], [], [], 0)
 
 
 def best(
-    totals: Int32s | Int64s, seed: int, uid: str, *, feasible: int, evaluated: int, rows: Int32s | None = None
-) -> Selected:
-    """Select the node for the pod with ``uid``.
+    totals: Int32s | Int64s, seed: int, uid: str, evaluated: int, rows: Int32s | None = None
+) -> Selected | None:
+    """Select the node for the pod with ``uid``; None when none is feasible.
 
-    ``totals`` ([N]) are those of ``rows`` (int32[N], in row order; None = of all), of which so many are
-    ``feasible``.
+    Args:
+        totals: int32 or int64[N]; some may be ``REJECTED``.
+        seed: Decides between equals, together with the UID.
+        uid: The pod's UID.
+        evaluated: How many nodes were evaluated.
+        rows: int32[N], whose totals these are, in row order; None = those of all rows.
     """
-    # Finds the highest total in half the time of max, which goes through Python.
-    top = totals.item(totals.argmax())
-    (leaders,) = np.equal(totals, top).nonzero()
-    ties = len(leaders)
-    at = leaders.item(choose(seed, uid, ties))
-    row = at if rows is None else rows.item(at)
-    return Selected(row, top if feasible > 1 else 0, ties, feasible, evaluated)
-
-
-def best_of_rows(totals: Int32s | Int64s, seed: int, uid: str, evaluated: int) -> Selected | None:
-    """As ``best``, by ``totals`` ([N]) of which some may be ``REJECTED``; None when all are."""
-    compiled = _best.for_rows(len(totals))
-    if compiled is not None:
-        row, total, ties, feasible = compiled(totals, np.uint64(mix64(seed, uid)))
-        return Selected(row, total if feasible > 1 else 0, ties, feasible, evaluated) if feasible else None
-    feasible = int(np.count_nonzero(totals != REJECTED))
-    return best(totals, seed, uid, feasible=feasible, evaluated=evaluated) if feasible else None
-
-
-@loop("int32[::1], uint64", "int64[::1], uint64")
-def _best(totals: Int32s | Int64s, mixed: int) -> tuple[int, int, int, int]:
-    """Return one of the rows with the highest total, that total, how many have it, and how many any."""
-    top, ties, feasible = find_leaders(totals)
-    return find_leader(totals, top, np.int64(mixed % np.uint64(ties))), top, ties, feasible
+    if not len(totals):
+        return None
+    leaders = leaders_of(totals)
+    if not leaders.feasible:
+        return None
+    row = leader_at(totals, leaders, choose(seed, uid, leaders.ties))
+    top = leaders.top if leaders.feasible > 1 else 0
+    return Selected(row if rows is None else rows.item(row), top, leaders.ties, leaders.feasible, evaluated)

@@ -22,9 +22,9 @@ from mooring.framework import (
 from mooring.framework.batch import BatchPlugin, BatchScorer, as_batch
 from mooring.framework.objects import Object
 from mooring.framework.pod_requests import PodUsage, plain_usage
+from mooring.framework.resource_ratings import Put, TotalsRating, TotalsRatings
 from mooring.framework.state import ClusterState
 from mooring.kernels.arrays import REJECTED, UNKNOWN
-from mooring.plugins.resource_totals import Put, TotalsRating, TotalsRatings
 from mooring.runtime.cache.tracking.change_tracker import ChangeTracker, ObjectsRead
 from mooring.runtime.cycle.evaluation import begin
 from mooring.runtime.cycle.filter import run_filters

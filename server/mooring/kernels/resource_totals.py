@@ -1,28 +1,20 @@
-"""Totals of rows from what NodeResourcesFit and NodeResourcesBalancedAllocation say, in one compiled pass."""
+"""Totals of rows by the free shares and the balance of resources, in one compiled pass."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
-from mooring.framework import Bools, Int32s, Int64s, Snapshot
-from mooring.framework.batch import BatchPlugin, BatchScorer
-from mooring.framework.pod_requests import PodUsage
-from mooring.kernels.arrays import REJECTED
+from mooring.kernels.arrays import REJECTED, Bools, Int32s, Int64s
 from mooring.kernels.compile import loop
-from mooring.kernels.select import Leaders, find_leaders
-from mooring.plugins.node_resources_balanced_allocation.plugin import add_improvements
-from mooring.plugins.node_resources_fit.scoring import add_free_shares, reject
-from mooring.plugins.resource_uses import (
+from mooring.kernels.resources import (
     COLUMNS_AND_PLACES,
     Columns,
     Places,
-    ResourceRating,
-    places_of,
+    add_free_shares,
+    add_improvements,
+    reject,
 )
-
-_LOOPS = [add_free_shares, add_improvements]
+from mooring.kernels.select import find_leaders
 
 _PIECE = 1 << 10
 """Rows that are rated at once: where one of them has to be rated exactly, so are all of its piece."""
@@ -33,11 +25,6 @@ _MOST = 1 << 46
 _LITTLE = 1e-10
 """More than rounding makes of a score, and so little that few scores are as near to a whole number."""
 
-_MAX_NAMES = 1 << 6
-"""How many combinations of resource names are remembered at most."""
-
-_NO_AMOUNTS: Int64s = np.zeros(0, np.int64)
-
 _COLUMNS = "UniTuple(int64[:, ::1], 3)"
 _SHARES = "Tuple((int64[:, ::1], int64[:, ::1], int64))"
 _BALANCE = "Tuple((int64[:, ::1], int64))"
@@ -45,123 +32,6 @@ _BALANCE = "Tuple((int64[:, ::1], int64))"
 Shares = tuple[Int64s, Int64s, int]
 Balance = tuple[Int64s, int]
 """What the loops of the two plugins take of a pod, each with the weight of its scores."""
-
-
-_Asked = list[tuple[Int64s | int, ...]]
-"""What the loops take of a pod, each with the weight of its scores."""
-
-Put = tuple[bool, Leaders]
-"""What became of totals: whether a row is feasible that was not, or the other way round; and who leads."""
-
-
-class TotalsRating:
-    """What both say of one pod.
-
-    Args:
-        ratings: The one by ``add_free_shares`` with its weight, and the one by ``add_improvements``.
-        asked: What the loops take of the pod, where that is the same in all states.
-        amounts: int64[A], of which ``ratings`` have positions in place of what is requested; empty if they
-            haven't.
-    """
-
-    def __init__(
-        self,
-        ratings: Sequence[tuple[ResourceRating, int]],
-        asked: _Asked | None,
-        amounts: Int64s = _NO_AMOUNTS,
-    ) -> None:
-        self._ratings = ratings
-        self._asked = asked
-        self._amounts = amounts
-
-    @classmethod
-    def of(cls, ratings: Sequence[tuple[BatchScorer | None, int]]) -> TotalsRating | None:
-        """Return what does the same as ``ratings``, each with its weight; None where one pass can't."""
-        found: list[tuple[ResourceRating, int]] = []
-        for rating, weight in ratings:
-            if not isinstance(rating, ResourceRating) or rating.asked is None:
-                return None
-            found.append((rating, weight))
-        if [rating.loop for rating, _ in found] != _LOOPS:
-            return None
-        same = all(rating.scalars is None for rating, _ in found)
-        return cls(found, [(*(rating.asked or ()), weight) for rating, weight in found] if same else None)
-
-    def with_amounts(self, amounts: Int64s) -> TotalsRating:
-        """Return the same for a pod with other ``amounts`` (int64[A])."""
-        return TotalsRating(self._ratings, self._asked, amounts)
-
-    def asked_in(self, snapshot: Snapshot) -> _Asked:
-        """Return what the loops take of the pod, each with the weight of its scores; as many as can rate
-        nodes of this state.
-        """
-        if self._asked is not None:
-            return self._asked
-        found: _Asked = []
-        # A comprehension would be a call of its own.
-        for rating, weight in self._ratings:
-            asked = rating.asked if rating.scalars is None else rating.asked_in(snapshot)
-            if asked is not None:
-                found.append((*asked, weight))
-        return found
-
-    def put(self, snapshot: Snapshot, at: Int32s | slice, base: Int32s, totals: Int32s) -> Put | None:
-        """Give the rows ``at`` the totals that they have by their ``base`` and these scores.
-
-        Both are int32[capacity], and ``REJECTED`` where a node is rejected. A negative row is none.
-
-        Returns:
-            None when that can't be done now; then nothing is.
-        """
-        count, places = places_of(at)
-        table = snapshot.nodes
-        put = _put_and_lead.for_rows(count, len(table.alive))
-        if put is None:
-            return None
-        asked = self.asked_in(snapshot)
-        if len(asked) != len(_LOOPS):
-            return None
-        columns = table.allocatable, table.requested, table.non_zero_requested
-        both = base, totals
-        done, crossed, top, ties, feasible = put(columns, places, count, *asked, self._amounts, both)
-        return (crossed, Leaders(top, ties, feasible)) if done else None
-
-
-class TotalsRatings:
-    """What both say of pods whose usage is the same by all rules. Safe from any thread.
-
-    Pods that ask for the same resources differ in the amounts alone. So the plugins are asked once for all of
-    them, about a pod that takes of each resource the position of its amount in a column.
-
-    Args:
-        raters: The plugins with their weights.
-    """
-
-    def __init__(self, raters: Sequence[tuple[BatchPlugin, int]]) -> None:
-        self._raters = raters
-        self._known: dict[tuple[str, ...], tuple[TotalsRating | None]] = {}
-
-    def of(self, usage: PodUsage) -> TotalsRating | None:
-        """Return the rating of a pod that takes ``usage``; None as of ``TotalsRating.of``."""
-        requests = dict(usage.requests)
-        if 0 in requests.values():
-            requests = {name: amount for name, amount in requests.items() if amount}
-        names = tuple(requests)
-        known = self._known.get(names)
-        if known is None:
-            if len(self._known) >= _MAX_NAMES:
-                self._known.clear()
-            known = self._known[names] = (self._by_position(names),)
-        [rating] = known
-        if rating is None:
-            return None
-        amounts = [0, 1, usage.non_zero_cpu, usage.non_zero_memory, *requests.values()]
-        return rating.with_amounts(np.array(amounts, np.int64))
-
-    def _by_position(self, names: Sequence[str]) -> TotalsRating | None:
-        requests = tuple([(name, at) for at, name in enumerate(names, 4)])
-        usage = PodUsage(requests, non_zero_cpu=2, non_zero_memory=3, host_ports=())
-        return TotalsRating.of([(rater.usage_scorer(usage), weight) for rater, weight in self._raters])
 
 
 @loop("(int64[:, ::1], int32[::1], bool_[::1])")
@@ -320,7 +190,7 @@ def _put_totals(
 
 
 @loop("(int64[:, ::1], int64[::1])")
-def _with_amounts(asked: Int64s, amounts: Int64s) -> Int64s:
+def with_amounts(asked: Int64s, amounts: Int64s) -> Int64s:
     """int64[., .]: ``asked`` (int64[., .]) with what is requested in the last column, if it has positions."""
     if not len(amounts):
         return asked
@@ -331,7 +201,7 @@ def _with_amounts(asked: Int64s, amounts: Int64s) -> Int64s:
 
 
 @loop(f"({COLUMNS_AND_PLACES}, int64, {_SHARES}, {_BALANCE}, int64[::1], UniTuple(int32[::1], 2))")
-def _put_and_lead(
+def put_and_lead(
     columns: Columns,
     places: Places,
     count: int,
@@ -349,8 +219,8 @@ def _put_and_lead(
         count = len(rows)
     if done and count:
         (scored, checked, weight), (uses, balance_weight) = shares, balance
-        share = _with_amounts(scored, amounts), _with_amounts(checked, amounts), weight
-        balanced = _with_amounts(uses, amounts), balance_weight
+        share = with_amounts(scored, amounts), with_amounts(checked, amounts), weight
+        balanced = with_amounts(uses, amounts), balance_weight
         done, crossed = _put_totals(columns, (first, rows), count, share, balanced, both)
     top, ties, feasible = find_leaders(totals)
     return done, crossed, top, ties, feasible
