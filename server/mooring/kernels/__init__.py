@@ -6,7 +6,7 @@ The same module has both forms of a kernel, the compiled one and the one for num
 - ``compile``: loops that numba compiles, and ``built``, where an image has them.
 - ``percentages``: shares of a whole, as scores.
 - ``select``: which rows have the highest total, and which of them pods get.
-- ``resources``: how much of a node is left, how full it is, and how evenly. ``resource_totals`` puts totals by
-  them.
+- ``resources``: how much of a node is left, how full it is, and how evenly.
+- ``resource_totals``: totals by both, in one pass.
 - ``domains``: totals by the counts of a topology's domains.
 """
