@@ -17,7 +17,7 @@ from mooring.kernels.resources import (
 from mooring.kernels.select import find_leaders
 
 _PIECE = 1 << 10
-"""Rows that are rated at once: where one of them has to be rated exactly, so are all of its piece."""
+"""Rows that are rated at once: if one of them has to be rated exactly, so are all of its piece."""
 
 _MOST = 1 << 46
 """Amounts below this are whole numbers as floats, and so is what has a hundred of them."""
@@ -31,7 +31,7 @@ _BALANCE = "Tuple((int64[:, ::1], int64))"
 
 Shares = tuple[Int64s, Int64s, int]
 Balance = tuple[Int64s, int]
-"""What the loops of the two plugins take of a pod, each with the weight of its scores."""
+"""A pod's arguments of ``add_free_shares`` and ``add_improvements``, each with the weight of its scores."""
 
 
 @loop("(int64[:, ::1], int32[::1], bool_[::1])")
@@ -60,7 +60,7 @@ def _asked_of(scored: Int64s, resource: int) -> tuple[int, int, int]:
 
 @loop("(int64[:, ::1], int64)")
 def _least_left(checked: Int64s, resource: int) -> int:
-    """Return how much of a resource a node has to have left; less than one can have where that isn't
+    """Return how much of a resource a node has to have left; less than one can have if it isn't
     ``checked``.
     """
     least = -_MOST
@@ -77,8 +77,8 @@ def _estimate(
     """Write the ``totals`` by their ``base`` and the scores of both loops, with one division a resource where
     these take six, and reject nodes that lack one of the two resources.
 
-    What is multiplied with the inverse of what a node offers is nearly the quotient. A share is corrected by
-    what is left of it. A balance that is nearly a whole number may be rounded down to that or to the one
+    A product with the inverse of a capacity is nearly the quotient. A share is corrected by the rest of the
+    division. A balance that is nearly a whole number may be rounded down to that or to the one
     before, so then it has to be found out exactly.
 
     Returns:
@@ -191,7 +191,7 @@ def _put_totals(
 
 @loop("(int64[:, ::1], int64[::1])")
 def with_amounts(asked: Int64s, amounts: Int64s) -> Int64s:
-    """int64[., .]: ``asked`` (int64[., .]) with what is requested in the last column, if it has positions."""
+    """int64[., .]: ``asked`` (int64[., .]) with ``amounts`` in place of positions in its last column."""
     if not len(amounts):
         return asked
     found = asked.copy()

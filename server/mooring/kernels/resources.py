@@ -16,7 +16,7 @@ Places = tuple[int, Int32s]
 """The nodes' places in columns: the first of rows in sequence and no rows, or 0 and int32[K] the rows."""
 
 COLUMNS_AND_PLACES = "UniTuple(int64[:, ::1], 3), Tuple((int64, int32[::1]))"
-"""The types of both, as a compiled loop has them."""
+"""Their types for compiled loops."""
 
 
 @loop("(int64[::1], int64[::1])")
