@@ -4,9 +4,16 @@ from pathlib import Path
 
 import pytest
 
+from mooring.plugin_check import bench, playing
 from mooring.testing.builders import node_manifest, pod_manifest
 from tests.cli.commands import Result, call, write_manifests
 from tests.plugin_check import honest_rules, impure_rules, wrong_rules
+
+
+@pytest.fixture(autouse=True)
+def _short(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bench, "ROUNDS", 2)
+    monkeypatch.setattr(playing, "SEEDS", (1,))
 
 
 def checked(capsys: pytest.CaptureFixture[str], kind: type, *flags: object) -> Result:
@@ -33,7 +40,7 @@ def test_a_fault_has_its_line_and_what_to_do(
     assert fault.startswith(
         f"wrong_rules.py:{line_of('# raises')}: pod default/q0: plugin 'Raises' failed at Score"
     )
-    assert remedy == "    answer for any value and for none: labels and annotations are anybody's text"
+    assert remedy == "    answer for any value and for none: users write any text into labels and annotations"
 
 
 def test_what_breaks_a_promise_is_a_fault(capsys: pytest.CaptureFixture[str]) -> None:
@@ -71,13 +78,22 @@ def test_arguments_and_a_cluster(capsys: pytest.CaptureFixture[str], tmp_path: P
     [
         pytest.param(["nothing"], "'nothing' is not a plugin reference", id="no reference"),
         pytest.param(["no_such_module:Rule"], "No module named 'no_such_module'", id="no module"),
-        pytest.param(["x:Y", "--args", "7"], "--args: is not a mapping", id="arguments are no mapping"),
         pytest.param(["x:Y", "--cluster", "no.yaml"], "no.yaml", id="no such file"),
     ],
 )
 def test_what_cannot_be_checked(argv: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
     result = call(capsys, "plugins", "check", *argv)
     assert (result.code, result.out) == (1, "")
+    assert said in result.err
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [pytest.param("7", "is not a mapping", id="no mapping"), pytest.param("{a", "is not YAML", id="no YAML")],
+)
+def test_arguments_are_a_mapping(given: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    result = call(capsys, "plugins", "check", "x:Y", "--args", given)
+    assert result.code == 2
     assert said in result.err
 
 
@@ -89,7 +105,7 @@ def test_the_bench_fits_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     assert max(map(len, lines)) <= 80
     filtering = next(line for line in lines if line.startswith("filter"))
     assert filtering.split()[1:3] == ["20", "20.0"]
-    assert "Every decision calls the plugin" in result.out
+    assert "the cache answered 0% of them" in result.out
 
 
 def test_the_bench_for_programs(capsys: pytest.CaptureFixture[str]) -> None:

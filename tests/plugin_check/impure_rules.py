@@ -231,15 +231,6 @@ class Network(Scoring):
             return int(answer.read())
 
 
-class Late(Scoring):
-    name = "Late"
-
-    def score(self, state: CycleState, pod: Pod, node: NodeInfo) -> int:
-        import socket
-
-        return len(socket.gethostname()) % 100  # impure
-
-
 class OwnHandle(FilterPlugin[None], Pure):
     name = "OwnHandle"
 

@@ -25,13 +25,15 @@ def subject(module: ModuleType, name: str) -> Subject:
         pytest.param("clock", "Clock", "reads the clock", id="clock"),
         pytest.param("clock", "Date", "reads the clock", id="date"),
         pytest.param("random", "Dice", "reads random numbers", id="random numbers"),
-        pytest.param("counter", "Counter", "when it is asked again", id="counter on self"),
-        pytest.param("global", "Global", "when it is asked again", id="global"),
-        pytest.param("closure", "Closure", "when it is asked again", id="closure"),
+        pytest.param("counter", "Counter", "when it is called again", id="counter on self"),
+        pytest.param("global", "Global", "when it is called again", id="global"),
+        pytest.param("closure", "Closure", "when it is called again", id="closure"),
         pytest.param("file", "File", "reads a file", id="file"),
         pytest.param("environment", "Environment", "reads the environment", id="environment"),
-        pytest.param("address", "Address", "reads what differs between processes", id="id of an object"),
-        pytest.param("hash", "Hash", "reads what differs between processes", id="hash"),
+        pytest.param(
+            "address", "Address", "reads a number that differs between processes", id="id of an object"
+        ),
+        pytest.param("hash", "Hash", "reads a number that differs between processes", id="hash"),
         pytest.param("network", "Network", "reads the network", id="network"),
         pytest.param("memory", "Memory", "than a new object of the class", id="set on self"),
         pytest.param("object", "Boxed", "in another order", id="object that changes"),
@@ -51,6 +53,12 @@ def test_a_read_outside_is_stopped_before_it_comes_about(monkeypatch: pytest.Mon
     monkeypatch.setattr("socket.create_connection", called)
     (only,) = played(subject(impure_rules, "Network"))
     assert only.place.endswith(f":{max(named_lines(impure_rules.Network))}")
+
+
+def test_what_the_text_does_not_show_is_caught_by_a_call() -> None:
+    assert named_lines(wrong_rules.Late) == set()
+    (found,) = played(subject(wrong_rules, "Late"))
+    assert found.fault == "reads the network (gethostname)"
 
 
 @pytest.mark.parametrize(
@@ -83,11 +91,13 @@ def test_a_failure_names_the_line_that_raised() -> None:
 
 
 @pytest.mark.parametrize("name", ["Label", "CountPerRack", "Free", "Shuffled", "Parsed", "Columns", "Few"])
-def test_nothing_is_said_of_an_honest_rule(name: str) -> None:
+def test_nothing_is_said_of_an_honest_rule(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(playing, "SEEDS", (1,))
     assert played(subject(honest_rules, name)) == []
 
 
-def test_a_dump_shows_what_made_up_clusters_do_not() -> None:
+def test_a_dump_shows_what_made_up_clusters_do_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(playing, "SEEDS", (1,))
     hidden = subject(wrong_rules, "Hidden")
     assert played(hidden) == []
     (found,) = played(hidden, [make_node("n0", labels={"rack-id": "7"}), make_pod("p0")])

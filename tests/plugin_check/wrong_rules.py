@@ -22,6 +22,7 @@ from mooring.framework import (
     Part,
     Pod,
     PreFilterPlugin,
+    Pure,
     ScorePlugin,
     Status,
 )
@@ -140,6 +141,15 @@ class Asleep(FilterPlugin[None]):
 
     def filter(self, state: CycleState, pod: Pod, node: NodeInfo) -> Status:
         return NO if node.labels.get("tier") else SUCCESS
+
+
+class Late(ScorePlugin[None], Pure):
+    name = "Late"
+
+    def score(self, state: CycleState, pod: Pod, node: NodeInfo) -> int:
+        import socket
+
+        return len(socket.gethostname()) % 100  # late
 
 
 class Counted(FilterPlugin[None], ScorePlugin[None]):

@@ -22,6 +22,7 @@ from mooring.cli.flags import (
 )
 from mooring.cli.output import Exit, print_document
 from mooring.cli.values import positive
+from mooring.framework import CacheablePlugin, Pure
 
 if TYPE_CHECKING:
     from mooring.plugin_check.bench import Bench
@@ -39,9 +40,9 @@ _BENCH = """examples:
 
 def add_verbs(verbs: Commands) -> None:
     """Declare both verbs of ``mooring plugins``."""
-    text = "look for what makes a plugin's answers wrong: in its code, and on made-up clusters"
+    text = "find faults of a plugin: in its code, and in its answers on made-up clusters"
     _add_subject(add_command(verbs, "check", text, _CHECK), check)
-    text = "measure what a plugin costs a decision, beside the default profile without it"
+    text = "measure how much processor time a plugin adds to a decision of the default profile"
     bench = add_command(verbs, "bench", text, _BENCH)
     Flags(bench).add("nodes", "COUNT", "5000", "made-up nodes", positive)
     _add_subject(bench, measure)
@@ -50,7 +51,7 @@ def add_verbs(verbs: Commands) -> None:
 def _add_subject(parser: argparse.ArgumentParser, run: Any) -> None:
     parser.add_argument("subject", metavar="MODULE:CLASS", help="the plugin's class")
     flags = Flags(parser)
-    flags.add("args", "YAML", "", "its arguments, as in pluginConfig")
+    flags.add("args", "YAML", "", "its arguments, as in pluginConfig", _mapping)
     flags.add(
         "cluster", "SOURCE", "", "a file, kubernetes[:KUBECONFIG] or recording:DIR[@TIME]; default: made up"
     )
@@ -68,7 +69,7 @@ def check(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
     subject, dump = _subject(args, options)
     with status_line(f"checking {subject.name}"):
         impure = impurities(subject.make(subject.alone()))
-        # What reads outside answers otherwise each time: there is nothing to play.
+        # A rule that reads outside may answer otherwise each time: playing it shows nothing more.
         wrong = [] if impure and subject.pure else played(subject, dump)
     findings = [*(impure if subject.pure else ()), *wrong]
     if args.output != "table":
@@ -105,20 +106,27 @@ def measure(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
 
 def _subject(args: argparse.Namespace, options: tuple[Option, ...]) -> tuple[Subject, Sequence[Any]]:
     from mooring.app.offline import manifests_of
-    from mooring.documents import read_document
-    from mooring.framework.errors import InvalidArgumentError
     from mooring.plugin_check.subject import Subject
 
     engine = engine_options(args, options)
-    given = read_document(args.args) if args.args else {}
-    if not isinstance(given, Mapping):
-        raise InvalidArgumentError.at("--args", "is not a mapping, such as {label: example.com/rack}")
     dump: Sequence[Any] = ()
     if args.cluster:
         args.cluster = args.cluster if is_read(args.cluster) else f"files:{args.cluster}"
         choose_cluster(args)
         dump = manifests_of(args.manifests, engine.gates).objects
-    return Subject.named(args.subject, given, engine), dump
+    return Subject.named(args.subject, args.args, engine), dump
+
+
+def _mapping(text: str) -> Mapping[str, Any]:
+    from mooring.documents import read_document
+
+    try:
+        value = read_document(text) if text else {}
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"{text!r} is not YAML: {error}") from None
+    if not isinstance(value, Mapping):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a mapping, such as {{label: example.com/rack}}")
+    return value
 
 
 def _show(subject: Subject, findings: Sequence[Finding], impure: Sequence[Finding]) -> None:
@@ -130,10 +138,8 @@ def _show(subject: Subject, findings: Sequence[Finding], impure: Sequence[Findin
         print_line(f"{subject.name} does not promise to be Pure, and could not:")
         for finding in impure:
             _show_finding(finding, "yellow")
-    elif not subject.pure:
-        print_line(
-            f"{subject.name} is called for each pod. Nothing in its code says that it could not be Pure."
-        )
+    elif not issubclass(subject.kind, Pure | CacheablePlugin):
+        print_line(f"{subject.name} is called for each pod; nothing in its code keeps it from being Pure.")
 
 
 def _show_finding(finding: Finding, style: str) -> None:
@@ -158,7 +164,3 @@ def _show_bench(subject: Subject, found: Bench) -> None:
     print_table(("METHOD", "#CALLS FIRST", "#CALLS WARM", "#SHARE OF WARM"), spent)
     print_line("")
     print_line(f"{found.placed:.0%} of the pods found a node; the cache answered {found.kept:.0%} of them")
-    if found.kept < 0.5 and not subject.pure:
-        print_line(
-            "Every decision calls the plugin. If its answers follow from what it is given, let it be Pure."
-        )

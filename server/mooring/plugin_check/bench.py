@@ -1,51 +1,51 @@
-"""What a plugin costs a decision: processor time beside the default profile without it, and where it goes."""
+"""The cost of a plugin: processor time of decisions with and without it, and how its methods share that."""
 
 from __future__ import annotations
 
 import functools
 import itertools
+import random
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from statistics import median
 from typing import Any
+from unittest.mock import patch
 
 from msgspec.structs import replace
 
 from mooring.app.engine import Core
 from mooring.cluster.kinds import ClusterObject
-from mooring.framework import Plugin, Pod
-from mooring.plugin_check.clusters import keys_of, pods_to_ask
+from mooring.framework import Pod
+from mooring.plugin_check.clusters import MadeUp, keys_of, pods_to_ask
 from mooring.plugin_check.findings import is_below
 from mooring.plugin_check.source import ANSWERING
 from mooring.plugin_check.subject import Subject
 from mooring.runtime.answers import ALL_NODES
-from mooring.runtime.profiles.registry import Registry
-from mooring.testing.builders import make_node, make_pod
 
-VALUES = 50
-"""Distinct values of each label on made-up nodes."""
+VALUES = [f"v{number}" for number in range(50)]
+"""The values of labels and annotations on made-up nodes."""
 
 TEMPLATES = 6
-"""Pods that differ in their labels and annotations, in turn."""
+"""Number of pods that differ in their labels and annotations."""
 
 ROUNDS, ROUND_SECONDS, ROUND_DECISIONS = 9, 0.1, 100
-"""Both sides decide in turn, so many times, for so long, about at most so many pods."""
+"""Number of rounds, the seconds of each, and the most decisions of each. Both sides alternate."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bench:
-    """What was measured. Times are milliseconds of processor time a decision: the first one, and warm ones.
+    """A measurement. Times are milliseconds of processor time: for the first decision, and for a later one.
 
     Attributes:
         nodes: The nodes of the cluster.
-        without: Of the default profile.
-        having: Of the default profile with the plugin.
-        spent: By method of the plugin: its calls for the first decision, those of a warm one, and its part of
-            the time of warm ones, 0 to 1.
+        without: The times of the default profile.
+        having: The times of the default profile with the plugin.
+        spent: By method of the plugin: the calls for the first decision, the calls for a later one, and the
+            share of the later ones' time, 0 to 1.
         placed: The part of the pods that found a node, 0 to 1.
-        kept: The part of warm decisions that the cache answered, 0 to 1.
+        kept: The part of later decisions that the cache answered, 0 to 1.
     """
 
     nodes: int
@@ -93,13 +93,14 @@ def measured(
     Raises:
         PluginFailureError: It fails.
     """
-    keys = keys_of(subject)
-    objects = dump or [_node(number, keys) for number in range(nodes)]
-    templates = pods_to_ask(dump) or [_pod(number, keys) for number in range(TEMPLATES)]
+    even = MadeUp(keys_of(subject), random.Random(0), VALUES, even=True)  # noqa: S311 - to be repeated
+    made = [even.node(f"n{number}") for number in range(nodes)]
+    objects = dump or made
+    templates = pods_to_ask(dump) or [even.pod(f"q{number}") for number in range(TEMPLATES)]
     makers = subject.without, subject.among_defaults
     for make in makers:
         # Loads and compiles all that is used.
-        _Side(make([_node(number, keys) for number in range(9)]), templates).warm_up()
+        _Side(make(made[:9]), templates).warm_up()
     without, having = sides = [_Side(make(objects), templates) for make in makers]
     first = [side.decide(1) for side in sides]
     for side in sides:
@@ -121,69 +122,46 @@ def measured(
 def _spent(
     subject: Subject, objects: Sequence[ClusterObject], templates: Sequence[Pod]
 ) -> dict[str, tuple[float, float, float]]:
-    """Return where the time goes, from decisions by a class that counts: slower ones."""
+    """Return where the time goes, from decisions in which each call is counted."""
     calls: Counter[str] = Counter()
     seconds: defaultdict[str, float] = defaultdict(float)
-    registry = Registry()
-    registry.merge(subject.registry)
-    registry.unregister(subject.name)
-    registry.register(subject.name, _counting(subject, calls, seconds))
-    side = _Side(subject.among_defaults(objects, registry), templates)
-    side.decide(1)
-    first = Counter(calls)
-    side.warm_up()
-    calls.clear()
-    seconds.clear()
-    took = side.decide(ROUND_DECISIONS) * side.decided / 1000
+    methods = {name: getattr(subject.kind, name, None) for name in ANSWERING}
     own = {
-        name: (float(first[name]), calls[name] / side.decided, seconds[name] / took) for name in first | calls
+        name: _counted(name, method, calls, seconds)
+        for name, method in methods.items()
+        if method and is_below(method.__module__, subject.home)
     }
-    return own | {"everything else": (0.0, 0.0, 1 - sum(share for _, _, share in own.values()))}
-
-
-def _counting(subject: Subject, calls: Counter[str], seconds: dict[str, float]) -> type[Plugin[Any]]:
-    """Return a class like the plugin's that counts the calls of its methods and their processor time."""
-
-    def counted(name: str, method: Callable[..., Any]) -> Callable[..., Any]:
-        @functools.wraps(method)
-        def call(*args: Any) -> Any:
-            calls[name] += 1
-            began = time.thread_time()
-            try:
-                return method(*args)
-            finally:
-                seconds[name] += time.thread_time() - began
-
-        return call
-
-    kind: Any = subject.kind
-    methods = {name: getattr(kind, name, None) for name in ANSWERING}
-    own = {
-        name: counted(name, each)
-        for name, each in methods.items()
-        if each and is_below(each.__module__, subject.home)
+    with patch.multiple(subject.kind, **own):  # type: ignore[call-overload] # no method is called "spec"
+        side = _Side(subject.among_defaults(objects), templates)
+        side.decide(1)
+        first = Counter(calls)
+        side.warm_up()
+        calls.clear()
+        seconds.clear()
+        took = side.decide(ROUND_DECISIONS) * side.decided / 1000
+    found = {
+        name: (first[name] * 1.0, calls[name] / side.decided, seconds[name] / took) for name in first | calls
     }
-    counting: type[Plugin[Any]] = type(kind)(kind.__name__, (kind,), {**own, "__module__": kind.__module__})
-    return counting
+    return found | {"everything else": (0.0, 0.0, 1 - sum(share for _, _, share in found.values()))}
+
+
+def _counted(name: str, method: Any, calls: Counter[str], seconds: dict[str, float]) -> Callable[..., Any]:
+    """Return a method that counts its calls and their processor time."""
+
+    @functools.wraps(method)
+    def call(*args: Any) -> Any:
+        calls[name] += 1
+        began = time.thread_time()
+        try:
+            return method(*args)
+        finally:
+            seconds[name] += time.thread_time() - began
+
+    return call
 
 
 def _pods_like(templates: Sequence[Pod]) -> Iterator[Pod]:
-    """Yield pods like the templates, in turn."""
+    """Yield pods like the first template, the second, and so on, again and again."""
     for number, template in enumerate(itertools.cycle(templates)):
         own = replace(template.metadata, name=f"bench-{number}", uid=f"bench-{number}")
         yield replace(template, metadata=own)
-
-
-def _node(number: int, keys: Sequence[str]) -> ClusterObject:
-    """Return a node with two thirds of the keys as labels and annotations."""
-    pairs = {key: f"v{number % VALUES}" for at, key in enumerate(keys) if (number + at) % 3}
-    metadata = {"annotations": pairs, "uid": f"n{number}"}
-    offers = {"cpu": "4", "memory": "32Gi", "pods": 110}
-    return make_node(f"n{number}", labels=pairs, allocatable=offers, metadata=metadata)
-
-
-def _pod(number: int, keys: Sequence[str]) -> Pod:
-    """Return a template; every other one has all keys as labels and annotations."""
-    pairs = dict.fromkeys(keys if number % 2 else keys[-1:], f"v{number}")
-    requests = {"cpu": "100m", "memory": "500Mi"}
-    return make_pod(labels=pairs, requests=requests, metadata={"annotations": pairs})

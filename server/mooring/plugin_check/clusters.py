@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -18,29 +19,29 @@ from mooring.plugin_check.source import texts_of
 from mooring.plugin_check.subject import Subject
 from mooring.testing.builders import make_node, make_pod
 
-NODES, PLACED, PENDING = 24, 40, 6
+NODES, PLACED, PENDING = 12, 24, 6
 """The size of a made-up cluster."""
 
 MAX_KEYS = 24
 """The texts of a plugin's code that are tried as keys."""
 
-TIMES = 3
+TIMES = 5
 """Changes of each kind."""
 
 _KEY = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_./]{0,60}[A-Za-z0-9])?")
-_VALUES = ("", "a", "b", "1", "3", "50", "true")
 
 
 def keys_of(subject: Subject) -> list[str]:
     """Return what a plugin may read as keys of labels, annotations and resources: the texts in its module and
     its arguments.
     """
-    words = dict.fromkeys([*_texts(subject.args), *texts_of(subject.kind), "app"])
+    given = re.findall('"(.+?)"', json.dumps(subject.args))
+    words = dict.fromkeys([*given, *texts_of(subject.kind), "app"])
     return [word for word in words if _KEY.fullmatch(word)][:MAX_KEYS]
 
 
 def pods_to_ask(objects: Iterable[ClusterObject]) -> list[Pod]:
-    """Return some pending pods; where there are none, copies of placed ones."""
+    """Return some pending pods; without any, copies of placed ones."""
     pods = [item for item in objects if isinstance(item, Pod)]
     pending = [pod for pod in pods if pod.pending]
     return pending[:PENDING] or [pod.on_node("") for pod in pods[:PENDING]]
@@ -52,11 +53,15 @@ class MadeUp:
 
     Attributes:
         keys: Keys of labels, annotations and resources.
-        chance: What chooses.
+        chance: The source of all choices.
+        values: The values of labels and annotations.
+        even: Whether nodes have no taints and equal amounts.
     """
 
     keys: Sequence[str]
     chance: random.Random
+    values: Sequence[str] = ("", "a", "b", "1", "3", "50", "true")
+    even: bool = False
 
     def objects(self) -> list[ClusterObject]:
         """Return nodes, a namespace, placed and pending pods."""
@@ -68,12 +73,10 @@ class MadeUp:
     def node(self, name: str) -> Node:
         """Return a node."""
         taint = {"key": self.chance.choice(self.keys), "effect": "NoSchedule"}
+        taints = [taint] if self.chance.random() < 0.3 and not self.even else []
+        metadata = {"annotations": self.pairs(), "uid": name}
         return make_node(
-            name,
-            labels=self.pairs(),
-            taints=[taint] if self.chance.random() < 0.3 else [],
-            allocatable=self.amounts(),
-            metadata={"annotations": self.pairs(), "uid": name},
+            name, labels=self.pairs(), taints=taints, allocatable=self.amounts(), metadata=metadata
         )
 
     def pod(self, name: str, on: str = "") -> Pod:
@@ -84,23 +87,21 @@ class MadeUp:
 
     def pairs(self) -> dict[str, str]:
         """Return labels or annotations with about half of the keys."""
-        # Few values, so that some are equal.
-        values = self.chance.choice(((*_VALUES, *self.keys), ("a", "b")))
+        # Few values now and then, so that some are equal.
+        values = self.values if self.even else self.chance.choice(((*self.values, *self.keys), ("a", "b")))
         return {key: self.chance.choice(values) for key in self.keys if self.chance.random() < 0.5}
 
     def amounts(self) -> dict[str, str]:
-        """Return amounts, of which some are 0."""
+        """Return amounts; some are 0."""
+        if self.even:
+            return {"cpu": "4", "memory": "32Gi"}
         own = {
-            key: self.chance.choice("0134") for key in self.keys if "/" in key and self.chance.random() < 0.3
+            key: self.chance.choice("013") for key in self.keys if "/" in key and self.chance.random() < 0.3
         }
-        return {
-            "cpu": self.chance.choice("1248"),
-            "memory": self.chance.choice(("0", "3", "1Gi", "64Gi")),
-            **own,
-        }
+        return {"cpu": self.chance.choice("1248"), "memory": self.chance.choice(("0", "3", "64Gi")), **own}
 
     def changes(self, state: State, reads: Iterable[type[Object]]) -> Iterator[tuple[str, Change]]:
-        """Yield changes of what is in ``state`` by then, each with what it is called."""
+        """Yield changes of the objects in ``state`` at that moment, each with a name for people."""
         choose = self.chance.choice
         for number in range(TIMES):
             for part in ("labels", "annotations", "taints", "unschedulable", "allocatable"):
@@ -143,11 +144,3 @@ def _mixed(node: Node, other: Node, part: str) -> Node:
         "metadata" if part in ("labels", "annotations") else "status" if part == "allocatable" else "spec"
     )
     return replace(node, **{holder: replace(getattr(node, holder), **{part: new[part]})})
-
-
-def _texts(value: object) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, Mapping | list):
-        for each in value.values() if isinstance(value, Mapping) else value:
-            yield from _texts(each)

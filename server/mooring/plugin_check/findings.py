@@ -12,8 +12,8 @@ class Finding:
 
     Attributes:
         place: ``FILE:LINE``, as editors open it.
-        fault: What is wrong there.
-        remedy: What to do.
+        fault: The fault.
+        remedy: The advice.
     """
 
     place: str

@@ -1,4 +1,4 @@
-"""What lies outside of what a plugin is given: clocks, random numbers, files, the network and more."""
+"""Reads outside of a plugin's arguments: of clocks, random numbers, files, the network and more."""
 
 from __future__ import annotations
 
@@ -35,17 +35,17 @@ _OUTSIDE = (
     ("the machine", "os posix nt", "cpu_count getcwd getloadavg getpid system uname urandom", _GIVEN),
     ("the machine", "platform getpass subprocess multiprocessing", "", _GIVEN),
     ("the console", "builtins", "input", _GIVEN),
-    ("what differs between processes", "builtins", "id hash", _BY_VALUE),
-    ("code that nobody can read", "builtins", "eval exec __import__", "write it out"),
+    ("a number that differs between processes", "builtins", "id hash", _BY_VALUE),
+    ("code that only exists at run time", "builtins", "eval exec __import__", "write it out"),
     ("threads", "threading _thread concurrent asyncio contextvars queue", "", _NO_LOCK),
 )
-"""What is read, by which modules, by which of their names (none = all of them), and the remedy."""
+"""The source, the modules that read it, their names that do (none = all of them), and the remedy."""
 
 _PASSED_OVER = ("mooring", "logging", "warnings", "importlib", "_frozen_importlib")
 """Modules that may read a clock or a file on the way: no answer depends on it."""
 
 Read = tuple[str, str]
-"""What is read outside, and the remedy; two empty texts = nothing."""
+"""The source of a read outside, and the remedy; two empty texts = nothing is read."""
 
 
 class OutsideReadError(Exception):
@@ -95,16 +95,15 @@ def watched(home: str) -> Iterator[list[Finding]]:
             found.append(Finding.at(line.f_code, f"reads {what} ({name})", remedy, line.f_lineno))
             raise OutsideReadError(found[-1].fault)
 
-    before = sys.getprofile()
     sys.setprofile(hook)
     try:
         yield found
     finally:
-        sys.setprofile(before)
+        sys.setprofile(None)
 
 
 def _line_of(home: str, frame: FrameType | None, *, direct: bool) -> FrameType | None:
-    """Return the author's frame that a call comes from; None where it is not the author's doing.
+    """Return the author's frame that a call comes from; None if it is not the author's doing.
 
     With ``direct`` it has to be the caller itself: libraries use ``id`` and ``hash`` harmlessly.
     """

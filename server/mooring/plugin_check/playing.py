@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import copy
-import inspect
 import random
 import sys
+import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -24,10 +24,9 @@ from mooring.framework import (
     Pod,
     PreFilterPlugin,
     Pure,
-    QueueingHint,
     Status,
 )
-from mooring.framework.cluster_events import ObjectChange, PodRecordChange, StateChange
+from mooring.framework.cluster_events import PodRecordChange, StateChange
 from mooring.framework.errors import PluginFailureError
 from mooring.framework.view import one_node
 from mooring.plugin_check.clusters import MadeUp, keys_of, pods_to_ask
@@ -46,18 +45,20 @@ from mooring.runtime.answers import (
     evaluate,
 )
 from mooring.scheduler.queue.cluster_events import as_scheduler_sees, events_of
-from mooring.scheduler.queue.hints import rules_of
+from mooring.scheduler.queue.hints import helps, rules_of
 
 SEEDS = (1, 2)
 """The made-up clusters."""
 
 THREADS = 4
 
-MAX_TRIED = 3
-"""Pods that are asked about after each change."""
+MAX_TRIED = 2
+"""Number of pods in question after each change."""
 
 MAX_NODES = 8
 """Nodes that are tried with and without their pods."""
+
+_OPTIONS = CycleOptions(always_score=True)
 
 _METHODS = {
     "PreFilter": ("pre_filter",),
@@ -68,13 +69,13 @@ _METHODS = {
 }
 """The methods that may answer at a point."""
 
-ORDER = "an answer about a node may not depend on the order in which nodes are asked about"
+ORDER = "an answer about a node may not depend on the order of the nodes"
 OBJECTS = "compare values, not objects: the same node is another object a moment later"
 SHARED = "one object serves all threads: keep what belongs to one decision in the CycleState"
 DECLARED = "declare all that the answers depend on, or be Pure and declare nothing"
 ADD_POD = "write add_pod and remove_pod: they keep what pre_filter wrote true while preemption tries pods"
 HINTS = "register the event in events_to_register, or leave that method out: every change counts then"
-ANY_VALUE = "answer for any value and for none: labels and annotations are anybody's text"
+ANY_VALUE = "answer for any value and for none: users write any text into labels and annotations"
 IN_RANGE = "return ints from 0 to 100, or name a normalizer"
 
 Answer = Mapping[str, Mapping[str, object]]
@@ -109,7 +110,7 @@ class _Play:
         for check in (
             self._reads_outside,
             self._fails,
-            partial(self._differs, "when it is asked again", KEEP_IN_STATE, self._ask),
+            partial(self._differs, "when it is called again", KEEP_IN_STATE, self._ask),
             partial(self._differs, "with the nodes in another order", ORDER, partial(self._ask, step=-1)),
             partial(self._differs, "about equal objects", OBJECTS, partial(self._ask, state=twin)),
             partial(self._differs, "on several threads", SHARED, self._ask_on_threads),
@@ -128,16 +129,14 @@ class _Play:
         rows = np.sort(np.fromiter(state.snapshot.nodes.index.values(), np.int32))[::step].copy()
         profile = profile_of(self._core, plugin or self._plugin)
         try:
-            return _answer_of(
-                evaluate(profile, state, pod, rows, self._calls, CycleOptions(always_score=True))
-            )
+            return _answer_of(evaluate(profile, state, pod, rows, self._calls, _OPTIONS))
         except PluginFailureError as error:
             self._errors.append(error)
             return {"PreFilter": {"": error.message}}
 
     def _ask_on_threads(self, pod: Pod) -> Answer:
         """Return an answer that a thread gets while others ask about other pods: an odd one, if any is."""
-        asked, before, alone = [pod, *self._pods], sys.getswitchinterval(), self._ask(pod)
+        asked, before, alone = [pod, *self._pods[:2]], sys.getswitchinterval(), self._ask(pod)
         sys.setswitchinterval(1e-5)
         try:
             with ThreadPoolExecutor(THREADS) as threads:
@@ -170,14 +169,10 @@ class _Play:
     def _failure(self, error: PluginFailureError, pod: Pod) -> Finding:
         """Return the fault of a plugin that raised, or gave what it must not."""
         fault, point = f"pod {pod.key}: {error.message}", error.metadata["extension_point"]
-        frames = (
-            inspect.getinnerframes(error.__cause__.__traceback__)
-            if error.__cause__ and error.__cause__.__traceback__
-            else []
-        )
-        for each in reversed(frames):
-            if is_below(each.frame.f_globals.get("__name__"), self._subject.home):
-                return Finding.at(each.frame.f_code, fault, ANY_VALUE, each.lineno)
+        raised = error.__cause__.__traceback__ if error.__cause__ else None
+        for frame, line in reversed(list(traceback.walk_tb(raised))):
+            if is_below(frame.f_globals.get("__name__"), self._subject.home):
+                return Finding.at(frame.f_code, fault, ANY_VALUE, line)
         return self._fault(point, fault, IN_RANGE if point.startswith("Score") else ANY_VALUE)
 
     def _fault(self, point: str, fault: str, remedy: str) -> Finding:
@@ -200,7 +195,7 @@ class _Play:
                     yield self._fault(point, f"answers otherwise {why}: {where}: {said}", remedy)
 
     def _tried(self) -> Iterator[Finding]:
-        """Yield where preemption, which tries nodes with and without their pods, is told what is not so."""
+        """Yield wrong answers to preemption, which tries nodes with and without their pods."""
         both = isinstance(self._plugin, PreFilterPlugin) and isinstance(self._plugin, FilterPlugin)
         full = sorted({item.spec.node_name for item in self._objects if isinstance(item, Pod)} - {""})
         for pod in self._pods[:MAX_TRIED] if both else ():
@@ -212,14 +207,14 @@ class _Play:
                         yield self._fault("PreFilter", f"pod {pod.key}, node {node}: {fault}", ADD_POD)
 
     def _tried_with(self, pod: Pod, node: str, method: str) -> tuple[str, str]:
-        """Return what Filter says of a node once the plugin was told of its pods, and from scratch."""
+        """Return Filter's answers about a node: after calls of ``method`` for its pods, and from scratch."""
         before, after = self._core.state.fork(), self._core.state.fork()
         pods = next(one_node(after.snapshot, node).infos()).pods
         for other in pods:
             (before if method == "add_pod" else after).discard(other.metadata.uid)
         said, profile = SUCCESS, profile_of(self._core, self._plugin)
         rows = np.sort(np.fromiter(before.snapshot.nodes.index.values(), np.int32))
-        written = evaluate(profile, before, pod, rows, self._calls, CycleOptions()).written
+        written = evaluate(profile, before, pod, rows, self._calls, _OPTIONS).written
         if self._plugin.name not in written.skipped:
             view, cycle = one_node(after.snapshot, node), written.state.clone()
             tell = getattr(self._plugin, method, lambda *_: None)
@@ -255,13 +250,12 @@ class _Play:
             return
         yield from self._compared(pod, new, fresh, f"than a new object of the class {when}", KEEP_IN_STATE)
         if isinstance(self._plugin, Pure | CacheablePlugin):
-            yield from self._compared(pod, self._ask_cache(pod), new, f"than what is kept {when}", DECLARED)
+            yield from self._compared(pod, self._ask_cache(pod), new, f"than the cache {when}", DECLARED)
         was, now = old.get("Filter", {}), new.get("Filter", {})
         for node in now if not self._wakes(pod, heard) else ():
             if now[node] == SUCCESS != was.get(node, SUCCESS):
-                yield self._fault(
-                    "Filter", f"{when}, {node} takes pod {pod.key}, which nobody tries again", HINTS
-                )
+                fault = f"{when}, {node} takes pod {pod.key} but the pod is not tried again"
+                yield self._fault("Filter", fault, HINTS)
 
     def _wakes(self, pod: Pod, heard: Sequence[StateChange]) -> bool:
         """Return whether the plugin registered for a change, and its hint says that it may help ``pod``."""
@@ -269,17 +263,10 @@ class _Play:
         for each in heard:
             seen = as_scheduler_sees(each.whole() if isinstance(each, PodRecordChange) else each)
             for event in events_of(seen) if seen else ():
-                hinted = rules.interested(event).get(self._plugin.name, ())
-                if any(entry.hint is None or _helps(entry.hint, pod, seen) for entry in hinted):
+                registered = rules.interested(event).get(self._plugin.name, ())
+                if seen and helps(self._plugin.name, registered, pod, seen.old, seen.new):
                     return True
         return False
-
-
-def _helps(hint: Callable[[Pod, Any, Any], QueueingHint], pod: Pod, change: ObjectChange | None) -> bool:
-    try:
-        return change is not None and hint(pod, change.old, change.new) is QueueingHint.QUEUE
-    except Exception:  # noqa: BLE001 - as in the queue, where the pod is tried again then
-        return True
 
 
 def _answer_of(found: Evaluation) -> Answer:

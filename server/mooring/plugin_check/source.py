@@ -1,14 +1,14 @@
-"""Reads a plugin's source for what breaks the promise of ``Pure``, line by line, without running it.
+"""Finds the lines of a plugin's source that break the promise of ``Pure``, without running it.
 
-The methods up to Score are read, and the author's own functions and properties that they reach. What a name
-stands for is looked up in the loaded modules and in the plugin. A global, a closure's variable or an
+The methods up to Score are read, and the author's own functions and properties that they reach. Names
+are looked up in the loaded modules and in the plugin. A global, a closure's variable or an
 attribute is constant unless a function of the author changes it.
 """
 
 from __future__ import annotations
 
 import ast
-import importlib
+import builtins
 import inspect
 import sys
 from collections import deque
@@ -45,7 +45,7 @@ _CHANGERS = ("next", "setattr", "delattr")
 _UNKNOWN = object()
 
 Root = tuple[str, str]
-"""What a value belongs to: a class and an attribute, a module and a global, or a function and a variable."""
+"""The owner of a value: a class and an attribute, a module and a global, or a function and a variable."""
 
 
 def impurities(plugin: Plugin[Any]) -> list[Finding]:
@@ -61,25 +61,39 @@ def impurities(plugin: Plugin[Any]) -> list[Finding]:
     others = [_Text(*each, home) for each in _others(plugin, {key[0].__module__ for key in texts}, home)]
     changed = {root for text in (*texts.values(), *others) for root in text.changed.values()}
     found = sorted((each for text in texts.values() for each in text.findings(changed)), reverse=True)
-    # Of a line that changes what it reads, the change alone.
-    by_line = {(*each.place.rpartition(":")[::2],): each for each in found}
-    return [by_line[file, line] for file, line in sorted(by_line, key=lambda at: (at[0], int(at[1])))]
+    # If a line changes a value that it reads, only the change is reported.
+    by_place = {each.place: each for each in found}
+    return [by_place[place] for place in sorted(by_place, key=lambda place: (len(place), place))]
 
 
 def texts_of(kind: type) -> list[str]:
     """Return the texts in a class and then in its module: they name labels, annotations and resources."""
-    nodes = list(ast.walk(_tree(kind.__module__)))
+    nodes = _nodes(kind.__module__)
     own = [node for node in nodes if isinstance(node, ast.ClassDef) and node.name == kind.__name__]
-    found = [node for each in (*own, *nodes[:1]) for node in ast.walk(each)]
-    return [node.value for node in found if isinstance(node, ast.Constant) and isinstance(node.value, str)]
+    found = [node for each in (*own, *nodes[:1]) for node in ast.walk(each) if isinstance(node, ast.Constant)]
+    return [node.value for node in found if isinstance(node.value, str)]
 
 
 @cache
-def _tree(module: str) -> ast.Module:
+def _nodes(module: str) -> list[Any]:
+    """Return all nodes of a module's syntax tree, the module first; none without a source."""
     try:
-        return ast.parse(inspect.getsource(sys.modules[module]))
+        return list(ast.walk(ast.parse(inspect.getsource(sys.modules[module]))))
     except (OSError, TypeError):
-        return ast.Module([], [])
+        return []
+
+
+@cache
+def _functions(module: str) -> dict[tuple[int, str], ast.AST]:
+    """Return a module's functions by their first line and name, as their code has them."""
+    functions = [node for node in _nodes(module) if isinstance(node, ast.FunctionDef | ast.Lambda)]
+    return {
+        (
+            min(part.lineno for part in (node, *getattr(node, "decorator_list", ()))),
+            getattr(node, "name", "<lambda>"),
+        ): node
+        for node in functions
+    }
 
 
 def _members(owner: object, name: str = "") -> Iterator[tuple[object, object]]:
@@ -116,13 +130,16 @@ class _Text:
         home: Where the author's own code is.
 
     Attributes:
-        changed: What lasts longer than a call and is changed here, by the expression that says so.
+        changed: The roots of values that outlast the call and change here, by expression.
         reached: The author's functions that it uses, each with its owner.
     """
 
     def __init__(self, function: FunctionType, owner: object, home: str) -> None:
         self._function, self._owner, self._home = function, owner, home
-        self._nodes = list(ast.walk(_node_of(function)))
+        code = function.__code__
+        # A generated function has no node.
+        node = _functions(function.__module__).get((code.co_firstlineno, code.co_name))
+        self._nodes: list[Any] = list(ast.walk(node)) if node else []
         arguments = [node.arg for node in self._nodes if isinstance(node, ast.arg)]
         self._me = arguments[0] if arguments and owner is not None else ""
         self._declared = {
@@ -130,7 +147,8 @@ class _Text:
         }
         stored = {node.id for node in self._nodes if isinstance(node, ast.Name) and _is_stored(node)}
         self._locals = {*arguments, *stored} - self._declared
-        self._known = self._names()
+        closed = inspect.getclosurevars(function).nonlocals
+        self._known = {**vars(builtins), **function.__globals__, **closed}
         self._aliases: dict[str, Root | None] = {}
         for node in self._nodes:
             if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
@@ -153,23 +171,10 @@ class _Text:
             elif not what and root is not None and root in changed:
                 what, remedy = f"{_shown(root)}, which changes", KEEP_IN_STATE
             if what and node not in told:
-                # What the rest of the expression reads follows from this.
+                # The rest of the expression follows from this.
                 told.update(ast.walk(node))
                 shown = "" if remedy in (KEEP_IN_STATE, READ_ARGUMENTS) else f" ({ast.unparse(node)})"
                 yield Finding.at(code, f"reads {what}{shown}", remedy, node.lineno)
-
-    def _names(self) -> dict[str, object]:
-        """Return what names stand for that are not local; imports of the function count too."""
-        known = dict(vars(sys.modules["builtins"])) | self._function.__globals__
-        known |= inspect.getclosurevars(self._function).nonlocals
-        for node in self._nodes:
-            for alias in node.names if isinstance(node, ast.Import | ast.ImportFrom) else ():
-                try:
-                    module: Any = importlib.import_module(getattr(node, "module", None) or alias.name)
-                except ImportError:
-                    continue
-                known[alias.asname or alias.name] = getattr(module, alias.name, module)
-        return known
 
     def _loads(self) -> list[Any]:
         return [
@@ -179,7 +184,7 @@ class _Text:
         ]
 
     def _targets(self) -> Iterator[Any]:
-        """Yield the expressions that are changed, and names only where they last."""
+        """Yield the expressions whose values change, and the names that outlast the call."""
         for node in self._nodes:
             if isinstance(node, ast.Name | ast.Attribute | ast.Subscript) and _is_stored(node):
                 if not isinstance(node, ast.Name) or node.id in self._declared:
@@ -192,7 +197,7 @@ class _Text:
                 yield node.args[0]
 
     def _root(self, node: Any) -> Root | None:
-        """Return what an expression's value belongs to; None for what the call made itself."""
+        """Return the root of an expression's value; None if the call made the value itself."""
         while isinstance(node, ast.Subscript):
             node = node.value
         if isinstance(node, ast.Name):
@@ -208,11 +213,8 @@ class _Text:
         if isinstance(base, ModuleType):
             return (base.__name__, node.attr)
         kind = base if isinstance(base, type) else type(base)
-        return (
-            (kind.__qualname__, node.attr)
-            if is_below(kind.__module__, self._home)
-            else self._root(node.value)
-        )
+        own = is_below(kind.__module__, self._home)
+        return (kind.__qualname__, node.attr) if own else self._root(node.value)
 
     def _is_me(self, node: Any) -> bool:
         """Return whether an expression is ``self``, ``type(self)`` or ``self.__dict__``."""
@@ -223,7 +225,7 @@ class _Text:
         return isinstance(node, ast.Name) and node.id == self._me
 
     def _value(self, node: Any) -> object:
-        """Return what an expression stands for in any call; ``_UNKNOWN`` where that depends on the call."""
+        """Return the value of an expression in any call; ``_UNKNOWN`` if it depends on the call."""
         if isinstance(node, ast.Name):
             return _UNKNOWN if node.id in self._locals else self._known.get(node.id, _UNKNOWN)
         if not isinstance(node, ast.Attribute):
@@ -231,7 +233,7 @@ class _Text:
         base = self._owner if self._is_me(node.value) else self._value(node.value)
         if is_below(type(base).__module__, self._home):
             return inspect.getattr_static(base, node.attr, _UNKNOWN)
-        # A property may do anything: of others' objects only those that are outside anyway are asked.
+        # A property may do anything, so only objects that are outside anyway are read.
         asked = base is not _UNKNOWN and (isinstance(base, ModuleType | type) or read_by(base)[0])
         return getattr(base, node.attr, _UNKNOWN) if asked else _UNKNOWN
 
@@ -246,17 +248,6 @@ class _Text:
             yield from _own(((each, None) for each in vars(value).values()), self._home)
         else:
             yield from _own(iter([(value, None)]), self._home)
-
-
-def _node_of(function: FunctionType) -> ast.AST:
-    """Return the tree of a function; an empty one for what was generated."""
-    line, name = function.__code__.co_firstlineno, function.__code__.co_name
-    for node in ast.walk(_tree(function.__module__)):
-        if isinstance(node, ast.FunctionDef | ast.Lambda) and getattr(node, "name", "<lambda>") == name:
-            lines = {node.lineno, *(each.lineno for each in getattr(node, "decorator_list", ()))}
-            if line in lines:
-                return node
-    return ast.Module([], [])
 
 
 def _is_stored(node: Any) -> bool:

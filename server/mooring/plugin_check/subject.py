@@ -63,7 +63,7 @@ class Subject:
 
     @property
     def pure(self) -> bool:
-        """Whether it promises that its answers follow from what it is given."""
+        """Whether it is ``Pure``."""
         return issubclass(self.kind, Pure)
 
     @property
@@ -74,27 +74,26 @@ class Subject:
     def alone(self, objects: Iterable[ClusterObject] = ()) -> Core:
         """Return an engine over ``objects`` that filters and scores by this plugin alone."""
         only = {"disabled": [{"name": "*"}], "enabled": [{"name": self.name}]}
-        return self._core(objects, {"multiPoint": only, **_NEEDED}, self.registry)
+        return self._core(objects, {"multiPoint": only, **_NEEDED})
 
-    def among_defaults(self, objects: Iterable[ClusterObject], registry: Registry | None = None) -> Core:
+    def among_defaults(self, objects: Iterable[ClusterObject]) -> Core:
         """Return an engine over ``objects`` with this plugin in the default profile."""
-        added = {"multiPoint": {"enabled": [{"name": self.name}]}}
-        return self._core(objects, added, registry or self.registry)
+        return self._core(objects, {"multiPoint": {"enabled": [{"name": self.name}]}})
 
     def without(self, objects: Iterable[ClusterObject]) -> Core:
         """Return an engine over ``objects`` with the default profile."""
-        return self._core(objects, {}, self.registry)
+        return self._core(objects, {})
 
-    def _core(self, objects: Iterable[ClusterObject], plugins: Mapping[str, Any], registry: Registry) -> Core:
+    def _core(self, objects: Iterable[ClusterObject], plugins: Mapping[str, Any]) -> Core:
         given = [{"name": self.name, "args": self.args}] if self.args and plugins else []
         document = {**_EMPTY, "profiles": [{"plugins": plugins, "pluginConfig": given}]}
         configuration = from_document(
             document,
-            registry.catalog(),
+            self.registry.catalog(),
             kube_version=self.options.kube_version,
             feature_gates=self.options.feature_gates,
         )
-        core = build_core(replace(self.options, self_check_every=0), registry, configuration)
+        core = build_core(replace(self.options, self_check_every=0), self.registry, configuration)
         core.state.replace(SOURCE, objects)
         return core
 
@@ -104,7 +103,7 @@ class Subject:
 
 
 def profile_of(core: Core, plugin: Plugin[Any]) -> Profile:
-    """Return the engine's profile, in which ``plugin`` itself is asked."""
+    """Return the engine's profile with ``plugin`` itself in it, and nothing that keeps its answers."""
     base = core.engine.profile()
     own: dict[str, Any] = {
         point.attribute: tuple(

@@ -89,7 +89,7 @@ class QueueingRules:
             return Strategy.AFTER_BACKOFF if new is None or itself else Strategy.SKIP
         answer = Strategy.SKIP
         for plugin, registered in self.interested(happened).items():
-            if plugin not in item.rejectors or not _helps(plugin, registered, item.pod, old, new):
+            if plugin not in item.rejectors or not helps(plugin, registered, item.pod, old, new):
                 continue
             if plugin in item.rejected_by.pending:
                 return Strategy.AT_ONCE
@@ -118,7 +118,8 @@ def gate_listens(entity: QueuedEntity, rules: Mapping[str, QueueingRules], event
     return any(rules[name].gate_listens(entity.gated_by, event) for name in profiles)
 
 
-def _helps(plugin: str, registered: Iterable[HintedEvent], pod: Pod, old: Any, new: Any) -> bool:
+def helps(plugin: str, registered: Iterable[HintedEvent], pod: Pod, old: Any, new: Any) -> bool:
+    """Return whether a change may help ``pod``, which ``plugin`` rejected, by the events that it matches."""
     for entry in registered:
         if entry.hint is None:
             return True
