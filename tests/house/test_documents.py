@@ -36,6 +36,7 @@ SAMPLE = ROOT / "server/mooring/cluster/sources/sample.yaml"
 TUTORIAL = ["rack_affinity.py", "pyproject.toml", "config.yaml", "test_rack_affinity.py"]
 CACHED = "cached_rack_affinity.py"
 LEDGER = "licences.py"
+MEASURED = "quiet_nodes.py"
 RECIPES = ["power_price.py", "rack_limit.py", "team_pool.py", "test_recipes.py"]
 MOORING = Path(sys.executable).with_name("mooring")
 UV = Path(sys.executable).with_name("uv")
@@ -121,7 +122,7 @@ def test_the_extender_stanza_is_valid(file: str, tmp_path: Path, capsys: pytest.
 
 
 def test_the_plugins_of_the_pages_are_typed(tmp_path: Path) -> None:
-    files = ["rack_affinity.py", CACHED, LEDGER, "own_rack.py", *RECIPES]
+    files = ["rack_affinity.py", CACHED, LEDGER, MEASURED, "own_rack.py", *RECIPES]
     for name in files:
         (tmp_path / name).write_text(FILES[name])
     mypy = (sys.executable, "-m", "mypy", "--strict", "--cache-dir", ROOT / ".cache" / "mypy")
@@ -311,6 +312,7 @@ def test_every_marked_file_is_used() -> None:
             *RECIPES,
             CACHED,
             LEDGER,
+            MEASURED,
             "batch.py",
             "binding.yaml",
             "client.py",

@@ -29,13 +29,11 @@ from mooring.framework import (
 from mooring.framework.named_node import without_named_node
 from mooring.framework.pod_aspects import without_amounts, without_claims, without_group
 from mooring.plugins.in_tree import IN_TREE
-from mooring.plugins.network_traffic.plugin import NetworkTraffic
 from mooring.testing import make_pod
 from tests.plugins import strategies
 from tests.plugins.harness import cluster, make
 
 DECLARING: list[type[Any]] = [kind for kind in IN_TREE if issubclass(kind, CacheablePlugin)]
-DECLARING.remove(NetworkTraffic)  # it measures what it reads
 APPS = st.fixed_dictionaries({}, optional={"app": st.sampled_from("ab"), "index": st.sampled_from("01")})
 SELECTOR = {"matchLabels": {"app": "a"}}
 TOPOLOGY = st.sampled_from(["zone", "kubernetes.io/hostname"])

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mooring.framework.objects import Measurement, ObjectMeta
 from mooring.plugins.network_traffic.plugin import NetworkTraffic
 from mooring.runtime.cycle.candidates import ALL_NODES
 from mooring.runtime.cycle.cycle import CycleOptions
@@ -27,21 +27,11 @@ DOCUMENT = {
             },
             "pluginConfig": [
                 {"name": "UnderlayIP", "args": {"ipsPerNode": 2, "consumers": {"label": "app=a"}}},
-                {"name": "NetworkTraffic", "args": {"refreshPeriod": "1h", "maxAge": "1h"}},
+                {"name": "NetworkTraffic", "args": {"bandwidthFile": "bandwidth.yaml"}},
             ],
         }
     ],
 }
-
-
-class Told:
-    """Measures what a test says."""
-
-    def __init__(self, bandwidth: Mapping[str, int]) -> None:
-        self._bandwidth = bandwidth
-
-    def measure(self) -> Mapping[str, int]:
-        return self._bandwidth
 
 
 class Systems(History):
@@ -50,16 +40,21 @@ class Systems(History):
     def __init__(self) -> None:
         super().__init__(DOCUMENT)
         enabled = (one.plugin for one in self.engine.profile().score)
-        (plugin,) = (one for one in enabled if isinstance(one, NetworkTraffic))
-        self._monitor = plugin.monitor
-        # The first measurement, in a thread of its own, is over; the next would be in an hour.
-        self._monitor.latest()
+        (self._traffic,) = (one for one in enabled if isinstance(one, NetworkTraffic))
 
     def measure(self, bandwidth: dict[str, int]) -> None:
-        """The network's traffic is another one from now on; in the state nothing changes."""
+        """The network's traffic is another one from now on, and a pod that comes adds some."""
         self.ask()
-        self._monitor.source = Told(bandwidth)
-        self._monitor.refresh()
+        (source,) = self._traffic.measures()
+        highest, pods = max(bandwidth.values(), default=0), dict.fromkeys(bandwidth, (1, 0.5))
+        name = ObjectMeta(name=source.name)
+        self.state.assume_object(Measurement(name, bandwidth, highest, per_pod=7.0, pods=pods))
+        self.ask()
+
+    def lose(self) -> None:
+        """Nothing is measured any more."""
+        (source,) = self._traffic.measures()
+        self.state.forget_object(Measurement, source.name)
         self.ask()
 
     def ask(self) -> None:
@@ -69,9 +64,8 @@ class Systems(History):
         assert facts(self.engine.decide(pod, profile, ALL_NODES)) == facts(full)
 
 
-measuring = st.tuples(
-    st.just("measure"), st.dictionaries(st.sampled_from(NODES), st.integers(0, 10**6), max_size=len(NODES))
-)
+measured = st.dictionaries(st.sampled_from(NODES), st.integers(0, 10**6), max_size=len(NODES))
+measuring = st.one_of(st.tuples(st.just("measure"), measured), st.just(("lose",)))
 
 
 @st.composite

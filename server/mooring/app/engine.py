@@ -20,6 +20,7 @@ from mooring.framework.pod_requests import ResourceRules
 from mooring.runtime.answers import Observer
 from mooring.runtime.assembly import ProfileBuilder
 from mooring.runtime.engine import Engine
+from mooring.runtime.measuring import Measuring
 from mooring.runtime.profiles.extender import Extender
 from mooring.runtime.profiles.profiles import Profiles
 from mooring.runtime.profiles.registry import Registry, installed_registry
@@ -117,6 +118,8 @@ class Core:
         state: The cluster, empty at first.
         engine: Decides over the state by the configuration's profiles.
         builder: Makes the profiles of another configuration.
+        measuring: Keeps the measured values that the configuration's plugins read; a program that serves
+            starts and stops it.
         configurations: The last ones that came into force, with the time in seconds since the epoch.
         lock_watch: Whether the state's lock can be had; a program that serves enters it.
     """
@@ -126,6 +129,7 @@ class Core:
     state: State
     engine: Engine
     builder: ProfileBuilder
+    measuring: Measuring = field(init=False)
     configurations: deque[tuple[float, config.Configuration]] = field(
         init=False, default_factory=lambda: deque(maxlen=MOST_CONFIGURATIONS)
     )
@@ -134,10 +138,17 @@ class Core:
 
     def __post_init__(self) -> None:
         self.lock_watch = LockWatch(self.state.lock)
+        self.measuring = Measuring(self.builder.handle)
+        self.measuring.follow(self.engine.profiles.values())
         self.configurations.append((time.time(), self.configuration))
 
     def reconfigure(self, configuration: config.Configuration, profiles: Profiles) -> None:
-        """Decide by another configuration from now on; decisions that have begun end with their own."""
+        """Decide by another configuration from now on; decisions that have begun end with their own.
+
+        Raises:
+            InvalidArgumentError: Its plugins measure in a way that can't be; nothing has changed.
+        """
+        self.measuring.follow(profiles.values())
         self.configuration = configuration
         self.engine.profiles = profiles
         self.configurations.append((time.time(), configuration))
@@ -170,6 +181,7 @@ def build_core(  # noqa: PLR0913 - what the engines of server, scheduler and off
 
     Raises:
         RegistryError: A plugin can't be loaded or made.
+        InvalidArgumentError: A plugin measures in a way that can't be.
     """
     state = State(first_epoch=first_epoch, rules=ResourceRules.of(options.gates))
     every = options.self_check_every

@@ -55,6 +55,7 @@ from mooring.telemetry.decision_metrics import (
     measure_reservations,
     measure_state,
 )
+from mooring.telemetry.measurement_metrics import measurement_metrics
 from mooring.telemetry.metrics import Metrics
 from mooring.telemetry.process_metrics import RequestMetrics
 from mooring.telemetry.scheduler_metrics import SchedulerMetrics
@@ -115,6 +116,7 @@ def run_scheduler(
         log_configuration(parts.core.configuration, configured=bool(options.engine.config), scheduling=True)
         if not warm_up(parts.source, parts.core.state, stop):
             return True
+        parts.core.measuring.start()
         if parts.election is not None:
             parts.election.start()
             running.callback(parts.election.stop)
@@ -187,6 +189,7 @@ class _SchedulerParts:
     def follow_cluster(self, running: ExitStack) -> None:
         """Keep the state up to date, and watch its lock, until ``running`` ends."""
         running.enter_context(self.core.lock_watch)
+        running.callback(self.core.measuring.stop)
         self.source.history.went_back = partial(self.tell, "ClusterWentBack", action="List")
         self.source.start()
         running.callback(self.source.stop)
@@ -335,6 +338,7 @@ def _pages(options: SchedulerOptions, parts: _SchedulerParts, metrics: Metrics) 
     measure_cache(metrics, parts.cycle.engine.cache_counts)
     measure_reservations(metrics, parts.cycle.reservations)
     metrics.scrape(lambda: source_metrics(parts.source.describe()))
+    metrics.scrape(lambda: measurement_metrics(parts.core.measuring.describe()))
     if (certificate := options.serving.https.certificate) != "":
         metrics.scrape(partial(certificate_metrics, [Path(certificate)]))
     probes = Probes(fault=parts.decides.fault, ready=parts.freshness.not_ready)

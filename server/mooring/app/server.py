@@ -45,6 +45,7 @@ from mooring.service.services import Servicers
 from mooring.sessions.sessions import Sessions
 from mooring.telemetry.certificate_metrics import certificate_metrics
 from mooring.telemetry.decision_metrics import MetricsObserver
+from mooring.telemetry.measurement_metrics import measurement_metrics
 from mooring.telemetry.metrics import Metrics
 from mooring.telemetry.process_metrics import RequestMetrics
 from mooring.telemetry.source_metrics import source_metrics
@@ -178,6 +179,7 @@ class _Decisions:
     def backend(self, slots: _AllSlots, metrics: Metrics) -> Backend:
         """Return what the servicers answer from."""
         metrics.scrape(lambda: source_metrics(self.source.describe()))
+        metrics.scrape(lambda: measurement_metrics(self.core.measuring.describe()))
         core, options = self.core, self.options
         return Backend(
             engine=core.engine,
@@ -226,6 +228,7 @@ class _Decisions:
         if self.tracer is not None:
             running.callback(self.tracer.close)
         running.enter_context(self.core.lock_watch)
+        running.callback(self.core.measuring.stop)
         self.source.start()
         running.callback(self.source.stop)
         start_recording(
@@ -266,10 +269,12 @@ class _Decisions:
 
     def begin_to_warm_up(self, stop: threading.Event) -> None:
         """Warm up while calls are answered: they fill the state of a push source."""
-        work = threading.Thread(
-            target=warm_up, args=(self.source, self.core.state, stop), name="warm-up", daemon=True
-        )
-        work.start()
+
+        def work() -> None:
+            if warm_up(self.source, self.core.state, stop):
+                self.core.measuring.start()
+
+        threading.Thread(target=work, name="warm-up", daemon=True).start()
 
     def log_start(self) -> None:
         """Log what the answers stand on."""

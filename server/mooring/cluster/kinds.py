@@ -12,6 +12,7 @@ from mooring.framework.objects import (
     DaemonSet,
     DeviceClass,
     DeviceTaintRule,
+    Measurement,
     Namespace,
     Node,
     PersistentVolume,
@@ -39,6 +40,7 @@ TabledObject = (
     | DaemonSet
     | DeviceClass
     | DeviceTaintRule
+    | Measurement
     | Namespace
     | PersistentVolume
     | PersistentVolumeClaim

@@ -17,7 +17,7 @@ from mooring.cluster.object_writer import ObjectWriter
 from mooring.cluster.shared_values import SharedValues, add_to, discard_from
 from mooring.cluster.volume_writer import VolumeWriter
 from mooring.framework.object_table import ObjectKey
-from mooring.framework.objects import Node, Object
+from mooring.framework.objects import Measurement, Node, Object
 from mooring.framework.pod_affinity import AffinityKey
 from mooring.framework.pod_table import (
     UNPLACED,
@@ -270,7 +270,7 @@ class TableWriter:
         after = self.objects.find_object(kind, key)
         if after is before:
             return
-        if self.journal is not None:
+        if self.journal is not None and kind is not Measurement:
             self.journal.add(ObjectEntry(kind, key, before, after), len(self.changes))
         self._volumes.index_object(before, after)
         if after is not None:

@@ -16,7 +16,7 @@ from mooring.cluster.state import State
 from mooring.cluster.validated import ValidatedObjects, validate
 from mooring.framework.errors import FailedPreconditionError, InvalidArgumentError
 from mooring.framework.node_table import PODS_ROW
-from mooring.framework.objects import Object, Pod
+from mooring.framework.objects import Measurement, Object, Pod
 from mooring.framework.pod_requests import PodUsage
 from mooring.framework.pod_table import PodRecord
 from mooring.kernels.arrays import Int32s, Int64s
@@ -64,6 +64,7 @@ class WorkTree(State):
                 reason="SESSION_EXPIRED",
             )
         self._write_entries(entries if position >= self.position else backwards(entries))
+        self._follow_measurements()
         self.position = position
 
     def redo(self, entries: Sequence[Entry]) -> None:
@@ -148,6 +149,20 @@ class WorkTree(State):
                 return
         where = f"{removal.namespace}/{name}" if removal.namespace else name
         raise InvalidArgumentError.at(f"changes[{at}].remove", f"there is no {removal.kind} {where}")
+
+    def _follow_measurements(self) -> None:
+        """Take over the measured values that the live state has now, which its journal leaves out."""
+        with self._live.lock:
+            live = {each.metadata.name: each for each in self._live.snapshot.objects.all(Measurement)}
+        with self.lock:
+            for own in self.snapshot.objects.all(Measurement):
+                if live.get(own.metadata.name) is own:
+                    del live[own.metadata.name]
+                else:
+                    self._writer.remove_object(Measurement, ("", own.metadata.name))
+            for each in live.values():
+                self._writer.put_object(each)
+            self._publish()
 
     def _write_entries(self, entries: Iterable[Entry]) -> None:
         with self.lock:

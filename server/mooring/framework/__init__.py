@@ -52,6 +52,7 @@ from mooring.framework.interface import (
     ScorePlugin,
 )
 from mooring.framework.ledger import Ledger, NodeAmount
+from mooring.framework.measurements import MeasurementSource
 from mooring.framework.node_info import NodeInfo
 from mooring.framework.node_table import NodeTable
 from mooring.framework.normalize import Normalizer
@@ -106,6 +107,7 @@ __all__ = [
     "KubeVersion",
     "LabelColumn",
     "Ledger",
+    "MeasurementSource",
     "Node",
     "NodeAmount",
     "NodeInfo",

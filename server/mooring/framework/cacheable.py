@@ -52,7 +52,7 @@ class Part(Flag):
     """For scores: which nodes are feasible."""
 
     OUTSIDE = auto()
-    """Data that is not part of the cluster and changes by itself, such as measurements."""
+    """Data that the state doesn't have and that changes by itself. Measured values are ``OBJECTS``."""
 
     OTHER_NODES = auto()
     """Any of these, of other nodes than the one that the answer is about."""

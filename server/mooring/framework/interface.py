@@ -27,6 +27,7 @@ from mooring.framework.cluster_events import ActionType, ClusterEvent, EventReso
 from mooring.framework.cycle_state import CycleState
 from mooring.framework.deadline import timely
 from mooring.framework.handle import Handle
+from mooring.framework.measurements import MeasurementSource
 from mooring.framework.node_info import NodeInfo
 from mooring.framework.normalize import Normalizer
 from mooring.framework.objects import Object, Pod
@@ -62,6 +63,13 @@ class Plugin(ABC, Generic[ArgsT]):
     def __init__(self, args: ArgsT, handle: Handle) -> None:
         self.args = args
         self.handle = handle
+
+    def measures(self) -> Sequence[MeasurementSource]:
+        """Return the sources of the measured values that it reads; by default none.
+
+        Called when a profile comes into force. Make them of the arguments.
+        """
+        return ()
 
     def events_to_register(self) -> Sequence[HintedEvent]:
         """Return the events after which a pod that this plugin rejected is tried again; by default, all."""

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from mooring.framework.measurements import NodeMeasurements
+from mooring.framework.object_table import ObjectTable
 from mooring.framework.objects import Node, Pod, Taint
 from mooring.framework.pod_table import PodRecord
-from mooring.framework.resources import CPU, MEMORY
+from mooring.framework.resources import CPU, MEMORY, PODS
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +23,7 @@ class NodeInfo:
         requested: The amounts that the pods on it request, same units; ``pods`` counts them. Resources that
             no node of the cluster offers are missing.
         records: The pods on it, assumed ones included, as the state keeps them.
+        objects: The cluster's objects that are neither nodes nor pods.
     """
 
     name: str
@@ -28,6 +31,7 @@ class NodeInfo:
     allocatable: Mapping[str, int]
     requested: Mapping[str, int]
     records: tuple[PodRecord, ...]
+    objects: ObjectTable
 
     @property
     def pods(self) -> tuple[Pod, ...]:
@@ -48,6 +52,14 @@ class NodeInfo:
     def taints(self) -> tuple[Taint, ...]:
         """The node's taints."""
         return self.node.spec.taints
+
+    @property
+    def measurements(self) -> Mapping[str, int | None]:
+        """The values that sources outside of the cluster measured of it, by the name of the source.
+
+        None under a name without recent values, or if the source has none of this node.
+        """
+        return NodeMeasurements(self.objects, self.node, self.requested.get(PODS, 0))
 
     @property
     def cpu_millicores(self) -> int:

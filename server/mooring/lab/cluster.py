@@ -269,6 +269,7 @@ class Cluster:
         )
         core = build_core(options, registry, configuration)
         core.state.replace("lab", self._objects)
+        core.measuring.read_files()
         return core
 
     def _document(self) -> dict[str, Any]:

@@ -27,7 +27,7 @@ from mooring.decisions.decisions import Decisions
 from mooring.decisions.records import BatchRecord, Record
 from mooring.framework import Pod
 from mooring.framework.errors import InvalidArgumentError
-from mooring.framework.objects import Node, Object
+from mooring.framework.objects import Measurement, Node, Object
 from mooring.framework.pod_table import PodRecord
 from mooring.recordings.encoding import EntryEncoder, WriteDecision, record_of_pod
 from mooring.recordings.limits import RecordingLimits
@@ -281,7 +281,12 @@ class Recorder:
                 position=journal.end,
                 news=journal.versioned(self._position) or (),
                 nodes=[(row, tables.nodes.nodes[row]) for row in tables.nodes.rows().tolist()],
-                objects=[item for kind in tables.objects.kinds for item in tables.objects.all(kind)],
+                objects=[
+                    item
+                    for kind in tables.objects.kinds
+                    if kind is not Measurement
+                    for item in tables.objects.all(kind)
+                ],
                 pods=list(tables.pods.records.values()),
             )
 

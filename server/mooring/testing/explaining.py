@@ -24,6 +24,7 @@ def explain(
     always_score: bool = False,
     all_rejections: bool = False,
     registry: Registry | None = None,
+    measurements: Mapping[str, Mapping[str, int]] | None = None,
 ) -> Document:
     """Why ``pod`` would go where, given ``objects``.
 
@@ -39,6 +40,7 @@ def explain(
         always_score: Score a single feasible node too.
         all_rejections: Report every plugin that rejects a node, not only the first.
         registry: The plugins that there are; default the in-tree and the installed ones.
+        measurements: By the name of a source, the values of nodes. Other sources than files are not called.
 
     Returns:
         The document that ``mooring explain -o json`` prints; a plugin that failed is told in its status.
@@ -57,6 +59,7 @@ def explain(
         version=version,
         feature_gates=feature_gates,
         registry=registry,
+        measurements=measurements,
     )
     return answer_to(asked, seed=seed, always_score=always_score, all_rejections=all_rejections)
 

@@ -15,6 +15,7 @@ from mooring.cluster.manifests import objects_from, pod_from_manifest
 from mooring.cluster.state import State
 from mooring.config import Catalog, default, from_document
 from mooring.framework import BindOutcome, Pod
+from mooring.framework.objects import Measurement, ObjectMeta
 from mooring.framework.releases import DEFAULT_KUBE_VERSION
 from mooring.runtime.engine import Engine
 from mooring.runtime.profiles.profile import Profile
@@ -53,6 +54,7 @@ def question(
     version: str = DEFAULT_KUBE_VERSION,
     feature_gates: Mapping[str, bool] | None = None,
     registry: Registry | None = None,
+    measurements: Mapping[str, Mapping[str, int]] | None = None,
 ) -> Question:
     """Arguments and errors are those of ``mooring.testing.explain``."""
     registry, catalog = (registry, registry.catalog()) if registry else _installed()
@@ -65,6 +67,9 @@ def question(
     core = build_core(options, registry, configuration, lambda _: NoBinder())
     manifests = objects_from(objects, options.gates)
     core.state.replace("manifests", manifests.objects)
+    core.measuring.read_files()
+    for name, values in (measurements or {}).items():
+        core.state.assume_object(Measurement(ObjectMeta(name=name), dict(values)))
     subject = pod_from_manifest(pod, manifests.objects, options.gates)
     kinds = ", ".join(sorted(manifests.skipped))
     ignored = (f"ignored: objects of kind {kinds}",) if kinds else ()

@@ -133,7 +133,7 @@ def test_prometheus_killed_and_back(measured: Measured) -> None:
     measured.wait_events("refresh_failed", 1)
     assert measured.raw() == before
     wait_until(lambda: measured.quietest() == {*ADDRESSES, UNMEASURED}, "the last values to be too old")
-    assert measured.events("scored_without_measurement") > 0
+    assert measured.events("expired") == 1
     measured.prometheus.start()
     measured.one_scrape_and_refresh()
     assert measured.quietest() == {"n1"}

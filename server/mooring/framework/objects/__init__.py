@@ -69,6 +69,7 @@ from mooring.framework.objects.groups import (
     WorkloadReference,
     WorkloadSpec,
 )
+from mooring.framework.objects.measurement import Measurement
 from mooring.framework.objects.meta import (
     Condition,
     LabelSelector,
@@ -197,7 +198,8 @@ __all__ = [
     "DeviceToleration", "DisruptionMode", "EphemeralVolumeSource", "ExactDeviceRequest",
     "GCEPersistentDiskVolumeSource", "GangSchedulingPolicy", "HostPathVolumeSource",
     "ISCSIPersistentVolumeSource", "ISCSIVolumeSource", "ImageVolumeSource", "LabelSelector",
-    "LabelSelectorRequirement", "LocalVolumeSource", "Namespace", "Node", "NodeAddress", "NodeAffinityTerms",
+    "LabelSelectorRequirement", "LocalVolumeSource", "Measurement", "Namespace",
+    "Node", "NodeAddress", "NodeAffinityTerms",
     "NodeAllocatableResourceMapping", "NodeSelector", "NodeSelectorRequirement", "NodeSelectorTerm",
     "NodeSpec", "NodeStatus", "Object", "ObjectMeta", "OwnerReference",
     "PersistentVolume", "PersistentVolumeClaim", "PersistentVolumeClaimSpec", "PersistentVolumeClaimStatus",

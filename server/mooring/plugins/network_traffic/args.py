@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import timedelta
-from urllib.parse import urlsplit
+from typing import Any
 
-from mooring.framework import FieldError
+from mooring.framework import FieldError, MeasurementSource
+from mooring.measurements import HttpAccess, MeasurementFile, PrometheusQuery
+from mooring.measurements.http import is_url
 
 _LABEL_NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*")
-_HEADER_NAME = re.compile(r"[a-zA-Z0-9!#$%&'*+.^_`|~-]+")
+
+MAX_TIMEOUT = timedelta(seconds=10)
+"""The longest that a query may take; it is never more than the refresh period."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +64,7 @@ class NetworkTrafficArgs:
         """Yield the errors that types can't express."""
         if self.time_range_in_minutes < 1:
             yield FieldError("timeRangeInMinutes", f"must be 1 or more, not {self.time_range_in_minutes}")
-        if self.prometheus_address and not _is_url(self.prometheus_address):
+        if self.prometheus_address and not is_url(self.prometheus_address):
             message = "must be a URL such as http://prometheus.monitoring:9090"
             yield FieldError("prometheusAddress", f"{message}, not {self.prometheus_address!r}")
         if self.prometheus_address and self.bandwidth_file:
@@ -71,7 +76,40 @@ class NetworkTrafficArgs:
         if self.max_age < self.refresh_period:
             yield FieldError("maxAge", "must not be shorter than refreshPeriod")
         yield from self._validate_query()
-        yield from self._validate_access()
+        yield from self._access().faults()
+
+    def source(self) -> MeasurementSource | None:
+        """Return the source of the values; None if the arguments name none."""
+        if not (self.prometheus_address or self.bandwidth_file):
+            return None
+        given = self.query or self._query() if self.prometheus_address else self.bandwidth_file
+        common: dict[str, Any] = {
+            "name": f"node bandwidth: {given}",
+            "interval": self.refresh_period,
+            "timeout": min(self.refresh_period, MAX_TIMEOUT),
+            "max_age": self.max_age,
+            "window": timedelta(minutes=self.time_range_in_minutes),
+            "unmeasured_as_highest": True,
+        }
+        if self.bandwidth_file:
+            return MeasurementFile(path=self.bandwidth_file, **common)
+        address, label, access = self.prometheus_address, self.node_label, self._access()
+        return PrometheusQuery(address=address, query=given, node_label=label, access=access, **common)
+
+    def _query(self) -> str:
+        """Return the rates of all nodes' interfaces. Counter resets are ``rate``'s business."""
+        device = f"device={json.dumps(self.network_interface)}" if self.network_interface else 'device!="lo"'
+        directions = ("receive", "transmit") if self.transmit else ("receive",)
+        return " + ".join(
+            f"sum by ({self.node_label}) "
+            f"(rate(node_network_{way}_bytes_total{{{device}}}[{self.time_range_in_minutes}m]))"
+            for way in directions
+        )
+
+    def _access(self) -> HttpAccess:
+        return HttpAccess(
+            self.bearer_token_file, self.username, self.password_file, self.ca_file, self.headers
+        )
 
     def _validate_query(self) -> Iterator[FieldError]:
         if not self.query:
@@ -81,25 +119,3 @@ class NetworkTrafficArgs:
         for name, given in (("networkInterface", self.network_interface), ("transmit", self.transmit)):
             if given:
                 yield FieldError(name, "is given together with query, which says it")
-
-    def _validate_access(self) -> Iterator[FieldError]:
-        if self.bearer_token_file and self.username:
-            yield FieldError("username", "is given together with bearerTokenFile; choose one")
-        if bool(self.username) != bool(self.password_file):
-            missing = "passwordFile" if self.username else "username"
-            yield FieldError(missing, "is missing: basic authentication needs username and passwordFile")
-        if ":" in self.username:
-            yield FieldError("username", "must not contain a colon")
-        for name, value in self.headers.items():
-            if not _HEADER_NAME.fullmatch(name) or not (value.isascii() and value.isprintable()):
-                yield FieldError("headers", f"{name!r}: {value!r} is not a header of HTTP")
-            elif name.lower() == "authorization":
-                yield FieldError("headers", f"{name!r} belongs in bearerTokenFile or passwordFile")
-
-
-def _is_url(text: str) -> bool:
-    try:
-        parts = urlsplit(text)
-        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        return False

@@ -3,110 +3,80 @@
 from __future__ import annotations
 
 import logging
-from pathlib import Path
+from collections.abc import Sequence
 from typing import TypeVar
 
-import numpy as np
-
-from mooring.framework import CycleState, Handle, Int64s, NodeView, Normalizer, Part, Pod, ScorePlugin
-from mooring.framework.cacheable import Aspect, CacheablePlugin, Dependencies
-from mooring.framework.objects import Node
-from mooring.plugins.network_traffic.access import PrometheusAccess
-from mooring.plugins.network_traffic.args import NetworkTrafficArgs
-from mooring.plugins.network_traffic.monitor import BandwidthMonitor, Measurement
-from mooring.plugins.network_traffic.sources import (
-    MAX_BYTES,
-    BandwidthFile,
-    BandwidthSource,
-    NoBandwidth,
-    Prometheus,
+from mooring.framework import (
+    CycleState,
+    Handle,
+    Int64s,
+    MeasurementSource,
+    NodeInfo,
+    Normalizer,
+    Part,
+    Pod,
+    ScorePlugin,
 )
+from mooring.framework.cacheable import Aspect, CacheablePlugin, Dependencies
+from mooring.framework.objects import Measurement
+from mooring.plugins.network_traffic.args import NetworkTrafficArgs
 
 ArgsT = TypeVar("ArgsT", bound=NetworkTrafficArgs)
-
-MAX_QUERY_SECONDS = 10.0
-"""The longest that a query may take; it is never more than the refresh period."""
-
-_NAMES = "ScoreNetworkTraffic"
 
 PER_NODE = logging.INFO - 4
 """Level 4, where a line for each pod and node belongs."""
 
 
 class NoMeasurementError(Exception):
-    """There is no recent measurement, and the arguments say that this fails a decision."""
+    """There are no recent values, and the arguments say that this fails a decision."""
 
 
 class BandwidthScore(ScorePlugin[ArgsT], CacheablePlugin):
     """Scores a node with its bandwidth; normalised in reverse, so that quiet nodes win.
 
-    To what was measured comes the mean traffic of a pod for each pod that is too new to be measured. A node
-    without a measurement counts as the busiest one known; when nothing is known, all nodes are equal. A
-    source that fails never fails a decision, unless the arguments ask for it.
+    A node without a measurement counts as the busiest one known; when nothing is known, all nodes are equal.
+    A source that fails never fails a decision, unless the arguments ask for it.
     """
 
     aspects = Aspect.NONE
 
     def __init__(self, args: ArgsT, handle: Handle) -> None:
         super().__init__(args, handle)
-        refresh = args.refresh_period.total_seconds()
-        self.monitor = BandwidthMonitor(
-            source=_source(args, handle.logger, min(refresh, MAX_QUERY_SECONDS)),
-            handle=handle,
-            plugin=self.name,
-            window=args.time_range_in_minutes * 60.0,
-            refresh_period=refresh,
-            max_age=args.max_age.total_seconds(),
-        )
+        self.source = args.source()
+        if self.source is None:
+            handle.logger.warning(
+                "neither prometheusAddress nor bandwidthFile is given: all nodes score alike"
+            )
+
+    def measures(self) -> Sequence[MeasurementSource]:
+        return () if self.source is None else (self.source,)
 
     def dependencies(self, pod: Pod) -> Dependencies:
-        parts = Part.NODES_BUT_IMAGES | Part.RESOURCES | Part.OUTSIDE | Part.OTHER_NODES
-        return Dependencies(signature=(), parts=parts)
+        parts = Part.NODES_BUT_IMAGES | Part.RESOURCES | Part.OBJECTS
+        return Dependencies(signature=(), parts=parts, kinds=(Measurement,))
 
-    def score_nodes(self, state: CycleState, pod: Pod, nodes: NodeView) -> Int64s:
-        state.write(_NAMES, tuple(nodes.names))
-        measurement = self.monitor.latest()
-        if measurement is None:
-            return self._unmeasured(nodes)
-        known = [_measured(measurement, nodes.table.nodes[row]) for row in nodes.rows.tolist()]
-        busiest = measurement.busiest
-        measured = np.array([busiest if found is None else found for found in known], np.int64)
-        recent = measurement.recent(nodes)
+    def score(self, state: CycleState, pod: Pod, node: NodeInfo) -> int:
+        bandwidth = None if self.source is None else node.measurements[self.source.name]
+        if bandwidth is None and self.source is not None and self.args.fail_without_metrics:
+            raise NoMeasurementError(
+                f"error getting node bandwidth measure: none of the last {self.args.max_age}"
+            )
         if self.handle.logger.isEnabledFor(PER_NODE):
-            for name, found, added in zip(nodes.names, known, recent.tolist(), strict=True):
-                self._log_bandwidth(name, found, busiest, added)
-        return np.minimum(measured, MAX_BYTES - recent) + recent
+            self._log_bandwidth(node, bandwidth or 0)
+        return bandwidth or 0
 
     def normalize_score(self, state: CycleState, pod: Pod, scores: Int64s) -> Int64s:
         final = Normalizer.BY_MAX_REVERSED.apply(scores)
         if self.handle.logger.isEnabledFor(PER_NODE):
-            names = state.get(_NAMES, tuple) or ("",) * len(final)
-            pairs = " ".join(f"{{{name} {score}}}" for name, score in zip(names, final.tolist(), strict=True))
-            self.handle.logger.log(PER_NODE, "[NetworkTraffic] Nodes final score: [%s]", pairs)
+            self.handle.logger.log(PER_NODE, "[NetworkTraffic] Nodes final score: %s", final.tolist())
         return final
 
-    def _unmeasured(self, nodes: NodeView) -> Int64s:
-        """All alike.
-
-        Raises:
-            NoMeasurementError: The arguments say so.
-        """
-        reason = self.monitor.failure or "nothing was measured lately"
-        self.handle.count(self.name, "scored_without_measurement")
-        if self.args.fail_without_metrics:
-            raise NoMeasurementError(f"error getting node bandwidth measure: {reason}")
-        self.handle.logger.info("[NetworkTraffic] no bandwidth measure, all nodes are equal: %s", reason)
-        return np.zeros(len(nodes), np.int64)
-
-    def _log_bandwidth(self, name: str, measured: int | None, busiest: int, recent: int) -> None:
-        added = f", and {recent} for pods that are too new to be measured" if recent else ""
-        if measured is None:
-            text = "[NetworkTraffic] node '%s' has no bandwidth measure, taken as the busiest: %d%s"
-            self.handle.logger.log(PER_NODE, text, name, busiest, added)
-        else:
-            self.handle.logger.log(
-                PER_NODE, "[NetworkTraffic] node '%s' bandwidth: %d%s", name, measured, added
-            )
+    def _log_bandwidth(self, node: NodeInfo, bandwidth: int) -> None:
+        name = "" if self.source is None else self.source.name
+        found = node.objects.get(Measurement, name)
+        measured = found is not None and found.measured(node.node) is not None
+        text = "bandwidth" if measured else "has no bandwidth measure, taken as the busiest"
+        self.handle.logger.log(PER_NODE, "[NetworkTraffic] node '%s' %s: %d", node.name, text, bandwidth)
 
 
 class NetworkTraffic(BandwidthScore[NetworkTrafficArgs]):
@@ -114,34 +84,3 @@ class NetworkTraffic(BandwidthScore[NetworkTrafficArgs]):
 
     name = "NetworkTraffic"
     Args = NetworkTrafficArgs
-
-
-def _measured(measurement: Measurement, node: Node | None) -> int | None:
-    """Return the bandwidth of a node, by its name or else its first address that has one; None = unknown."""
-    if node is None:
-        return None
-    bandwidth = measurement.bandwidth
-    if (found := bandwidth.get(node.metadata.name)) is not None:
-        return found
-    addresses = (bandwidth.get(address.address) for address in node.status.addresses)
-    return next((found for found in addresses if found is not None), None)
-
-
-def _source(args: NetworkTrafficArgs, logger: logging.Logger, seconds: float) -> BandwidthSource:
-    if args.prometheus_address:
-        return Prometheus(
-            address=args.prometheus_address,
-            interface=args.network_interface,
-            minutes=args.time_range_in_minutes,
-            transmit=args.transmit,
-            label=args.node_label,
-            seconds=seconds,
-            own_query=args.query,
-            access=PrometheusAccess(
-                args.bearer_token_file, args.username, args.password_file, args.ca_file, args.headers
-            ),
-        )
-    if args.bandwidth_file:
-        return BandwidthFile(Path(args.bandwidth_file))
-    logger.warning("neither prometheusAddress nor bandwidthFile is given: all nodes score alike")
-    return NoBandwidth()
