@@ -16,6 +16,7 @@ import pytest
 from mooring.app.options import DecisionOptions
 from mooring.cluster.kinds import Put, Remove
 from mooring.cluster.state import State
+from mooring.framework.objects import Measurement, ObjectMeta
 from mooring.recordings import recorder as recorder_module
 from mooring.recordings.decoding import FREE_ROWS, Began, Changed, Decided, Happening, Missing
 from mooring.recordings.limits import RecordingLimits
@@ -93,6 +94,19 @@ def test_the_state_comes_out_as_it_was(limits: RecordingLimits, tmp_path: Path) 
     begun = [each for each in happenings if isinstance(each, Began)]
     assert len(begun) == len(files)
     assert [each.header.continues for each in begun[1:]] == [True] * (len(begun) - 1)
+
+
+def test_measured_values_are_left_out(tmp_path: Path) -> None:
+    played = State()
+    with world(make_node("n")) as w:
+        w.state.assume_object(Measurement(ObjectMeta(name="load"), {"n": 1}))
+        with recorder_of(w, tmp_path) as recorder:
+            w.state.assume_object(Measurement(ObjectMeta(name="load"), {"n": 2}))
+            w.state.apply("test", [Put(make_node("last"))])
+            until(lambda: recorder.entries > 3)
+    assert heard(tmp_path, played)[1] is None
+    assert played.snapshot.nodes.index.keys() == {"n", "last"}
+    assert not played.snapshot.objects.all(Measurement)
 
 
 def test_decisions_stand_where_they_were_made(churned: Path) -> None:
