@@ -35,6 +35,7 @@ FILES = dict(
 SAMPLE = ROOT / "server/mooring/cluster/sources/sample.yaml"
 TUTORIAL = ["rack_affinity.py", "pyproject.toml", "config.yaml", "test_rack_affinity.py"]
 CACHED = "cached_rack_affinity.py"
+PURE = "pure_rack_affinity.py"
 LEDGER = "licences.py"
 MEASURED = "quiet_nodes.py"
 RECIPES = ["power_price.py", "rack_limit.py", "team_pool.py", "test_recipes.py"]
@@ -122,7 +123,7 @@ def test_the_extender_stanza_is_valid(file: str, tmp_path: Path, capsys: pytest.
 
 
 def test_the_plugins_of_the_pages_are_typed(tmp_path: Path) -> None:
-    files = ["rack_affinity.py", CACHED, LEDGER, MEASURED, "own_rack.py", *RECIPES]
+    files = ["rack_affinity.py", CACHED, PURE, LEDGER, MEASURED, "own_rack.py", *RECIPES]
     for name in files:
         (tmp_path / name).write_text(FILES[name])
     mypy = (sys.executable, "-m", "mypy", "--strict", "--cache-dir", ROOT / ".cache" / "mypy")
@@ -135,13 +136,14 @@ def test_the_plugins_of_the_pages_are_typed(tmp_path: Path) -> None:
     [
         pytest.param("rack_affinity", "RackAffinity", False, id="plain"),
         pytest.param("cached_rack_affinity", "CachedRackAffinity", True, id="cacheable"),
+        pytest.param("pure_rack_affinity", "PureRackAffinity", True, id="pure"),
         pytest.param("licences", "Licences", True, id="ledger"),
     ],
 )
 def test_only_the_cacheable_plugins_of_the_tutorial_are_cached(
     module: str, plugin: str, cached: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name in ("rack_affinity.py", CACHED, LEDGER):
+    for name in ("rack_affinity.py", CACHED, PURE, LEDGER):
         (tmp_path / name).write_text(FILES[name])
         # What is imported under this name goes with the test.
         monkeypatch.setitem(sys.modules, name.removesuffix(".py"), sys)
@@ -311,6 +313,7 @@ def test_every_marked_file_is_used() -> None:
             *TUTORIAL,
             *RECIPES,
             CACHED,
+            PURE,
             LEDGER,
             MEASURED,
             "batch.py",

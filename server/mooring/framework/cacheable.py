@@ -150,9 +150,11 @@ class CacheablePlugin(ABC):
             other aspects alone, and is then called once for all of them. The engine needs it before it reads
             a pod, so it is one value for all pods. With the default, all aspects, ``dependencies`` is called
             for each pod that differs from earlier ones.
+        labels: The keys of further labels that it reads.
     """
 
     aspects: Aspect = Aspect.ALL
+    labels: frozenset[str] = frozenset()
 
     @abstractmethod
     def dependencies(self, pod: Pod) -> Dependencies:

@@ -156,7 +156,8 @@ class SelfCheck:
         if cached is None:
             return self._check_verdicts(asked, profile)
         in_full = partial(asking.decide, seed=seed, state=cached.state, options=CycleOptions())
-        full = in_full(asked, profile, ALL_NODES)
+        written = profile.as_written
+        full = in_full(asked, written, ALL_NODES)
         same = summary(cached.choice) == summary(full)
         self._checked("same" if same else "different")
         now = Asked(cached.cached, asked, full.evaluation, full.state_version)
@@ -166,8 +167,10 @@ class SelfCheck:
                 now,
                 tuple(self._earlier),
                 self._cache.tracker,
-                lambda like: in_full(like, profile, ALL_NODES).evaluation,
+                lambda like: in_full(like, written, ALL_NODES).evaluation,
             )
+            for name in _differing(full.evaluation, in_full(asked, profile, ALL_NODES).evaluation):
+                profile.stop_following(name, "gave two answers for equal reads")
             self._cache.drop()
             self._earlier.clear()
             self._tell(cached, full, now, found, seed)

@@ -102,6 +102,7 @@ def in_full(
     engine: Engine, state: ClusterState, pod: Pod, profile: Profile, seed: int, start: int | None = None
 ) -> Choice:
     """A decision about ``state`` that reuses nothing; ``start`` as in ``CycleOptions``, or by the seed."""
+    profile = profile.as_written
     if start is None:
         return engine.over(state).decide(pod, profile, ALL_NODES, seed=seed, options=CycleOptions())
     run = partial(evaluate, options=CycleOptions(start=start))
@@ -126,7 +127,7 @@ Verdicts = dict[str, tuple[object, int | None]]
 def verdicts(engine: Engine, state: ClusterState, pod: Pod, profile: Profile, rows: Candidates) -> Verdicts:
     """What an evaluation in full says of ``rows``; the totals are those of the feasible ones among them."""
     names = state.snapshot.nodes.names
-    found, _ = engine.evaluate(pod, profile, rows, state=state, run=_filtered_and_scored)
+    found, _ = engine.evaluate(pod, profile.as_written, rows, state=state, run=_filtered_and_scored)
     if not found.rejection.ok:
         return {names[row]: (found.rejection, None) for row in rows.rows(state)}
     codes = (found.statuses[code] for code in found.codes)

@@ -27,9 +27,13 @@ from tests.laboratories.conformance.families.gates import otherwise, switchable
 from tests.laboratories.conformance.families.profile import configuration
 from tests.laboratories.histories.plugins import OWN
 from tests.laboratories.histories.pods import HOST, ZONE, Manifest
+from tests.laboratories.histories.rules import RULES
 
 PROFILES = ("default-scheduler", "second")
 NEWEST = "1.37"
+RULES_IN = 0.3
+"""The part of the histories in which profiles have generated rules."""
+
 RELEASES = ("1.34", "1.35", "1.36", NEWEST)
 
 
@@ -37,7 +41,7 @@ RELEASES = ("1.34", "1.35", "1.36", NEWEST)
 def registry() -> Registry:
     """The plugins in the tree and those of somebody else."""
     found = new_in_tree_registry()
-    for kind in OWN:
+    for kind in (*OWN, *RULES):
         found.register(kind.name, kind)
     return found
 
@@ -68,6 +72,8 @@ class Setting:
             release = dice.choice(RELEASES)
             gates = otherwise(release, dice.sample(switchable(release), dice.randint(0, 3)))
         own = [kind.name for kind in OWN if dice.random() < 0.12 and (outside or kind.name != "Measured")]
+        if (aside := copy(dice)).random() < RULES_IN:
+            own += [kind.name for kind in aside.sample(RULES, aside.choice((1, 1, 2, 3)))]
         document: Manifest = {
             "apiVersion": "kubescheduler.config.k8s.io/v1",
             "kind": "KubeSchedulerConfiguration",

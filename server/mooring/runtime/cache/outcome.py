@@ -31,6 +31,8 @@ class Bypass(StrEnum):
     """The profile scores nothing."""
     NODES_CHANGED = "nodes-changed"
     """Nodes came or went while plugins were called."""
+    NEW_READS = "new-reads"
+    """A plugin was seen to read something for the first time."""
     NOMINATED = "nominated"
     """Pods are nominated to nodes."""
     ON_NODE = "on-node"

@@ -54,7 +54,7 @@ class KnownVerdicts:
 
     def recall(self, evaluation: Evaluation, as_of: AsOf) -> Recalled:
         """Give ``evaluation``, for which PreFilter left all candidates, what is known of them."""
-        key = evaluation.profile.key, as_of.like
+        key = evaluation.profile.cache_key, as_of.like
         rows = evaluation.rows
         versions = as_of.versions.take(rows, mode="clip")
         known = self._known.get(key)

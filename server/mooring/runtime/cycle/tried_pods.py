@@ -86,7 +86,13 @@ class PodsAsSums:
         table = cluster.snapshot.nodes
         self._sums: Int64s = np.concatenate((table.requested, table.non_zero_requested))
         width = len(table.requested)
-        columns = replace(table, requested=self._sums[:width], non_zero_requested=self._sums[width:])
+        # Versions do not change with these amounts.
+        columns = replace(
+            table,
+            requested=self._sums[:width],
+            non_zero_requested=self._sums[width:],
+            row_version=np.zeros(0, np.int64),
+        )
         self.snapshot = replace(cluster.snapshot, nodes=columns)
         self._amounts = ByIdentity(self._amounts_of, most=MAX_USAGES)
         self._changed: set[int] = set()

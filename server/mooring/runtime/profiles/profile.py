@@ -48,6 +48,7 @@ from mooring.plugins.unsupported import UNSUPPORTED
 from mooring.runtime.profiles.extender import Extender
 from mooring.runtime.profiles.registry import Registry, RegistryError
 from mooring.runtime.profiles.tracebacks import TRACEBACKS
+from mooring.runtime.pure.followed_plugin import FollowedPlugin, followed, rule_of
 
 P = TypeVar("P", bound=Plugin[Any])
 
@@ -145,6 +146,7 @@ class Profile:
     binds_at_once: bool = field(init=False)
     reserves_for_pre_bind: bool = field(init=False)
     _reserving: tuple[BatchPlugin, ...] = field(init=False, repr=False, compare=False)
+    _followed: tuple[FollowedPlugin, ...] = field(init=False, repr=False, compare=False)
     _grouped: list[Profile] = field(init=False, repr=False, compare=False, default_factory=list)
 
     def __post_init__(self) -> None:
@@ -161,6 +163,35 @@ class Profile:
         object.__setattr__(self, "reserves_for_pre_bind", covered)
         reserving_plugins = tuple([as_batch(enabled.plugin) for enabled in self.reserve])
         object.__setattr__(self, "_reserving", reserving_plugins)
+        rules = tuple([plugin for plugin in self.evaluating if isinstance(plugin, FollowedPlugin)])
+        object.__setattr__(self, "_followed", rules)
+
+    @property
+    def reads(self) -> int:
+        """A number that grows when a plugin whose reads are found reads something new."""
+        return sum([rule.found.number for rule in self._followed]) if self._followed else 0
+
+    @property
+    def cache_key(self) -> str:
+        """``key`` and ``reads``: what was cached before a plugin read something new is not used after it."""
+        return f"{self.key}@{self.reads}" if self._followed else self.key
+
+    @property
+    def as_written(self) -> Profile:
+        """The profile with the plugins as their authors wrote them: nothing that they said before is used."""
+        if not self._followed:
+            return self
+        written: dict[str, Any] = {
+            point.attribute: tuple([replace(each, plugin=rule_of(each.plugin)) for each in self.at(name)])
+            for name, point in POINTS.items()
+        }
+        return replace(self, **written)
+
+    def stop_following(self, plugin: str, why: str) -> None:
+        """Call the plugin of that name for each node from now on, if its reads are found."""
+        for rule in self._followed:
+            if rule.name == plugin:
+                rule.stop_following(why)
 
     @property
     def plugins(self) -> dict[str, Plugin[Any]]:
@@ -279,7 +310,7 @@ def build_profile(
 def _make(name: str, effective: EffectiveProfile, registry: Registry, handle: Handle) -> Plugin[Any]:
     own = replace(handle, logger=logging.getLogger(f"mooring.plugins.{name}"))
     try:
-        return registry[name].factory()(effective.args.get(name), own)
+        return followed(registry[name].factory()(effective.args.get(name), own))
     except RegistryError:
         raise
     except Exception as error:

@@ -116,6 +116,7 @@ class CachedEvaluation:
         resources: ResourceScores,
         pod_bytes: int,
         tuning: CacheTuning,
+        reads_more: Callable[[], bool],
     ) -> None:
         self._lock = threading.Lock()
         self.version = -1
@@ -126,6 +127,7 @@ class CachedEvaluation:
         self.pod = pod
         self._find_static = find_static_scores
         self._resources = resources
+        self._reads_more = reads_more
         self._pod_bytes = pod_bytes
         self.generation = -1
         self._structure = -1
@@ -169,6 +171,7 @@ class CachedEvaluation:
                 self._read(calls)
             if dynamic and self._dynamic is not None:
                 self._dynamic.update(self.version, self._totals.values, calls, start)
+            self._check_reads()
             self._start = start
         except NeedsPluginsError:
             # It is raised before a step that can't be left half done.
@@ -176,6 +179,11 @@ class CachedEvaluation:
         except BaseException:
             self.version = -1
             raise
+
+    def _check_reads(self) -> None:
+        """Leave an evaluation whose pod came without something that a plugin was seen to read just now."""
+        if self._reads_more():
+            raise NotCachedError(Bypass.NEW_READS)
 
     def _read(self, calls: PluginCalls) -> None:
         """Take in what changed of the static and the resource scores."""

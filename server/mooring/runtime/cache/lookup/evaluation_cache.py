@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from weakref import WeakValueDictionary
 
 import msgspec
@@ -143,7 +143,7 @@ class EvaluationCache:
         labels = meta.labels and self._signer.read_labels(pod, profile, keys)
         owners, deleted = meta.owner_references, meta.deletion_timestamp
         read = meta.namespace, labels, meta.annotations, owners, deleted, pod.spec, pod.status
-        return (profile.key, _encode(read)), labels, keys
+        return (profile.cache_key, _encode(read)), labels, keys
 
     def _known(self, pod: Pod, asked: _Asked) -> Template | None:
         key, _, keys = asked
@@ -169,13 +169,14 @@ class EvaluationCache:
             pod.metadata, name="", uid="", labels=labels, resource_version="", creation_timestamp=None
         )
         bare = replace(pod, metadata=meta)
+        reads = profile.reads
         signature = self._signer.sign(bare, profile, claims=not plain)
         if signature is None:
             raise NotCachedError(Bypass.EXTENDER if profile.extenders_for(pod) else Bypass.UNSIGNED)
         cached = self._evaluations.get(signature.whole)
         again = cached is not None
         if cached is None:
-            cached = self._new(bare, signature, _OBJECT_BYTES * len(key[1]))
+            cached = self._new(bare, signature, _OBJECT_BYTES * len(key[1]), lambda: profile.reads != reads)
             again = self._evaluations.put(signature.whole, cached)
         kind = self.cluster.kind_of(pod, remember=again)
         template = Template(kind, pod.metadata.labels, cached, keys, plain)
@@ -189,7 +190,9 @@ class EvaluationCache:
             self._forget_templates()
         self._templates[key] = template
 
-    def _new(self, pod: Pod, signature: Signature, pod_bytes: int) -> CachedEvaluation:
+    def _new(
+        self, pod: Pod, signature: Signature, pod_bytes: int, reads_more: Callable[[], bool]
+    ) -> CachedEvaluation:
         cluster, tracker, key = self.cluster, self.tracker, signature.static
 
         def static(calls: PluginCalls, version: int) -> StaticScores:
@@ -204,7 +207,7 @@ class EvaluationCache:
 
         plugins = self._resource_plugins(signature.resources)
         resources = ResourceScores(plugins, cluster, pod, tracker, signature.kinds_read)
-        return CachedEvaluation(cluster, tracker, pod, static, resources, pod_bytes, self.tuning)
+        return CachedEvaluation(cluster, tracker, pod, static, resources, pod_bytes, self.tuning, reads_more)
 
     def _found_static(self, pod: Pod, signature: Signature, version: int, calls: PluginCalls) -> StaticScores:
         """Return the static scores, where plugins that look at no labels are not asked again about pods that

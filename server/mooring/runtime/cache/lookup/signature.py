@@ -92,6 +92,7 @@ class _Plugins(msgspec.Struct, frozen=True):
 
     Attributes:
         aspects: The aspects of pods that any of them reads.
+        labels: Labels that plugins read which no selector may name.
         reading_claims: The plugins that read claims.
         reading_node_name: The plugins that read which node a pod names, and whether each is enabled both at
             PreFilter and at Filter.
@@ -101,6 +102,7 @@ class _Plugins(msgspec.Struct, frozen=True):
     """
 
     aspects: Aspect
+    labels: frozenset[str]
     reading_claims: tuple[Plugin[Any], ...]
     reading_node_name: tuple[tuple[Plugin[Any], bool], ...]
     signers: _Signers
@@ -110,12 +112,14 @@ class _Plugins(msgspec.Struct, frozen=True):
     @classmethod
     def of(cls, profile: Profile) -> _Plugins:
         """Return the plugins of ``profile``."""
-        plugins, aspects = profile.evaluating, Aspect.NONE
+        plugins, aspects, labels = profile.evaluating, Aspect.NONE, frozenset[str]()
         for plugin in plugins:
             aspects |= as_cacheable(plugin).aspects
+            labels |= as_cacheable(plugin).labels
         early, filtering = ({each.plugin for each in at} for at in (profile.pre_filter, profile.filter))
         return cls(
             aspects=aspects,
+            labels=labels,
             reading_claims=_reading(plugins, Aspect.CLAIMS),
             reading_node_name=tuple(
                 (plugin, plugin in early and plugin in filtering)
@@ -202,11 +206,15 @@ class Signer:
         if own is None:
             return None
         by_resources = shape.by_resources | own.by_resources if own.by_resources else shape.by_resources
-        halves = self._halves.get((profile.key, by_resources))
+        key = profile.cache_key
+        halves = self._halves.get((key, by_resources))
         if halves is None:
-            halves = self._halves[profile.key, by_resources] = _halves(profile, by_resources)
-        whole = profile.key, shape.whole, own.whole, _encode(amounts(pod))
-        static, below = (profile.key, shape.static, own.static), (profile.key, shape.below, own.static)
+            halves = self._halves[key, by_resources] = _halves(profile, by_resources)
+        whole = profile.cache_key, shape.whole, own.whole, _encode(amounts(pod))
+        static, below = (
+            (profile.cache_key, shape.static, own.static),
+            (profile.cache_key, shape.below, own.static),
+        )
         return Signature(whole, static, below, *halves, shape.kinds_read | own.kinds_read)
 
     def read_labels(self, pod: Pod, profile: Profile, keys: frozenset[str]) -> Mapping[str, str]:
@@ -214,8 +222,10 @@ class Signer:
 
         ``keys`` are those that selectors of the cluster name.
         """
-        others = Aspect.OTHER_LABELS in self._of(profile).aspects
-        return pod.metadata.labels if others else selected_labels(pod, keys)
+        plugins = self._of(profile)
+        if Aspect.OTHER_LABELS in plugins.aspects:
+            return pod.metadata.labels
+        return selected_labels(pod, keys | plugins.labels if plugins.labels else keys)
 
     def split_by_claims(self, pod: Pod, profile: Profile) -> ClaimSplit | None:
         """Return the profile in parts if some plugins read the claims of ``pod``; None if none does.
@@ -230,9 +240,9 @@ class Signer:
         readers = frozenset([plugin.name for plugin in plugins if not _answers_alike(plugin, pod, bare)])
         if not readers:
             return None
-        split = self._splits.get((profile.key, readers))
+        split = self._splits.get((profile.cache_key, readers))
         if split is None:
-            split = self._splits[profile.key, readers] = ClaimSplit.of(profile, readers)
+            split = self._splits[profile.cache_key, readers] = ClaimSplit.of(profile, readers)
         return split
 
     def named_node(self, pod: Pod, profile: Profile) -> str:
@@ -259,9 +269,9 @@ class Signer:
         return pod if Aspect.GROUP in self._of(profile).aspects else without_group(pod)
 
     def _of(self, profile: Profile) -> _Plugins:
-        plugins = self._plugins.get(profile.key)
+        plugins = self._plugins.get(profile.cache_key)
         if plugins is None:
-            plugins = self._plugins[profile.key] = _Plugins.of(profile)
+            plugins = self._plugins[profile.cache_key] = _Plugins.of(profile)
         return plugins
 
     def _shape(
@@ -269,7 +279,7 @@ class Signer:
     ) -> _Parts | None:
         """None when a plugin that goes by the shape says that nothing can be cached."""
         shaped = without_amounts(pod)
-        key = profile.key, _encode(shaped)
+        key = profile.cache_key, _encode(shaped)
         shape = self._shapes.get(key)
         if shape is None:
             below = self._shape_below(shaped, profile, signers, by_resources)
@@ -283,7 +293,7 @@ class Signer:
     ) -> _Parts | None:
         """As ``_shape``, of the plugins that look at no labels."""
         bare = structs.replace(shaped, metadata=structs.replace(shaped.metadata, labels={}))
-        key = profile.key, _encode(bare)
+        key = profile.cache_key, _encode(bare)
         shape = self._without_labels.get(key)
         if shape is None:
             shape = _Shape(_parts(bare, signers.by_shape, by_resources), len(key[1]))

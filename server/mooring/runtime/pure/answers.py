@@ -1,0 +1,285 @@
+"""The answers of one method about nodes, by the values that it read."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Iterable
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from mooring.framework import CycleState, Int32s, Int64s, NodeInfo, NodeView, Pod, Snapshot
+from mooring.framework.deadline import check_deadline
+from mooring.framework.objects import Measurement
+from mooring.runtime.pure.reads import (
+    ALLOCATABLE,
+    MEASUREMENTS,
+    NODE,
+    OFFERED,
+    POD,
+    PODS,
+    REQUESTED,
+    STATE,
+    Key,
+    NotFollowedError,
+    Reads,
+    offered,
+    row_values,
+    state_value,
+    value_of,
+)
+from mooring.runtime.pure.views import NodeInfoView, Seen, StateView, pod_view
+
+MAX_LEAVES = 1 << 16
+"""With more combinations of values the tree begins again: a rule may have millions of them."""
+
+MAX_COLUMN_BYTES = 32 << 20
+"""The columns of answers of one method: each takes 16 bytes a node, and there is one for each combination of
+values that are read of pod and state."""
+
+CHECKED_FIRST, CHECK_EVERY = 64, 256
+"""The number of questions at first after which a plain call has to give the same answer, and the interval of
+such checks later."""
+
+Call = Callable[[CycleState, Pod, NodeInfo], object]
+"""The method, such as ``filter``."""
+
+Number = Callable[[object, str], int]
+"""Returns an answer about the node of that name as a number; raises as the engine does about a wrong one."""
+
+_OF_ROWS = frozenset({NODE, ALLOCATABLE, REQUESTED, PODS})
+"""The subjects whose values change with the version of a row alone."""
+
+_BESIDE_ROWS = frozenset({POD, STATE, OFFERED})
+"""The subjects with the same value for all nodes."""
+
+
+class NotPureError(NotFollowedError):
+    """Equal reads led to another answer; the message has both."""
+
+
+class _Read(msgspec.Struct, gc=False):
+    """An inner node of the tree.
+
+    Attributes:
+        key: The key of the read.
+        kids: By the value read, the next read or the answer.
+    """
+
+    key: Key
+    kids: dict[Hashable, Any]
+
+
+class _Column:
+    """Answers by row, for one combination of values read of pod and state.
+
+    Attributes:
+        answers: int64[capacity].
+        versions: int64[capacity], the version of each row that its answer is about; -1 = none.
+    """
+
+    __slots__ = ("answers", "versions")
+
+    def __init__(self, capacity: int) -> None:
+        self.answers: Int64s = np.zeros(capacity, np.int64)
+        self.versions: Int64s = np.full(capacity, -1, np.int64)
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes of both."""
+        return self.answers.nbytes + self.versions.nbytes
+
+
+class Answers:
+    """The answers of one method about nodes. Safe from any thread.
+
+    Args:
+        call: The method.
+        number: How its answers are numbered.
+        reads: All that its plugin reads.
+
+    Attributes:
+        calls: How often the method was called.
+    """
+
+    def __init__(self, call: Call, number: Number, reads: Reads) -> None:
+        self.calls = 0
+        self._call = call
+        self._number = number
+        self._reads = reads
+        self._tree: dict[Hashable, Any] = {}
+        self._leaves = 0
+        self._context: tuple[Key, ...] = ()
+        self._columns: OrderedDict[tuple[Hashable, ...], _Column] = OrderedDict()
+        self._column_bytes = 0
+        self._asked = 0
+        self._lock = threading.Lock()
+
+    def about(self, state: CycleState, pod: Pod, nodes: NodeView) -> Int64s:
+        """int64[K]: the numbers of the answers about ``nodes``.
+
+        Raises:
+            NotFollowedError: The method does what can't be followed.
+            NodesChangedError: A node is gone.
+        """
+        table, rows = nodes.table, nodes.rows
+        question = _Question(state, pod, nodes.snapshot)
+        context = tuple([question.value(key) for key in self._context])
+        if len(table.row_version) < table.capacity:
+            # The tables of a what-if evaluation: no version changes with its amounts.
+            return self._found(question, rows)
+        versions = nodes.take(table.row_version)
+        column = self._column(context, table.capacity)
+        with self._lock:
+            answers = column.answers[nodes.at] if isinstance(nodes.at, slice) else column.answers.take(rows)
+            known = column.versions[nodes.at] if isinstance(nodes.at, slice) else column.versions.take(rows)
+            answers = answers.copy()
+            stale = np.flatnonzero(known != versions)
+        if len(stale):
+            some = rows[stale]
+            answers[stale] = self._found(question, some)
+            with table.lock:
+                # The writer holds the lock from the first change of a row until the row has a new version.
+                kept = table.row_version[some] == versions[stale]
+            with self._lock:
+                if len(context) == len(self._context):
+                    column.answers[some[kept]] = answers[stale[kept]]
+                    column.versions[some[kept]] = versions[stale[kept]]
+        self._check(question, nodes, versions, answers)
+        return answers
+
+    def forget(self) -> None:
+        """Forget all answers."""
+        with self._lock:
+            self._tree, self._leaves = {}, 0
+            self._columns, self._column_bytes = OrderedDict(), 0
+
+    def _column(self, context: tuple[Hashable, ...], capacity: int) -> _Column:
+        with self._lock:
+            column = self._columns.get(context)
+            if column is not None and len(column.answers) >= capacity:
+                self._columns.move_to_end(context)
+                return column
+            if column is not None:
+                self._column_bytes -= column.nbytes
+            column = self._columns[context] = _Column(capacity)
+            self._column_bytes += column.nbytes
+            while self._column_bytes > MAX_COLUMN_BYTES and len(self._columns) > 1:
+                self._column_bytes -= self._columns.popitem(last=False)[1].nbytes
+            return column
+
+    def _found(self, question: _Question, rows: Int32s) -> Int64s:
+        """int64[K]: the answers about ``rows``; the method is called for one of those that are alike."""
+        if self._leaves >= MAX_LEAVES:
+            self.forget()
+        answers = np.zeros(len(rows), np.int64)
+        waiting: list[tuple[dict[Hashable, Any], Hashable, Int64s]] = [
+            (self._tree, None, np.arange(len(rows), dtype=np.int64))
+        ]
+        while waiting:
+            kids, value, at = waiting.pop()
+            found = kids.get(value)
+            if found is None:
+                check_deadline()
+                answers[at[0]] = self._asked_about(question, int(rows[at[0]]))
+                if len(at) > 1:
+                    waiting.append((kids, value, at[1:]))
+            elif type(found) is int:
+                answers[at] = found
+            elif found.key[0] in _BESIDE_ROWS:
+                waiting.append((found.kids, question.value(found.key), at))
+            else:
+                values = row_values(found.key, question.snapshot, rows[at])
+                waiting.extend([(found.kids, value, at[part]) for value, part in _split(values)])
+        return answers
+
+    def _asked_about(self, question: _Question, row: int) -> int:
+        """Call the method about one row, and keep what it read and said."""
+        seen: Seen = {}
+        node = NodeInfoView(seen, question.snapshot, row)
+        state = StateView(seen, question.state, writable=False)
+        answer = self._call(state, pod_view(seen, question.pod), node)  # type: ignore[arg-type] # a view of it
+        self.calls += 1
+        number = self._number(answer, question.snapshot.nodes.names[row])
+        with self._lock:
+            self._reads.note(seen)
+            self._add_to_context(seen)
+            if (PODS,) not in seen:
+                self._put(seen, number)
+        return number
+
+    def _add_to_context(self, seen: Seen) -> None:
+        keys = [key if key[0] in _BESIDE_ROWS else (MEASUREMENTS,) for key in seen if key[0] not in _OF_ROWS]
+        new = tuple([key for key in dict.fromkeys(keys) if key not in self._context])
+        if new:
+            self._context += new
+            self._columns, self._column_bytes = OrderedDict(), 0
+
+    def _put(self, seen: Seen, number: int) -> None:
+        kids: dict[Hashable, Any] = self._tree
+        value: Hashable = None
+        for key, read in seen.items():
+            node = kids.get(value)
+            if node is None:
+                node = kids[value] = _Read(key, {})
+            elif type(node) is int or node.key != key:
+                raise NotPureError("reads other things after equal ones")
+            kids, value = node.kids, read
+        before = kids.setdefault(value, number)
+        if before != number:
+            raise NotPureError("gave two answers for equal reads")
+        self._leaves += 1
+
+    def _check(self, question: _Question, nodes: NodeView, versions: Int64s, answers: Int64s) -> None:
+        """Now and then call the method plainly about one of ``nodes``, which has to say the same."""
+        self._asked += 1
+        if not len(answers) or (self._asked > CHECKED_FIRST and self._asked % CHECK_EVERY):
+            return
+        at = self._asked % len(answers)
+        row = int(nodes.rows[at])
+        info = nodes.info(row)
+        number = self._number(self._call(question.state, question.pod, info), info.name)
+        if number != answers[at]:
+            with nodes.table.lock:
+                changed = nodes.table.row_version[row] != versions[at]
+            if not changed:
+                raise NotPureError("gave two answers for equal reads")
+
+
+class _Question:
+    """One pod in one state of the cluster.
+
+    Args:
+        state: The plugin's CycleState.
+        pod: The pod.
+        snapshot: The tables.
+    """
+
+    __slots__ = ("_known", "pod", "snapshot", "state")
+
+    def __init__(self, state: CycleState, pod: Pod, snapshot: Snapshot) -> None:
+        self.state, self.pod, self.snapshot = state, pod, snapshot
+        self._known: dict[Key, Hashable] = {}
+
+    def value(self, key: Key) -> Hashable:
+        """Return the value of ``key``, which is the same for all nodes."""
+        if key not in self._known:
+            self._known[key] = self._read(key)
+        return self._known[key]
+
+    def _read(self, key: Key) -> Hashable:
+        if key[0] == POD:
+            return value_of(key[1:])(self.pod)
+        if key[0] == MEASUREMENTS:
+            return self.snapshot.objects.version(Measurement)
+        return state_value(key, self.state) if key[0] == STATE else offered(key, self.snapshot)
+
+
+def _split(values: Iterable[Hashable]) -> Iterable[tuple[Hashable, Int64s]]:
+    """Yield each distinct value, with the positions that have it."""
+    positions: dict[Hashable, list[int]] = {}
+    for at, value in enumerate(values):
+        positions.setdefault(value, []).append(at)
+    return [(value, np.array(at, np.int64)) for value, at in positions.items()]

@@ -1,0 +1,250 @@
+"""A plugin that promises to be ``Pure`` as the engine calls it.
+
+It notes what the author's plugin, the rule, reads, and asks it only about combinations of values that it has
+not seen. If what a rule does can't be followed, it is called for each node, and no answer of its profile is
+cached.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any, TypeVar
+
+import numpy as np
+
+from mooring.framework import (
+    SUCCESS,
+    Aspect,
+    CacheablePlugin,
+    CycleState,
+    Dependencies,
+    FilterPlugin,
+    HintedEvent,
+    Int64s,
+    NodeView,
+    Part,
+    PlacementFeasiblePlugin,
+    Plugin,
+    Pod,
+    Pure,
+    ScorePlugin,
+    Status,
+    Verdicts,
+)
+from mooring.framework.batch import BatchPlugin
+from mooring.framework.cycle_state import NotWrittenError
+from mooring.framework.errors import MooringError
+from mooring.framework.groups import GroupOnly
+from mooring.framework.points import POINTS, calls_of, points_of
+from mooring.framework.scores import InvalidScoreError, checked_score
+from mooring.framework.view import NodesChangedError
+from mooring.runtime.pure.answers import MAX_LEAVES, Answers
+from mooring.runtime.pure.reads import OBJECTS, POD, NotFollowedError, Reads
+from mooring.runtime.pure.views import NodesView, Seen, StateView, pod_view
+
+T = TypeVar("T")
+
+_THE_RULES_OWN = (MooringError, NodesChangedError, NotWrittenError, InvalidScoreError)
+"""Errors that calling the rule again with the real objects would only repeat."""
+
+_AT_NODES: dict[str, Part] = {
+    "pre_enqueue": Part.NONE,
+    "pre_filter": Part.OTHER_NODES,
+    "add_pod": Part.OTHER_NODES,
+    "remove_pod": Part.OTHER_NODES,
+    "filter_nodes": Part.NONE,
+    "pre_score": Part.OTHER_NODES | Part.FEASIBLE,
+    "score_nodes": Part.NONE,
+    "normalize_score": Part.NONE,
+}
+"""The methods that are called each time, and the parts that they read besides those of the nodes."""
+
+
+class FollowedPlugin(CacheablePlugin):
+    """Base of the classes that stand for rules. Safe from any thread.
+
+    Attributes:
+        rule: The author's plugin.
+        found: All that it was seen to read.
+        filtering: Its answers at Filter; None without any.
+        scoring: Its scores; None without any.
+    """
+
+    name: str
+
+    def __init__(self, rule: Plugin[Any]) -> None:
+        self.rule = rule
+        self.args, self.handle = rule.args, rule.handle
+        self.found = Reads()
+        self._statuses: list[Status] = [SUCCESS]
+        self._numbers: dict[object, int] = {SUCCESS: 0}
+        self._lock = threading.Lock()
+        self.filtering = self.scoring = None
+        if isinstance(rule, FilterPlugin) and type(rule).filter is not FilterPlugin.filter:
+            self.filtering = Answers(rule.filter, self._number, self.found)
+        if isinstance(rule, ScorePlugin) and type(rule).score is not ScorePlugin.score:
+            self.scoring = Answers(rule.score, checked_score, self.found)
+
+    @property
+    def aspects(self) -> Aspect:  # type: ignore[override] # it grows with what is seen
+        """The aspects of pods that the rule was seen to read."""
+        return self.found.aspects if self.found.followed else Aspect.ALL
+
+    @property
+    def labels(self) -> frozenset[str]:  # type: ignore[override] # as ``aspects``
+        """The keys of labels of pods that the rule was seen to read."""
+        return self.found.labels
+
+    def dependencies(self, pod: Pod) -> Dependencies:
+        """Return what the answers about ``pod`` depend on, as far as the rule was seen to read."""
+        return self.found.dependencies(pod)
+
+    def events_to_register(self) -> Sequence[HintedEvent]:
+        """Return those of the rule."""
+        return self.rule.events_to_register()
+
+    def stop_following(self, why: str) -> None:
+        """Call the rule for each node from now on."""
+        with self._lock:
+            if not self.found.followed:
+                return
+            self.found.stop()
+        for answers in (self.filtering, self.scoring):
+            if answers is not None:
+                answers.forget()
+        self.handle.count(self.rule.name, "not_followed")
+        self.handle.logger.warning(
+            "plugin %s is not followed: it %s. It is called for each node, and nothing of its profile is "
+            "cached; `mooring plugins check` says what to change",
+            self.rule.name,
+            why,
+        )
+
+    def follow(self, answer: Callable[[], T], plain: Callable[[], T]) -> T:
+        """Return ``answer()``, or ``plain()`` where the rule can't be followed."""
+        if not self.found.followed:
+            return plain()
+        try:
+            return answer()
+        except NotFollowedError as error:
+            self.stop_following(str(error))
+            return plain()
+        except _THE_RULES_OWN:
+            raise
+        except Exception as error:  # noqa: BLE001 - whatever a rule raises
+            # Code in C sees that a view is not the object itself; a fault of the rule's is raised again.
+            said = plain()
+            self.stop_following(f"needs the objects themselves: {type(error).__name__}: {error}")
+            return said
+
+    def call(self, method: str, *args: Any) -> Any:
+        """Call a method of the rule that is called each time, and note what it reads."""
+        function = getattr(self.rule, method)
+
+        def answer() -> Any:
+            seen: Seen = {}
+            try:
+                return function(*[_view(seen, each) for each in args])
+            finally:
+                looks = any(key[0] not in (POD, OBJECTS) for key in seen)
+                self.found.note(seen, _AT_NODES[method] if looks else Part.NONE)
+
+        return self.follow(answer, lambda: function(*args))
+
+    def verdicts(self, answers: Answers, state: CycleState, pod: Pod, nodes: NodeView) -> Verdicts:
+        """Return ``answers`` of Filter about ``nodes``."""
+        numbers = answers.about(state, pod, nodes)
+        if not numbers.any():
+            return Verdicts.passed(len(nodes))
+        present, codes = np.unique(np.append(0, numbers), return_inverse=True)
+        statuses = tuple([self._statuses[number] for number in present.tolist()])
+        return Verdicts(codes[1:].astype(np.int32), statuses)
+
+    def _number(self, answer: object, node_name: str) -> int:
+        number = self._numbers.get(answer)
+        if number is not None:
+            return number
+        with self._lock:
+            if len(self._statuses) >= MAX_LEAVES:
+                raise NotFollowedError(f"gives more than {MAX_LEAVES} different answers")
+            self._statuses.append(answer)  # type: ignore[arg-type] # the engine checks what it is
+            return self._numbers.setdefault(answer, len(self._statuses) - 1)
+
+
+_DECLARING = (CacheablePlugin, BatchPlugin, GroupOnly, PlacementFeasiblePlugin)
+"""Bases of plugins that declare their dependencies, or answer about more than pods and nodes."""
+
+
+def _view(seen: Seen, real: Any) -> Any:
+    if isinstance(real, Pod):
+        return pod_view(seen, real)
+    if isinstance(real, CycleState):
+        return StateView(seen, real, writable=True)
+    if isinstance(real, NodeView):
+        return NodesView(seen, real)
+    return real
+
+
+def followed(plugin: Plugin[Any]) -> Plugin[Any]:
+    """Return what the engine calls for ``plugin``: itself, unless it promises to be ``Pure`` and no more."""
+    if not isinstance(plugin, Pure) or isinstance(plugin, _DECLARING):
+        return plugin
+    made: Plugin[Any] = _class_for(type(plugin))(plugin)
+    return made
+
+
+def rule_of(plugin: Plugin[Any]) -> Plugin[Any]:
+    """Return the author's plugin that ``plugin`` stands for."""
+    return plugin.rule if isinstance(plugin, FollowedPlugin) else plugin
+
+
+@cache
+def _class_for(kind: type[Plugin[Any]]) -> type[Any]:
+    """Return the class of plugins that stand for rules of ``kind``: with its points, and no others."""
+    bases = tuple(POINTS[point].base for point in points_of(kind))
+    body: dict[str, Any] = {}
+    every: list[type[Any]] = [Plugin, *bases]
+    for base in every:
+        body |= {
+            name: getattr(kind, name) for name in vars(base).get("__annotations__", ()) if hasattr(kind, name)
+        }
+        for method in calls_of(base):
+            body[method] = _noting(method) if method in _AT_NODES else _passing(method)
+    for method in ("add_pod", "remove_pod"):
+        if hasattr(kind, method):
+            body[method] = _noting(method)
+    if issubclass(kind, FilterPlugin):
+        body["filter_nodes"] = _filter_nodes
+    if issubclass(kind, ScorePlugin):
+        body["score_nodes"] = _score_nodes
+        if kind.normalize_score is ScorePlugin.normalize_score:
+            del body["normalize_score"]
+    return type(f"Followed{kind.__name__}", (FollowedPlugin, *bases), body)
+
+
+def _filter_nodes(self: FollowedPlugin, state: CycleState, pod: Pod, nodes: NodeView) -> Verdicts:
+    rule, answers = self.rule, self.filtering
+    if answers is None or not isinstance(rule, FilterPlugin):
+        verdicts: Verdicts = self.call("filter_nodes", state, pod, nodes)
+        return verdicts
+    return self.follow(
+        lambda: self.verdicts(answers, state, pod, nodes), lambda: rule.filter_nodes(state, pod, nodes)
+    )
+
+
+def _score_nodes(self: FollowedPlugin, state: CycleState, pod: Pod, nodes: NodeView) -> Int64s:
+    rule, answers = self.rule, self.scoring
+    if answers is None or not isinstance(rule, ScorePlugin):
+        scores: Int64s = self.call("score_nodes", state, pod, nodes)
+        return scores
+    return self.follow(lambda: answers.about(state, pod, nodes), lambda: rule.score_nodes(state, pod, nodes))
+
+
+def _noting(method: str) -> Callable[..., Any]:
+    return lambda self, *args: self.call(method, *args)
+
+
+def _passing(method: str) -> Callable[..., Any]:
+    return lambda self, *args, **options: getattr(self.rule, method)(*args, **options)

@@ -1,0 +1,297 @@
+"""The keys under which reads are noted, and what they mean to the cache."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from operator import attrgetter
+from typing import Any
+
+import msgspec
+
+from mooring.framework import Aspect, CycleState, Dependencies, Int32s, Part, Pod, Snapshot, hashable
+from mooring.framework.measurements import NodeMeasurements
+from mooring.framework.node_table import PODS_ROW
+from mooring.framework.objects import Measurement, Object
+from mooring.framework.view import NodesChangedError
+
+Key = tuple[Hashable, ...]
+"""A place that is read: the subject (``POD``, ``NODE``, ...), then the path from there."""
+
+POD = "pod"
+NODE = "node"
+ALLOCATABLE, REQUESTED = "allocatable", "requested"
+"""The amounts that a node offers, and those that its pods request, by resource."""
+OFFERED = "offered"
+"""Which resources any node offers: the others are in no node's amounts."""
+PODS = "pods"
+"""The pods on a node."""
+MEASURED = "measured"
+"""The measured values of a node, by name."""
+MEASUREMENTS = "measurements"
+"""The version of all measurements."""
+STATE = "state"
+"""The plugin's CycleState."""
+OBJECTS = "objects"
+"""Objects that are neither pods nor nodes, by kind."""
+NODES = "nodes"
+"""Which nodes there are."""
+COLUMNS = "columns"
+"""Anything of all nodes and pods."""
+
+ENTRY, WHOLE, PRESENT = "[]", "*", "?"
+"""The steps of a path that aren't fields: one entry of a mapping, all there is, whether there is anything."""
+
+MAX_ENTRIES = 256
+"""A plugin that reads more entries of one mapping is not followed: after each new one, its cached answers are
+found again."""
+
+_OWN = frozenset({"name", "uid", "resource_version", "creation_timestamp"})
+"""The fields of metadata that no two objects have in common."""
+
+_ALIKE_IN_SHAPE = frozenset({"tolerations", "node_selector", "priority", "scheduler_name", "host_network"})
+"""Fields of a pod's spec that are equal in pods that differ in an ``Aspect`` alone."""
+
+_encode = msgspec.msgpack.Encoder().encode
+_PLAIN = (str, bytes, type(None))
+
+
+class NotFollowedError(Exception):
+    """A plugin can't be followed; the message names the cause."""
+
+
+def noted(value: object) -> Hashable:
+    """Return ``value`` as it is compared: values that a plugin may tell apart differ.
+
+    Raises:
+        NotFollowedError: It has no value to compare.
+    """
+    kind = type(value)
+    if kind in _PLAIN:
+        return value
+    if kind in (int, bool, float):
+        return kind.__name__, value
+    try:
+        return kind.__name__, _encode(value)
+    except (TypeError, ValueError, UnicodeEncodeError, RecursionError) as error:
+        raise NotFollowedError(f"reads a {kind.__name__}, which can't be compared: {error}") from None
+
+
+def written(key: Key) -> str:
+    """Return ``key`` as people write it: ``pod.metadata.labels[app]``."""
+    text = str(key[0])
+    steps = iter(key[1:])
+    for step in steps:
+        if step == ENTRY:
+            text += f"[{next(steps)}]"
+        elif step not in (WHOLE, PRESENT):
+            text += f".{getattr(step, '__name__', step)}"
+    return text
+
+
+class Reads:
+    """All that a plugin was seen to read. Safe from any thread.
+
+    Attributes:
+        followed: Whether its answers can be kept by the values read.
+        number: Changes whenever it reads something that it did not read before, or is followed no more.
+        aspects: The aspects of pods that it reads.
+        labels: The labels of pods that it reads by key.
+    """
+
+    def __init__(self) -> None:
+        self.followed = True
+        self.number = 0
+        self.aspects = Aspect.NONE
+        self.labels: frozenset[str] = frozenset()
+        self._parts = Part.NONE
+        self._kinds: tuple[type[Object], ...] | None = ()
+        self._pod: tuple[Callable[[Pod], object], ...] = ()
+        self._keys: dict[Key, None] = {}
+        self._lock = threading.Lock()
+
+    def __iter__(self) -> Iterator[Key]:
+        return iter(tuple(self._keys))
+
+    def note(self, keys: Iterable[Key], beyond: Part = Part.NONE) -> bool:
+        """Note that it read ``keys``, and parts ``beyond``; return whether any of that is new.
+
+        Raises:
+            NotFollowedError: It reads something that can't be followed.
+        """
+        known = self._keys
+        new = [key for key in keys if key not in known]
+        if not new and beyond in self._parts:
+            return False
+        with self._lock:
+            self._parts |= beyond
+            for key in new:
+                self._add(key)
+            self.number += 1
+        return True
+
+    def stop(self) -> None:
+        """Follow the plugin no more."""
+        with self._lock:
+            self.followed = False
+            self.number += 1
+
+    def dependencies(self, pod: Pod) -> Dependencies:
+        """Return what the answers about ``pod`` depend on, as far as it was seen."""
+        if not self.followed:
+            return Dependencies()
+        signature = hashable(*[value(pod) for value in self._pod])
+        return Dependencies(signature=signature, parts=self._parts, kinds=self._kinds)
+
+    def _add(self, key: Key) -> None:
+        subject, path = key[0], key[1:]
+        if _tells_apart(subject, path):
+            raise NotFollowedError(f"reads {written(key)}, which no two objects have in common")
+        if ENTRY in path and sum(other[: len(key) - 1] == key[:-1] for other in self._keys) >= MAX_ENTRIES:
+            raise NotFollowedError(f"reads more than {MAX_ENTRIES} entries of {written(key[:-2])}")
+        self._keys[key] = None
+        if subject == POD:
+            self._pod += (value_of(path),)
+            self.aspects |= _aspects(path)
+            if path[:3] == ("metadata", "labels", ENTRY):
+                self.labels |= {str(path[3])}
+        elif subject in (OBJECTS, MEASURED):
+            kind = Measurement if subject == MEASURED else path[0]
+            self._parts |= _PARTS_OF[subject]
+            if self._kinds is not None:
+                self._kinds = (*self._kinds, kind) if isinstance(kind, type) else None
+        else:
+            self._parts |= _PARTS_OF[subject]
+            if subject == NODE and path[:2] in (("status", "images"), ("status", WHOLE)):
+                self._parts |= Part.IMAGES
+
+
+_PARTS_OF: Mapping[Hashable, Part] = {
+    NODE: Part.NODES_BUT_IMAGES,
+    # With the nodes, since answers by resources alone are expected to be those of a compiled pass.
+    ALLOCATABLE: Part.RESOURCES | Part.NODES_BUT_IMAGES,
+    REQUESTED: Part.RESOURCES | Part.NODES_BUT_IMAGES,
+    PODS: Part.PODS,
+    OBJECTS: Part.OBJECTS,
+    # A value measured over a time is corrected for the pods that came since.
+    MEASURED: Part.OBJECTS | Part.RESOURCES | Part.NODES_BUT_IMAGES,
+    NODES: Part.NODES_BUT_IMAGES,
+    OFFERED: Part.NODES_BUT_IMAGES,
+    COLUMNS: Part.NODES | Part.RESOURCES | Part.PODS | Part.AFFINITIES,
+    STATE: Part.NONE,
+}
+
+
+def _tells_apart(subject: Hashable, path: Key) -> bool:
+    """Return whether ``path`` leads to something that no two objects have in common."""
+    if subject == POD:
+        return (path[0] == "metadata" and path[1] in _OWN) or path in ((WHOLE,), ("metadata", WHOLE))
+    # A node's name stays, and each row has one.
+    return subject == NODE and path in ((WHOLE,), ("metadata", WHOLE), ("metadata", "resource_version"))
+
+
+def _aspects(path: Key) -> Aspect:
+    if path[:2] == ("metadata", "labels"):
+        return Aspect.SELECTED_LABELS if ENTRY in path else Aspect.LABELS
+    if path[0] == "metadata" or (path[0] == "spec" and path[1] in _ALIKE_IN_SHAPE):
+        return Aspect.NONE
+    return Aspect.ALL
+
+
+def value_of(path: Key) -> Callable[[object], Hashable]:
+    """Return a function that reads what an object has at ``path``, as it is noted; None if there is no such
+    place.
+    """
+    if ENTRY in path:
+        at = path.index(ENTRY)
+        mapping, name = attrgetter(".".join(map(str, path[:at]))), path[at + 1]
+
+        def entry(item: object) -> Hashable:
+            return noted(mapping(item).get(name))
+
+        return _safe(entry)
+    if path[-1] == WHOLE:
+        whole = attrgetter(".".join(map(str, path[:-1])))
+        return _safe(lambda item: encoded(whole(item)))
+    if path[-1] == PRESENT:
+        optional = attrgetter(".".join(map(str, path[:-1])))
+        return _safe(lambda item: noted(optional(item) is not None))
+    field = attrgetter(".".join(map(str, path)))
+    return _safe(lambda item: noted(field(item)))
+
+
+def _safe(read: Callable[[Any], Hashable]) -> Callable[[Any], Hashable]:
+    def value(item: object) -> Hashable:
+        try:
+            return read(item)
+        except AttributeError:
+            # An object on the way is absent, which a read before this one has noted.
+            return None
+
+    return value
+
+
+def encoded(value: object) -> Hashable:
+    """Return all of ``value`` as one that can be compared."""
+    if isinstance(value, Mapping):
+        return _encode(list(value.items()))
+    return _encode(value)
+
+
+def row_values(key: Key, snapshot: Snapshot, rows: Int32s) -> list[Hashable]:
+    """Return what each of ``rows`` (int32[K]) has under ``key``, one that is read of nodes.
+
+    Raises:
+        NodesChangedError: A node is gone.
+    """
+    table, subject = snapshot.nodes, key[0]
+    if subject in (ALLOCATABLE, REQUESTED):
+        if key[1] == WHOLE:
+            return [encoded(amounts(snapshot, str(subject), row)) for row in rows.tolist()]
+        columns = table.allocatable if subject == ALLOCATABLE else table.requested
+        at = table.resource_index.get(str(key[2]), -1)
+        return columns[at].take(rows).tolist() if 0 <= at < len(columns) else [None] * len(rows)
+    nodes = table.nodes
+    found = [nodes[row] for row in rows.tolist()]
+    if None in found:
+        raise NodesChangedError
+    if subject == MEASURED:
+        return [measurements(snapshot, row).get(str(key[2])) for row in rows.tolist()]
+    read = value_of(key[1:])
+    return [read(node) for node in found]
+
+
+def measurements(snapshot: Snapshot, row: int) -> NodeMeasurements:
+    """Return the measured values of one row, as ``NodeInfo`` has them.
+
+    Raises:
+        NodesChangedError: The node is gone.
+    """
+    table = snapshot.nodes
+    node = table.nodes[row]
+    if node is None:
+        raise NodesChangedError
+    return NodeMeasurements(snapshot.objects, node, table.requested.item(PODS_ROW, row))
+
+
+def amounts(snapshot: Snapshot, subject: str, row: int) -> dict[str, int]:
+    """Return the amounts of one row by resource, as ``NodeInfo`` has them."""
+    columns = snapshot.nodes.allocatable if subject == ALLOCATABLE else snapshot.nodes.requested
+    index = snapshot.nodes.resource_index
+    return {name: int(columns[at, row]) for name, at in list(index.items()) if at < len(columns)}
+
+
+def offered(key: Key, snapshot: Snapshot) -> Hashable:
+    """Return whether any node offers the resource of ``key``, or which resources are offered."""
+    index = snapshot.nodes.resource_index
+    return tuple(index) if key[1] == WHOLE else key[1] in index
+
+
+def state_value(key: Key, state: CycleState) -> Hashable:
+    """Return what the state has under ``key``, as it is noted."""
+    value, path = state.get(key[1], object), key[2:]
+    if not path:
+        return noted(value)
+    if not isinstance(value, dict):
+        return None
+    return encoded(value) if path == (WHOLE,) else noted(value.get(path[1]))
