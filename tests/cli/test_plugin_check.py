@@ -114,6 +114,13 @@ def test_the_bench_for_programs(capsys: pytest.CaptureFixture[str]) -> None:
     assert set(result.document) == {"plugin", "nodes", "without", "having", "spent", "placed", "kept"}
 
 
+def test_completion_knows_both(capsys: pytest.CaptureFixture[str]) -> None:
+    script = call(capsys, "completion", "bash").out
+    for verb in ("check", "bench"):
+        options = next(line for line in script.splitlines() if f"plugins_{verb}_option_strings" in line)
+        assert "--args --cluster" in options
+
+
 def test_help_has_an_example(capsys: pytest.CaptureFixture[str]) -> None:
     for verb in ("check", "bench"):
         assert (

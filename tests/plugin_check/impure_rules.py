@@ -37,9 +37,9 @@ RANDOM = random.Random(7)
 NO = Status.unschedulable("node(s) were not liked")
 
 
-def poll() -> None:
-    """What a thread of the author's runs."""
-    LOADS["n0"] += 1
+class Poller(threading.Thread):
+    def run(self) -> None:
+        LOADS["n0"] += 1
 
 
 def half_past() -> bool:

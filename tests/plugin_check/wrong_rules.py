@@ -133,6 +133,16 @@ class NotTold(PreFilterPlugin[None], FilterPlugin[None]):
         return NO if state.read("NotTold", dict).get(node.name, 0) > 1 else SUCCESS
 
 
+class Unprepared(NotTold):
+    name = "Unprepared"
+
+    def remove_pod(self, state: CycleState, pod: Pod, other: Pod, node: NodeInfo) -> Status:
+        state.read("NotTold", dict)["nowhere"] -= 1
+        return SUCCESS
+
+    add_pod = remove_pod
+
+
 class Asleep(FilterPlugin[None]):
     name = "Asleep"
 

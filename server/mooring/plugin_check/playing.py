@@ -201,7 +201,11 @@ class _Play:
         for pod in self._pods[:MAX_TRIED] if both else ():
             for node in self._made_up.chance.sample(full, min(len(full), MAX_NODES)):
                 for method in ("add_pod", "remove_pod"):
-                    told, scratch = self._tried_with(pod, node, method)
+                    try:
+                        told, scratch = self._tried_with(pod, node, method)
+                    except PluginFailureError as error:
+                        yield self._failure(error, pod)
+                        return
                     if told != scratch:
                         fault = f"{told} after {method} of the pods on it, {scratch} from scratch"
                         yield self._fault("PreFilter", f"pod {pod.key}, node {node}: {fault}", ADD_POD)
@@ -219,8 +223,9 @@ class _Play:
             view, cycle = one_node(after.snapshot, node), written.state.clone()
             tell = getattr(self._plugin, method, lambda *_: None)
             for other in pods:
-                tell(cycle, pod, other, next(view.infos()))
-            said = self._plugin.filter_nodes(cycle, pod, view).status(0)  # type: ignore[attr-defined]
+                self._calls.call(self._plugin.name, "PreFilter", tell, cycle, pod, other, next(view.infos()))
+            asked: Any = self._plugin
+            said = self._calls.call(asked.name, "Filter", asked.filter_nodes, cycle, pod, view).status(0)
         return _said(said), _said(self._ask(pod, state=after)["Filter"].get(node))
 
     def _after_changes(self) -> Iterator[Finding]:

@@ -115,10 +115,11 @@ def _own(members: Iterator[tuple[object, object]], home: str) -> Iterator[tuple[
 
 
 def _others(plugin: Plugin[Any], modules: set[str], home: str) -> Iterator[tuple[FunctionType, object]]:
-    """Yield what may run between two answers: the plugin's other methods, and the modules' functions."""
+    """Yield the functions that may run between two answers: the plugin's, and those of the modules."""
     yield from _own(_members(plugin), home)
-    for module in modules:
-        yield from _own(((each, None) for each in vars(sys.modules[module]).values()), home)
+    for each in [each for module in modules for each in vars(sys.modules[module]).values()]:
+        members = vars(each).values() if isinstance(each, type) else (each,)
+        yield from _own(((member, None) for member in members), home)
 
 
 class _Text:
