@@ -6,6 +6,8 @@ may be longer than the totals.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from mooring.kernels.arrays import ABSENT, REJECTED, Bools, Float64s, Int32s, Int64s
@@ -38,7 +40,7 @@ def limit(
     if compiled is not None:
         compiled(ids, counts, least, most, outside, totals)
         return
-    fits = (counts >= least) & (counts <= most)
+    fits = within(counts, least, most)
     fits[ABSENT] = outside
     totals[~fits.take(ids[: len(totals)])] = REJECTED
 
@@ -65,7 +67,7 @@ def add_crowding(
         # For a whole number numba would compile it once more, while the decision waits.
         compiled(ids, counts, factor, float(offset), crowding)
         return
-    by_domain = counts * factor + offset
+    by_domain = crowd(counts, factor, offset)
     by_domain[ABSENT] = 0.0
     crowding += by_domain.take(ids[: len(crowding)])
 
@@ -80,7 +82,7 @@ def add_emptier(crowding: Float64s, ignored: Bools, weight: int, totals: Int32s)
     if compiled is not None and compiled(crowding, ignored, weight, totals):
         return
     rows = np.flatnonzero(_counted(totals, ignored))
-    totals[rows] += weight * emptier(half_up(crowding[rows]))
+    totals[rows] += weight * emptier(half_up(crowding[rows]).astype(np.int64))
 
 
 def count(totals: Int32s, ignored: Bools) -> int:
@@ -99,11 +101,6 @@ def distinct(ids: Int32s, size: int, totals: Int32s, ignored: Bools) -> int:
     return int(np.count_nonzero(np.bincount(ids[: len(totals)][_counted(totals, ignored)])))
 
 
-def half_up(values: Float64s) -> Int64s:
-    """Round half up, as Go's math.Round does with numbers that aren't negative."""
-    return np.floor(values + 0.5).astype(np.int64)
-
-
 def emptier(penalties: Int64s) -> Int64s:
     """int64[K]: 0..100, the least of ``penalties`` (int64[K], not negative) gets most."""
     highest = int(penalties.max(initial=0))
@@ -117,11 +114,29 @@ def _counted(totals: Int32s, ignored: Bools) -> Bools:
     return counted
 
 
+@loop("(int64, int64, int64)")
+def within(count: Any, least: int, most: int) -> Any:
+    """Return whether ``count`` is neither less than ``least`` nor more than ``most``; or bool[D]."""
+    return (least <= count) & (count <= most)
+
+
+@loop("(int64, float64, float64)")
+def crowd(count: Any, factor: float, offset: float) -> Any:
+    """Return what the pods of a domain add to the crowding of its rows; or float64[D]."""
+    return count * factor + offset
+
+
+@loop("(float64,)")
+def half_up(value: Any) -> Any:
+    """Round half up, as Go's math.Round does with numbers that aren't negative; or float64[K]."""
+    return np.floor(value + 0.5)
+
+
 @loop("int32[::1], int32[::1], int64, int64, boolean, int32[::1]")
 def _limit(ids: Int32s, counts: Int32s, least: int, most: int, outside: bool, totals: Int32s) -> None:
     for row in range(len(totals)):
         count = counts[ids[row]]
-        fits = outside if ids[row] == ABSENT else (least <= count) & (count <= most)
+        fits = outside if ids[row] == ABSENT else within(count, least, most)
         totals[row] = totals[row] if fits else REJECTED
 
 
@@ -143,7 +158,7 @@ def _add_between(ids: Int32s, worth: Int64s, weight: int, totals: Int32s) -> Non
 @loop("int32[::1], int32[::1], float64, float64, float64[::1]")
 def _add_crowding(ids: Int32s, counts: Int32s, factor: float, offset: float, crowding: Float64s) -> None:
     for row in range(len(crowding)):
-        crowding[row] += counts[ids[row]] * factor + offset if ids[row] != ABSENT else 0.0
+        crowding[row] += crowd(counts[ids[row]], factor, offset) if ids[row] != ABSENT else 0.0
 
 
 @loop("float64[::1], boolean[::1], int64, int32[::1]")
@@ -153,13 +168,13 @@ def _add_emptier(crowding: Float64s, ignored: Bools, weight: int, totals: Int32s
     lowest, highest = _MOST, 0
     for row in range(len(totals)):
         if totals[row] != REJECTED and not ignored[row]:
-            whole = int(np.floor(crowding[row] + 0.5))
+            whole = int(half_up(crowding[row]))
             lowest, highest = min(lowest, whole), max(highest, whole)
     if highest > MAX_EXACT // 2:
         return False
     most, divisor = np.float64(highest + lowest), np.float64(highest)
     for row in range(len(totals)):
-        penalty = np.floor(crowding[row] + 0.5)
+        penalty = half_up(crowding[row])
         share = MAX_NODE_SCORE * (most - penalty) / divisor if highest > 0 else MAX_NODE_SCORE
         counted = totals[row] != REJECTED and not ignored[row]
         totals[row] = totals[row] + weight * np.int64(share) if counted else totals[row]

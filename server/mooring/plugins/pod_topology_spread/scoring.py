@@ -82,7 +82,7 @@ class SoftCounts(ConstraintCounts, ScoreCounts):
         totals[nodes.at] = 0
         crowding = nodes.take(self._crowding(totals))
         ignored = nodes.take(self.ignored)
-        return ScoreNotes(half_up(crowding), ignored if ignored.any() else None)
+        return ScoreNotes(half_up(crowding).astype(np.int64), ignored if ignored.any() else None)
 
     def add_to(self, totals: Int32s, weight: int) -> None:
         add_emptier(self._crowding(totals), self.ignored, weight, totals)
