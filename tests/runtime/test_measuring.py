@@ -16,13 +16,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mooring.cluster.kinds import Put
+from mooring.cluster.kinds import Put, Remove
 from mooring.cluster.state import State
 from mooring.cluster.work_tree import WorkTree
 from mooring.config import from_document
 from mooring.framework import CycleState, Handle, MeasurementSource, NodeInfo, NodeView, Pod, ScorePlugin
 from mooring.framework.errors import InvalidArgumentError
-from mooring.framework.objects import Measurement
+from mooring.framework.objects import Measurement, ObjectMeta
 from mooring.measurements import MeasurementFunction
 from mooring.runtime import measuring
 from mooring.runtime.assembly import ProfileBuilder
@@ -233,6 +233,52 @@ def test_a_fork_and_a_session_have_the_values_and_recordings_do_not() -> None:
     tree.follow(world.state.journal().end)
     assert world.load(state=tree) == [None, None, None]
     assert world.state.journal().end == 0
+
+
+VALUES = st.integers(0, 2**63 - 1)
+MEASURED = st.builds(
+    Measurement,
+    st.just(ObjectMeta(name="load")),
+    st.dictionaries(st.sampled_from(["a", "b", "10.0.0.1", "x"]), st.one_of(st.integers(0, 99), VALUES)),
+    st.one_of(st.none(), st.integers(0, 99)),
+    st.sampled_from([0.0, 0.5, 30.0, 1e30]),
+    st.dictionaries(st.sampled_from("abc"), st.tuples(st.integers(0, 3), st.sampled_from([0.0, 0.5, 2.0]))),
+)
+HAPPENINGS = st.one_of(
+    st.tuples(st.just("measured"), MEASURED),
+    st.tuples(st.just("node"), st.sampled_from("abcd"), st.sampled_from(["10.0.0.1", "10.0.0.2"])),
+    st.tuples(st.just("gone"), st.sampled_from("abcd")),
+    st.tuples(st.just("pod"), st.integers(0, 3), st.sampled_from("abcd")),
+    st.just(("fork",)),
+)
+
+
+@given(st.lists(HAPPENINGS, max_size=12))
+def test_the_values_of_many_nodes_are_those_of_each(steps: list[tuple[Any, ...]]) -> None:
+    state = World().state
+    for kind, *what in steps:
+        if kind == "measured":
+            state.assume_object(what[0])
+        elif kind == "node":
+            name, address = what
+            status = {"addresses": [{"type": "InternalIP", "address": address}]}
+            state.apply("test", [Put(make_node(name, status=status))])
+        elif kind == "gone":
+            state.apply("test", [Remove("Node", "", what[0])])
+        elif kind == "pod":
+            state.apply("test", [Put(make_pod(f"p{what[0]}", node=what[1]))])
+        else:
+            measurement = state.snapshot.objects.get(Measurement, "load")
+            state = State()
+            state.replace("test", [make_node("d"), make_node("a")])
+            if measurement is not None:
+                state.assume_object(measurement)
+        rows = state.snapshot.nodes.rows()[::-1].copy()
+        nodes = NodeView(state.snapshot, rows)
+        values, there = nodes.measured("load")
+        each = [node.measurements["load"] for node in nodes.infos()]
+        assert values.tolist() == [value or 0 for value in each]
+        assert there.tolist() == [value is not None for value in each]
 
 
 class Quiet(ScorePlugin[None]):

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import ClassVar
 
+import numpy as np
+
 from mooring.framework.args import FieldError
 from mooring.framework.object_table import ObjectTable
 from mooring.framework.objects import Measurement, Node
+from mooring.framework.objects.measurement import MAX_MEASURED, MOST_ADDED
+from mooring.kernels.arrays import Bools, Int32s, Int64s
 
 _NO_TIME = timedelta(0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MeasurementSource(ABC):
-    """What measures the nodes; a plugin names it in ``measures``, and arguments may hold it.
+    """Measures the nodes; a plugin names it in ``measures``, and arguments may hold it.
 
     While a profile with the plugin is in force, ``measure`` is called in the background, and no decision
     waits for it. Several plugins may name equal sources, which are called once.
@@ -25,7 +29,7 @@ class MeasurementSource(ABC):
     Attributes:
         name: The name under which rules find the values.
         interval: Between two calls. After failures it is up to eight times as long.
-        timeout: What takes longer has failed.
+        timeout: A call that takes longer has failed.
         max_age: Older values are not used: rules read None.
         window: The time over which the source averages; 0 = it measures a moment. A pod that came since then
             is not, or only partly, in the values. For the part that they lack the mean of a pod is added, so
@@ -61,6 +65,77 @@ class MeasurementSource(ABC):
             yield FieldError("maxAge", "must not be shorter than interval")
         if self.window < _NO_TIME:
             yield FieldError("window", "must be 0 or more")
+
+
+class _Column:
+    """One measurement, by row. Never changed once it is made.
+
+    Attributes:
+        measurement: The measurement.
+        nodes: The node of each row.
+        values: int64[capacity], the values without pods that are too new; 0 without one.
+        there: bool[capacity], whether there is one.
+        counted: int64[capacity], as of ``Measurement.pods``.
+        lacking: float64[capacity], likewise.
+    """
+
+    __slots__ = ("counted", "lacking", "measurement", "nodes", "there", "values")
+
+    def __init__(self, measurement: Measurement, nodes: list[Node | None], before: _Column | None) -> None:
+        self.measurement, self.nodes = measurement, nodes
+        width = len(nodes)
+        known: Sequence[Node | None] = ()
+        if before is not None and before.measurement is measurement:
+            known = before.nodes
+        self.values: Int64s = np.zeros(width, np.int64)
+        self.there: Bools = np.zeros(width, np.bool_)
+        self.counted: Int64s = np.zeros(width, np.int64)
+        self.lacking = np.zeros(width, np.float64)
+        if before is not None and known:
+            same = min(width, len(known))
+            for name in ("values", "there", "counted", "lacking"):
+                getattr(self, name)[:same] = getattr(before, name)[:same]
+        for row, node in enumerate(nodes):
+            if row >= len(known) or node is not known[row]:
+                self._read(row, node)
+
+    def _read(self, row: int, node: Node | None) -> None:
+        found = self.measurement
+        value = None if node is None else found.measured(node)
+        if value is None:
+            value = found.unmeasured
+        self.values[row], self.there[row] = value or 0, value is not None
+        name = "" if node is None else node.metadata.name
+        self.counted[row], self.lacking[row] = found.pods.get(name, (0, 0.0))
+
+
+_columns: dict[str, _Column] = {}
+"""The last column of each name; readers check that its measurement and nodes are theirs."""
+
+
+def measured_rows(
+    measurement: Measurement, nodes: Sequence[Node | None], pod_counts: Int64s, rows: Int32s
+) -> tuple[Int64s, Bools]:
+    """int64[K], bool[K]: ``Measurement.of`` for each of ``rows`` (int32[K]), 0 without a value; and whether
+    there is one.
+
+    Args:
+        measurement: The measurement.
+        nodes: The node of each row.
+        pod_counts: int64[K], the pods on each of ``rows``.
+        rows: The rows.
+    """
+    name = measurement.metadata.name
+    column = _columns.get(name)
+    if column is None or column.measurement is not measurement or column.nodes != nodes:
+        column = _columns[name] = _Column(measurement, list(nodes), column)
+    values, there = column.values.take(rows), column.there.take(rows)
+    if measurement.per_pod:
+        new = np.maximum(pod_counts - column.counted.take(rows), 0) + column.lacking.take(rows)
+        added = np.minimum(new * measurement.per_pod, MOST_ADDED).astype(np.int64)
+        added[~there] = 0
+        values = np.minimum(values, MAX_MEASURED - added) + added
+    return values, there
 
 
 class NodeMeasurements(Mapping[str, int | None]):

@@ -9,11 +9,14 @@ import numpy as np
 import numpy.typing as npt
 
 from mooring.framework.columns import LabelColumn, Scalar
+from mooring.framework.measurements import measured_rows
 from mooring.framework.node_info import NodeInfo
 from mooring.framework.node_table import NodeTable
 from mooring.framework.object_table import ObjectTable
+from mooring.framework.objects import Measurement
 from mooring.framework.pod_table import PodTable
-from mooring.kernels.arrays import Int32s, Int64s
+from mooring.framework.resources import PODS
+from mooring.kernels.arrays import Bools, Int32s, Int64s
 
 
 class NodesChangedError(Exception):
@@ -92,6 +95,16 @@ class NodeView:
     def label(self, key: str) -> LabelColumn:
         """Return the column of a label key."""
         return self.table.label(key)
+
+    def measured(self, name: str) -> tuple[Int64s, Bools]:
+        """int64[K], bool[K]: the values of ``NodeInfo.measurements`` under ``name``, and which have one.
+
+        The value of a node without one is 0.
+        """
+        found = self.snapshot.objects.get(Measurement, name)
+        if found is None:
+            return np.zeros(len(self.rows), np.int64), np.zeros(len(self.rows), np.bool_)
+        return measured_rows(found, self.table.nodes, self.requested(PODS, live=True), self.rows)
 
     def infos(self) -> Iterator[NodeInfo]:
         """Yield a record for each node, made as it is needed."""

@@ -13,6 +13,9 @@ from mooring.framework.objects.node import Node
 MAX_MEASURED = 2**63 - 1
 """The largest value; a larger one counts as this."""
 
+MOST_ADDED = float(1 << 62)
+"""The most that is added for pods that are too new."""
+
 MeasuredValue = Annotated[int, msgspec.Meta(ge=0, le=MAX_MEASURED)]
 
 
@@ -26,7 +29,7 @@ class Measurement(Object, frozen=True):
         metadata: Its name.
         values: By the name or an address of a node, 0 to ``MAX_MEASURED``.
         unmeasured: The value of a node that has none; None = it has none.
-        per_pod: What a pod adds that is too new to be measured.
+        per_pod: The value that a pod adds while it is too new to be measured.
         pods: By the name of a node, how many pods it had when ``values`` were measured, and how many of these
             ``values`` lack, 0.0 or more. None had any on a node without an entry.
     """
@@ -44,7 +47,7 @@ class Measurement(Object, frozen=True):
         return next((one for each in addresses if (one := self.values.get(each.address)) is not None), found)
 
     def of(self, node: Node, pod_count: int) -> int | None:
-        """Return the value of ``node``, with what its pods add that are too new to be measured.
+        """Return the value of ``node``, and add that of pods that are too new to be measured.
 
         Args:
             node: The node.
@@ -56,4 +59,5 @@ class Measurement(Object, frozen=True):
         if value is None or not self.per_pod:
             return value
         counted, lacking = self.pods.get(node.metadata.name, (0, 0.0))
-        return min(value + int((max(0, pod_count - counted) + lacking) * self.per_pod), MAX_MEASURED)
+        added = min((max(0, pod_count - counted) + lacking) * self.per_pod, MOST_ADDED)
+        return min(value + int(added), MAX_MEASURED)

@@ -12,6 +12,7 @@ from mooring.framework import (
     Int64s,
     MeasurementSource,
     NodeInfo,
+    NodeView,
     Normalizer,
     Part,
     Pod,
@@ -55,15 +56,17 @@ class BandwidthScore(ScorePlugin[ArgsT], CacheablePlugin):
         parts = Part.NODES_BUT_IMAGES | Part.RESOURCES | Part.OBJECTS
         return Dependencies(signature=(), parts=parts, kinds=(Measurement,))
 
-    def score(self, state: CycleState, pod: Pod, node: NodeInfo) -> int:
-        bandwidth = None if self.source is None else node.measurements[self.source.name]
-        if bandwidth is None and self.source is not None and self.args.fail_without_metrics:
+    def score_nodes(self, state: CycleState, pod: Pod, nodes: NodeView) -> Int64s:
+        name = "" if self.source is None else self.source.name
+        bandwidth, there = nodes.measured(name)
+        if name and self.args.fail_without_metrics and not there.all():
             raise NoMeasurementError(
                 f"error getting node bandwidth measure: none of the last {self.args.max_age}"
             )
         if self.handle.logger.isEnabledFor(PER_NODE):
-            self._log_bandwidth(node, bandwidth or 0)
-        return bandwidth or 0
+            for node, value in zip(nodes.infos(), bandwidth.tolist(), strict=True):
+                self._log_bandwidth(name, node, value)
+        return bandwidth
 
     def normalize_score(self, state: CycleState, pod: Pod, scores: Int64s) -> Int64s:
         final = Normalizer.BY_MAX_REVERSED.apply(scores)
@@ -71,8 +74,7 @@ class BandwidthScore(ScorePlugin[ArgsT], CacheablePlugin):
             self.handle.logger.log(PER_NODE, "[NetworkTraffic] Nodes final score: %s", final.tolist())
         return final
 
-    def _log_bandwidth(self, node: NodeInfo, bandwidth: int) -> None:
-        name = "" if self.source is None else self.source.name
+    def _log_bandwidth(self, name: str, node: NodeInfo, bandwidth: int) -> None:
         found = node.objects.get(Measurement, name)
         measured = found is not None and found.measured(node.node) is not None
         text = "bandwidth" if measured else "has no bandwidth measure, taken as the busiest"
