@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from mooring.kernels.arrays import REJECTED
 from mooring.kernels.compile import FEWEST_NODES
-from mooring.kernels.select import Leaders, leader_at, leaders_of, take_out
+from mooring.kernels.select import Leaders, leader_at, leader_of_each, leaders_of, take_out
 from tests.compiled_loops import compiled_loops
 from tests.examples import examples
 
@@ -36,6 +36,20 @@ def test_a_leader_is_the_one_that_numpy_finds(seed: int, most: int, rejected: fl
     top = totals.max()
     assert leaders == Leaders(top, (totals == top).sum(), (totals != REJECTED).sum())
     assert row == np.flatnonzero(totals == top)[position]
+
+
+@given(st.integers(0, 2**32), st.integers(1, 9), st.integers(0, 2**64 - 1))
+def test_each_group_gets_the_leader_that_it_gets_alone(seed: int, groups: int, mixed: int) -> None:
+    numbers = np.random.default_rng(seed)
+    sizes = numbers.integers(1, 7, groups)
+    firsts, of_rows = np.cumsum(sizes) - sizes, np.repeat(np.arange(groups), sizes)
+    totals = numbers.integers(REJECTED, 2, len(of_rows), np.int32)
+    alone = []
+    for first, size in zip(firsts.tolist(), sizes.tolist(), strict=True):
+        leaders = leaders_of(own := totals[first : first + size])
+        row = first + leader_at(own, leaders, mixed % leaders.ties)
+        alone.append(row if leaders.feasible else REJECTED)
+    assert leader_of_each(totals, firsts, of_rows, mixed).tolist() == alone
 
 
 @pytest.mark.parametrize("compiled", [True, False])

@@ -32,6 +32,7 @@ from mooring.framework import (
     Status,
     Verdicts,
 )
+from mooring.framework.objects import Namespace
 
 WEIGHTS = {"gold": 100, "iron": 10}
 RACK = re.compile(r"r(\d+)")
@@ -178,6 +179,21 @@ class Columns(FilterPlugin[None], ScorePlugin[None], Pure):
         scores += np.minimum(nodes.allocatable("cpu") // 1000, 100)
         scores[scores > 100] = 100
         return scores
+
+
+class Tenant(FilterPlugin[None], PreFilterPlugin[None], Pure):
+    """Reads another kind of object, whose changes have no event."""
+
+    name = "Tenant"
+    reads = (Namespace,)
+
+    def pre_filter(self, state: CycleState, pod: Pod, nodes: NodeView) -> Status:
+        namespace = nodes.snapshot.objects.get(Namespace, pod.metadata.namespace)
+        state.write("Tenant", namespace.metadata.labels.get("tier", "") if namespace else "")
+        return SUCCESS
+
+    def filter(self, state: CycleState, pod: Pod, node: NodeInfo) -> Status:
+        return SUCCESS if node.labels.get("tier", "") == state.read("Tenant", str) else NO
 
 
 class Few(PreFilterPlugin[None], ScorePlugin[None], Pure):

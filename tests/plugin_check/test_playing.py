@@ -91,7 +91,9 @@ def test_a_failure_names_the_line_that_raised() -> None:
     assert "# raises" in inspect.getsource(wrong_rules).splitlines()[line - 1]
 
 
-@pytest.mark.parametrize("name", ["Label", "CountPerRack", "Free", "Shuffled", "Parsed", "Columns", "Few"])
+@pytest.mark.parametrize(
+    "name", ["Label", "CountPerRack", "Free", "Shuffled", "Parsed", "Columns", "Few", "Tenant"]
+)
 def test_nothing_is_said_of_an_honest_rule(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(playing, "SEEDS", (1,))
     assert played(subject(honest_rules, name)) == []

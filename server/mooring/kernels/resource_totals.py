@@ -12,6 +12,7 @@ from mooring.kernels.resources import (
     Places,
     add_free_shares,
     add_improvements,
+    lacks,
     reject,
 )
 from mooring.kernels.select import find_leaders
@@ -122,7 +123,8 @@ def _estimate(
         doubt |= with_pod - after < 2 * _LITTLE
         improved = np.floor((after - before + 150.0) * 0.5)
         total = base[at] + np.int32(share_weight * mean + balance_weight * improved)
-        rejected = (offered[at] - taken[at] < least) | (other_offered[at] - other_taken[at] < other_least)
+        rejected = lacks(offered[at], taken[at], least)
+        rejected |= lacks(other_offered[at], other_taken[at], other_least)
         totals[at] = REJECTED if rejected | (base[at] < 0) else total
     return not doubt and 0 <= bits < _MOST
 
@@ -191,7 +193,7 @@ def _put_totals(
 
 @loop("(int64[:, ::1], int64[::1])")
 def with_amounts(asked: Int64s, amounts: Int64s) -> Int64s:
-    """int64[., .]: ``asked`` (int64[., .]) with ``amounts`` in place of positions in its last column."""
+    """int64[., .]: ``asked`` (int64[., .]) and the ``amounts`` at the positions in its last column."""
     if not len(amounts):
         return asked
     found = asked.copy()

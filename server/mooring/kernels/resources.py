@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+from typing import Any
+
 import numpy as np
 
-from mooring.kernels.arrays import REJECTED, Int32s, Int64s
+from mooring.kernels.arrays import REJECTED, Bools, Float64s, Int32s, Int64s
 from mooring.kernels.compile import loop
-from mooring.kernels.percentages import MAX_EXACT, MAX_FACTOR, MAX_NODE_SCORE
+from mooring.kernels.percentages import MAX_EXACT, MAX_FACTOR, MAX_NODE_SCORE, percentage
 
 Columns = tuple[Int64s, Int64s, Int64s]
 """int64[R, capacity] each: what nodes offer, what is requested of it, and the same with the defaults of
@@ -28,6 +31,30 @@ def least_free(offered: Int64s, used: Int64s) -> int:
     return least
 
 
+@loop("(int64, int64, int64)")
+def lacks(offered: Any, used: Any, request: int) -> Any:
+    """Return whether less than ``request`` is left on a node; or bool[K], on K nodes."""
+    return offered - used < request
+
+
+@loop("(int64, int64)")
+def share(amount: Any, capacity: Any) -> Any:
+    """Return the part of its ``capacity``, 1 or more, that is taken, at most 1; or float64[K]."""
+    return np.minimum(amount, capacity) / capacity
+
+
+@loop("(float64,)")
+def evenness(deviation: Any) -> Any:
+    """Return 100 for shares without ``deviation``, less for others; or float64[K]."""
+    return (1 - deviation) * 100
+
+
+@loop("(int64, int64)")
+def improvement(before: Any, after: Any) -> Any:
+    """Return 50..100, 75 if two evennesses are the same, more if ``after`` is higher; or int64[K]."""
+    return ((after - before + 50) >> 1) + 50
+
+
 @loop(f"({COLUMNS_AND_PLACES}, int64[:, ::1], int32[::1])")
 def reject(columns: Columns, places: Places, checked: Int64s, totals: Int32s) -> None:
     """Reject nodes that lack something: rows of ``checked`` are a resource's position and the request."""
@@ -38,7 +65,7 @@ def reject(columns: Columns, places: Places, checked: Int64s, totals: Int32s) ->
         offered = allocatable[resource][rows] if len(rows) else allocatable[resource, first : first + count]
         used = requested[resource][rows] if len(rows) else requested[resource, first : first + count]
         for node in range(count):
-            totals[node] = REJECTED if offered[node] - used[node] < request else totals[node]
+            totals[node] = REJECTED if lacks(offered[node], used[node], request) else totals[node]
 
 
 @loop(f"({COLUMNS_AND_PLACES}, int64[:, ::1], int64[:, ::1], int64, int32[::1])")
@@ -101,13 +128,11 @@ def add_improvements(columns: Columns, places: Places, both: Int64s, weight: int
     if not fine:
         return False
     for at in range(count):
-        share = min(used[at], offered[at]) / offered[at]
-        other_share = min(other_used[at], other_offered[at]) / other_offered[at]
-        without_pod = np.int64((1 - abs(share - other_share) / 2) * 100)
-        share = min(used[at] + request, offered[at]) / offered[at]
-        other_share = min(other_used[at] + other_request, other_offered[at]) / other_offered[at]
-        with_pod = np.int64((1 - abs(share - other_share) / 2) * 100)
-        score = weight * (((with_pod - without_pod + 50) >> 1) + 50)
+        here, there = share(used[at], offered[at]), share(other_used[at], other_offered[at])
+        before = np.int64(evenness(abs(here - there) / 2))
+        here = share(used[at] + request, offered[at])
+        there = share(other_used[at] + other_request, other_offered[at])
+        score = weight * improvement(before, np.int64(evenness(abs(here - there) / 2)))
         totals[at] = totals[at] + score if totals[at] >= 0 else totals[at]
     return True
 
@@ -143,3 +168,96 @@ def add_up_fullness(columns: Columns, places: Places, scored: Int64s, ends: Int3
         scores[placement] = total // max(divisor, 1)
         begin = end
     return fine
+
+
+def free_percentage(capacity: Int64s, wanted: Int64s) -> Int64s:
+    """int64[K]: how much of the ``capacity`` (int64[K], 1 or more) stays free, 0..100, rounded down."""
+    free = capacity - wanted
+    # Most often every node has room, which is faster to find out.
+    return percentage(np.maximum(free, 0) if int(free.min(initial=0)) < 0 else free, capacity)
+
+
+def taken_percentage(capacity: Int64s, wanted: Int64s) -> Int64s:
+    """int64[K]: how much of the ``capacity`` (int64[K], 1 or more) is taken, 0..100, rounded down."""
+    return percentage(np.minimum(wanted, capacity), capacity)
+
+
+Part = tuple[Int64s, Bools | None, int]
+"""Scores of one resource, int64[K], which count for the nodes in bool[K] (None = all), and its weight."""
+
+
+def mean(parts: Iterable[Part], count: int) -> Int64s:
+    """int64[K]: the weighted mean of ``parts`` over ``count`` nodes, rounded down; 0 if none counts."""
+    total, divisor = _sums(parts, count)
+    return (total / divisor).astype(np.int64)
+
+
+def rounded_mean(parts: Iterable[Part], count: int) -> Int64s:
+    """int64[K]: ``mean``, rounded half up."""
+    total, divisor = _sums(parts, count)
+    found: Int64s = (2 * total + divisor) // (2 * divisor)
+    return found
+
+
+def _sums(parts: Iterable[Part], count: int) -> tuple[Int64s, Int64s]:
+    """int64[K] each: the weighted sum, and the sum of the weights, 1 or more."""
+    total, divisor = np.zeros((2, count), np.int64)
+    for scores, counts, weight in parts:
+        weights = weight if counts is None else counts * np.int64(weight)
+        total += scores * weights
+        divisor += weights
+    return total, np.maximum(divisor, 1)
+
+
+def balance(shares: Sequence[Float64s], found: Sequence[Bools | None], count: int) -> Int64s:
+    """int64[K]: 100 if all shares of a node are equal, down to 50.
+
+    Every step rounds as kube-scheduler's does: half the difference for two shares, the standard deviation of
+    more, summed in order.
+
+    Args:
+        shares: float64[K] by resource.
+        found: bool[K] by resource, the nodes that have it; None = all.
+        count: K.
+    """
+    if len(shares) == 2 and found[0] is found[1] is None:
+        return _whole(evenness(abs(shares[0] - shares[1]) / 2))
+    counts = [np.ones(count, np.bool_) if each is None else each for each in found]
+    number, total, squares = np.zeros((3, count))
+    lowest, highest = np.full(count, np.inf), np.full(count, -np.inf)
+    for each, counted in zip(shares, counts, strict=True):
+        number += counted
+        total += np.where(counted, each, 0.0)
+        np.minimum(lowest, each, out=lowest, where=counted)
+        np.maximum(highest, each, out=highest, where=counted)
+    average = total / np.maximum(number, 1)
+    for each, counted in zip(shares, counts, strict=True):
+        squares += np.where(counted, (each - average) * (each - average), 0.0)
+    deviation = np.where(number > 2, np.sqrt(squares / np.maximum(number, 1)), 0.0)
+    two = number == 2
+    deviation[two] = (highest[two] - lowest[two]) / 2
+    return _whole(evenness(deviation))
+
+
+def _whole(values: Float64s) -> Int64s:
+    return values.astype(np.int64)
+
+
+def fullness(parts: Iterable[tuple[int, int, Int64s, Int64s]], starts: Int64s) -> Int64s:
+    """int64[P]: ``add_up_fullness`` with numpy, of amounts of any size.
+
+    Args:
+        parts: By resource its weight, the request, the capacity of nodes (int64[K]) and its use (int64[K]).
+        starts: int64[P], where each placement begins among the nodes.
+    """
+    total: Int64s = np.zeros(len(starts), np.int64)
+    divisor = total.copy()
+    for weight, request, offered, used in parts:
+        capacity = np.add.reduceat(offered, starts)
+        everywhere = int(offered.min()) > 0
+        before = np.add.reduceat(used if everywhere else np.where(offered > 0, used, 0), starts)
+        taken = np.where(before > capacity - request, capacity, before + request)
+        counts = capacity > 0
+        total += np.where(counts, percentage(taken, np.maximum(capacity, 1)), 0) * weight
+        divisor += np.where(counts, weight, 0)
+    return total // np.maximum(divisor, 1)

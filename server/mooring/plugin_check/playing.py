@@ -263,15 +263,15 @@ class _Play:
                 yield self._fault("Filter", fault, HINTS)
 
     def _wakes(self, pod: Pod, heard: Sequence[StateChange]) -> bool:
-        """Return whether the plugin registered for a change, and its hint says that it may help ``pod``."""
-        rules = rules_of(self._core.engine.profile(), ())
-        for each in heard:
-            seen = as_scheduler_sees(each.whole() if isinstance(each, PodRecordChange) else each)
-            for event in events_of(seen) if seen else ():
-                registered = rules.interested(event).get(self._plugin.name, ())
-                if seen and helps(self._plugin.name, registered, pod, seen.old, seen.new):
-                    return True
-        return False
+        """Return whether the plugin registered for a change that has an event, and its hint agrees."""
+        rules, name = rules_of(self._core.engine.profile(), ()), self._plugin.name
+        whole = [each.whole() if isinstance(each, PodRecordChange) else each for each in heard]
+        seen = [change for each in whole if (change := as_scheduler_sees(each)) is not None]
+        happened = [(event, change) for change in seen for event in events_of(change)]
+        return not happened or any(
+            helps(name, rules.interested(event).get(name, ()), pod, change.old, change.new)
+            for event, change in happened
+        )
 
 
 def _answer_of(found: Evaluation) -> Answer:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -18,6 +19,10 @@ from mooring.runtime.profiles.registry import Registry
 
 SOURCE = "check"
 """The source of the objects of each engine."""
+
+_SILENT = logging.getLogger("mooring.plugin_check")
+_SILENT.disabled = True
+"""The logger of the many objects that only answer questions."""
 
 _EMPTY = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
 _NEEDED = {
@@ -99,7 +104,8 @@ class Subject:
 
     def make(self, core: Core) -> Plugin[Any]:
         """Return a new object of the class, with nothing around it that keeps its answers."""
-        return self.kind(core.configuration.profiles[0].args.get(self.name), core.builder.handle)
+        handle = replace(core.builder.handle, logger=_SILENT)
+        return self.kind(core.configuration.profiles[0].args.get(self.name), handle)
 
 
 def profile_of(core: Core, plugin: Plugin[Any]) -> Profile:

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
-import numpy.typing as npt
 
 from mooring.framework import (
-    MAX_NODE_SCORE,
     SUCCESS,
-    Bools,
     CycleState,
     Handle,
     Int32s,
@@ -29,7 +24,7 @@ from mooring.framework.pod_requests import PodUsage, ResourceRules
 from mooring.framework.remembering import MAX_AT_ONCE, MAX_POD_BYTES, ByIdentity
 from mooring.framework.resource_ratings import ResourceRating
 from mooring.framework.upstream import Upstream
-from mooring.kernels.resources import add_improvements
+from mooring.kernels.resources import add_improvements, balance, improvement, share
 from mooring.plugins.dynamic_resources.extended_resources import DevicesInstead
 from mooring.plugins.node_resources_balanced_allocation.args import NodeResourcesBalancedAllocationArgs
 from mooring.plugins.resource_uses import (
@@ -45,8 +40,6 @@ _IMPROVEMENT_SINCE = KubeVersion(1, 36)
 """Before, the score was the balance with the pod, however it was without."""
 
 _PRE_SCORE = "PreScoreNodeResourcesBalancedAllocation"
-
-_Shares = npt.NDArray[np.float64]
 
 
 class NodeResourcesBalancedAllocation(
@@ -124,69 +117,12 @@ class NodeResourcesBalancedAllocation(
     def _scores(self, requests: Requests, nodes: NodeView) -> Int64s:
         uses = list(resource_uses(requests, nodes, non_zero=False))
         counts = [use.counts for use in uses]
-        capacities = [use.capacity.astype(np.float64) for use in uses]
-        with_pod = _balance(
-            [_share(use.wanted, capacity) for use, capacity in zip(uses, capacities, strict=True)],
-            counts,
-            len(nodes),
-        )
+        with_pod = balance([share(use.wanted, use.capacity) for use in uses], counts, len(nodes))
         if not self._improves:
             return with_pod
-        without_pod = _balance(
-            [_share(use.used, capacity) for use, capacity in zip(uses, capacities, strict=True)],
-            counts,
-            len(nodes),
-        )
-        half = MAX_NODE_SCORE // 2
-        with_pod -= without_pod
-        with_pod += half
-        with_pod >>= 1
-        with_pod += half
-        return with_pod
+        without_pod = balance([share(use.used, use.capacity) for use in uses], counts, len(nodes))
+        improved: Int64s = improvement(without_pod, with_pod)
+        return improved
 
     def _listed(self, pod: Pod) -> Requests:
         return listed_requests(pod, self._rules, self._names, non_zero=False)
-
-
-def _share(amount: Int64s, capacity: _Shares) -> _Shares:
-    """float64[K]: how much of its capacity is taken, at most 1."""
-    share = amount.astype(np.float64)
-    share /= capacity
-    return np.minimum(share, 1.0, out=share) if share.max(initial=0.0) > 1 else share
-
-
-def _balance(shares: Sequence[_Shares], found: Sequence[Bools | None], length: int) -> Int64s:
-    """int64[K]: 100 where all shares are equal, down to 50; ``found`` says which shares a node has.
-
-    Every step rounds as upstream's does: half the difference for two shares, the standard deviation of
-    more, summed in the list's order.
-    """
-    if len(shares) == 2 and found[0] is found[1] is None:
-        difference = shares[0] - shares[1]
-        np.abs(difference, out=difference)
-        difference /= 2
-        return _score(difference)
-    counts = [np.ones(length, np.bool_) if each is None else each for each in found]
-    if len(shares) == 2:
-        difference = np.where(counts[0] & counts[1], np.abs(shares[0] - shares[1]), 0.0)
-        return _score(difference / 2)
-    number, total, squares = np.zeros((3, length))
-    lowest, highest = np.full(length, np.inf), np.full(length, -np.inf)
-    for share, counted in zip(shares, counts, strict=True):
-        number += counted
-        total += np.where(counted, share, 0.0)
-        np.minimum(lowest, share, out=lowest, where=counted)
-        np.maximum(highest, share, out=highest, where=counted)
-    mean = total / np.maximum(number, 1)
-    for share, counted in zip(shares, counts, strict=True):
-        squares += np.where(counted, (share - mean) * (share - mean), 0.0)
-    deviation = np.where(number > 2, np.sqrt(squares / np.maximum(number, 1)), 0.0)
-    two = number == 2
-    deviation[two] = (highest[two] - lowest[two]) / 2
-    return _score(deviation)
-
-
-def _score(deviation: _Shares) -> Int64s:
-    np.subtract(1, deviation, out=deviation)
-    deviation *= MAX_NODE_SCORE
-    return deviation.astype(np.int64)

@@ -10,7 +10,7 @@ from mooring.framework import SUCCESS, Bools, Int32s, Int64s, NodeView, Pod, Sta
 from mooring.framework.deadline import timely
 from mooring.framework.pod_requests import PodUsage, ResourceRules, pod_usage
 from mooring.framework.resources import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, is_extended_resource
-from mooring.kernels.resources import least_free
+from mooring.kernels.resources import lacks, least_free
 from mooring.plugins.node_resources_fit.args import NodeResourcesFitArgs
 from mooring.plugins.resource_uses import Requests
 
@@ -38,7 +38,7 @@ def room(requests: Requests, nodes: NodeView, by_devices: Container[str]) -> Ver
     """
     shortages = _Shortages(len(nodes))
     if not _all_have(1, PODS, nodes):
-        shortages.add("Too many pods", nodes.requested(PODS) >= nodes.allocatable(PODS))
+        shortages.add("Too many pods", _short(PODS, 1, nodes, by_devices))
     for name, request in timely(requests):
         reason = f"Insufficient {name}"
         if name not in by_devices and not nodes.has_column(name):
@@ -46,12 +46,10 @@ def room(requests: Requests, nodes: NodeView, by_devices: Container[str]) -> Ver
             continue
         if _all_have(request, name, nodes):
             continue
-        offered = nodes.allocatable(name)
-        free = offered - nodes.requested(name)
+        hopeless = nodes.allocatable(name) < request
         if name in by_devices:
-            elsewhere = offered == 0
-            offered, free = np.where(elsewhere, request, offered), np.where(elsewhere, request, free)
-        shortages.add(reason, free < request, offered < request)
+            hopeless &= nodes.allocatable(name) != 0
+        shortages.add(reason, _short(name, request, nodes, by_devices), hopeless)
     return shortages.verdicts()
 
 
@@ -69,10 +67,15 @@ def lacking(requests: Requests, nodes: NodeView, by_devices: Container[str]) -> 
     for name, request in timely(requests):
         if name not in by_devices and not nodes.has_column(name):
             return np.ones(len(nodes), np.bool_)
-        offered = nodes.allocatable(name)
-        short = offered - nodes.requested(name) < request
-        found |= short & (offered != 0) if name in by_devices else short
+        found |= _short(name, request, nodes, by_devices)
     return found
+
+
+def _short(name: str, request: int, nodes: NodeView, by_devices: Container[str]) -> Bools:
+    """bool[K]: whether the node lacks a resource, for which devices can't stand on it."""
+    offered = nodes.allocatable(name)
+    short: Bools = lacks(offered, nodes.requested(name), request)
+    return short & (offered != 0) if name in by_devices else short
 
 
 def _all_have(request: int, name: str, nodes: NodeView) -> bool:

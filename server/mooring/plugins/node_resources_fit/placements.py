@@ -12,8 +12,7 @@ import numpy as np
 from mooring.framework import Int32s, Int64s, NodeView, Pod, PodGroupAssignments
 from mooring.framework.groups import AssignedEverywhere
 from mooring.framework.resource_ratings import columns_and_places
-from mooring.kernels.percentages import percentage
-from mooring.kernels.resources import add_up_fullness
+from mooring.kernels.resources import add_up_fullness, fullness
 from mooring.plugins.resource_uses import (
     FIXED_ROWS,
     NON_ZERO_ROWS,
@@ -92,20 +91,6 @@ def _fullness(weights: Sequence[int], requests: Requests, nodes: NodeView, ends:
         asked: Int64s = np.array(scored, np.int64).reshape(-1, 4)
         if add(*columns_and_places(nodes), asked, ends, scores):
             return scores
-    return _fullness_by_columns(weights, requests, nodes, np.append(0, ends[:-1]))
-
-
-def _fullness_by_columns(
-    weights: Sequence[int], requests: Requests, nodes: NodeView, starts: Int64s
-) -> Int64s:
-    total: Int64s = np.zeros(len(starts), np.int64)
-    divisor = total.copy()
-    for position, request, offered, used in listed_columns(requests, nodes, non_zero=True, live=True):
-        capacity = np.add.reduceat(offered, starts)
-        everywhere = int(offered.min()) > 0
-        before = np.add.reduceat(used if everywhere else np.where(offered > 0, used, 0), starts)
-        taken = np.where(before > capacity - request, capacity, before + request)
-        counts = capacity > 0
-        total += np.where(counts, percentage(taken, np.maximum(capacity, 1)), 0) * weights[position]
-        divisor += np.where(counts, weights[position], 0)
-    return total // np.maximum(divisor, 1)
+    listed = listed_columns(requests, nodes, non_zero=True, live=True)
+    parts = [(weights[position], request, offered, used) for position, request, offered, used in listed]
+    return fullness(parts, np.append(0, ends[:-1]))

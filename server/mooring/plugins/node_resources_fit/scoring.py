@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from functools import partial
 
 import numpy as np
 
-from mooring.framework import MAX_NODE_SCORE, Bools, Int64s, NodeView
-from mooring.kernels.percentages import percentage
+from mooring.framework import MAX_NODE_SCORE, Int64s, NodeView
+from mooring.kernels.resources import free_percentage, mean, rounded_mean, taken_percentage
 from mooring.plugins.node_resources_fit.args import (
     MAX_SHAPE_SCORE,
     ScoringStrategy,
@@ -24,7 +23,6 @@ from mooring.plugins.resource_uses import (
     FIXED_ROWS,
     NON_ZERO_ROWS,
     Requests,
-    ResourceUse,
     counted_requests,
     resource_uses,
 )
@@ -37,9 +35,9 @@ def scorer_of(strategy: ScoringStrategy) -> Scorer:
     """Return the strategy as a function."""
     weights = [resource.weight for resource in strategy.resources]
     if strategy.type is ScoringStrategyType.LEAST_ALLOCATED:
-        return partial(_least_allocated, weights)
+        return lambda requests, nodes: _mean(weights, requests, nodes, free_percentage)
     if strategy.type is ScoringStrategyType.MOST_ALLOCATED:
-        return lambda requests, nodes: _mean(weights, requests, nodes, _taken)
+        return lambda requests, nodes: _mean(weights, requests, nodes, taken_percentage)
     ratio = strategy.requested_to_capacity_ratio
     if ratio is None:
         raise ValueError("scoringStrategy.requestedToCapacityRatio is required, as type asks for it")
@@ -88,53 +86,23 @@ def _value_at(points: Sequence[tuple[int, int]], percent: int) -> int:
     return before[1]
 
 
-def _least_allocated(weights: Sequence[int], requests: Requests, nodes: NodeView) -> Int64s:
-    return _mean(weights, requests, nodes, _free)
-
-
-def _free(use: ResourceUse) -> Int64s:
-    free = use.capacity - use.wanted
-    # Most often every node has room, which the least one tells faster.
-    return percentage(np.maximum(free, 0) if int(free.min(initial=0)) < 0 else free, use.capacity)
-
-
-def _taken(use: ResourceUse) -> Int64s:
-    return percentage(np.minimum(use.wanted, use.capacity), use.capacity)
-
-
 def _mean(
-    weights: Sequence[int], requests: Requests, nodes: NodeView, score: Callable[[ResourceUse], Int64s]
+    weights: Sequence[int],
+    requests: Requests,
+    nodes: NodeView,
+    score: Callable[[Int64s, Int64s], Int64s],
 ) -> Int64s:
     """Return the weighted mean over the resources that a node has, rounded down."""
-    uses = list(resource_uses(requests, nodes, non_zero=True))
-    if all(use.counts is None for use in uses):
-        total: Int64s = np.zeros(len(nodes), np.int64)
-        for use in uses:
-            weight = weights[use.position]
-            total += score(use) if weight == 1 else score(use) * weight
-        return np.floor_divide(total, sum(weights[use.position] for use in uses) or 1)
-    total, divisor = np.zeros((2, len(nodes)), np.int64)
-    for use in uses:
-        _add(score(use), _counts(use), weights[use.position], total, divisor)
-    return (total / np.maximum(divisor, 1)).astype(np.int64)
+    uses = resource_uses(requests, nodes, non_zero=True)
+    parts = [(score(use.capacity, use.wanted), use.counts, weights[use.position]) for use in uses]
+    return mean(parts, len(nodes))
 
 
 def _rounded_mean(weights: Sequence[int], requests: Requests, nodes: NodeView, curve: Int64s) -> Int64s:
     """Return the weighted mean over the resources that score anything, rounded half up."""
-    total, divisor = np.zeros((2, len(nodes)), np.int64)
+    parts = []
     for use in resource_uses(requests, nodes, non_zero=True):
-        scores = curve[_taken(use)]
-        _add(scores, _counts(use) & (scores > 0), weights[use.position], total, divisor)
-    divisor = np.maximum(divisor, 1)
-    mean: Int64s = (2 * total + divisor) // (2 * divisor)
-    return mean
-
-
-def _counts(use: ResourceUse) -> Bools:
-    return np.ones(len(use.used), np.bool_) if use.counts is None else use.counts
-
-
-def _add(scores: Int64s, where: Bools, weight: int, total: Int64s, divisor: Int64s) -> None:
-    weights = where * np.int64(weight)
-    total += scores * weights
-    divisor += weights
+        scores = curve[taken_percentage(use.capacity, use.wanted)]
+        counts = scores > 0 if use.counts is None else use.counts & (scores > 0)
+        parts.append((scores, counts, weights[use.position]))
+    return rounded_mean(parts, len(nodes))
