@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from mooring.plugin_check import bench, playing
+from mooring.plugin_check import bench, following, playing
 from mooring.testing.builders import node_manifest, pod_manifest
 from tests.cli.commands import Result, call, write_manifests
 from tests.plugin_check import honest_rules, impure_rules, wrong_rules
@@ -13,6 +13,7 @@ from tests.plugin_check import honest_rules, impure_rules, wrong_rules
 @pytest.fixture(autouse=True)
 def _short(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bench, "ROUNDS", 2)
+    monkeypatch.setattr(following, "NODES", 20)
     monkeypatch.setattr(playing, "SEEDS", (1,))
 
 
@@ -27,7 +28,12 @@ def line_of(marked: str) -> int:
 
 def test_an_honest_rule_passes(capsys: pytest.CaptureFixture[str]) -> None:
     result = checked(capsys, honest_rules.Free)
-    assert (result.code, result.out, result.err) == (0, "Free: no fault found\n", "")
+    assert (result.code, result.err) == (0, "")
+    verdict, reads, calls, events = result.out.splitlines()
+    assert verdict == "Free: no fault found"
+    assert reads == "it reads allocatable[memory], node.metadata.name, requested[memory]"
+    assert calls.startswith("calls for the first decision among 20 nodes, and for a later one: score 22 and ")
+    assert events == "a rejected pod is tried again after every change"
 
 
 def test_a_fault_has_its_line_and_what_to_do(

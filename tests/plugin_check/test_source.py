@@ -1,13 +1,15 @@
 from __future__ import annotations
 
+import importlib
 import inspect
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import pytest
 
 from mooring.framework import Plugin
-from mooring.plugin_check.source import impurities
+from mooring.plugin_check.source import impurities, texts_of
 from mooring.runtime.profiles.profile import Profile
 from mooring.testing.question import question
 from tests.plugin_check import honest_rules, impure_rules
@@ -53,6 +55,22 @@ def test_every_line_that_breaks_the_promise_is_named_and_no_other(kind: type[Plu
 @pytest.mark.parametrize("kind", rules(honest_rules))
 def test_an_honest_rule_is_left_alone(kind: type[Plugin[Any]]) -> None:
     assert named_lines(kind) == set()
+
+
+def test_a_base_class_in_another_package_is_read_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    head = "from mooring.framework import Pure, ScorePlugin\nimport time\n"
+    (tmp_path / "a_base.py").write_text(
+        f"{head}class Base(ScorePlugin):\n    def score(self, state, pod, node):\n"
+        "        return int(time.time()) if 'a/key' in node.labels else 0\n"
+    )
+    (tmp_path / "a_rule.py").write_text(
+        "from a_base import Base, Pure\nclass Rule(Base, Pure):\n    name = 'Rule'\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    kind = importlib.import_module("a_rule").Rule
+    (found,) = impurities(kind(None, None))
+    assert found.place == f"{tmp_path / 'a_base.py'}:5"
+    assert "a/key" in texts_of(kind)
 
 
 def test_most_plugins_in_the_tree_are_pure() -> None:

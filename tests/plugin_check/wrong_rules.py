@@ -6,6 +6,8 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
+import msgspec
+
 from mooring.framework import (
     SUCCESS,
     ActionType,
@@ -170,3 +172,10 @@ class Counted(FilterPlugin[None], ScorePlugin[None]):
 
     def score(self, state: CycleState, pod: Pod, node: NodeInfo) -> int:
         return 7
+
+
+class Encoded(FilterPlugin[None], Pure):
+    name = "Encoded"
+
+    def filter(self, state: CycleState, pod: Pod, node: NodeInfo) -> Status:
+        return NO if len(msgspec.json.encode(pod.spec)) > 10_000 else SUCCESS

@@ -27,6 +27,7 @@ from mooring.framework import CacheablePlugin, Pure
 if TYPE_CHECKING:
     from mooring.plugin_check.bench import Bench
     from mooring.plugin_check.findings import Finding
+    from mooring.plugin_check.following import Following
     from mooring.plugin_check.subject import Subject
 
 _CHECK = """examples:
@@ -63,6 +64,7 @@ def _add_subject(parser: argparse.ArgumentParser, run: Any) -> None:
 
 def check(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
     """Report what is wrong with a plugin."""
+    from mooring.plugin_check.following import following
     from mooring.plugin_check.playing import played
     from mooring.plugin_check.source import impurities
 
@@ -71,17 +73,21 @@ def check(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
         impure = impurities(subject.make(subject.alone()))
         # A rule that reads outside may answer otherwise each time: playing it shows nothing more.
         wrong = [] if impure and subject.pure else played(subject, dump)
-    findings = [*(impure if subject.pure else ()), *wrong]
+        findings = [*(impure if subject.pure else ()), *wrong]
+        found = following(subject, dump) if subject.pure and not findings else None
     if args.output != "table":
         document = {
             "plugin": subject.name,
             "pure": subject.pure,
             "findings": list(map(asdict, findings)),
             "impurities": list(map(asdict, impure)),
+            "following": found and asdict(found),
         }
         print_document(args.output, document)
     else:
         _show(subject, findings, () if subject.pure else impure)
+        if found:
+            _show_following(found)
     return Exit.INVALID if findings else Exit.OK
 
 
@@ -140,6 +146,16 @@ def _show(subject: Subject, findings: Sequence[Finding], impure: Sequence[Findin
             _show_finding(finding, "yellow")
     elif not issubclass(subject.kind, Pure | CacheablePlugin):
         print_line(f"{subject.name} is called for each pod; nothing in its code keeps it from being Pure.")
+
+
+def _show_following(found: Following) -> None:
+    print_line(f"it reads {', '.join(found.reads) or 'nothing'}")
+    calls = ", ".join(f"{name} {first:.0f} and {later:.3g}" for name, (first, later) in found.calls.items())
+    kept = "" if found.followed else "its answers are not kept; "
+    print_line(
+        f"{kept}calls for the first decision among {found.nodes:,} nodes, and for a later one: {calls}"
+    )
+    print_line(f"a rejected pod is tried again after {'; '.join(found.events) or 'no event'}")
 
 
 def _show_finding(finding: Finding, style: str) -> None:

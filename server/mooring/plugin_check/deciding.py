@@ -38,7 +38,9 @@ def cluster_of(
     """Return a dump's objects, else ``nodes`` made-up nodes, and the templates of pods to decide about."""
     even = MadeUp(keys_of(subject), random.Random(0), VALUES, even=True)  # noqa: S311 - to be repeated
     objects = dump or [even.node(f"n{number}") for number in range(nodes)]
-    return objects, pods_to_ask(dump) or [even.pod(f"q{number}") for number in range(TEMPLATES)]
+    templates = pods_to_ask(dump) or [even.pod(f"q{number}") for number in range(TEMPLATES)]
+    # The first decision is about the pod with most to read.
+    return objects, sorted(templates, key=lambda pod: len(pod.metadata.annotations), reverse=True)
 
 
 class Decider:
@@ -91,7 +93,7 @@ def counted(subject: Subject, make: Callable[[], Decider]) -> tuple[Decider, Spe
     own = {
         name: _counting(name, method, calls, seconds)
         for name, method in methods.items()
-        if method and is_below(method.__module__, subject.home)
+        if method and is_below(method.__module__, *subject.home)
     }
     with patch.multiple(subject.kind, **own):  # type: ignore[call-overload] # no method is called "spec"
         decider = make()

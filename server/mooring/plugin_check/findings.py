@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from types import CodeType
 
@@ -26,13 +27,18 @@ class Finding:
         return cls(f"{code.co_filename}:{line or code.co_firstlineno}", fault, remedy)
 
 
-def home_of(kind: type) -> str:
-    """Return the package whose code counts as the author's: a plugin's folder in the tree, else all of it."""
-    module = kind.__module__
-    in_tree = is_below(module, "mooring")
-    return module.rpartition(".")[0] if in_tree else module.partition(".")[0]
+Home = tuple[str, ...]
+"""Packages and modules: the author's own code is below them."""
 
 
-def is_below(module: object, home: str) -> bool:
-    """Return whether a module's name is ``home``, or that of a part of it."""
-    return isinstance(module, str) and f"{module}.".startswith(f"{home}.")
+def home_of(kind: type) -> Home:
+    """Return the home of a class and its bases: a plugin's folder in the tree, else whole packages."""
+    modules = {base.__module__ for base in kind.__mro__ if not is_below(base.__module__, "mooring.framework")}
+    in_tree = {module.rpartition(".")[0] for module in modules if is_below(module, "mooring")}
+    others = {module.partition(".")[0] for module in modules} - sys.stdlib_module_names - {"mooring"}
+    return (*in_tree, *others)
+
+
+def is_below(module: object, *homes: str) -> bool:
+    """Return whether a module's name is one of ``homes``, or that of a part of one."""
+    return isinstance(module, str) and any(f"{module}.".startswith(f"{home}.") for home in homes)

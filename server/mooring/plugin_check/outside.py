@@ -9,7 +9,7 @@ from functools import cache
 from types import FrameType, ModuleType
 from typing import Any
 
-from mooring.plugin_check.findings import Finding, is_below
+from mooring.plugin_check.findings import Finding, Home, is_below
 
 _GIVEN = "take it from the pod, from the node (a label or an annotation), or from the arguments"
 _BY_VALUE = "compare names or UIDs; hashlib hashes them alike everywhere"
@@ -56,7 +56,7 @@ class OutsideReadError(Exception):
 def outside(module: str, name: str) -> Read:
     """Return what ``name`` of a module reads; without a name, what all of the module does."""
     for what, modules, names, remedy in _OUTSIDE:
-        if any(is_below(module, each) for each in modules.split()) and (not names or name in names.split()):
+        if is_below(module, *modules.split()) and (not names or name in names.split()):
             return what, remedy
     return "", ""
 
@@ -74,7 +74,7 @@ def read_by(value: object) -> Read:
 
 
 @contextmanager
-def watched(home: str) -> Iterator[list[Finding]]:
+def watched(home: Home) -> Iterator[list[Finding]]:
     """Find what the author's code below ``home`` reads outside during the block, in this thread.
 
     The read raises OutsideReadError in the plugin before it comes about, in functions in C too.
@@ -102,16 +102,16 @@ def watched(home: str) -> Iterator[list[Finding]]:
         sys.setprofile(None)
 
 
-def _line_of(home: str, frame: FrameType | None, *, direct: bool) -> FrameType | None:
+def _line_of(home: Home, frame: FrameType | None, *, direct: bool) -> FrameType | None:
     """Return the author's frame that a call comes from; None if it is not the author's doing.
 
     With ``direct`` it has to be the caller itself: libraries use ``id`` and ``hash`` harmlessly.
     """
     while frame is not None:
         module = frame.f_globals.get("__name__", "")
-        if is_below(module, home):
+        if is_below(module, *home):
             return None if frame.f_code.co_filename.startswith("<") else frame
-        if direct or any(is_below(module, each) for each in _PASSED_OVER):
+        if direct or is_below(module, *_PASSED_OVER):
             return None
         frame = frame.f_back
     return None

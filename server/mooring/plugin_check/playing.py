@@ -171,14 +171,14 @@ class _Play:
         fault, point = f"pod {pod.key}: {error.message}", error.metadata["extension_point"]
         raised = error.__cause__.__traceback__ if error.__cause__ else None
         for frame, line in reversed(list(traceback.walk_tb(raised))):
-            if is_below(frame.f_globals.get("__name__"), self._subject.home):
+            if is_below(frame.f_globals.get("__name__"), *self._subject.home):
                 return Finding.at(frame.f_code, fault, ANY_VALUE, line)
         return self._fault(point, fault, IN_RANGE if point.startswith("Score") else ANY_VALUE)
 
     def _fault(self, point: str, fault: str, remedy: str) -> Finding:
         """Return a fault of the method that answers at a point."""
         methods = (getattr(self._subject.kind, name, None) for name in (*_METHODS[point], *ANSWERING))
-        own = [each for each in methods if each and is_below(each.__module__, self._subject.home)]
+        own = [each for each in methods if each and is_below(each.__module__, *self._subject.home)]
         return Finding.at(own[0].__code__, fault, remedy)
 
     def _differs(self, why: str, remedy: str, ask: Callable[[Pod], Answer]) -> Iterator[Finding]:

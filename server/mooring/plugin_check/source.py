@@ -19,7 +19,7 @@ from typing import Any
 
 from mooring.framework import Plugin
 from mooring.framework.points import POINTS, calls_of
-from mooring.plugin_check.findings import Finding, home_of, is_below
+from mooring.plugin_check.findings import Finding, Home, home_of, is_below
 from mooring.plugin_check.outside import read_by
 
 _EVALUATING = (point.base for point in POINTS.values() if point.evaluates)
@@ -67,11 +67,13 @@ def impurities(plugin: Plugin[Any]) -> list[Finding]:
 
 
 def texts_of(kind: type) -> list[str]:
-    """Return the texts in a class and then in its module: they name labels, annotations and resources."""
-    nodes = _nodes(kind.__module__)
-    own = [node for node in nodes if isinstance(node, ast.ClassDef) and node.name == kind.__name__]
-    found = [node for each in (*own, *nodes[:1]) for node in ast.walk(each) if isinstance(node, ast.Constant)]
-    return [node.value for node in found if isinstance(node.value, str)]
+    """Return the texts in a class and its bases, then in their modules: they name labels and resources."""
+    bases = [base for base in kind.__mro__ if is_below(base.__module__, *home_of(kind))]
+    nodes = [node for base in bases for node in _nodes(base.__module__)]
+    names = {base.__name__ for base in bases}
+    own = [node for node in nodes if isinstance(node, ast.ClassDef) and node.name in names]
+    found = [*(part for node in own for part in ast.walk(node)), *nodes]
+    return [node.value for node in found if isinstance(node, ast.Constant) and isinstance(node.value, str)]
 
 
 @cache
@@ -104,17 +106,17 @@ def _members(owner: object, name: str = "") -> Iterator[tuple[object, object]]:
                 yield member, owner
 
 
-def _own(members: Iterator[tuple[object, object]], home: str) -> Iterator[tuple[FunctionType, object]]:
+def _own(members: Iterator[tuple[object, object]], home: Home) -> Iterator[tuple[FunctionType, object]]:
     """Yield the author's functions behind methods, properties and wrappers, each with its ``self``."""
     for member, owner in members:
         inner: Any = member
         for attribute in ("fget", "func", "__func__", "__wrapped__"):
             inner = getattr(inner, attribute, inner)
-        if isinstance(inner, FunctionType) and is_below(inner.__module__, home):
+        if isinstance(inner, FunctionType) and is_below(inner.__module__, *home):
             yield inner, owner
 
 
-def _others(plugin: Plugin[Any], modules: set[str], home: str) -> Iterator[tuple[FunctionType, object]]:
+def _others(plugin: Plugin[Any], modules: set[str], home: Home) -> Iterator[tuple[FunctionType, object]]:
     """Yield the functions that may run between two answers: the plugin's, and those of the modules."""
     yield from _own(_members(plugin), home)
     for each in [each for module in modules for each in vars(sys.modules[module]).values()]:
@@ -135,7 +137,7 @@ class _Text:
         reached: The author's functions that it uses, each with its owner.
     """
 
-    def __init__(self, function: FunctionType, owner: object, home: str) -> None:
+    def __init__(self, function: FunctionType, owner: object, home: Home) -> None:
         self._function, self._owner, self._home = function, owner, home
         code = function.__code__
         # A generated function has no node.
@@ -214,7 +216,7 @@ class _Text:
         if isinstance(base, ModuleType):
             return (base.__name__, node.attr)
         kind = base if isinstance(base, type) else type(base)
-        own = is_below(kind.__module__, self._home)
+        own = is_below(kind.__module__, *self._home)
         return (kind.__qualname__, node.attr) if own else self._root(node.value)
 
     def _is_me(self, node: Any) -> bool:
@@ -232,7 +234,7 @@ class _Text:
         if not isinstance(node, ast.Attribute):
             return _UNKNOWN
         base = self._owner if self._is_me(node.value) else self._value(node.value)
-        if is_below(type(base).__module__, self._home):
+        if is_below(type(base).__module__, *self._home):
             return inspect.getattr_static(base, node.attr, _UNKNOWN)
         # A property may do anything, so only objects that are outside anyway are read.
         asked = base is not _UNKNOWN and (isinstance(base, ModuleType | type) or read_by(base)[0])
@@ -242,9 +244,9 @@ class _Text:
         value = self._value(node)
         if isinstance(node, ast.Attribute):
             base = self._owner if self._is_me(node.value) else self._value(node.value)
-            if is_below(type(base).__module__, self._home):
+            if is_below(type(base).__module__, *self._home):
                 yield from _own(_members(base, node.attr), self._home)
-        if isinstance(value, type) and is_below(value.__module__, self._home):
+        if isinstance(value, type) and is_below(value.__module__, *self._home):
             # Objects that the call makes are its own: they may change.
             yield from _own(((each, None) for each in vars(value).values()), self._home)
         else:

@@ -13,7 +13,7 @@ from mooring.cluster.kinds import ClusterObject
 from mooring.config import from_document
 from mooring.framework import Plugin, Pure
 from mooring.framework.points import POINTS
-from mooring.plugin_check.findings import home_of
+from mooring.plugin_check.findings import Home, home_of
 from mooring.runtime.profiles.profile import Profile
 from mooring.runtime.profiles.registry import Registry
 
@@ -72,8 +72,8 @@ class Subject:
         return issubclass(self.kind, Pure)
 
     @property
-    def home(self) -> str:
-        """The package of the author."""
+    def home(self) -> Home:
+        """The packages of the author."""
         return home_of(self.kind)
 
     def alone(self, objects: Iterable[ClusterObject] = ()) -> Core:
