@@ -67,7 +67,7 @@ class MeasurementSource(ABC):
             yield FieldError("window", "must be 0 or more")
 
 
-class _Column:
+class _MeasuredColumn:
     """One measurement, by row. Never changed once it is made.
 
     Attributes:
@@ -81,7 +81,9 @@ class _Column:
 
     __slots__ = ("counted", "lacking", "measurement", "nodes", "there", "values")
 
-    def __init__(self, measurement: Measurement, nodes: list[Node | None], before: _Column | None) -> None:
+    def __init__(
+        self, measurement: Measurement, nodes: list[Node | None], before: _MeasuredColumn | None
+    ) -> None:
         self.measurement, self.nodes = measurement, nodes
         width = len(nodes)
         known: Sequence[Node | None] = ()
@@ -109,7 +111,7 @@ class _Column:
         self.counted[row], self.lacking[row] = found.pods.get(name, (0, 0.0))
 
 
-_columns: dict[str, _Column] = {}
+_columns: dict[str, _MeasuredColumn] = {}
 """The last column of each name; readers check that its measurement and nodes are theirs."""
 
 
@@ -128,7 +130,7 @@ def measured_rows(
     name = measurement.metadata.name
     column = _columns.get(name)
     if column is None or column.measurement is not measurement or column.nodes != nodes:
-        column = _columns[name] = _Column(measurement, list(nodes), column)
+        column = _columns[name] = _MeasuredColumn(measurement, list(nodes), column)
     values, there = column.values.take(rows), column.there.take(rows)
     if measurement.per_pod:
         new = np.maximum(pod_counts - column.counted.take(rows), 0) + column.lacking.take(rows)

@@ -19,7 +19,7 @@ from mooring.plugins.dynamic_resources.claims.reserving import ClaimUse, Reserve
 from mooring.plugins.dynamic_resources.extended_resources.claim import DevicesAsked, ExtendedResources
 from mooring.plugins.dynamic_resources.pools.gathering import NodePools
 from mooring.plugins.dynamic_resources.pools.inventory import CandidateDevice
-from mooring.plugins.dynamic_resources.pools.ledger import CounterBoard, Ledger
+from mooring.plugins.dynamic_resources.pools.ledger import CounterBoard, DeviceLedger
 from mooring.plugins.dynamic_resources.pools.reach import Reach
 from mooring.plugins.dynamic_resources.requests import ClaimToAllocate
 from mooring.plugins.dynamic_resources.rules import POOLS_APART_SINCE, Rules
@@ -162,7 +162,7 @@ class ClaimsState:
         found = self.first_free.find(claims, reach, position, node_name, taken, check_time)
         if found is None:
             pools = self.pools.reached(reach, position, node_name)
-            ledger = Ledger(taken, self.board, self.rules)
+            ledger = DeviceLedger(taken, self.board, self.rules)
             search = DeviceSearch(pools, claims, ledger, reaches, check_time, self.rules)
             try:
                 found = search.selected if search.run() else ()

@@ -192,7 +192,7 @@ class CounterBoard:
 
 
 @dataclass
-class Ledger:
+class DeviceLedger:
     """The takings of one search on one node."""
 
     allocated: Allocated

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from mooring.plugins.dynamic_resources.pools.gathering import DevicePool
 from mooring.plugins.dynamic_resources.pools.inventory import CandidateDevice
-from mooring.plugins.dynamic_resources.pools.ledger import Ledger
+from mooring.plugins.dynamic_resources.pools.ledger import DeviceLedger
 from mooring.plugins.dynamic_resources.requests import (
     ClaimToAllocate,
     DeviceChoice,
@@ -77,7 +77,7 @@ class DeviceSearch:
 
     pools: Sequence[DevicePool]
     claims: Sequence[ClaimToAllocate]
-    ledger: Ledger
+    ledger: DeviceLedger
     reaches: Callable[[CandidateDevice], bool]
     check_time: Callable[[], None]
     rules: Rules

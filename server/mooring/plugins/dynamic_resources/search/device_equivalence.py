@@ -10,7 +10,7 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 
 from mooring.framework import hashable
 from mooring.plugins.dynamic_resources.pools.inventory import CandidateDevice, DeviceID
-from mooring.plugins.dynamic_resources.pools.ledger import Ledger
+from mooring.plugins.dynamic_resources.pools.ledger import DeviceLedger
 from mooring.plugins.dynamic_resources.requests import ClaimToAllocate, DeviceChoice
 from mooring.plugins.dynamic_resources.search.constraints import ConstraintCheck, attribute_of
 
@@ -32,7 +32,7 @@ class DeviceEquivalence:
         self,
         claims: Sequence[ClaimToAllocate],
         candidates: Iterable[CandidateDevice],
-        ledger: Ledger,
+        ledger: DeviceLedger,
         said: Callable[[DeviceChoice, CandidateDevice], Hashable],
     ) -> None:
         self._ledger = ledger

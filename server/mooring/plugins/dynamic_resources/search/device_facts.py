@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable
 from mooring.plugins.dynamic_resources.cel import EvaluationError
 from mooring.plugins.dynamic_resources.pools.capacity import CapacityError
 from mooring.plugins.dynamic_resources.pools.inventory import CandidateDevice
-from mooring.plugins.dynamic_resources.pools.ledger import Ledger
+from mooring.plugins.dynamic_resources.pools.ledger import DeviceLedger
 from mooring.plugins.dynamic_resources.pools.reach import NodeSelectorError
 from mooring.plugins.dynamic_resources.requests import DeviceChoice
 from mooring.plugins.dynamic_resources.rules import Rules
@@ -28,7 +28,7 @@ class DeviceFacts:
     """
 
     def __init__(
-        self, fulfils: Callable[[DeviceChoice, CandidateDevice], bool], ledger: Ledger, rules: Rules
+        self, fulfils: Callable[[DeviceChoice, CandidateDevice], bool], ledger: DeviceLedger, rules: Rules
     ) -> None:
         self._fulfils, self._ledger, self._rules = fulfils, ledger, rules
         self._kinds: dict[Hashable, int] = {}

@@ -16,7 +16,7 @@ from operator import gt, le, mul, or_
 
 from mooring.plugins.dynamic_resources.pools.gathering import DevicePool
 from mooring.plugins.dynamic_resources.pools.inventory import CandidateDevice, CounterID
-from mooring.plugins.dynamic_resources.pools.ledger import Ledger
+from mooring.plugins.dynamic_resources.pools.ledger import DeviceLedger
 from mooring.plugins.dynamic_resources.requests import DeviceChoice
 from mooring.plugins.dynamic_resources.search.constraints import (
     Alike,
@@ -64,7 +64,7 @@ class FeasibilityBounds:
         ledger: What is taken; nothing yet by this search.
     """
 
-    def __init__(self, pools: Sequence[DevicePool], ledger: Ledger) -> None:
+    def __init__(self, pools: Sequence[DevicePool], ledger: DeviceLedger) -> None:
         self._pools, self._ledger = pools, ledger
         self._candidates = [candidate for pool in pools for candidate in pool.candidates]
         self._bits = {candidate.id: 1 << at for at, candidate in enumerate(self._candidates)}
