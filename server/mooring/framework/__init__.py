@@ -58,6 +58,7 @@ from mooring.framework.node_table import NodeTable
 from mooring.framework.normalize import Normalizer
 from mooring.framework.object_table import ObjectTable
 from mooring.framework.objects import Node, Pod, Taint, Toleration
+from mooring.framework.pod_counter import PodCounter, pods_by
 from mooring.framework.pod_table import PodChange, PodTable
 from mooring.framework.preemption import Candidate, Preemption, RejectedNodes
 from mooring.framework.pure import Pure
@@ -127,6 +128,7 @@ __all__ = [
     "PluginFactory",
     "Pod",
     "PodChange",
+    "PodCounter",
     "PodGroupAssignments",
     "PodGroupInfo",
     "PodGroupPostFilterPlugin",
@@ -157,5 +159,6 @@ __all__ = [
     "WaitingPods",
     "check_deadline",
     "hashable",
+    "pods_by",
     "timely",
 ]

@@ -115,6 +115,8 @@ class Dependencies(msgspec.Struct, frozen=True, kw_only=True):
         rejects: Whether PreEnqueue, PreFilter or Filter may reject the pod on any node.
         only_node: The only node that PreFilter leaves to the pod, if the answers are otherwise those about a
             pod that names no node; "" otherwise.
+        seen_so_far: Whether ``parts`` are those that the plugin was seen to read. On other nodes, and with
+            other pods there, it may read more.
         written_is_read: Whether points from Reserve on read what the points up to Score wrote to the
             CycleState. It is shared by pods of one signature, so if they do, no answer is cached that each
             decision changes.
@@ -127,7 +129,13 @@ class Dependencies(msgspec.Struct, frozen=True, kw_only=True):
     skip_parts: Part | None = None
     rejects: bool = True
     only_node: str = ""
+    seen_so_far: bool = False
     written_is_read: bool = True
+
+    @property
+    def possible_parts(self) -> Part:
+        """The parts that may be read of any node, whatever pods are on it."""
+        return Part.ALL if self.seen_so_far else self.parts
 
     @property
     def parts_of_skip(self) -> Part:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from mooring.framework.measurements import NodeMeasurements
-from mooring.framework.object_table import ObjectTable
 from mooring.framework.objects import Node, Pod, Taint
+from mooring.framework.pod_counter import PodCounter
 from mooring.framework.pod_table import PodRecord
 from mooring.framework.resources import CPU, MEMORY, PODS
+
+if TYPE_CHECKING:
+    from mooring.framework.view import Snapshot
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +27,7 @@ class NodeInfo:
         requested: The amounts that the pods on it request, same units; ``pods`` counts them. Resources that
             no node of the cluster offers are missing.
         records: The pods on it, assumed ones included, as the state keeps them.
-        objects: The cluster's objects that are neither nodes nor pods.
+        snapshot: The tables that it was made from.
     """
 
     name: str
@@ -31,7 +35,7 @@ class NodeInfo:
     allocatable: Mapping[str, int]
     requested: Mapping[str, int]
     records: tuple[PodRecord, ...]
-    objects: ObjectTable
+    snapshot: Snapshot
 
     @property
     def pods(self) -> tuple[Pod, ...]:
@@ -59,7 +63,11 @@ class NodeInfo:
 
         None under a name without recent values, or if the source has none of this node.
         """
-        return NodeMeasurements(self.objects, self.node, self.requested.get(PODS, 0))
+        return NodeMeasurements(self.snapshot.objects, self.node, self.requested.get(PODS, 0))
+
+    def count_pods(self, counter: PodCounter, pod: Pod) -> int:
+        """Return what ``counter`` counts for ``pod`` in the node's domain; call the counter instead."""
+        return counter.by_row(self.snapshot, pod).item(self.snapshot.nodes.index[self.name])
 
     @property
     def cpu_millicores(self) -> int:

@@ -126,7 +126,7 @@ class NodeView:
             allocatable={name: int(allocatable[at, row]) for name, at in amounts if at < width},
             requested={name: int(requested[at, row]) for name, at in amounts if at < len(requested)},
             records=tuple(self.snapshot.pods.records_on(row)),
-            objects=self.snapshot.objects,
+            snapshot=self.snapshot,
         )
 
     def _column(self, columns: Int64s, resource: str, *, live: bool) -> Int64s:

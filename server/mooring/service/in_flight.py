@@ -239,7 +239,7 @@ def reads_pods(profile: Profile, pod: Pod) -> bool:
 
     kube-scheduler's own plugins see each pod on its node before it is bound.
     """
-    return any(dependencies_of(rule, pod).parts & _READ for rule in rules_of(profile))
+    return any(dependencies_of(rule, pod).possible_parts & _READ for rule in rules_of(profile))
 
 
 def _failure(record: PodRecord) -> Condition | None:

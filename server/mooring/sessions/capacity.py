@@ -107,7 +107,7 @@ def _room(work: Work, evaluation: Evaluation) -> Int64s | None:
         count = as_batch(plugin).count_room(pod, nodes)
         if count is not None:
             room, counted = np.minimum(room, count), True
-        elif dependencies_of(plugin, pod).parts & moved:
+        elif dependencies_of(plugin, pod).possible_parts & moved:
             return None
     return room if counted else None
 

@@ -13,7 +13,7 @@ from unittest.mock import patch
 
 from mooring.cluster.state import State
 from mooring.config import Configuration, from_document
-from mooring.framework import Gates, KubeVersion
+from mooring.framework import Gates, KubeVersion, PreFilterPlugin
 from mooring.framework.pod_requests import ResourceRules
 from mooring.runtime.assembly import build_engine
 from mooring.runtime.cache.lookup import doorkeeper
@@ -65,15 +65,24 @@ class Setting:
     tuning: CacheTuning
 
     @classmethod
-    def of(cls, dice: Random, *, newest: bool = False, outside: bool = True, samples: bool = True) -> Setting:
-        """Any setting; with ``newest`` one without gates."""
+    def of(
+        cls,
+        dice: Random,
+        *,
+        newest: bool = False,
+        outside: bool = True,
+        samples: bool = True,
+        counting: bool = True,
+    ) -> Setting:
+        """Any setting; with ``newest`` one without gates. Without ``counting`` no rule has a PreFilter."""
         release, gates = NEWEST, dict[str, bool]()
         if not newest and dice.random() < 0.3:
             release = dice.choice(RELEASES)
             gates = otherwise(release, dice.sample(switchable(release), dice.randint(0, 3)))
         own = [kind.name for kind in OWN if dice.random() < 0.12 and (outside or kind.name != "Measured")]
         if (aside := copy(dice)).random() < RULES_IN:
-            own += [kind.name for kind in aside.sample(RULES, aside.choice((1, 1, 2, 3)))]
+            some = aside.sample(RULES, aside.choice((1, 1, 2, 3)))
+            own += [kind.name for kind in some if counting or not issubclass(kind, PreFilterPlugin)]
         document: Manifest = {
             "apiVersion": "kubescheduler.config.k8s.io/v1",
             "kind": "KubeSchedulerConfiguration",

@@ -34,6 +34,7 @@ from tests.laboratories.histories.comparing import (
 from tests.laboratories.histories.configurations import PROFILES, Setting
 from tests.laboratories.histories.plugins import OWN, Measured
 from tests.laboratories.histories.pods import Kind, named, pod_of, without
+from tests.laboratories.histories.rules import RULES
 from tests.service.backends import Stubs, World, sent, served, world
 
 QUESTIONS = {"schedule": 4, "batch": 2, "reserve": 2, "look": 8, "explain": 0.3}
@@ -111,10 +112,10 @@ class OverGrpc:
     @contextmanager
     def playing(cls, dice: Random, tally: Tally) -> Iterator[OverGrpc]:
         """While the server runs."""
-        setting, kept = Setting.of(dice, newest=True), Kept()
+        setting, kept = Setting.of(dice, newest=True, counting=False), Kept()
         with (
             setting.limited(),
-            world(plugins=OWN, document=setting.document, push=True) as w,
+            world(plugins=(*OWN, *RULES), document=setting.document, push=True) as w,
             served(w.backend) as stubs,
             kept.counting(),
         ):

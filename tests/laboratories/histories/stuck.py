@@ -240,7 +240,7 @@ class Stuck(InProcess):
             return
         run = partial(evaluate_preemption, given=None, seed=dice.randrange(9))
         found, _ = self.engine.evaluate(pod, profile, ALL_NODES, run)
-        full, _ = self.reference.evaluate(pod, other, ALL_NODES, run)
+        full, _ = self.reference.evaluate(pod, other.as_written, ALL_NODES, run)
         room, expected = (found.rejection, found.preemption), (full.rejection, full.preemption)
         self.tally.decided("preemption", room, expected, cached=bool(found.recalled))
         self._compare_verdicts(found, full)

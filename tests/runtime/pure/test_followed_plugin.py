@@ -24,11 +24,12 @@ from mooring.framework import (
     ScorePlugin,
     Status,
     Verdicts,
+    pods_by,
 )
 from mooring.framework.errors import PluginFailureError
 from mooring.framework.objects import Measurement, ObjectMeta
 from mooring.runtime.pure import answers
-from mooring.testing import make_node
+from mooring.testing import make_node, make_pod
 from tests.runtime.pure.engines import RACKS, Rules, nodes
 
 
@@ -313,3 +314,49 @@ def test_measured_values_are_read_by_value() -> None:
         assert rules.decide(place=False).node_name == idle
         assert rules.calls == expected
     assert rules.plugin.found.followed
+
+
+class AtMostTwoByCounter(FilterPlugin[None], Pure):
+    name = "AtMostTwoByCounter"
+    in_rack = pods_by(label="app", topology="rack")
+
+    def filter(self, state: CycleState, pod: Pod, node: NodeInfo) -> Status:
+        return SUCCESS if self.in_rack(pod, node) < 2 else Status.unschedulable("rack is full")
+
+
+def test_a_declared_counter_costs_a_call_for_each_new_count() -> None:
+    rules = Rules(AtMostTwoByCounter)
+    chosen = [rules.decide(rules.pod(labels={"app": "a"})).node_name for _ in range(2 * RACKS + 1)]
+    assert chosen.pop() is None
+    racks = [int(name[1:]) % RACKS for name in chosen if name is not None]
+    assert sorted(racks) == sorted([*range(RACKS)] * 2)
+    # Counts 0, 1 and 2; and one call about a pod without its label, which was not known to be read.
+    assert rules.calls == 4
+    assert rules.decide(rules.pod(labels={"app": "b"})).node_name is not None
+    assert (rules.calls, rules.plugin.found.followed) == (5, True)
+
+
+@pytest.mark.parametrize("own", [True, False], ids=["own namespace", "all namespaces"])
+def test_a_counter_counts_pods_with_the_same_value_in_the_domain(own: bool) -> None:
+    counter = pods_by(label="app", topology="rack", own_namespace=own)
+    placed = [
+        make_pod("a", labels={"app": "a"}, node="n0", metadata={"uid": "1"}),
+        make_pod("b", labels={"app": "a"}, node="n5", metadata={"uid": "2"}),
+        make_pod("c", labels={"app": "a"}, node="n5", namespace="other", metadata={"uid": "3"}),
+        make_pod("d", labels={"app": "b"}, node="n0", metadata={"uid": "4"}),
+        make_pod("e", node="n1", metadata={"uid": "5"}),
+    ]
+    rules = Rules(AtMostTwoByCounter, [*nodes(), *placed])
+    table = rules.state.snapshot.nodes
+    view = NodeView(rules.state.snapshot, table.rows())
+
+    def counts(name: str, **fields: Any) -> int:
+        return counter(rules.pod(**fields), view.info(table.index[name]))
+
+    assert [counts(name, labels={"app": "a"}) for name in ("n0", "n10", "n1")] == [
+        2 + (not own),
+        2 + (not own),
+        0,
+    ]
+    assert [counts(name, labels={"app": "b"}) for name in ("n5", "n1")] == [1, 0]
+    assert [counts(name) for name in ("n6", "n0")] == [1, 0]

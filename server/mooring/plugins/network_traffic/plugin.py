@@ -75,7 +75,7 @@ class BandwidthScore(ScorePlugin[ArgsT], CacheablePlugin):
         return final
 
     def _log_bandwidth(self, name: str, node: NodeInfo, bandwidth: int) -> None:
-        found = node.objects.get(Measurement, name)
+        found = node.snapshot.objects.get(Measurement, name)
         measured = found is not None and found.measured(node.node) is not None
         text = "bandwidth" if measured else "has no bandwidth measure, taken as the busiest"
         self.handle.logger.log(PER_NODE, "[NetworkTraffic] node '%s' %s: %d", node.name, text, bandwidth)

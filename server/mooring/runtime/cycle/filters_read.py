@@ -21,7 +21,7 @@ def filters_read(evaluation: Evaluation) -> Part:
         parts = Part.NONE
         for each in evaluation.profile.filter:
             if each.name not in evaluation.written.skipped:
-                parts |= dependencies_of(each.plugin, evaluation.pod).parts
+                parts |= dependencies_of(each.plugin, evaluation.pod).possible_parts
         if any(extensions(evaluation, "add_pod")) or any(extensions(evaluation, "remove_pod")):
             parts |= Part.OTHER_NODES
         evaluation.written.filters_read = parts
@@ -49,7 +49,7 @@ def lasting(evaluation: Evaluation) -> bool:
 def helped_by_pods(evaluation: Evaluation) -> bool:
     """Return whether a node may take the rejected pod once other pods have nodes."""
     pod, asked = evaluation.pod, asked_plugins(evaluation)
-    return any(dependencies_of(plugin, pod).parts & _ABOUT_OTHERS for plugin in asked)
+    return any(dependencies_of(plugin, pod).possible_parts & _ABOUT_OTHERS for plugin in asked)
 
 
 def asked_plugins(evaluation: Evaluation) -> list[Plugin[Any]]:

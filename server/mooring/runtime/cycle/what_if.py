@@ -173,7 +173,7 @@ def _steady(evaluation: Evaluation) -> frozenset[str]:
     pod = evaluation.pod
     asked = (each for each in evaluation.profile.filter if each.name not in evaluation.written.skipped)
     return frozenset(
-        each.name for each in asked if Part.RESOURCES not in dependencies_of(each.plugin, pod).parts
+        each.name for each in asked if Part.RESOURCES not in dependencies_of(each.plugin, pod).possible_parts
     )
 
 

@@ -142,6 +142,6 @@ def _readers(pod: Pod, profile: Profile) -> Sequence[BatchPlugin]:
     for plugin in profile.evaluating:
         declared = dependencies_of(plugin, pod)
         parts = declared.parts_of_skip if declared.parts & DYNAMIC else declared.parts
-        if Part.OTHER_NODES in parts:
+        if declared.seen_so_far or Part.OTHER_NODES in parts:
             readers.append(as_batch(plugin))
     return readers

@@ -13,8 +13,10 @@ import numpy as np
 from mooring.framework import CycleState, Int32s, Int64s, NodeInfo, NodeView, Pod, Snapshot
 from mooring.framework.deadline import check_deadline
 from mooring.framework.objects import Measurement
+from mooring.framework.pod_counter import PodCounter
 from mooring.runtime.pure.reads import (
     ALLOCATABLE,
+    COUNTED,
     MEASUREMENTS,
     NODE,
     OFFERED,
@@ -49,8 +51,8 @@ Call = Callable[[CycleState, Pod, NodeInfo], object]
 Number = Callable[[object, str], int]
 """Returns an answer about the node of that name as a number; raises as the engine does about a wrong one."""
 
-_OF_ROWS = frozenset({NODE, ALLOCATABLE, REQUESTED, PODS})
-"""The subjects whose values change with the version of a row alone."""
+_OF_ROWS = frozenset({NODE, ALLOCATABLE, REQUESTED, PODS, COUNTED})
+"""The subjects with a value for each row. Changes show in the row's version, or are counts."""
 
 _BESIDE_ROWS = frozenset({POD, STATE, OFFERED})
 """The subjects with the same value for all nodes."""
@@ -72,24 +74,26 @@ class _Read(msgspec.Struct, gc=False):
     kids: dict[Hashable, Any]
 
 
-class _Column:
+class _AnswerColumn:
     """Answers by row, for one combination of values read of pod and state.
 
     Attributes:
         answers: int64[capacity].
         versions: int64[capacity], the version of each row that its answer is about; -1 = none.
+        counts: int64[capacity] for each counter that is read: the count that the answer is about.
     """
 
-    __slots__ = ("answers", "versions")
+    __slots__ = ("answers", "counts", "versions")
 
-    def __init__(self, capacity: int) -> None:
+    def __init__(self, capacity: int, counters: int) -> None:
         self.answers: Int64s = np.zeros(capacity, np.int64)
         self.versions: Int64s = np.full(capacity, -1, np.int64)
+        self.counts: Int64s = np.zeros((counters, capacity), np.int64)
 
     @property
     def nbytes(self) -> int:
-        """The bytes of both."""
-        return self.answers.nbytes + self.versions.nbytes
+        """The bytes of its arrays."""
+        return self.answers.nbytes + self.versions.nbytes + self.counts.nbytes
 
 
 class Answers:
@@ -112,7 +116,8 @@ class Answers:
         self._tree: dict[Hashable, Any] = {}
         self._leaves = 0
         self._context: tuple[Key, ...] = ()
-        self._columns: OrderedDict[tuple[Hashable, ...], _Column] = OrderedDict()
+        self._counters: tuple[PodCounter, ...] = ()
+        self._columns: OrderedDict[tuple[Hashable, ...], _AnswerColumn] = OrderedDict()
         self._column_bytes = 0
         self._asked = 0
         self._lock = threading.Lock()
@@ -131,12 +136,16 @@ class Answers:
             # The tables of a what-if evaluation: no version changes with its amounts.
             return self._found(question, rows)
         versions = nodes.take(table.row_version)
-        column = self._column(context, table.capacity)
+        counters = self._counters
+        column = self._column(context, table.capacity, len(counters))
         with self._lock:
             answers = column.answers[nodes.at] if isinstance(nodes.at, slice) else column.answers.take(rows)
             known = column.versions[nodes.at] if isinstance(nodes.at, slice) else column.versions.take(rows)
             answers = answers.copy()
-            stale = np.flatnonzero(known != versions)
+            changed = known != versions
+            for counted, counts in zip(column.counts, question.counted(counters), strict=True):
+                changed |= counted[nodes.at] != counts[nodes.at]
+            stale = np.flatnonzero(changed)
         if len(stale):
             some = rows[stale]
             answers[stale] = self._found(question, some)
@@ -144,9 +153,11 @@ class Answers:
                 # The writer holds the lock from the first change of a row until the row has a new version.
                 kept = table.row_version[some] == versions[stale]
             with self._lock:
-                if len(context) == len(self._context):
+                if len(context) == len(self._context) and len(counters) == len(self._counters):
                     column.answers[some[kept]] = answers[stale[kept]]
                     column.versions[some[kept]] = versions[stale[kept]]
+                    for counted, counts in zip(column.counts, question.counted(counters), strict=True):
+                        counted[some[kept]] = counts[some[kept]]
         self._check(question, nodes, versions, answers)
         return answers
 
@@ -156,15 +167,15 @@ class Answers:
             self._tree, self._leaves = {}, 0
             self._columns, self._column_bytes = OrderedDict(), 0
 
-    def _column(self, context: tuple[Hashable, ...], capacity: int) -> _Column:
+    def _column(self, context: tuple[Hashable, ...], capacity: int, counters: int) -> _AnswerColumn:
         with self._lock:
             column = self._columns.get(context)
-            if column is not None and len(column.answers) >= capacity:
+            if column is not None and len(column.answers) >= capacity and len(column.counts) == counters:
                 self._columns.move_to_end(context)
                 return column
             if column is not None:
                 self._column_bytes -= column.nbytes
-            column = self._columns[context] = _Column(capacity)
+            column = self._columns[context] = _AnswerColumn(capacity, counters)
             self._column_bytes += column.nbytes
             while self._column_bytes > MAX_COLUMN_BYTES and len(self._columns) > 1:
                 self._column_bytes -= self._columns.popitem(last=False)[1].nbytes
@@ -190,6 +201,9 @@ class Answers:
                 answers[at] = found
             elif found.key[0] in _BESIDE_ROWS:
                 waiting.append((found.kids, question.value(found.key), at))
+            elif found.key[0] == COUNTED:
+                values = question.counts(found.key[1])[rows[at]].tolist()
+                waiting.extend([(found.kids, value, at[part]) for value, part in _split(values)])
             else:
                 values = row_values(found.key, question.snapshot, rows[at])
                 waiting.extend([(found.kids, value, at[part]) for value, part in _split(values)])
@@ -198,7 +212,7 @@ class Answers:
     def _asked_about(self, question: _Question, row: int) -> int:
         """Call the method about one row, and keep what it read and said."""
         seen: Seen = {}
-        node = NodeInfoView(seen, question.snapshot, row)
+        node = NodeInfoView(seen, question.snapshot, row, lambda counter, *_: question.counts(counter))
         state = StateView(seen, question.state, writable=False)
         answer = self._call(state, pod_view(seen, question.pod), node)  # type: ignore[arg-type] # a view of it
         self.calls += 1
@@ -206,6 +220,9 @@ class Answers:
         with self._lock:
             self._reads.note(seen)
             self._add_to_context(seen)
+            self._counters += tuple(
+                [key[1] for key in seen if key[0] == COUNTED and key[1] not in self._counters]  # type: ignore[misc]
+            )
             if (PODS,) not in seen:
                 self._put(seen, number)
         return number
@@ -257,11 +274,23 @@ class _Question:
         snapshot: The tables.
     """
 
-    __slots__ = ("_known", "pod", "snapshot", "state")
+    __slots__ = ("_counts", "_known", "pod", "snapshot", "state")
 
     def __init__(self, state: CycleState, pod: Pod, snapshot: Snapshot) -> None:
         self.state, self.pod, self.snapshot = state, pod, snapshot
         self._known: dict[Key, Hashable] = {}
+        self._counts: dict[PodCounter, Int64s] = {}
+
+    def counts(self, counter: PodCounter) -> Int64s:
+        """int64[capacity]: the counts of ``counter`` for the pod, the same whenever they are read."""
+        counts = self._counts.get(counter)
+        if counts is None:
+            counts = self._counts[counter] = counter.by_row(self.snapshot, self.pod)
+        return counts
+
+    def counted(self, counters: Iterable[PodCounter]) -> list[Int64s]:
+        """Return the counts of each of ``counters``."""
+        return [self.counts(counter) for counter in counters]
 
     def value(self, key: Key) -> Hashable:
         """Return the value of ``key``, which is the same for all nodes."""

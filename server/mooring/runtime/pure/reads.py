@@ -13,6 +13,7 @@ from mooring.framework import Aspect, CycleState, Dependencies, Int32s, Part, Po
 from mooring.framework.measurements import NodeMeasurements
 from mooring.framework.node_table import PODS_ROW
 from mooring.framework.objects import Measurement, Object
+from mooring.framework.pod_counter import PodCounter
 from mooring.framework.view import NodesChangedError
 
 Key = tuple[Hashable, ...]
@@ -30,6 +31,8 @@ MEASURED = "measured"
 """The measured values of a node, by name."""
 MEASUREMENTS = "measurements"
 """The version of all measurements."""
+COUNTED = "counted"
+"""The pods that a ``PodCounter`` counts for the pod in a node's domain."""
 STATE = "state"
 """The plugin's CycleState."""
 OBJECTS = "objects"
@@ -82,7 +85,9 @@ def written(key: Key) -> str:
     text = str(key[0])
     steps = iter(key[1:])
     for step in steps:
-        if step == ENTRY:
+        if isinstance(step, PodCounter):
+            text += f"[{step.label} by {step.topology}]"
+        elif step == ENTRY:
             text += f"[{next(steps)}]"
         elif step not in (WHOLE, PRESENT):
             text += f".{getattr(step, '__name__', step)}"
@@ -141,7 +146,7 @@ class Reads:
         if not self.followed:
             return Dependencies()
         signature = hashable(*[value(pod) for value in self._pod])
-        return Dependencies(signature=signature, parts=self._parts, kinds=self._kinds)
+        return Dependencies(signature=signature, parts=self._parts, kinds=self._kinds, seen_so_far=True)
 
     def _add(self, key: Key) -> None:
         subject, path = key[0], key[1:]
@@ -178,6 +183,7 @@ _PARTS_OF: Mapping[Hashable, Part] = {
     NODES: Part.NODES_BUT_IMAGES,
     OFFERED: Part.NODES_BUT_IMAGES,
     COLUMNS: Part.NODES | Part.RESOURCES | Part.PODS | Part.AFFINITIES,
+    COUNTED: Part.PODS | Part.OTHER_NODES | Part.NODES_BUT_IMAGES,
     STATE: Part.NONE,
 }
 

@@ -12,14 +12,16 @@ from typing import Any, TypeVar, Union, cast, get_args, get_origin, get_type_hin
 
 import msgspec
 
-from mooring.framework import CycleState, Int32s, NodeInfo, NodeView, ObjectTable, Pod, Snapshot
+from mooring.framework import CycleState, Int32s, Int64s, NodeInfo, NodeView, ObjectTable, Pod, Snapshot
 from mooring.framework.node_table import FIXED_RESOURCES, NodeTable
 from mooring.framework.objects import Node, Object
+from mooring.framework.pod_counter import PodCounter
 from mooring.framework.pod_table import PodRecord, PodTable
 from mooring.framework.view import NodesChangedError
 from mooring.runtime.pure.reads import (
     ALLOCATABLE,
     COLUMNS,
+    COUNTED,
     ENTRY,
     MEASURED,
     NODE,
@@ -207,13 +209,22 @@ def pod_view(seen: Seen, pod: Pod) -> Pod:
 _node_view = view_class(Node, (NODE,))
 
 
+Counts = Callable[[PodCounter, Snapshot, Pod], Int64s]
+"""Returns the counts of a counter for a pod, int64[capacity]."""
+
+
+def count_by_row(counter: PodCounter, snapshot: Snapshot, pod: Pod) -> Int64s:
+    """Return the counts of ``counter``."""
+    return counter.by_row(snapshot, pod)
+
+
 class NodeInfoView:
     """A ``NodeInfo`` whose fields are read from the tables one by one."""
 
-    __slots__ = ("_row", "_seen", "_snapshot")
+    __slots__ = ("_counts", "_row", "_seen", "_snapshot")
 
-    def __init__(self, seen: Seen, snapshot: Snapshot, row: int) -> None:
-        self._seen, self._snapshot, self._row = seen, snapshot, row
+    def __init__(self, seen: Seen, snapshot: Snapshot, row: int, counts: Counts = count_by_row) -> None:
+        self._seen, self._snapshot, self._row, self._counts = seen, snapshot, row, counts
 
     @property
     def __class__(self) -> type[Any]:
@@ -258,6 +269,15 @@ class NodeInfoView:
     def measurements(self) -> Mapping[str, int | None]:
         """As of ``NodeInfo``."""
         return MeasurementsView(self._seen, (MEASURED,), measurements(self._snapshot, self._row))
+
+    def count_pods(self, counter: PodCounter, pod: Pod) -> int:
+        """As of ``NodeInfo``."""
+        if type(pod) is Pod:
+            raise NotFollowedError("counts pods for others than the pod that is decided about")
+        counter.selects(pod)  # which notes what it reads of the pod
+        count = self._counts(counter, self._snapshot, pod).item(self._row)
+        self._seen.setdefault((COUNTED, counter), count)
+        return count
 
     pods = NodeInfo.pods
     labels = NodeInfo.labels
