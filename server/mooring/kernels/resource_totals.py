@@ -113,11 +113,9 @@ def _estimate(
         other_share -= 1.0 if other_share * other_whole > other_free * 100.0 else 0.0
         mean = np.floor((part * share + other_part * other_share + 0.5) * of_parts)
         here, there = np.float64(taken[at]), np.float64(other_taken[at])
-        apart = abs(min(here, whole) * half - min(there, other_whole) * other_half)
-        without_pod = (100.0 + _LITTLE) - apart
+        without_pod = (100.0 + _LITTLE) - abs(min(here, whole) * half - min(there, other_whole) * other_half)
         here, there = here + request, there + other_request
-        apart = abs(min(here, whole) * half - min(there, other_whole) * other_half)
-        with_pod = (100.0 + _LITTLE) - apart
+        with_pod = (100.0 + _LITTLE) - abs(min(here, whole) * half - min(there, other_whole) * other_half)
         before, after = np.floor(without_pod), np.floor(with_pod)
         doubt |= (without_pod - before < 2 * _LITTLE) & (taken[at] + other_taken[at] > 0)
         doubt |= with_pod - after < 2 * _LITTLE
