@@ -36,7 +36,7 @@ STEPS = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", [1, 3])
+@pytest.mark.parametrize("seed", [1, 2])
 @pytest.mark.parametrize("form", FORMS.values(), ids=lambda form: form.id)
 def test_a_short_history(form: Form, seed: int) -> None:
     played = play(form, seed, STEPS[form.id])
