@@ -148,7 +148,7 @@ def test_a_token_of_two_lines_is_not_told(prometheus: StubPrometheus, tmp_path: 
 
 
 def test_only_a_certificate_of_the_named_authority_will_do(tmp_path: Path) -> None:
-    """Also of one that is no root, as for Go."""
+    """A trusted certificate need not be a root, as in Go."""
     other = Authority(tmp_path / "other")
     ours = other.intermediate(tmp_path / "ours")
     with stub_prometheus(StubPrometheus(values={"a": 1}), ours.issue("prometheus")) as stub:

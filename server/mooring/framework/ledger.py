@@ -42,7 +42,7 @@ from mooring.kernels.arrays import REJECTED, Int32s, Int64s
 _WHOLE = re.compile(r"[0-9]{1,9}")
 
 MAX_REMEMBERED = 1 << 14
-"""Of how many nodes and kinds of pods the units are remembered."""
+"""The number of nodes, and of kinds of pods, whose units are remembered."""
 
 _NEVER = -(1 << 62)
 """Units left on a row without a node, or with one that is out of scope."""

@@ -148,7 +148,7 @@ def select_in_turn(
     scales: bool,
     found: Int32s,
 ) -> tuple[int, int, int]:
-    """Select nodes for the first of K pods, each of which counts for the next one.
+    """Select nodes for the first of K pods; each counts for the next one.
 
     It ends with the pod after which its node's total isn't known.
 

@@ -75,7 +75,7 @@ class HttpAccess:
         """Return the JSON of a server's answer as a ``kind``.
 
         Raises:
-            MeasurementError: There is no answer that can be used; the text begins with the server.
+            MeasurementError: The server gave no usable answer; the text begins with the server.
         """
         server = url.partition("?")[0]
         try:

@@ -42,7 +42,7 @@ class PrometheusQuery(MeasurementSource):
         """Ask once for all nodes.
 
         Raises:
-            MeasurementError: There is no answer that can be used.
+            MeasurementError: The server gave no usable answer.
         """
         url = f"{self.address.rstrip('/')}/api/v1/query?query={quote(self.query)}"
         found: dict[str, int] = {}
@@ -95,7 +95,7 @@ class HttpJson(MeasurementSource):
         """Ask once for all nodes.
 
         Raises:
-            MeasurementError: There is no answer that can be used.
+            MeasurementError: The server gave no usable answer.
         """
         found: Any = self.access.read(self.url, self.timeout, dict[str, Any])
         for key in self.under.split(".") if self.under else ():

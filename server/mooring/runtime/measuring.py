@@ -108,7 +108,7 @@ class Measuring:
         return [filler.status() for filler in tuple(self._fillers.values())]
 
     def _adapt(self) -> None:
-        """Stop what is no longer wanted, and start what is. The caller holds the lock."""
+        """Stop the sources that no plugin names, and start those that one does. The caller holds the lock."""
         for name, filler in tuple(self._fillers.items()):
             if name not in self._wanted or filler.source != self._wanted[name][1]:
                 self._fillers.pop(name).stop()

@@ -59,7 +59,7 @@ _BESIDE_ROWS = frozenset({POD, STATE, OFFERED})
 
 
 class NotPureError(NotFollowedError):
-    """Equal reads led to another answer; the message has both."""
+    """Equal reads led to another answer, or to another read."""
 
 
 class _Read(msgspec.Struct, gc=False):
@@ -139,12 +139,10 @@ class Answers:
         counters = self._counters
         column = self._column(context, table.capacity, len(counters))
         with self._lock:
-            answers = column.answers[nodes.at] if isinstance(nodes.at, slice) else column.answers.take(rows)
-            known = column.versions[nodes.at] if isinstance(nodes.at, slice) else column.versions.take(rows)
-            answers = answers.copy()
-            changed = known != versions
+            answers = nodes.take(column.answers)
+            changed = nodes.take(column.versions, live=True) != versions
             for counted, counts in zip(column.counts, question.counted(counters), strict=True):
-                changed |= counted[nodes.at] != counts[nodes.at]
+                changed |= nodes.take(counted, live=True) != nodes.take(counts, live=True)
             stale = np.flatnonzero(changed)
         if len(stale):
             some = rows[stale]
@@ -201,16 +199,13 @@ class Answers:
                 answers[at] = found
             elif found.key[0] in _BESIDE_ROWS:
                 waiting.append((found.kids, question.value(found.key), at))
-            elif found.key[0] == COUNTED:
-                values = question.counts(found.key[1])[rows[at]].tolist()
-                waiting.extend([(found.kids, value, at[part]) for value, part in _split(values)])
             else:
-                values = row_values(found.key, question.snapshot, rows[at])
+                values = question.row_values(found.key, rows[at])
                 waiting.extend([(found.kids, value, at[part]) for value, part in _split(values)])
         return answers
 
     def _asked_about(self, question: _Question, row: int) -> int:
-        """Call the method about one row, and keep what it read and said."""
+        """Call the method about one row, and keep its reads and its answer."""
         seen: Seen = {}
         node = NodeInfoView(seen, question.snapshot, row, lambda counter, *_: question.counts(counter))
         state = StateView(seen, question.state, writable=False)
@@ -250,7 +245,7 @@ class Answers:
         self._leaves += 1
 
     def _check(self, question: _Question, nodes: NodeView, versions: Int64s, answers: Int64s) -> None:
-        """Now and then call the method plainly about one of ``nodes``, which has to say the same."""
+        """Now and then call the method plainly about one of ``nodes``: it has to return the same."""
         self._asked += 1
         if not len(answers) or (self._asked > CHECKED_FIRST and self._asked % CHECK_EVERY):
             return
@@ -291,6 +286,13 @@ class _Question:
     def counted(self, counters: Iterable[PodCounter]) -> list[Int64s]:
         """Return the counts of each of ``counters``."""
         return [self.counts(counter) for counter in counters]
+
+    def row_values(self, key: Key, rows: Int32s) -> list[Hashable]:
+        """Return the value of ``key``, which is read of nodes, for each of ``rows`` (int32[K])."""
+        if key[0] == COUNTED:
+            counts: list[Hashable] = self.counts(key[1])[rows].tolist()  # type: ignore[arg-type] # the counter
+            return counts
+        return row_values(key, self.snapshot, rows)
 
     def value(self, key: Key) -> Hashable:
         """Return the value of ``key``, which is the same for all nodes."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from functools import lru_cache
 from operator import attrgetter
 from typing import Any
 
@@ -118,8 +119,8 @@ class Reads:
     def __iter__(self) -> Iterator[Key]:
         return iter(tuple(self._keys))
 
-    def note(self, keys: Iterable[Key], beyond: Part = Part.NONE) -> bool:
-        """Note that it read ``keys``, and parts ``beyond``; return whether any of that is new.
+    def note(self, keys: Iterable[Key], beyond: Part = Part.NONE) -> None:
+        """Note that it read ``keys``, and parts ``beyond``.
 
         Raises:
             NotFollowedError: It reads something that can't be followed.
@@ -127,13 +128,12 @@ class Reads:
         known = self._keys
         new = [key for key in keys if key not in known]
         if not new and beyond in self._parts:
-            return False
+            return
         with self._lock:
             self._parts |= beyond
             for key in new:
                 self._add(key)
             self.number += 1
-        return True
 
     def stop(self) -> None:
         """Follow the plugin no more."""
@@ -204,10 +204,9 @@ def _aspects(path: Key) -> Aspect:
     return Aspect.ALL
 
 
+@lru_cache(MAX_ENTRIES)
 def value_of(path: Key) -> Callable[[object], Hashable]:
-    """Return a function that reads what an object has at ``path``, as it is noted; None if there is no such
-    place.
-    """
+    """Return a function that returns the value at ``path`` of an object, as it is noted; None without one."""
     if ENTRY in path:
         at = path.index(ENTRY)
         mapping, name = attrgetter(".".join(map(str, path[:at]))), path[at + 1]

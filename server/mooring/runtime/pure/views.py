@@ -226,13 +226,7 @@ class NodeInfoView:
     def __init__(self, seen: Seen, snapshot: Snapshot, row: int, counts: Counts = count_by_row) -> None:
         self._seen, self._snapshot, self._row, self._counts = seen, snapshot, row, counts
 
-    @property
-    def __class__(self) -> type[Any]:
-        return NodeInfo
-
-    @__class__.setter
-    def __class__(self, kind: type[Any]) -> None:
-        raise AttributeError("a view keeps its class")
+    __class__ = property(lambda _: NodeInfo)  # isinstance holds
 
     @property
     def name(self) -> str:
@@ -386,13 +380,7 @@ class NodesView:
         self._seen, self._real = seen, real
         self.snapshot = SnapshotView(seen, real.snapshot)
 
-    @property
-    def __class__(self) -> type[Any]:
-        return NodeView
-
-    @__class__.setter
-    def __class__(self, kind: type[Any]) -> None:
-        raise AttributeError("a view keeps its class")
+    __class__ = property(lambda _: NodeView)  # isinstance holds
 
     def __getattr__(self, name: str) -> Any:
         self._seen.setdefault((COLUMNS,) if name in ("take", "table") else (NODES,), None)
