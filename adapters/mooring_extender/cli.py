@@ -11,6 +11,7 @@ from typing import Final
 
 from mooring.serving.access import Access
 from mooring.serving.addresses import ListenError, is_loopback
+from mooring.serving.allocator import keep_freed_memory
 from mooring.serving.commands import (
     EXIT_FAILED,
     EXIT_OK,
@@ -25,7 +26,6 @@ from mooring.serving.http.server import HttpServer
 from mooring.serving.http.tls import channel_credentials, own_hosts, server_context, warn_of_strangers
 from mooring.tracing.spans import Tracer
 from mooring.tracing.tracer import tracer_of
-from mooring_extender.allocator import keep_freed_memory
 from mooring_extender.app import ExtenderApp, Options
 from mooring_extender.client import GrpcClient
 

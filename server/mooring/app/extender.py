@@ -15,6 +15,7 @@ from mooring.app.options import ExtenderOptions
 from mooring.service.services import Servicers
 from mooring.serving.access import Access
 from mooring.serving.addresses import ListenError, is_local, split
+from mooring.serving.allocator import keep_freed_memory
 from mooring.serving.calls.errors import failure_of
 from mooring.serving.http.server import HttpServer
 from mooring.serving.http.tls import own_hosts, server_context, warn_of_strangers
@@ -22,7 +23,6 @@ from mooring.tracing.spans import Tracer, carried
 from mooring.v1 import cluster_service_pb2 as cluster_pb
 from mooring.v1 import plugin_service_pb2 as plugin_pb
 from mooring.v1 import scheduling_service_pb2 as pb
-from mooring_extender.allocator import keep_freed_memory
 from mooring_extender.app import ExtenderApp, Options
 from mooring_extender.failures import CallError
 

@@ -130,12 +130,14 @@ def run(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
     from mooring.app.server import serve
     from mooring.app.sources import NO_SOURCE, default_source
     from mooring.app.start_log import log_flags
+    from mooring.serving.allocator import share_freed_memory
 
     args.source = args.source or default_source()
     if not args.source:
         complain(NO_SOURCE)
         return Exit.USAGE
     log_flags(args.parser.values(args), args.kube_version)
+    share_freed_memory()
     ended_well = serve(_server_options(args, options), stop_signal(), _print_ready)
     return Exit.OK if ended_well else Exit.FAILED
 
