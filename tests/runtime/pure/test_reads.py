@@ -21,7 +21,7 @@ from mooring.framework import (
     Pure,
     Status,
 )
-from mooring.framework.objects import Namespace, PriorityClass
+from mooring.framework.objects import Measurement, Namespace, PriorityClass
 from mooring.runtime.pure.reads import written
 from tests.runtime.pure.engines import Rules
 
@@ -142,6 +142,7 @@ class Looking(PreFilterPlugin[None], Pure):
 
 
 OTHER_NODES = Part.OTHER_NODES | Part.NODES_BUT_IMAGES
+EVERYTHING = Part.NODES | Part.RESOURCES | Part.PODS | Part.AFFINITIES
 LOOKS = [
     pytest.param(
         lambda nodes: nodes.snapshot.objects.namespace_labels("x"), Part.OBJECTS, (Namespace,), id="namespace"
@@ -155,11 +156,27 @@ LOOKS = [
     ),
     pytest.param(lambda nodes: [each.pods for each in nodes.infos()], OTHER_NODES | Part.PODS, (), id="pods"),
     pytest.param(lambda nodes: nodes.requested("cpu"), OTHER_NODES | Part.RESOURCES, (), id="a column"),
+    pytest.param(lambda nodes: nodes.table.names, OTHER_NODES, (), id="a column of the table"),
     pytest.param(
-        lambda nodes: nodes.table.names,
-        Part.OTHER_NODES | Part.NODES | Part.RESOURCES | Part.PODS | Part.AFFINITIES,
-        (),
-        id="the table",
+        lambda nodes: nodes.table.nodes[0].metadata.labels.get("a"), OTHER_NODES, (), id="a node of the table"
+    ),
+    pytest.param(
+        lambda nodes: nodes.take(nodes.table.image_set), OTHER_NODES | Part.IMAGES, (), id="sets of images"
+    ),
+    pytest.param(
+        lambda nodes: nodes.snapshot.pods.groups, OTHER_NODES | EVERYTHING, (), id="any other column"
+    ),
+    pytest.param(
+        lambda nodes: nodes.measured("load"),
+        OTHER_NODES | Part.RESOURCES | Part.OBJECTS,
+        (Measurement,),
+        id="measured values",
+    ),
+    pytest.param(
+        lambda nodes: nodes.snapshot.objects.versions((Namespace, PriorityClass)),
+        Part.OBJECTS,
+        (Namespace, PriorityClass),
+        id="versions",
     ),
     pytest.param(len, OTHER_NODES, (), id="how many"),
     pytest.param(lambda _: 1, Part.NONE, (), id="nothing"),

@@ -41,7 +41,7 @@ OBJECTS = "objects"
 NODES = "nodes"
 """Which nodes there are."""
 COLUMNS = "columns"
-"""Anything of all nodes and pods."""
+"""A column of the tables."""
 
 ENTRY, WHOLE, PRESENT = "[]", "*", "?"
 """The steps of a path that aren't fields: one entry of a mapping, all there is, whether there is anything."""
@@ -165,6 +165,8 @@ class Reads:
             self._parts |= _PARTS_OF[subject]
             if self._kinds is not None:
                 self._kinds = (*self._kinds, kind) if isinstance(kind, type) else None
+        elif subject == COLUMNS:
+            self._parts |= _PARTS_OF_COLUMNS.get(path[0], _ANY_COLUMN)
         else:
             self._parts |= _PARTS_OF[subject]
             if subject == NODE and path[:2] in (("status", "images"), ("status", WHOLE)):
@@ -182,10 +184,24 @@ _PARTS_OF: Mapping[Hashable, Part] = {
     MEASURED: Part.OBJECTS | Part.RESOURCES | Part.NODES_BUT_IMAGES,
     NODES: Part.NODES_BUT_IMAGES,
     OFFERED: Part.NODES_BUT_IMAGES,
-    COLUMNS: Part.NODES | Part.RESOURCES | Part.PODS | Part.AFFINITIES,
     COUNTED: Part.PODS | Part.OTHER_NODES | Part.NODES_BUT_IMAGES,
     STATE: Part.NONE,
 }
+
+_PARTS_OF_COLUMNS: Mapping[Hashable, Part] = {
+    **dict.fromkeys(
+        ("alive", "capacity", "epoch", "index", "label_keys", "names", "row_epoch", "rows", "taint_set"),
+        Part.NODES_BUT_IMAGES,
+    ),
+    **dict.fromkeys(("taint_sets", "unschedulable", "version_but_images"), Part.NODES_BUT_IMAGES),
+    **dict.fromkeys(("image_set", "image_set_nodes", "images"), Part.NODES | Part.OTHER_NODES),
+    **dict.fromkeys(("allocatable", "requested", "non_zero_requested"), Part.RESOURCES),
+    **dict.fromkeys(("by_position", "resource_index"), Part.RESOURCES),
+    **dict.fromkeys(("classes", "claim_users", "ports", "records", "records_on", "with_storage"), Part.PODS),
+    **dict.fromkeys(("affinities", "with_most_terms"), Part.AFFINITIES),
+    "lock": Part.NONE,
+}
+_ANY_COLUMN = Part.NODES | Part.RESOURCES | Part.PODS | Part.AFFINITIES
 
 
 def _tells_apart(subject: Hashable, path: Key) -> bool:

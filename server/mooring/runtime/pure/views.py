@@ -6,7 +6,7 @@ objects and mappings within it, which are views again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from types import FunctionType, UnionType
 from typing import Any, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
@@ -338,7 +338,7 @@ class ObjectsView:
         member = getattr(self._real, name)
         if name == "namespace_labels":
             return lambda namespace: ObjectTable.namespace_labels(self, namespace)  # type: ignore[arg-type]
-        if name not in ("get", "all", "in_namespace", "version"):
+        if name not in ("get", "all", "in_namespace", "version", "changes_since"):
             self._seen.setdefault((OBJECTS, WHOLE), None)
             return member
 
@@ -348,29 +348,57 @@ class ObjectsView:
 
         return of_kind
 
+    def versions(self, kinds: Iterable[type[Object]]) -> tuple[int, ...]:
+        """As of ``ObjectTable``."""
+        return tuple([self.version(kind) for kind in kinds])
+
+
+class NodesColumn(Sequence[Node | None]):
+    """The node of each row, as views."""
+
+    def __init__(self, seen: Seen, real: Sequence[Node | None]) -> None:
+        self._seen, self._real = seen, real
+
+    def __getitem__(self, row: Any) -> Any:
+        self._seen.setdefault((NODES,), None)
+        node = self._real[row]
+        return None if node is None else _node_view(self._seen, node)
+
+    def __len__(self) -> int:
+        self._seen.setdefault((NODES,), None)
+        return len(self._real)
+
+
+class TableView:
+    """A ``NodeTable`` or a ``PodTable`` that notes which columns are read."""
+
+    def __init__(self, seen: Seen, real: NodeTable | PodTable) -> None:
+        self._seen, self._real = seen, real
+
+    def __getattr__(self, name: str) -> Any:
+        value = getattr(self._real, name)
+        if name == "nodes":
+            return NodesColumn(self._seen, value)
+        self._seen.setdefault((COLUMNS, name), None)
+        return value
+
+    def __len__(self) -> int:
+        self._seen.setdefault((COLUMNS, "records" if isinstance(self._real, PodTable) else "index"), None)
+        return len(self._real)
+
+    def label(self, key: str) -> Any:
+        """As of ``NodeTable``."""
+        self._seen.setdefault((NODE, "metadata", "labels", ENTRY, key), None)
+        return self._real.label(key)  # type: ignore[union-attr] # of nodes alone
+
 
 class SnapshotView:
     """A ``Snapshot`` that notes its reads."""
 
     def __init__(self, seen: Seen, real: Snapshot) -> None:
-        self._seen, self._real = seen, real
-
-    @property
-    def nodes(self) -> NodeTable:
-        """As of ``Snapshot``."""
-        self._seen.setdefault((COLUMNS,), None)
-        return self._real.nodes
-
-    @property
-    def pods(self) -> PodTable:
-        """As of ``Snapshot``."""
-        self._seen.setdefault((COLUMNS,), None)
-        return self._real.pods
-
-    @property
-    def objects(self) -> Any:
-        """As of ``Snapshot``."""
-        return ObjectsView(self._seen, self._real.objects)
+        self.nodes = TableView(seen, real.nodes)
+        self.pods = TableView(seen, real.pods)
+        self.objects = ObjectsView(seen, real.objects)
 
 
 class NodesView:
@@ -379,11 +407,13 @@ class NodesView:
     def __init__(self, seen: Seen, real: NodeView) -> None:
         self._seen, self._real = seen, real
         self.snapshot = SnapshotView(seen, real.snapshot)
+        self.table = self.snapshot.nodes
+        self.take = real.take
 
     __class__ = property(lambda _: NodeView)  # isinstance holds
 
     def __getattr__(self, name: str) -> Any:
-        self._seen.setdefault((COLUMNS,) if name in ("take", "table") else (NODES,), None)
+        self._seen.setdefault((NODES,), None)
         return getattr(self._real, name)
 
     def __len__(self) -> int:
@@ -404,6 +434,11 @@ class NodesView:
         """As of ``NodeView``."""
         self._seen.setdefault((NODE, "metadata", "labels", ENTRY, key), None)
         return self._real.label(key)
+
+    def measured(self, name: str) -> Any:
+        """As of ``NodeView``."""
+        self._seen.setdefault((MEASURED, ENTRY, name), None)
+        return self._real.measured(name)
 
     def infos(self) -> Iterator[Any]:
         """As of ``NodeView``."""
