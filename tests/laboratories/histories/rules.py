@@ -129,8 +129,6 @@ def _counted(dice: Random) -> Callable[[CycleState, Pod, NodeView], PreFilterRes
     skips, narrows, wide = dice.random() < 0.2, dice.random() < 0.1, dice.random() < 0.5
 
     def pre_filter(state: CycleState, pod: Pod, nodes: NodeView) -> PreFilterResult | Status:
-        if skips and not pod.metadata.labels.get("app"):
-            return Status.skip()
         counts: dict[str | None, int] = {}
         for node in nodes.infos():
             place = node.labels.get(key)
@@ -139,6 +137,8 @@ def _counted(dice: Random) -> Callable[[CycleState, Pod, NodeView], PreFilterRes
         state.write("counts", counts)
         state.write("pairs", tuple(sorted((str(place), count) for place, count in counts.items())))
         state.write("level", len(objects.all(kind)) + len(objects.namespace_labels(pod.metadata.namespace)))
+        if skips and not pod.metadata.labels.get("app"):
+            return Status.skip()
         if narrows:
             return PreFilterResult(frozenset(nodes.names[: max(len(nodes) // 2, 1)]))
         return SUCCESS
