@@ -44,6 +44,7 @@ from mooring.framework.batch import BatchPlugin
 from mooring.framework.cacheable import Aspect, CacheablePlugin, Dependencies
 from mooring.framework.deadline import timely
 from mooring.framework.object_table import ObjectTable
+from mooring.framework.objects import PodGroup
 from mooring.framework.objects.claims import ResourceClaim
 from mooring.framework.objects.devices import DeviceClass, DeviceTaintRule, ResourceSlice
 from mooring.framework.pod_aspects import may_ask_for_devices
@@ -149,12 +150,11 @@ class DynamicResources(
 
     def dependencies(self, pod: Pod) -> Dependencies:
         """Read whether a ``DeviceClass`` stands for what the pod asks for; the pod is signed if none does."""
-        now = self.reserves_now(pod)
-        return Dependencies(
-            signature=None if now else may_ask_for_devices(pod),
-            parts=Part.OBJECTS | Part.OTHER_NODES if self.reserves_for(pod) else Part.NONE,
-            kinds=self.reads if now else (DeviceClass,),
-        )
+        if self.reserves_now(pod):
+            parts = Part.NODES_BUT_IMAGES | Part.OBJECTS | Part.OTHER_NODES
+            return Dependencies(parts=parts, kinds=(*self.reads, PodGroup))
+        parts = Part.OBJECTS | Part.OTHER_NODES if self.reserves_for(pod) else Part.NONE
+        return Dependencies(signature=may_ask_for_devices(pod), parts=parts, kinds=(DeviceClass,))
 
     def events_to_register(self) -> Sequence[HintedEvent]:
         return events(self.handle)
@@ -169,16 +169,17 @@ class DynamicResources(
         return SUCCESS
 
     def pre_filter(self, state: CycleState, pod: Pod, nodes: NodeView) -> PreFilterResult | Status:
-        note = ClaimsState(self._rules, as_of=self._devices.state_of(nodes.snapshot))
+        note = ClaimsState(self._rules)
         state.write(self.name, note)
         objects = nodes.snapshot.objects
+        if not self.reserves_for(pod) or not (pod.spec.resource_claims or self._extended(pod, objects)):
+            return Status.skip()
+        note.as_of = self._devices.state_of(nodes.snapshot)
         note.extended = self._extended(pod, objects)
         held = None
         if note.extended is not None:
             note.made = made_before(pod, self._devices.controlled_by(pod, objects, note.as_of))
             held = assumed_for(pod, objects)
-        if not pod.spec.resource_claims and note.extended is None:
-            return Status.skip()
         if self._unsupported is not None:
             return not_supported(self._unsupported)
         try:

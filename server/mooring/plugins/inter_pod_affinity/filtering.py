@@ -159,14 +159,14 @@ def affinity_counts(
     """Return the counts for ``pod``, whose namespace has ``labels``."""
     table = snapshot.nodes
     topologies = Topologies(table)
-    classes, capacity = snapshot.pods.classes, topologies.capacity
+    placed, capacity = snapshot.pods, topologies.capacity
     wanted, unwanted = DomainCounts(topologies), DomainCounts(topologies)
     if near:
-        pods = pods_by_row(near, classes, capacity)
+        pods = pods_by_row(near, placed.classes, capacity)
         for term in timely(near):
             wanted.add(term.topology_key, pods)
     for term in timely(apart):
-        unwanted.add(term.topology_key, pods_by_row((term,), classes, capacity))
+        unwanted.add(term.topology_key, pods_by_row((term,), placed.classes, capacity))
     opposed = _opposed(pod, snapshot, labels, topologies)
     return AffinityCounts(topologies, table.index, pod, labels, near, apart, wanted, unwanted, opposed)
 

@@ -14,11 +14,10 @@ from mooring.framework import (
     NodeInfo,
     NodeView,
     Normalizer,
-    Part,
     Pod,
+    Pure,
     ScorePlugin,
 )
-from mooring.framework.cacheable import Aspect, CacheablePlugin, Dependencies
 from mooring.framework.objects import Measurement
 from mooring.plugins.network_traffic.args import NetworkTrafficArgs
 
@@ -32,14 +31,12 @@ class NoMeasurementError(Exception):
     """There are no recent values, and the arguments say that this fails a decision."""
 
 
-class BandwidthScore(ScorePlugin[ArgsT], CacheablePlugin):
+class BandwidthScore(ScorePlugin[ArgsT], Pure):
     """Scores a node with its bandwidth; normalised in reverse, so that quiet nodes win.
 
     A node without a measurement counts as the busiest one known; when nothing is known, all nodes are equal.
     A source that fails never fails a decision, unless the arguments ask for it.
     """
-
-    aspects = Aspect.NONE
 
     def __init__(self, args: ArgsT, handle: Handle) -> None:
         super().__init__(args, handle)
@@ -52,10 +49,6 @@ class BandwidthScore(ScorePlugin[ArgsT], CacheablePlugin):
     def measures(self) -> Sequence[MeasurementSource]:
         return () if self.source is None else (self.source,)
 
-    def dependencies(self, pod: Pod) -> Dependencies:
-        parts = Part.NODES_BUT_IMAGES | Part.RESOURCES | Part.OBJECTS
-        return Dependencies(signature=(), parts=parts, kinds=(Measurement,))
-
     def score_nodes(self, state: CycleState, pod: Pod, nodes: NodeView) -> Int64s:
         name = "" if self.source is None else self.source.name
         bandwidth, there = nodes.measured(name)
@@ -64,8 +57,9 @@ class BandwidthScore(ScorePlugin[ArgsT], CacheablePlugin):
                 f"error getting node bandwidth measure: none of the last {self.args.max_age}"
             )
         if self.handle.logger.isEnabledFor(PER_NODE):
+            found = nodes.snapshot.objects.get(Measurement, name)
             for node, value in zip(nodes.infos(), bandwidth.tolist(), strict=True):
-                self._log_bandwidth(name, node, value)
+                self._log_bandwidth(found, node, value)
         return bandwidth
 
     def normalize_score(self, state: CycleState, pod: Pod, scores: Int64s) -> Int64s:
@@ -74,8 +68,7 @@ class BandwidthScore(ScorePlugin[ArgsT], CacheablePlugin):
             self.handle.logger.log(PER_NODE, "[NetworkTraffic] Nodes final score: %s", final.tolist())
         return final
 
-    def _log_bandwidth(self, name: str, node: NodeInfo, bandwidth: int) -> None:
-        found = node.snapshot.objects.get(Measurement, name)
+    def _log_bandwidth(self, found: Measurement | None, node: NodeInfo, bandwidth: int) -> None:
         measured = found is not None and found.measured(node.node) is not None
         text = "bandwidth" if measured else "has no bandwidth measure, taken as the busiest"
         self.handle.logger.log(PER_NODE, "[NetworkTraffic] node '%s' %s: %d", node.name, text, bandwidth)

@@ -111,8 +111,7 @@ class VolumeRestrictions(StoragePlugin[None]):
 
 def _uses(names: set[str], pod: Pod, nodes: NodeView) -> int:
     """How many of the claims in the pod's namespace placed pods use."""
-    users = nodes.snapshot.pods.claim_users
-    return sum((pod.metadata.namespace, name) in users for name in names)
+    return sum((pod.metadata.namespace, name) in nodes.snapshot.pods.claim_users for name in names)
 
 
 def _recount(state: CycleState, other: Pod, sign: int) -> Status:
