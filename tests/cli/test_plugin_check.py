@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+import inspect
+import sys
 from pathlib import Path
 
 import pytest
 
+from mooring.kernels import compile as loops
 from mooring.plugin_check import bench, following, playing
 from mooring.testing.builders import node_manifest, pod_manifest
 from tests.cli.commands import Result, call, write_manifests
@@ -12,6 +15,7 @@ from tests.plugin_check import honest_rules, impure_rules, wrong_rules
 
 @pytest.fixture(autouse=True)
 def _short(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loops, "compile_ahead", lambda _nodes: None)
     monkeypatch.setattr(bench, "ROUNDS", 2)
     monkeypatch.setattr(following, "NODES", 20)
     monkeypatch.setattr(playing, "SEEDS", (1,))
@@ -34,6 +38,20 @@ def test_an_honest_rule_passes(capsys: pytest.CaptureFixture[str]) -> None:
     assert reads == "it reads allocatable[memory], node.metadata.name, requested[memory]"
     assert calls.startswith("calls for the first decision among 20 nodes, and for a later one: score 22 and ")
     assert events == "a rejected pod is tried again after every change"
+
+
+def test_a_module_of_the_working_directory_is_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code = inspect.getsource(honest_rules).replace('name = "Free"', 'name = "FreeHere"')
+    (tmp_path / "rules_from_here.py").write_text(code)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    monkeypatch.setitem(sys.modules, "rules_from_here", sys)
+    del sys.modules["rules_from_here"]
+    result = call(capsys, "plugins", "check", "rules_from_here:Free")
+    assert (result.code, result.err) == (0, "")
+    assert result.out.startswith("FreeHere: no fault found")
 
 
 def test_a_fault_has_its_line_and_what_to_do(

@@ -12,7 +12,14 @@ from pathlib import Path
 import pytest
 
 from mooring.kernels import compile as loops
-from mooring.kernels.compile import FEWEST_CALLS, FEWEST_NODES, compile_ahead, loop, wait_for_compiler
+from mooring.kernels.compile import (
+    FEWEST_CALLS,
+    FEWEST_NODES,
+    compile_ahead,
+    loop,
+    nothing_compiled,
+    wait_for_compiler,
+)
 from tests.compiled_loops import compiled_loops, loops_as_written, loops_compiled_by_calls
 
 pytestmark = pytest.mark.skipif(
@@ -56,6 +63,20 @@ def test_nobody_waits_for_the_compiler_and_it_works_only_for_who_asks_often() ->
         assert compiled is not None
         assert compiled(7) == 7
         assert same.for_rows(0, FEWEST_NODES) is None
+
+
+def test_work_that_is_soon_done_has_nothing_compiled() -> None:
+    same: loops.Loop[int] = loop("(int64,)")(lambda number: number)
+    with loops_compiled_by_calls():
+        with nothing_compiled():
+            for _ in range(2 * FEWEST_CALLS):
+                same.for_rows(FEWEST_NODES)
+        wait_for_compiler()
+        assert same.for_rows(FEWEST_NODES) is None
+        for _ in range(FEWEST_CALLS):
+            same.for_rows(FEWEST_NODES)
+        wait_for_compiler()
+        assert same.for_rows(FEWEST_NODES) is not None
 
 
 def test_a_test_meets_compiled_loops_only_where_it_asks_for_them() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -50,7 +51,9 @@ def add_verbs(verbs: Commands) -> None:
 
 
 def _add_subject(parser: argparse.ArgumentParser, run: Any) -> None:
-    parser.add_argument("subject", metavar="MODULE:CLASS", help="the plugin's class")
+    parser.add_argument(
+        "subject", metavar="MODULE:CLASS", help="the plugin's class; the working directory is searched first"
+    )
     flags = Flags(parser)
     flags.add("args", "YAML", "", "its arguments, as in pluginConfig", _mapping)
     flags.add(
@@ -64,17 +67,22 @@ def _add_subject(parser: argparse.ArgumentParser, run: Any) -> None:
 
 def check(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
     """Report what is wrong with a plugin."""
-    from mooring.plugin_check.following import following
+    from mooring.kernels.compile import nothing_compiled
+    from mooring.plugin_check.following import NODES, following
     from mooring.plugin_check.playing import played
     from mooring.plugin_check.source import impurities
 
     subject, dump = _subject(args, options)
-    with status_line(f"checking {subject.name}"):
-        impure = impurities(subject.make(subject.alone()))
-        # A rule that reads outside may answer otherwise each time: playing it shows nothing more.
-        wrong = [] if impure and subject.pure else played(subject, dump)
-        findings = [*(impure if subject.pure else ()), *wrong]
-        found = following(subject, dump) if subject.pure and not findings else None
+    impure = impurities(subject.make(subject.alone()))
+    findings, found = list(impure if subject.pure else ()), None
+    # A rule that reads outside may answer otherwise each time: playing it shows nothing more.
+    if not findings:
+        with status_line(f"asking {subject.name} about changing clusters"):
+            findings = played(subject, dump)
+    if subject.pure and not findings:
+        where = "the cluster" if dump else f"{NODES:,} nodes"
+        with status_line(f"counting the calls of {subject.name} for {where}"), nothing_compiled():
+            found = following(subject, dump)
     if args.output != "table":
         document = {
             "plugin": subject.name,
@@ -93,9 +101,12 @@ def check(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
 
 def measure(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
     """Report what a plugin costs."""
+    from mooring.kernels.compile import compile_ahead
     from mooring.plugin_check.bench import measured
 
     subject, dump = _subject(args, options)
+    with status_line("compiling loops"):
+        compile_ahead(args.nodes)
     with status_line(f"making {args.nodes} nodes") as end:
 
         def shown(rounds: Any, count: int) -> Any:
@@ -114,6 +125,8 @@ def _subject(args: argparse.Namespace, options: tuple[Option, ...]) -> tuple[Sub
     from mooring.app.offline import manifests_of
     from mooring.plugin_check.subject import Subject
 
+    # As with "python -m", the author's module may be in the working directory.
+    sys.path.insert(0, str(Path.cwd()))
     engine = engine_options(args, options)
     dump: Sequence[Any] = ()
     if args.cluster:

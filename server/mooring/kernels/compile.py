@@ -8,13 +8,14 @@ that floats don't hold exactly.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from hashlib import sha256
 from importlib import import_module
 from importlib.util import find_spec
 from types import FunctionType
-from typing import Any, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 from weakref import WeakSet
 
 FEWEST_NODES = 1000
@@ -46,7 +47,12 @@ class Loop(Generic[T]):
 
     Args:
         types: The types of its arguments, as numba spells them; one string for each set of them.
+
+    Attributes:
+        pays: Whether loops may be compiled at all.
     """
+
+    pays: ClassVar[bool] = True
 
     def __init__(self, types: Sequence[str], function: Callable[..., T]) -> None:
         self._types = types
@@ -67,7 +73,7 @@ class Loop(Generic[T]):
         compiled = self._compiled
         if compiled is not None and count:
             return compiled
-        if not count or max(count, of) < FEWEST_NODES:
+        if not count or max(count, of) < FEWEST_NODES or not self.pays:
             return None
         if self._compiling is None:
             self._calls += 1
@@ -152,6 +158,16 @@ def begin_compiling(nodes: int) -> None:
     if nodes >= FEWEST_NODES:
         for found in tuple(_loops):
             found.begin_compiling()
+
+
+@contextmanager
+def nothing_compiled() -> Iterator[None]:
+    """Have no more loops compiled during the block: for work that ends before the compiler would."""
+    Loop.pays = False
+    try:
+        yield
+    finally:
+        Loop.pays = True
 
 
 def compile_ahead(nodes: int) -> None:

@@ -49,7 +49,7 @@ def measured(
     objects, templates = cluster_of(subject, dump, nodes)
     makers = subject.without, subject.among_defaults
     for make in makers:
-        # Loads and compiles all that is used.
+        # Loads all that is used.
         Decider(make(objects[:9]), templates).warm_up()
     sides = [Decider(make(objects), templates) for make in makers]
     first = [side.decide(1) for side in sides]
