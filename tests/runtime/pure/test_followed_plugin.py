@@ -316,6 +316,12 @@ def test_measured_values_are_read_by_value() -> None:
     assert rules.plugin.found.followed
 
 
+def test_a_value_that_was_never_measured_is_none() -> None:
+    rules = Rules(Idle)
+    rules.decide(place=False)
+    assert rules.plugin.found.followed
+
+
 class AtMostTwoByCounter(FilterPlugin[None], Pure):
     name = "AtMostTwoByCounter"
     in_rack = pods_by(label="app", topology="rack")

@@ -120,6 +120,10 @@ class MeasurementsView(MappingView):
 
     __slots__ = ()
 
+    def __getitem__(self, key: Any) -> int | None:
+        """None without a value, as of ``NodeMeasurements``."""
+        return self._entry(key)
+
     def _entry(self, key: Any) -> int | None:
         value: int | None = self._real.get(key)
         self._seen.setdefault((*self._path, ENTRY, key), value)
