@@ -117,6 +117,6 @@ def cycle(
         [node_manifest(name) for name in nodes],
         pod or pod_manifest(),
         {**profile(plugins, weights), **(config or {})},
-        registry=registry_of(plugins),
+        plugins=plugins,
         **options,
     )

@@ -261,7 +261,6 @@ def test_the_nominated_node_is_tried_alone_first() -> None:
 def test_a_single_plugin_that_is_not_built_rejects_the_pods_that_need_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    from mooring.runtime.profiles.registry import new_in_tree_registry
     from mooring.testing import explain
     from mooring.testing.builders import node_manifest
 
@@ -271,12 +270,11 @@ def test_a_single_plugin_that_is_not_built_rejects_the_pods_that_need_it(
         "kind": "KubeSchedulerConfiguration",
         "profiles": [{"plugins": {"multiPoint": {"enabled": [{"name": missing}]}}}],
     }
-    registry = new_in_tree_registry()
     pod = pod_manifest(labels={"needs": missing})
-    document = explain([node_manifest()], pod, config, registry=registry)
+    document = explain([node_manifest()], pod, config)
     assert document["status"]["code"] == "UnschedulableAndUnresolvable"
     assert document["status"]["reasons"] == [f"plugin {missing} is not supported yet"]
     assert document["selected"] is None
-    warnings = explain([node_manifest()], pod_manifest(), config, registry=registry)["warnings"]
+    warnings = explain([node_manifest()], pod_manifest(), config)["warnings"]
     assert any(said.startswith("not supported yet: ") and missing in said for said in warnings)
     assert not [said for said in cycle(filtering("F", {}))["warnings"] if said.startswith("not ")]

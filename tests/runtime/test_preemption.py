@@ -27,7 +27,7 @@ from mooring.framework import (
 from mooring.framework.preemption import RejectedNodes
 from mooring.testing import explain
 from mooring.testing.builders import node_manifest, pod_manifest
-from tests.runtime.fakes import cycle, filtering, prefiltering, profile, registry_of
+from tests.runtime.fakes import cycle, filtering, prefiltering, profile
 
 FULL = filtering("Full", lambda _: Status.unschedulable("full"))
 SENTENCE = "0/3 nodes are available: 3 full."
@@ -156,7 +156,7 @@ def tried(
 
     used = [*plugins, post_filtering("Post", look)]
     pod = pod_manifest("subject", spec={"priority": 5})
-    return explain(objects, pod, profile(used), registry=registry_of(used))
+    return explain(objects, pod, profile(used), plugins=used)
 
 
 CROWD = [
@@ -274,7 +274,7 @@ def test_a_nominated_pod_counts_on_its_own_node_only() -> None:
     """Two that wait for two nodes are never both placed while one of the nodes is looked at."""
     objects = [node_manifest("a"), node_manifest("b"), nominated("x", "a", 9), nominated("y", "b", 9)]
     used = [OnePerCluster]
-    document = explain(objects, pod_manifest("subject"), profile(used), registry=registry_of(used))
+    document = explain(objects, pod_manifest("subject"), profile(used), plugins=used)
     assert document["feasible"] == 2
 
 

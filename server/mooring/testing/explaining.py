@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mooring.app.offline import explained
+from mooring.framework import Plugin
 from mooring.framework.releases import DEFAULT_KUBE_VERSION
 from mooring.runtime.answers import CycleOptions, Document
-from mooring.runtime.profiles.registry import Registry
+from mooring.runtime.profiles.registry import installed_registry
 from mooring.testing.question import Question, question
 
 
@@ -23,7 +24,7 @@ def explain(
     feature_gates: Mapping[str, bool] | None = None,
     always_score: bool = False,
     all_rejections: bool = False,
-    registry: Registry | None = None,
+    plugins: Sequence[type[Plugin[Any]]] = (),
     measurements: Mapping[str, Mapping[str, int]] | None = None,
 ) -> Document:
     """Why ``pod`` would go where, given ``objects``.
@@ -39,7 +40,7 @@ def explain(
         feature_gates: Gates that differ from the release's defaults.
         always_score: Score a single feasible node too.
         all_rejections: Report every plugin that rejects a node, not only the first.
-        registry: The plugins that there are; default the in-tree and the installed ones.
+        plugins: Classes that the configuration may name besides the in-tree and the installed ones.
         measurements: By the name of a source, the values of nodes. Other sources than files are not called.
 
     Returns:
@@ -49,8 +50,14 @@ def explain(
         InvalidArgumentError: A manifest can't be used; has the field's path.
         ConfigError: The configuration has faults; names all of them.
         NotFoundError: There is no such profile.
+        RegistryError: Another plugin has the name of one of ``plugins``.
         ValueError: ``version`` is not a release that mooring follows.
     """
+    registry = None
+    if plugins:
+        registry = installed_registry()
+        for kind in plugins:
+            registry.register(kind.name, kind)
     asked = question(
         objects,
         pod,

@@ -13,7 +13,6 @@ from functools import partial
 from typing import Any
 
 from mooring.framework import CycleState, NodeInfo, Pod, ScorePlugin
-from mooring.runtime.profiles.registry import new_in_tree_registry
 from mooring.testing import explain
 from mooring.testing.builders import node_manifest, pod_manifest
 from mooring_extender.client import GrpcClient
@@ -192,9 +191,7 @@ def score_range(round_: Round) -> None:
     """A plugin's score is a whole number of 0 to 100, or its failure."""
     for _ in range(round_.some(200, 400)):
         score = round_.dice.choice(SCORES)
-        registry = new_in_tree_registry()
-        registry.register("Odd", scored(score))
-        said = explain(NODES_OF_SCORES, POD_OF_SCORES, ONLY_ODD, registry=registry)
+        said = explain(NODES_OF_SCORES, POD_OF_SCORES, ONLY_ODD, plugins=[scored(score)])
         fair = type(score) is int and 0 <= score <= 100
         assert said["status"]["code"] == ("Success" if fair else "Error"), score
         round_.inputs += 1
