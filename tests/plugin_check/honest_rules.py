@@ -8,6 +8,7 @@ import math
 import os.path
 import re
 from collections import Counter, defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cache, cached_property
@@ -22,6 +23,7 @@ from mooring.framework import (
     FilterPlugin,
     Handle,
     Int64s,
+    MeasurementSource,
     NodeInfo,
     NodeView,
     Pod,
@@ -33,6 +35,7 @@ from mooring.framework import (
     Verdicts,
 )
 from mooring.framework.objects import Namespace
+from mooring.measurements import MeasurementFunction
 
 WEIGHTS = {"gold": 100, "iron": 10}
 RACK = re.compile(r"r(\d+)")
@@ -214,3 +217,16 @@ class Few(PreFilterPlugin[None], ScorePlugin[None], Pure):
     def normalize_score(self, state: CycleState, pod: Pod, scores: Int64s) -> Int64s:
         low, high = int(scores.min()), int(scores.max())
         return (scores - low) * 100 // (high - low) if high > low else np.zeros_like(scores)
+
+
+class Cool(FilterPlugin[None], Pure):
+    """Reads a value that is measured outside, which may be missing."""
+
+    name = "Cool"
+
+    def measures(self) -> Sequence[MeasurementSource]:
+        return (MeasurementFunction(name="heat"),)
+
+    def filter(self, state: CycleState, pod: Pod, node: NodeInfo) -> Status:
+        heat = node.measurements["heat"]
+        return SUCCESS if heat is not None and heat < 5 else NO

@@ -45,6 +45,13 @@ def test_a_name_costs_a_call_for_each_node() -> None:
     assert found.calls["score"][0] >= NODES
 
 
+def test_measured_values_are_made_up() -> None:
+    found = followed(honest_rules, "Cool")
+    assert found.reads == ("measured[heat]",)
+    # Four values, or none; a few calls more as above.
+    assert 1 <= found.calls["filter"][0] < 15
+
+
 def test_a_dump_says_what_its_nodes_cost() -> None:
     nodes = [make_node(f"n{number}", labels={"tier": "gold"}) for number in range(9)]
     found = followed(honest_rules, "Label", *nodes, make_pod("p"))

@@ -92,7 +92,7 @@ def test_a_failure_names_the_line_that_raised() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["Label", "CountPerRack", "Free", "Shuffled", "Parsed", "Columns", "Few", "Tenant"]
+    "name", ["Label", "CountPerRack", "Free", "Shuffled", "Parsed", "Columns", "Few", "Tenant", "Cool"]
 )
 def test_nothing_is_said_of_an_honest_rule(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(playing, "SEEDS", (1,))

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from mooring.cluster.kinds import Change, ClusterObject, Put, Remove
 from mooring.cluster.state import State
 from mooring.framework import Node, Pod
-from mooring.framework.objects import Namespace, Object, ObjectMeta
+from mooring.framework.objects import Measurement, Namespace, Object, ObjectMeta
 from mooring.plugin_check.source import texts_of
 from mooring.plugin_check.subject import Subject
 from mooring.testing.builders import make_node, make_pod
@@ -40,6 +40,11 @@ def keys_of(subject: Subject) -> list[str]:
     return [word for word in words if _KEY.fullmatch(word)][:MAX_KEYS]
 
 
+def measured_by(subject: Subject) -> list[str]:
+    """Return the names of the values that a plugin measures."""
+    return [source.name for source in subject.make(subject.alone()).measures()]
+
+
 def pods_to_ask(objects: Iterable[ClusterObject]) -> list[Pod]:
     """Return some pending pods; without any, copies of placed ones."""
     pods = [item for item in objects if isinstance(item, Pod)]
@@ -56,19 +61,22 @@ class MadeUp:
         chance: The source of all choices.
         values: The values of labels and annotations.
         even: Whether nodes have no taints and equal amounts.
+        measured: The names of measured values.
     """
 
     keys: Sequence[str]
     chance: random.Random
     values: Sequence[str] = ("", "a", "b", "1", "3", "50", "true")
     even: bool = False
+    measured: Sequence[str] = ()
 
     def objects(self) -> list[ClusterObject]:
-        """Return nodes, a namespace, placed and pending pods."""
+        """Return nodes, a namespace, measured values, placed and pending pods."""
         nodes = [self.node(f"n{number}") for number in range(NODES)]
         placed = [self.pod(f"p{number}", f"n{self.chance.randrange(NODES)}") for number in range(PLACED)]
         namespace = Namespace(ObjectMeta(name="default", uid="default", labels=self.pairs()))
-        return [*nodes, namespace, *placed, *(self.pod(f"q{number}") for number in range(PENDING))]
+        measured = self.measurements(nodes)
+        return [*nodes, namespace, *measured, *placed, *(self.pod(f"q{number}") for number in range(PENDING))]
 
     def node(self, name: str) -> Node:
         """Return a node."""
@@ -84,6 +92,17 @@ class MadeUp:
         requests = {"cpu": self.chance.choice(("0", "100m", "1"))}
         metadata = {"annotations": self.pairs(), "uid": name}
         return make_pod(name, labels=self.pairs(), node=on, requests=requests, metadata=metadata)
+
+    def measurements(self, nodes: Iterable[Node]) -> list[Measurement]:
+        """Return the measured values; some nodes have none."""
+        names = [node.metadata.name for node in nodes]
+        values = [
+            {name: self.chance.choice((0, 1, 7, 1 << 40)) for name in names if self.chance.random() < 0.8}
+            for _ in self.measured
+        ]
+        return [
+            Measurement(ObjectMeta(name=name), each) for name, each in zip(self.measured, values, strict=True)
+        ]
 
     def pairs(self) -> dict[str, str]:
         """Return labels or annotations with about half of the keys."""
@@ -115,6 +134,8 @@ class MadeUp:
                     item = choose(found)
                     own = replace(item.metadata, labels=self.pairs())
                     yield f"a {kind.__name__}'s labels change", Put(replace(item, metadata=own))
+            for values in self.measurements(_nodes(state)):
+                yield "measured values change", Put(values)
             if placed := _objects(state, Pod):
                 gone = choose(placed).metadata
                 yield "a pod leaves", Remove("Pod", gone.namespace, gone.name)

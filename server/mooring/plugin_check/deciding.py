@@ -15,8 +15,8 @@ from msgspec.structs import replace
 
 from mooring.app.engine import Core
 from mooring.cluster.kinds import ClusterObject
-from mooring.framework import Pod
-from mooring.plugin_check.clusters import MadeUp, keys_of, pods_to_ask
+from mooring.framework import Node, Pod
+from mooring.plugin_check.clusters import MadeUp, keys_of, measured_by, pods_to_ask
 from mooring.plugin_check.findings import is_below
 from mooring.plugin_check.source import ANSWERING
 from mooring.plugin_check.subject import Subject
@@ -36,8 +36,10 @@ def cluster_of(
     subject: Subject, dump: Sequence[ClusterObject], nodes: int
 ) -> tuple[Sequence[ClusterObject], Sequence[Pod]]:
     """Return a dump's objects, else ``nodes`` made-up nodes, and the templates of pods to decide about."""
-    even = MadeUp(keys_of(subject), random.Random(0), VALUES, even=True)  # noqa: S311 - to be repeated
-    objects = dump or [even.node(f"n{number}") for number in range(nodes)]
+    chance = random.Random(0)  # noqa: S311 - to be repeated
+    even = MadeUp(keys_of(subject), chance, VALUES, even=True, measured=measured_by(subject))
+    objects = list(dump) or [even.node(f"n{number}") for number in range(nodes)]
+    objects += even.measurements([item for item in objects if isinstance(item, Node)])
     templates = pods_to_ask(dump) or [even.pod(f"q{number}") for number in range(TEMPLATES)]
     # The first decision is about the pod with most to read.
     return objects, sorted(templates, key=lambda pod: len(pod.metadata.annotations), reverse=True)

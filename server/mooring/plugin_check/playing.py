@@ -29,7 +29,7 @@ from mooring.framework import (
 from mooring.framework.cluster_events import PodRecordChange, StateChange
 from mooring.framework.errors import PluginFailureError
 from mooring.framework.view import one_node
-from mooring.plugin_check.clusters import MadeUp, keys_of, pods_to_ask
+from mooring.plugin_check.clusters import MadeUp, keys_of, measured_by, pods_to_ask
 from mooring.plugin_check.findings import Finding, is_below
 from mooring.plugin_check.outside import watched
 from mooring.plugin_check.source import ANSWERING, KEEP_IN_STATE
@@ -84,9 +84,9 @@ Answer = Mapping[str, Mapping[str, object]]
 
 def played(subject: Subject, dump: Sequence[ClusterObject] = ()) -> list[Finding]:
     """Return what a plugin does wrong on made-up clusters, else on the objects of a dump."""
-    keys = keys_of(subject)
+    keys, measured = keys_of(subject), measured_by(subject)
     for seed in (*SEEDS, 0):
-        made_up = MadeUp(keys, random.Random(seed))  # noqa: S311 - to be repeated
+        made_up = MadeUp(keys, random.Random(seed), measured=measured)  # noqa: S311 - to be repeated
         objects = made_up.objects() if seed else dump
         if objects and (found := list(_Play(subject, objects, made_up).findings())):
             return found
