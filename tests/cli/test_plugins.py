@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import io
+import os
 import subprocess
 import sys
 import tomllib
 import venv
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from string import Template
 
 import pytest
 
 from mooring.cli import with_plugin
+from mooring.cli.plugin_kinds import KINDS
 from mooring.framework import SUCCESS, CycleState, FilterPlugin, NodeInfo, Pod, Status
+from mooring.plugin_check import following
 from tests.cli.commands import ROOT, call
 from tests.missing_plugins import add_missing_plugin
 
@@ -146,37 +152,89 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_names_of_a_new_package(
     name: str, folder: str, module: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert call(capsys, "plugins", "new", name, "--directory", tmp_path).code == 0
+    assert call(capsys, "plugins", "new", name, "--kind", "score", "--directory", tmp_path).code == 0
     project = tomllib.loads((tmp_path / folder / "pyproject.toml").read_text())["project"]
     assert project["entry-points"]["mooring.plugins"] == {name: f"{module}:{name}"}
     assert f"class {name}(" in (tmp_path / folder / module / "plugin.py").read_text()
 
 
-@pytest.mark.packaging
-def test_a_new_package_installs_passes_its_test_and_is_clean(
-    environment: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+@pytest.fixture
+def packages(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Iterator[dict[str, Path]]:
+    """The folder of a new package of each kind, by its module; what is imported goes with the test."""
+    for kind in KINDS:
+        name = f"Gpu{kind.title()}"
+        assert call(capsys, "plugins", "new", name, "--kind", kind, "--directory", tmp_path).code == 0
+    yield {f"gpu_{kind}": tmp_path / f"gpu-{kind}" for kind in KINDS}
+    for module in [name for name in sys.modules if name.startswith("gpu_")]:
+        del sys.modules[module]
+
+
+def run(*command: object, path: Sequence[Path] = (), cwd: Path | None = None) -> str:
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, path))}
+    done = subprocess.run(
+        list(map(str, command)), env=environment, cwd=cwd, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_a_new_package_of_each_kind_passes_its_test_and_the_check(
+    packages: dict[str, Path], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert call(capsys, "plugins", "new", "GpuAwareness", "--directory", tmp_path).code == 0
-    here, there = sys.executable, environment / "bin" / "python"
-
-    def run(*command: object) -> str:
-        done = subprocess.run(
-            list(map(str, command)),
-            cwd=tmp_path / "gpu-awareness",
-            capture_output=True,
-            text=True,
-            check=False,
+    folders = list(packages.values())
+    tests = run(sys.executable, "-m", "pytest", "-q", "--import-mode=importlib", *folders, path=folders)
+    assert f"{len(KINDS)} passed" in tests
+    monkeypatch.setattr(following, "NODES", 20)
+    for module, folder in packages.items():
+        name = module.title().replace("_", "")
+        monkeypatch.syspath_prepend(folder)
+        result = call(capsys, "plugins", "check", f"{module}:{name}")
+        assert result.out.splitlines()[0] == f"{name}: no fault found"
+        assert "not kept" not in result.out
+        assert (
+            call(capsys, "config", "check", folder / "config.yaml", "--plugin", f"{module}:{name}").code == 0
         )
-        assert done.returncode == 0, done.stdout + done.stderr
-        return done.stdout
 
-    run(here, "-m", "ruff", "check", "--isolated", "--select", "E,F,I,B,UP,SIM,ANN", *LINES, ".")
-    run(here, "-m", "ruff", "format", "--check", "--isolated", *LINES, ".")
-    run(here, "-m", "mypy", "--strict", "--cache-dir", ROOT / ".cache" / "mypy", ".")
-    pip = (here, "-m", "pip", "--disable-pip-version-check", "--python", there, "install", "--quiet")
-    run(*pip, "--no-build-isolation", "--no-deps", "--editable", ".")
-    assert "1 passed" in run(there, "-m", "pytest", "-q")
-    assert run(there, "-m", "mooring", "config", "check", "config.yaml") == "ok\n"
+
+@pytest.mark.packaging
+def test_new_packages_install_and_are_clean(environment: Path, packages: dict[str, Path]) -> None:
+    folders, there = list(packages.values()), environment / "bin" / "python"
+    ruff = (sys.executable, "-m", "ruff")
+    for folder in folders:
+        run(*ruff, "check", "--isolated", "--select", "E,F,I,B,UP,SIM,ANN", *LINES, ".", cwd=folder)
+        run(*ruff, "format", "--check", "--isolated", *LINES, ".", cwd=folder)
+    mypy = (sys.executable, "-m", "mypy", "--strict", "--cache-dir", ROOT / ".cache" / "mypy")
+    run(*mypy, *(folder / module for module, folder in packages.items()))
+    pip = (
+        sys.executable,
+        "-m",
+        "pip",
+        "--disable-pip-version-check",
+        "--python",
+        there,
+        "install",
+        "--quiet",
+    )
+    run(*pip, "--no-build-isolation", "--no-deps", *(each for folder in folders for each in ("-e", folder)))
+    for folder in folders:
+        assert "1 passed" in run(there, "-m", "pytest", "-q", folder)
+        assert run(there, "-m", "mooring", "config", "check", folder / "config.yaml") == "ok\n"
+
+
+@pytest.mark.parametrize(("typed", "kind"), [("counting\n", "counting"), ("\n", "filter"), (None, "filter")])
+def test_the_kind_is_asked_for_on_a_terminal(
+    typed: str | None,
+    kind: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    terminal = io.StringIO(typed or "")
+    monkeypatch.setattr(terminal, "isatty", lambda: typed is not None)
+    monkeypatch.setattr("sys.stdin", terminal)
+    assert call(capsys, "plugins", "new", "Gpu", "--directory", tmp_path).code == 0
+    code = (tmp_path / "gpu" / "gpu" / "plugin.py").read_text()
+    assert code == Template(KINDS[kind].plugin).substitute(name="Gpu")
 
 
 def test_a_folder_that_exists_is_left_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

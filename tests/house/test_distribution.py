@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from mooring.cli.plugin_kinds import KINDS
 from mooring.cli.scaffold import write_package
 from mooring.runtime.profiles.registry import new_in_tree_registry
 from tests.house.test_documents import FILES
@@ -49,7 +50,7 @@ def wheels(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def scaffold(folder: Path) -> str:
     """What ``mooring plugins new`` writes."""
-    package = write_package("GpuAwareness", folder, new_in_tree_registry())
+    package = write_package("GpuAwareness", KINDS["filter"], folder, new_in_tree_registry())
     return (package / "pyproject.toml").read_text()
 
 

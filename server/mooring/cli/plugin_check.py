@@ -126,7 +126,8 @@ def _subject(args: argparse.Namespace, options: tuple[Option, ...]) -> tuple[Sub
     from mooring.plugin_check.subject import Subject
 
     # As with "python -m", the author's module may be in the working directory.
-    sys.path.insert(0, str(Path.cwd()))
+    if (here := str(Path.cwd())) not in sys.path:
+        sys.path.insert(0, here)
     engine = engine_options(args, options)
     dump: Sequence[Any] = ()
     if args.cluster:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from rich.prompt import Prompt
 
 from mooring.app.embedding import Option
 from mooring.cli.console import print_line, print_table
@@ -19,6 +22,8 @@ from mooring.cli.flags import (
 )
 from mooring.cli.output import Exit, print_document
 from mooring.cli.plugin_check import add_verbs
+from mooring.cli.plugin_kinds import KINDS
+from mooring.cli.values import one_of
 
 if TYPE_CHECKING:
     from mooring.service.backend import PluginEntry
@@ -40,7 +45,10 @@ def add(commands: Commands) -> None:
     text = "write an installable package with a plugin and its test"
     new = add_command(verbs, "new", text)
     new.add_argument("name", metavar="NAME", help="the plugin's name in PascalCase, such as RackAffinity")
-    Flags(new).add("directory", "DIR", ".", "where to write it")
+    flags = Flags(new)
+    kinds = "; ".join(f"{name} {kind.does}" for name, kind in KINDS.items())
+    flags.add("kind", "KIND", "", f"{kinds}. On a terminal you are asked", one_of("", *KINDS))
+    flags.add("directory", "DIR", ".", "where to write it")
     parser.set_defaults(run=run)
     add_verbs(verbs)
 
@@ -54,7 +62,8 @@ def run(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
     if args.verb == "new":
         from mooring.cli.scaffold import write_package
 
-        folder = write_package(args.name, Path(args.directory), registry)
+        kind = KINDS[args.kind or _asked_kind()]
+        folder = write_package(args.name, kind, Path(args.directory), registry)
         print(f"wrote {folder}; next: pip install --editable {folder} pytest && pytest {folder}")
         return Exit.OK
     entries = sorted(plugin_entries(registry), key=lambda entry: entry.name.lower())
@@ -69,6 +78,15 @@ def run(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
         if entry.load_error:
             print_line(entry.load_error, "red")
     return Exit.OK
+
+
+def _asked_kind() -> str:
+    """Ask for the kind of a new plugin; without a terminal it is the first one."""
+    first = next(iter(KINDS))
+    if not sys.stdin.isatty():
+        return first
+    print_table(("KIND", "THE PLUGIN"), [(name, kind.does) for name, kind in KINDS.items()])
+    return Prompt.ask("kind", choices=list(KINDS), default=first)
 
 
 def _state(entry: PluginEntry) -> str:
