@@ -124,6 +124,9 @@ class MeasurementsView(MappingView):
         """None without a value, as of ``NodeMeasurements``."""
         return self._entry(key)
 
+    def __contains__(self, key: object) -> bool:
+        raise NotFollowedError("asks which measurements there are")
+
     def _entry(self, key: Any) -> int | None:
         value: int | None = self._real.get(key)
         self._seen.setdefault((*self._path, ENTRY, key), value)
