@@ -56,6 +56,7 @@ class Setting:
         gates: Feature gates.
         limits: Limits of modules, most of them as they are; the lower, the sooner they are reached.
         tuning: Those of the cache.
+        measures: Whether there are generated rules, which may read a measured load.
     """
 
     document: Manifest
@@ -63,6 +64,7 @@ class Setting:
     gates: dict[str, bool]
     limits: dict[tuple[Any, str], int]
     tuning: CacheTuning
+    measures: bool
 
     @classmethod
     def of(
@@ -80,7 +82,7 @@ class Setting:
             release = dice.choice(RELEASES)
             gates = otherwise(release, dice.sample(switchable(release), dice.randint(0, 3)))
         own = [kind.name for kind in OWN if dice.random() < 0.12 and (outside or kind.name != "Measured")]
-        if (aside := copy(dice)).random() < RULES_IN:
+        if measures := (aside := copy(dice)).random() < RULES_IN:
             some = aside.sample(RULES, aside.choice((1, 1, 2, 3)))
             own += [kind.name for kind in some if counting or not issubclass(kind, PreFilterPlugin)]
         document: Manifest = {
@@ -90,7 +92,7 @@ class Setting:
         }
         if samples and dice.random() < 0.2:
             document["percentageOfNodesToScore"] = dice.choice((0, 10, 40, 70))
-        return cls(document, release, gates, *_limits(dice))
+        return cls(document, release, gates, *_limits(dice), measures)
 
     @cached_property
     def configuration(self) -> Configuration:

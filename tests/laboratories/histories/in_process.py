@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from copy import copy
 from random import Random
 from typing import ClassVar, Self
 
 from mooring.cluster.state import State
 from mooring.framework import Pod
+from mooring.framework.objects import Measurement, ObjectMeta
 from mooring.runtime.answers import ChoiceColumns
 from mooring.runtime.cycle.candidates import ALL_NODES
 from mooring.runtime.profiles.profile import Profile
@@ -70,6 +72,8 @@ class InProcess:
             self.state.apply("test", self.cluster.happen(dice))
         if dice.random() < 0.3:
             self._decided_elsewhere(dice)
+        if self.setting.measures and (aside := copy(dice)).random() < 0.3:
+            self._measure(aside)
         if dice.random() < 0.2:
             Measured.level = dice.randrange(20)
         self._ask(dice, dice.choice((1, 2, 2, 3)))
@@ -106,6 +110,12 @@ class InProcess:
             self.state.assume_object(item)  # type: ignore[arg-type] # neither a node nor a pod
             if dice.random() < 0.7:
                 self.state.forget_object(type(item), meta.name, meta.namespace)
+
+    def _measure(self, dice: Random) -> None:
+        """Another load of some nodes."""
+        values = {name: dice.randrange(100) for name in self.cluster.nodes if dice.random() < 0.8}
+        load = Measurement(metadata=ObjectMeta(name="load"), values=values, per_pod=dice.choice((0, 9)))
+        self.state.assume_object(load)
 
     def _new(self, dice: Random) -> tuple[Pod, Kind]:
         """A new pod, or one that waits already."""

@@ -24,6 +24,7 @@ from mooring.framework import (
     Pure,
     ScorePlugin,
     Status,
+    pods_by,
 )
 from mooring.framework.normalize import Normalizer
 from mooring.framework.objects import Namespace, Service
@@ -44,7 +45,13 @@ def _alike(pod: Pod, node: NodeInfo) -> int:
     return sum(other.metadata.labels.get("app") == pod.metadata.labels.get("app") for other in node.pods)
 
 
+IN_ZONE = pods_by(label="app", topology=ZONE)
+IN_NAMESPACE = pods_by(label="version", topology="disk", own_namespace=True)
+
 OF_NODES: tuple[Value, ...] = (
+    lambda _, pod, node: IN_ZONE(pod, node),
+    lambda _, pod, node: IN_NAMESPACE(pod, node),
+    lambda _, pod, node: (node.measurements["load"] or 0) // 20,
     lambda _, pod, node: int(node.labels.get("weight", "0")),
     lambda _, pod, node: _number(node.labels.get("disk")),
     lambda _, pod, node: _number(node.labels.get(ZONE)),
