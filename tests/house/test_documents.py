@@ -15,6 +15,7 @@ import yaml
 from mooring.cli.main import COMMANDS
 from mooring.cluster.state import State
 from mooring.config import from_document
+from mooring.plugin_check import following, playing
 from mooring.runtime.assembly import build_engine
 from mooring.runtime.cache.lookup.signature import Signer
 from mooring.runtime.profiles.registry import new_in_tree_registry
@@ -38,7 +39,9 @@ CACHED = "cached_rack_affinity.py"
 PURE = "pure_rack_affinity.py"
 LEDGER = "licences.py"
 MEASURED = "quiet_nodes.py"
-RECIPES = ["power_price.py", "rack_limit.py", "team_pool.py", "test_recipes.py"]
+RECIPES = [*re.findall(r"^<!-- file: (\S+\.py) -->$", PAGES["plugin-cookbook"], re.MULTILINE)]
+RULES = [name for name in RECIPES if not name.startswith("test_")]
+RECIPE_ARGS = {"power_price": "{prices: {url: http://prices.example/}}"}
 MOORING = Path(sys.executable).with_name("mooring")
 UV = Path(sys.executable).with_name("uv")
 """Not pip, which an environment need not have."""
@@ -89,6 +92,27 @@ def test_the_recipes_pass_their_tests(tmp_path: Path) -> None:
         (tmp_path / name).write_text(FILES[name])
     done = run(sys.executable, "-m", "pytest", "-q", cwd=tmp_path, path=tmp_path)
     assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.parametrize("file", RULES)
+def test_the_check_finds_no_fault_in_a_recipe(
+    file: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    module = file.removesuffix(".py")
+    (name,) = re.findall(r"^class (\w+)\(.*(?:Plugin|Ledger)\[", FILES[file], re.MULTILINE)
+    (tmp_path / file).write_text(FILES[file])
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(following, "NODES", 20)
+    monkeypatch.setattr(playing, "SEEDS", (1,))
+    try:
+        done = call(capsys, "plugins", "check", f"{module}:{name}", "--args", RECIPE_ARGS.get(module, "{}"))
+    finally:
+        sys.modules.pop(module, None)
+    assert done.code == 0, done.out + done.err
+    verdict, *found = done.out.splitlines()
+    assert verdict == f"{name}: no fault found"
+    assert "not kept" not in "".join(found)
+    assert len(found) == (0 if "Ledger[" in FILES[file] else 3)
 
 
 def started() -> Iterator[tuple[str, str]]:

@@ -26,7 +26,10 @@ from mooring.framework import (
     MeasurementSource,
     NodeInfo,
     NodeView,
+    PlacementScorePlugin,
     Pod,
+    PodGroupAssignments,
+    PodGroupInfo,
     PreFilterPlugin,
     PreFilterResult,
     Pure,
@@ -230,3 +233,12 @@ class Cool(FilterPlugin[None], Pure):
     def filter(self, state: CycleState, pod: Pod, node: NodeInfo) -> Status:
         heat = node.measurements["heat"]
         return SUCCESS if heat is not None and heat < 5 else NO
+
+
+class Small(PlacementScorePlugin[None], Pure):
+    """Answers about groups alone."""
+
+    name = "Small"
+
+    def score_placement(self, state: CycleState, group: PodGroupInfo, found: PodGroupAssignments) -> int:
+        return max(0, 100 - len(found.nodes))

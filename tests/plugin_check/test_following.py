@@ -52,6 +52,11 @@ def test_measured_values_are_made_up() -> None:
     assert 1 <= found.calls["filter"][0] < 15
 
 
+def test_a_rule_about_groups_alone_answers_about_no_pod() -> None:
+    found = followed(honest_rules, "Small")
+    assert (found.followed, found.reads, found.calls) == (True, (), {})
+
+
 def test_a_dump_says_what_its_nodes_cost() -> None:
     nodes = [make_node(f"n{number}", labels={"tier": "gold"}) for number in range(9)]
     found = followed(honest_rules, "Label", *nodes, make_pod("p"))

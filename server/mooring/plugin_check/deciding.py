@@ -8,6 +8,7 @@ import random
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
 from typing import Any
 from unittest.mock import patch
 
@@ -97,7 +98,9 @@ def counted(subject: Subject, make: Callable[[], Decider]) -> tuple[Decider, Spe
         for name, method in methods.items()
         if method and is_below(method.__module__, *subject.home)
     }
-    with patch.multiple(subject.kind, **own):  # type: ignore[call-overload] # no method is called "spec"
+    with ExitStack() as patches:
+        for name, method in own.items():
+            patches.enter_context(patch.object(subject.kind, name, method))
         decider = make()
         decider.decide(1)
         first = Counter(calls)
