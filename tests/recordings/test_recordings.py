@@ -31,8 +31,9 @@ from mooring.recordings.segments import (
 from mooring.testing import make_node, make_pod
 from mooring.testing.builders import to_json
 from mooring.v1 import recording_pb2 as pb
-from tests.recordings.recorded import record_churn, recorder_of, until
-from tests.service.backends import world
+from mooring.v1 import scheduling_service_pb2 as scheduling_pb
+from tests.recordings.recorded import REMEMBERED, record_churn, recorder_of, until
+from tests.service.backends import Direct, sent, world
 
 
 @pytest.fixture(autouse=True)
@@ -96,17 +97,31 @@ def test_the_state_comes_out_as_it_was(limits: RecordingLimits, tmp_path: Path) 
     assert [each.header.continues for each in begun[1:]] == [True] * (len(begun) - 1)
 
 
-def test_measured_values_are_left_out(tmp_path: Path) -> None:
-    played = State()
-    with world(make_node("n")) as w:
-        w.state.assume_object(Measurement(ObjectMeta(name="load"), {"n": 1}))
-        with recorder_of(w, tmp_path) as recorder:
-            w.state.assume_object(Measurement(ObjectMeta(name="load"), {"n": 2}))
-            w.state.apply("test", [Put(make_node("last"))])
-            until(lambda: recorder.entries > 3)
-    assert heard(tmp_path, played)[1] is None
-    assert played.snapshot.nodes.index.keys() == {"n", "last"}
-    assert not played.snapshot.objects.all(Measurement)
+def test_measured_values_come_out_as_they_were_when_a_decision_was_made(tmp_path: Path) -> None:
+    load, played = "load", State()
+    with world(make_node("n"), remembering=REMEMBERED) as w:
+        w.state.assume_object(Measurement(ObjectMeta(name=load), {"n": 0}, 9, 0.5, {"n": (1, 0.5)}))
+        with recorder_of(w, tmp_path, RecordingLimits(segment_bytes=2_000)) as recorder:
+            servicers = Direct(w.backend)
+            for at in range(1, 9):
+                w.state.assume_object(Measurement(ObjectMeta(name=load), {"n": at}))
+                if at == 5:
+                    w.state.forget_object(Measurement, load)
+                servicers.scheduling.Schedule(
+                    scheduling_pb.ScheduleRequest(
+                        templates=[scheduling_pb.PodTemplate(pod=sent(make_pod(f"p{at}")))]
+                    )
+                )
+                if at % 3 == 0:
+                    until(lambda seen=recorder.entries: recorder.entries > seen)  # type: ignore[misc]
+            live = contents(w.state)
+    met = []
+    for happening in play(tmp_path, played):
+        if isinstance(happening, Decided):
+            found = played.snapshot.objects.get(Measurement, load)
+            met.append(None if found is None else found.values["n"])
+    assert met == [1, 2, 3, 4, None, 6, 7, 8]
+    assert contents(played) == live
 
 
 def test_decisions_stand_where_they_were_made(churned: Path) -> None:

@@ -12,9 +12,13 @@ import pytest
 
 from mooring.app.options import EngineOptions
 from mooring.app.replay import _percent, replay_of
+from mooring.framework.objects import Measurement, ObjectMeta
 from mooring.replay.again import Compared, Ending
+from mooring.testing import make_node, make_pod
+from mooring.v1 import scheduling_service_pb2 as scheduling_pb
 from tests.cli.commands import call, environment
-from tests.recordings.recorded import record_churn
+from tests.recordings.recorded import REMEMBERED, record_churn, recorder_of
+from tests.service.backends import Direct, configuration, profile, sent, world
 
 RECORDED = EngineOptions(kube_version="")
 
@@ -44,6 +48,30 @@ def test_another_seed_moves_ties_alone(churned: Path) -> None:
         pass
     assert replay.tally.endings[Ending.TIE] > 0
     assert replay.tally.differing == 0
+
+
+def test_measured_values_are_those_of_the_decision(tmp_path: Path) -> None:
+    file, config = tmp_path / "bandwidth.json", tmp_path / "config.yaml"
+    file.write_text('{"n0": 0, "n1": 9}')  # the values of today count for nothing
+    args = [{"name": "NetworkTraffic", "args": {"bandwidthFile": str(file)}}]
+    document = configuration(profile("NetworkTraffic", pluginConfig=args))
+    config.write_text(json.dumps(document))
+    directory = tmp_path / "recording"
+    with (
+        world(make_node("n0"), make_node("n1"), document=document, remembering=REMEMBERED) as w,
+        recorder_of(w, directory),
+    ):
+        for at in range(6):
+            values = {"n0": 5, "n1": at * 2}
+            w.state.assume_object(Measurement(ObjectMeta(name=f"node bandwidth: {file}"), values))
+            template = scheduling_pb.PodTemplate(pod=sent(make_pod(f"p{at}")))
+            request = scheduling_pb.ScheduleRequest(templates=[template])
+            Direct(w.backend).scheduling.Schedule(request)
+    replay = replay_of(directory, EngineOptions(config=str(config), kube_version=""), seed=None)
+    steps = [step for step in replay.steps() if isinstance(step, Compared)]
+    assert [(step.ending, step.node) for step in steps] == [
+        (Ending.SAME, "n1") if at < 3 else (Ending.SAME, "n0") for at in range(6)
+    ]
 
 
 CONFIG = """

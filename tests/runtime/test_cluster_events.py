@@ -144,7 +144,9 @@ def test_older_releases_know_less() -> None:
 def test_objects_of_other_kinds() -> None:
     assert names(ObjectChange("CSINode", object(), object())) == ["storage.k8s.io/CSINode UPDATE_OTHER"]
     assert names(ObjectChange("PodGroup", None, object())) == ["PodGroup ADD"]
-    assert names(ObjectChange("Service", None, Service())) == []
+    assert names(ObjectChange("Service", None, Service())) == ["Service ADD"]
+    assert names(ObjectChange("Namespace", object(), object())) == ["Namespace UPDATE_OTHER"]
+    assert names(ObjectChange("Measurement", object(), None)) == ["Measurement DELETE"]
 
 
 @pytest.mark.parametrize(

@@ -110,6 +110,9 @@ def test_the_names_of_what_is_measured() -> None:
     world.filler().refresh()
     assert (dict(info.measurements), len(info.measurements)) == ({"load": 1}, 1)
     assert ("load" in info.measurements, "another" in info.measurements) == (True, False)
+    without = NodeView(world.state.snapshot, world.state.snapshot.nodes.rows()).info(1).measurements
+    assert (dict(without), "load" in without, without["load"]) == ({}, False, None)
+    assert (info.measurements.get("load", 9), without.get("load", 9)) == (1, 9)
 
 
 def test_a_node_without_a_value_may_count_as_the_highest() -> None:

@@ -62,7 +62,8 @@ def core_over(options: EngineOptions, paths: Objects) -> tuple[Core, Manifests]:
     with _collector_paused():
         manifests = manifests_of(paths, options.gates)
         core.state.replace("manifests", manifests.objects)
-    core.measuring.read_files()
+    if not isinstance(paths, Moment):  # which has the values as they were
+        core.measuring.read_files()
     if manifests.skipped:
         kinds = ", ".join(f"{kind} ({count})" for kind, count in sorted(manifests.skipped.items()))
         log.warning("objects of these kinds are ignored: %s", kinds)

@@ -24,7 +24,7 @@ from mooring.framework.cluster_events import Listener, ObjectChange, PodRecordCh
 from mooring.framework.errors import bound_elsewhere
 from mooring.framework.node_table import NodeTable
 from mooring.framework.object_table import ObjectKey, ObjectTable
-from mooring.framework.objects import Node, Object, Pod
+from mooring.framework.objects import Measurement, Node, Object, Pod
 from mooring.framework.pod_requests import NEWEST_RULES, ResourceRules
 from mooring.framework.pod_table import UNPLACED, PodKind, PodRecord, PodTable
 from mooring.framework.state import RowChange
@@ -134,13 +134,19 @@ class State:
             self._publish()
 
     def assume_object(self, item: TabledObject) -> None:
+        kind, key = type(item), (item.metadata.namespace, item.metadata.name)
         with self.lock:
+            before = self._writer.objects.find_object(kind, key)
             self._writer.assume_object(item)
+            self._tell_measured(kind, key, before)
             self._publish()
 
     def forget_object(self, kind: type[Object], name: str, namespace: str = "") -> None:
+        key = namespace, name
         with self.lock:
-            self._writer.forget_object(kind, (namespace, name))
+            before = self._writer.objects.find_object(kind, key)
+            self._writer.forget_object(kind, key)
+            self._tell_measured(kind, key, before)
             self._publish()
 
     def nominate(self, uid: str, node_name: str) -> None:
@@ -351,6 +357,12 @@ class State:
             if known != item:
                 self._writer.put_object(item)
                 self._listeners.tell_listeners(ObjectChange(type(item).__name__, known, item))
+
+    def _tell_measured(self, kind: type[Object], key: ObjectKey, before: TabledObject | None) -> None:
+        """Notify listeners of measured values that changed: nothing delivers them."""
+        after = self._writer.objects.find_object(kind, key)
+        if kind is Measurement and after is not before:
+            self._listeners.tell_listeners(ObjectChange(kind.__name__, before, after))
 
     def _delivered_record(self, uid: str) -> PodRecord | None:
         """Return the pod as its source delivered it, without what was decided since."""

@@ -43,6 +43,18 @@ class EventResource(StrEnum):
     RESOURCE_SLICE = "ResourceSlice"
     DEVICE_CLASS = "DeviceClass"
     POD_GROUP = "PodGroup"
+    DAEMON_SET = "DaemonSet"
+    MEASUREMENT = "Measurement"
+    """The values of one measurement, which plugins name in ``measures``."""
+    NAMESPACE = "Namespace"
+    POD_DISRUPTION_BUDGET = "PodDisruptionBudget"
+    PRIORITY_CLASS = "PriorityClass"
+    REPLICATION_CONTROLLER = "ReplicationController"
+    REPLICA_SET = "ReplicaSet"
+    RESOURCE_CLAIM_TEMPLATE = "ResourceClaimTemplate"
+    SERVICE = "Service"
+    STATEFUL_SET = "StatefulSet"
+    WORKLOAD = "Workload"
 
 
 POD_EVENTS_APART_SINCE = KubeVersion(1, 37)

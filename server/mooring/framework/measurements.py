@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -143,7 +143,7 @@ def measured_rows(
 class NodeMeasurements(Mapping[str, int | None]):
     """The measured values of one node by name, each read when it is needed.
 
-    A value is None if the node has none, and under a name without recent values.
+    The value under a name is None if the node has none, or there are no recent ones.
     """
 
     __slots__ = ("_node", "_objects", "_pod_count")
@@ -157,11 +157,16 @@ class NodeMeasurements(Mapping[str, int | None]):
         found = self._objects.get(Measurement, name)
         return None if found is None else found.of(self._node, self._pod_count)
 
+    def get(self, name: str, default: Any = None) -> Any:
+        value = self[name]
+        return default if value is None else value
+
     def __contains__(self, name: object) -> bool:
-        return any(each == name for each in self)
+        return isinstance(name, str) and self[name] is not None
 
     def __iter__(self) -> Iterator[str]:
-        return (each.metadata.name for each in self._objects.all(Measurement))
+        names = [each.metadata.name for each in self._objects.all(Measurement)]
+        return (name for name in names if name in self)
 
     def __len__(self) -> int:
-        return len(self._objects.all(Measurement))
+        return sum(1 for _ in self)

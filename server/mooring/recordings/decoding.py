@@ -10,9 +10,9 @@ import msgspec
 
 from mooring.cluster.decoding import decode_json, decode_pod
 from mooring.cluster.journal import Entry, NodeEntry, ObjectEntry, PodEntry
-from mooring.cluster.kinds import KINDS
+from mooring.cluster.kinds import KINDS, ClusterObject
 from mooring.framework.errors import InvalidArgumentError
-from mooring.framework.objects import Node, Pod
+from mooring.framework.objects import Measurement, Node, Pod
 from mooring.framework.pod_table import UNPLACED, PodKind, PodRecord
 from mooring.recordings.segments import Place, RecordingError, no_recording, read_segment, segments_of
 from mooring.v1 import recording_pb2 as pb
@@ -206,10 +206,16 @@ class _Decoder:
         )
 
 
+_KINDS: dict[str, type[ClusterObject]] = {**KINDS, Measurement.__name__: Measurement}
+
+
 def _object(message: pb.ObjectEntry, place: Place) -> Entry:
     try:
-        item = decode_json(message.object_json, message.kind)
-    except InvalidArgumentError as error:
+        if message.kind == Measurement.__name__:
+            item: ClusterObject | None = msgspec.json.decode(message.object_json, type=Measurement)
+        else:
+            item = decode_json(message.object_json, message.kind)
+    except (InvalidArgumentError, msgspec.DecodeError, UnicodeDecodeError) as error:
         raise RecordingError.at(str(place), f"has an object that can't be used: {error}") from error
     if item is None or isinstance(item, Pod):
         raise RecordingError.at(str(place), f"has an object of kind {message.kind!r}, which isn't kept")
@@ -223,7 +229,7 @@ def _removal(message: pb.RemovalEntry, place: Place) -> Entry:
         return PodEntry(message.uid, None, None)
     if message.kind == "Node":
         return NodeEntry(message.row, None, None)
-    kind = KINDS.get(message.kind)
+    kind = _KINDS.get(message.kind)
     if kind is None:
         raise RecordingError.at(str(place), f"removes an object of kind {message.kind!r}, which isn't kept")
     return ObjectEntry(kind, (message.namespace, message.name), None, None)

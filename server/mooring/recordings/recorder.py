@@ -21,11 +21,12 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from mooring import __version__
-from mooring.cluster.journal import Entry
+from mooring.cluster.journal import Entry, Journal, ObjectEntry
 from mooring.cluster.state import State
 from mooring.decisions.decisions import Decisions
 from mooring.decisions.records import BatchRecord, Record
 from mooring.framework import Pod
+from mooring.framework.cluster_events import ObjectChange, StateChange
 from mooring.framework.errors import InvalidArgumentError
 from mooring.framework.objects import Measurement, Node, Object
 from mooring.framework.pod_table import PodRecord
@@ -117,6 +118,7 @@ class Recorder:
         self._began = 0.0
         self._position = 0
         self._seq = 0
+        self._measured: list[tuple[int, Entry]] = []
         self._stopping = threading.Event()
         self._thread: threading.Thread | None = None
 
@@ -155,12 +157,20 @@ class Recorder:
         while not self._recorded.ready():
             if self._stopping.wait(LOOK_SECONDS):
                 return
+        self._recorded.state.subscribe(self._hear)
         stopping = False
         while not stopping:
             fine = self._step()
             stopping = self._stopping.wait(LOOK_SECONDS if fine else FAILED_SECONDS)
         self._step()
         self._close()
+
+    def _hear(self, change: StateChange) -> None:
+        """Note new measured values, which the journal leaves out: they are large."""
+        if isinstance(change, ObjectChange) and change.kind == Measurement.__name__:
+            key = "", (change.new or change.old).metadata.name
+            entry = ObjectEntry(Measurement, key, change.old, change.new)
+            self._measured.append((self._recorded.state.version, entry))
 
     def _step(self) -> bool:
         """Write what happened since the last step; False when the file system doesn't take it."""
@@ -191,12 +201,21 @@ class Recorder:
     def _write_news(self) -> None:
         decisions = list(self._new_decisions())
         with self._recorded.state.lock:
-            changes = self._recorded.state.journal().versioned(self._position)
+            journal = self._recorded.state.journal()
+            changes, end = self._changes_in(journal), journal.end
         if changes is None:
             self._fall_behind()
             return
-        self._position += len(changes)
+        self._position = end
         self._write(changes, decisions)
+
+    def _changes_in(self, journal: Journal) -> Sequence[tuple[int, Entry]] | None:
+        """Return the changes that were not written yet, each with the version of the state before it; None
+        when some are no longer kept. The caller holds the state's lock.
+        """
+        measured, self._measured = self._measured, []
+        changes = journal.versioned(self._position)
+        return None if changes is None else [*changes, *measured]
 
     def _write(self, changes: Sequence[tuple[int, Entry]], decisions: Sequence[_Decided]) -> None:
         """Write both in the order of the state's versions: a decision before what changed its version."""
@@ -279,14 +298,9 @@ class Recorder:
             return _Captured(
                 version=state.version,
                 position=journal.end,
-                news=journal.versioned(self._position) or (),
+                news=self._changes_in(journal) or (),
                 nodes=[(row, tables.nodes.nodes[row]) for row in tables.nodes.rows().tolist()],
-                objects=[
-                    item
-                    for kind in tables.objects.kinds
-                    if kind is not Measurement
-                    for item in tables.objects.all(kind)
-                ],
+                objects=[item for kind in tables.objects.kinds for item in tables.objects.all(kind)],
                 pods=list(tables.pods.records.values()),
             )
 

@@ -23,7 +23,7 @@ class Measurement(Object, frozen=True):
     """One value of each node, measured outside of the cluster by a ``MeasurementSource``.
 
     It is in the object table, under its name and without a namespace, while its values are recent enough.
-    No cluster has such an object, no recording has it, and plugins don't name it in ``reads``.
+    No cluster has such an object, and plugins don't name it in ``reads``.
 
     Attributes:
         metadata: Its name.

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, partial
 from typing import Any, TypeVar
 
 import numpy as np
 
 from mooring.framework import (
+    EVERY_EVENT,
     SUCCESS,
     Aspect,
     CacheablePlugin,
@@ -41,6 +42,7 @@ from mooring.framework.points import POINTS, calls_of, points_of
 from mooring.framework.scores import InvalidScoreError, checked_score
 from mooring.framework.view import NodesChangedError
 from mooring.runtime.pure.answers import MAX_LEAVES, Answers
+from mooring.runtime.pure.changes import hint
 from mooring.runtime.pure.reads import OBJECTS, POD, NotFollowedError, Reads
 from mooring.runtime.pure.views import NodesView, Seen, StateView, pod_view
 
@@ -102,8 +104,10 @@ class FollowedPlugin(CacheablePlugin):
         return self.found.dependencies(pod)
 
     def events_to_register(self) -> Sequence[HintedEvent]:
-        """Return those of the rule."""
-        return self.rule.events_to_register()
+        """Return those of the rule; by default changes of what it was seen to read."""
+        if type(self.rule).events_to_register is not Plugin.events_to_register:
+            return self.rule.events_to_register()
+        return (HintedEvent(EVERY_EVENT.event, partial(hint, self.found)),)
 
     def stop_following(self, why: str) -> None:
         """Call the rule for each node from now on."""
@@ -211,7 +215,8 @@ def _class_for(kind: type[Plugin[Any]]) -> type[Any]:
             name: getattr(kind, name) for name in vars(base).get("__annotations__", ()) if hasattr(kind, name)
         }
         for method in calls_of(base):
-            body[method] = _noting(method) if method in _AT_NODES else _passing(method)
+            if method not in vars(FollowedPlugin):
+                body[method] = _noting(method) if method in _AT_NODES else _passing(method)
     for method in ("add_pod", "remove_pod"):
         if hasattr(kind, method):
             body[method] = _noting(method)

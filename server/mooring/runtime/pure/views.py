@@ -124,9 +124,6 @@ class MeasurementsView(MappingView):
         """None without a value, as of ``NodeMeasurements``."""
         return self._entry(key)
 
-    def __contains__(self, key: object) -> bool:
-        raise NotFollowedError("asks which measurements there are")
-
     def _entry(self, key: Any) -> int | None:
         value: int | None = self._real.get(key)
         self._seen.setdefault((*self._path, ENTRY, key), value)
@@ -441,6 +438,11 @@ class NodesView:
         """As of ``NodeView``."""
         self._seen.setdefault((NODE, "metadata", "labels", ENTRY, key), None)
         return self._real.label(key)
+
+    def has_column(self, resource: str) -> Any:
+        """As of ``NodeView``."""
+        self._seen.setdefault((OFFERED, resource), None)
+        return self._real.has_column(resource)
 
     def measured(self, name: str) -> Any:
         """As of ``NodeView``."""

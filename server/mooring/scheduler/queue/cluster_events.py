@@ -25,20 +25,8 @@ from mooring.framework.pod_requests import ResourceRules, pod_amounts
 from mooring.framework.quantity import Quantity, millis, parse_quantity
 from mooring.framework.releases import NEWEST, Gates, KubeVersion
 
-_RESOURCES = {
-    "PersistentVolume": EventResource.PERSISTENT_VOLUME,
-    "PersistentVolumeClaim": EventResource.PERSISTENT_VOLUME_CLAIM,
-    "CSINode": EventResource.CSI_NODE,
-    "CSIDriver": EventResource.CSI_DRIVER,
-    "VolumeAttachment": EventResource.VOLUME_ATTACHMENT,
-    "CSIStorageCapacity": EventResource.CSI_STORAGE_CAPACITY,
-    "StorageClass": EventResource.STORAGE_CLASS,
-    "ResourceClaim": EventResource.RESOURCE_CLAIM,
-    "ResourceSlice": EventResource.RESOURCE_SLICE,
-    "DeviceClass": EventResource.DEVICE_CLASS,
-    "PodGroup": EventResource.POD_GROUP,
-}
-"""The kinds of objects, besides pods and nodes, that have events."""
+_RESOURCES = {resource.rpartition("/")[2]: resource for resource in EventResource}
+"""The resources by the kinds of their objects. Those of pods and nodes have events of their own."""
 
 _PODS = (EventResource.ASSIGNED_POD, EventResource.UNSCHEDULED_POD, EventResource.TARGET_POD)
 _NEWEST_GATES = Gates(NEWEST)
