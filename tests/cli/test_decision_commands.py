@@ -30,7 +30,7 @@ def pod(name: str, cpu: str) -> Pod:
 def server() -> Iterator[str]:
     """The address of a server that has decided about four pods."""
     room = {"cpu": "4", "memory": "8Gi", "pods": "10"}
-    with world(*(make_node(name, allocatable=room) for name in ("n1", "n2"))) as w:
+    with world(*(make_node(name, allocatable=room) for name in ("n1.example", "n2.example"))) as w:
         with direct(w.backend) as stubs:
             for each in (pod("web", "1"), pod("big", "64"), pod("web", "2"), pod(STRANGE, "1")):
                 request = pb.ScheduleRequest(templates=[pb.PodTemplate(pod=sent(each))])
@@ -62,6 +62,21 @@ def test_decisions_are_listed_by_filter(
     found = call(capsys, "decisions", "--server", server, "-o", "json", *flags)
     assert found.code == 0
     assert [each["seq"] for each in json.loads(found.out)] == expected
+
+
+def test_nodes_are_named_as_tables_print_them(capsys: pytest.CaptureFixture[str], server: str) -> None:
+    def decided(node: str) -> list[int]:
+        found = call(capsys, "decisions", "--server", server, "-o", "json", "--node", node)
+        return [each["seq"] for each in found.document]
+
+    assert sorted(decided("n1") + decided("n2")) == [1, 3, 4]
+    assert (decided("n1"), decided("n2")) == (decided("n1.example"), decided("n2.example"))
+    assert decided("gone") == []
+    several = call(capsys, "decisions", "--server", server, "--node", "n")
+    assert (several.code, several.err) == (
+        1,
+        "mooring: no node n: 2 names begin with it, n1.example, n2.example\n",
+    )
 
 
 def test_a_table_of_decisions_shows_names_as_text(capsys: pytest.CaptureFixture[str], server: str) -> None:

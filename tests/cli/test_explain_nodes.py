@@ -160,6 +160,14 @@ def test_the_beginning_of_a_name_that_a_table_shortened_is_the_node(
     assert "no node ip-192-168-110-10: 3 names begin with it, ip-192-168-110-101" in several.err
 
 
+def test_a_short_name_is_not_the_beginning_of_a_longer_one(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    nodes = [node_manifest(f"ip-10-0-0-{number}{ENDING}") for number in (1, 10, 11)]
+    cluster = write_manifests(tmp_path / "cluster.yaml", *nodes, *PODS)
+    assert f"ip-10-0-0-1{ENDING}: " in explain(capsys, cluster, "web", "--node", "ip-10-0-0-1").out
+
+
 @pytest.mark.parametrize("flags", [["--compare", "a"], ["--compare", "a,b,c"], ["--top", "0"], ["--by", "x"]])
 def test_wrong_usage(flags: list[str], capsys: pytest.CaptureFixture[str], cluster: Path) -> None:
     assert explain(capsys, cluster, "web", *flags).code == 2

@@ -269,6 +269,17 @@ def test_what_a_drain_disrupts(asked: Asked, tmp_path: Path, capsys: pytest.Capt
     assert lines[4] == "2 of 3 nodes could go by drain, each alone"
 
 
+def test_nodes_are_named_as_tables_print_them(asked: Asked) -> None:
+    ending = ".eu-central-1.compute.internal"
+    names = [f"node-{number}{ending}" for number in (1, 10, 11)]
+    room = {"cpu": "2", "memory": "8Gi", "pods": "110"}
+    nodes = [node_manifest(name, allocatable=room) for name in names]
+    cluster = [*nodes, pod_manifest("big", requests={"cpu": "4"})]
+    assert [each["node"] for each in asked("removal", cluster, "--node", "node-10")] == [names[1]]
+    answer = asked("change", cluster, "big", "--node", "node-1")
+    assert {each["node"] for each in answer["options"]} == {names[0]}
+
+
 ZONE = "topology.kubernetes.io/zone"
 
 

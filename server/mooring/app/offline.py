@@ -6,7 +6,7 @@ import dataclasses
 import difflib
 import gc
 import logging
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -34,6 +34,9 @@ log = logging.getLogger(__name__)
 
 LISTED_PODS = 20
 """How many pods are named where the wanted one is unknown."""
+
+LISTED_NODES = 5
+"""How many nodes are named if a name could mean several."""
 
 Objects = Iterable[str | Path] | ApiServer | Moment
 """The places from which objects are read once: manifests, a live cluster, or a recording."""
@@ -213,6 +216,25 @@ def meant_pods(wanted: str, known: Sequence[str], pending: Sequence[str]) -> str
     more = len(pending) - LISTED_PODS
     listed = ", ".join(pending[:LISTED_PODS]) + (f" and {more} more" if more > 0 else "")
     return f"; pending there: {listed or 'none'}"
+
+
+def node_named(wanted: str, known: Collection[str]) -> str:
+    """Return the node of that name, or the only one with a name that begins with it, as in tables.
+
+    Raises:
+        NotFoundError: There is none, or several (NODE_NOT_FOUND).
+    """
+    begin = [wanted] if wanted in known else [name for name in known if name.startswith(f"{wanted}.")]
+    begin = begin or [name for name in known if name.startswith(wanted)]
+    if len(begin) == 1:
+        return begin[0]
+    if begin:
+        more = ", ..." if len(begin) > LISTED_NODES else ""
+        hint = f": {len(begin)} names begin with it, {', '.join(begin[:LISTED_NODES])}{more}"
+    else:
+        meant = difflib.get_close_matches(wanted, known, 1)
+        hint = f"; did you mean {meant[0]}?" if meant else ""
+    raise NotFoundError(f"no node {wanted}{hint}", reason="NODE_NOT_FOUND", node=wanted)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from mooring.app.bridge import Decoder
-from mooring.app.offline import Objects, core_over, pod_named
+from mooring.app.offline import Objects, core_over, node_named, pod_named
 from mooring.app.options import EngineOptions
 from mooring.app.sessions import LiveState
 from mooring.cluster.manifests import load_manifests
@@ -76,6 +76,8 @@ def answered(
 ) -> Answer:
     """Answer a question to SimulationService about manifests and ``objects``, as a server would.
 
+    Nodes may be named as in tables, which leave out the ending that all names share.
+
     Raises:
         ConfigError, RegistryError, InvalidArgumentError: As ``core_over``.
         NotFoundError, FailedPreconditionError, UnimplementedError: As the method of SimulationService.
@@ -83,6 +85,7 @@ def answered(
     core, manifests = core_over(options, paths)
     work, decoder = LiveState(core, options).work(), Decoder()
     work.tree.put_objects(objects)
+    name_nodes(request, work.tree.snapshot.nodes.index)
     if isinstance(request, pb.ChangeRequest):
         if request.HasField("pod"):
             pod_named(f"{request.pod.reference.namespace}/{request.pod.reference.name}", manifests.pods)
@@ -92,6 +95,16 @@ def answered(
     if isinstance(request, pb.RemovalRequest):
         return removal(decoder, work, request, NoDeadline())
     return node_groups(decoder, work, request, NoDeadline())
+
+
+def name_nodes(request: Question, known: Collection[str]) -> None:
+    """Put the whole names of nodes in a question that names them as in tables.
+
+    Raises:
+        NotFoundError: As ``node_named``.
+    """
+    if isinstance(request, pb.RemovalRequest | pb.ChangeRequest):
+        request.nodes[:] = [node_named(name, known) for name in request.nodes]
 
 
 def groups_of(paths: Iterable[str | Path], prices: Mapping[str, float]) -> list[NodeGroup]:

@@ -71,6 +71,8 @@ def run(args: argparse.Namespace, _options: tuple[Option, ...]) -> int:
     from mooring.v1 import decision_service_pb2 as pb
 
     choose_server(args)
+    if args.node:
+        args.node = _node_of(args)
     where = _filter(args)
     found = remote.decide(
         args, "ListDecisions", pb.ListDecisionsRequest(filter=where, limit=min(args.limit, PAGE))
@@ -161,6 +163,20 @@ def result_of(decision: pb.Decision) -> str:
         # The caller selects the node.
         return "feasible"
     return pb.DecisionResult.Name(decision.result).removeprefix("DECISION_RESULT_").lower()
+
+
+def _node_of(args: argparse.Namespace) -> str:
+    """Return the whole name of a node as tables have it; a node that is gone is left as it is.
+
+    Raises:
+        NotFoundError: Several nodes have names that begin so.
+    """
+    from mooring.app.offline import node_named
+
+    name: str = args.node
+    with remote.calling(args) as channel:
+        known = remote.node_names(channel)
+    return node_named(name, known) if any(node.startswith(name) for node in known) else name
 
 
 def _filter(args: argparse.Namespace) -> pb.DecisionFilter:

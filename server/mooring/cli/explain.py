@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import difflib
 import sys
 import time
 from typing import TYPE_CHECKING, Any
@@ -30,16 +29,12 @@ from mooring.cli.tables.pods import PodRow, print_pods
 from mooring.cli.tables.preemption import node_of
 from mooring.cli.values import one_of, positive, seed, words
 from mooring.framework import Code
-from mooring.framework.errors import NotFoundError
 
 if TYPE_CHECKING:
     from mooring.runtime.answers import CycleOptions, Document, Explanation
 
 
 WATCH_SECONDS = 2.0
-
-CANDIDATES = 5
-"""How many nodes are named if a name could mean several."""
 
 _EXAMPLES = """examples:
   mooring explain web -n prod                            the server at its default address
@@ -133,13 +128,15 @@ def _ask(args: argparse.Namespace, options: tuple[Option, ...]) -> Document:
     pod = pod_key(args.pod, args.namespace)
     # For one node, all that is known about it is printed.
     every = args.all_rejections or bool(_asked_nodes(args))
+    from mooring.app.offline import node_named
+
     answer = _remote(args, pod, every) if args.server else _offline(args, options, pod, every)
     document = answer.document()
     known = list(document["nodes"])
     args.node, args.what_would_it_take = (
-        name and _named_node(name, known) for name in (args.node, args.what_would_it_take)
+        name and node_named(name, known) for name in (args.node, args.what_would_it_take)
     )
-    args.compare = tuple(_named_node(name, known) for name in args.compare)
+    args.compare = tuple(node_named(name, known) for name in args.compare)
     return document
 
 
@@ -273,24 +270,6 @@ def _about(document: Document, nodes: list[str]) -> Document:
     """Return the document with these nodes alone."""
     kept: dict[str, Any] = {name: document["nodes"][name] for name in nodes}
     return {**document, "nodes": kept}
-
-
-def _named_node(name: str, known: list[str]) -> str:
-    """Return the node of that name, or the only one with a name that begins with ``name``, as in tables.
-
-    Raises:
-        NotFoundError: There is none, or several.
-    """
-    begin = [name] if name in known else [each for each in known if each.startswith(name)]
-    if len(begin) == 1:
-        return begin[0]
-    if begin:
-        more = ", ..." if len(begin) > CANDIDATES else ""
-        hint = f": {len(begin)} names begin with it, {', '.join(begin[:CANDIDATES])}{more}"
-    else:
-        meant = difflib.get_close_matches(name, known, 1)
-        hint = f"; did you mean {meant[0]}?" if meant else ""
-    raise NotFoundError(f"no node {name}{hint}", reason="NODE_NOT_FOUND", node=name)
 
 
 _BY = one_of("reason", "node")

@@ -141,6 +141,15 @@ def require_pending(args: argparse.Namespace, pod: str) -> None:
         raise CallError(f"nothing is remembered of pod {pod}{_meant(pod, known)}")
 
 
+def node_names(channel: grpc.Channel) -> list[str]:
+    """Return the names of all nodes that a server knows, sorted."""
+    from mooring.v1.cluster_service_pb2 import ListNodesRequest
+    from mooring.v1.cluster_service_pb2_grpc import ClusterServiceStub
+
+    answer = ClusterServiceStub(channel).ListNodes(ListNodesRequest(), timeout=TIMEOUT_SECONDS)
+    return sorted(answer.nodes.names.names)
+
+
 def _pending(channel: grpc.Channel, **wanted: str) -> list[str]:
     """Return the wanted pods without a node that a server knows."""
     from mooring.v1.cluster_service_pb2 import ListPendingPodsRequest

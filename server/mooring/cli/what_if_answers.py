@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from mooring.app.embedding import Option
 from mooring.cli.flags import engine_options
 from mooring.cli.output import complain
-from mooring.cli.remote import TIMEOUT_SECONDS, CallError, calling
+from mooring.cli.remote import TIMEOUT_SECONDS, CallError, calling, node_names
 
 if TYPE_CHECKING:
     import grpc
@@ -48,14 +48,17 @@ def answer(
 
     Raises:
         CallError: As ``calling``, or the configuration can't be read.
-        MooringError: As ``mooring.app.what_if.answered``.
+        MooringError: As ``mooring.app.what_if.answered``, or the server has no such node.
     """
     from mooring.v1 import simulation_service_pb2 as pb
 
-    if not args.server:
-        from mooring.app.what_if import answered
+    from mooring.app.what_if import answered, name_nodes
 
+    if not args.server:
         return answered(engine_options(args, options), args.manifests, request, objects)
+    if getattr(request, "nodes", ()):
+        with calling(args) as channel:
+            name_nodes(request, node_names(channel))
     opening = _opening(args) if by_flags else None
     if not isinstance(request, pb.RemovalRequest) or request.cumulative:
         return _asked(args, request, opening, objects)
@@ -79,7 +82,7 @@ def _removal_pages(
     from mooring.v1 import simulation_service_pb2 as pb
     from mooring.v1.simulation_service_pb2_grpc import SimulationServiceStub
 
-    names = list(request.nodes) or _node_names(channel)
+    names = list(request.nodes) or node_names(channel)
     rest = pb.RemovalRequest()
     rest.CopyFrom(request)
     rest.ClearField("nodes")
@@ -128,15 +131,6 @@ def _opening(args: argparse.Namespace) -> simulation_service_pb2.OpenSessionRequ
     return pb.OpenSessionRequest(
         kube_version=args.kube_version, feature_gates=args.feature_gates, configuration=text
     )
-
-
-def _node_names(channel: grpc.Channel) -> list[str]:
-    """Return the names of all nodes, sorted."""
-    from mooring.v1 import cluster_service_pb2 as pb
-    from mooring.v1.cluster_service_pb2_grpc import ClusterServiceStub
-
-    answer = ClusterServiceStub(channel).ListNodes(pb.ListNodesRequest(), timeout=TIMEOUT_SECONDS)
-    return sorted(answer.nodes.names.names)
 
 
 def _asked(
