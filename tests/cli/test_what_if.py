@@ -184,9 +184,7 @@ def test_a_server_is_asked_about_some_nodes_at_a_time(
             id="price of another",
         ),
         pytest.param(["capacity", "--manifests", "."], "give the pods with --shape PATH", 2, id="no shape"),
-        pytest.param(
-            ["removal", "--manifests", "CLUSTER", "--node", "x"], "no node x", 1, id="node"
-        ),
+        pytest.param(["removal", "--manifests", "CLUSTER", "--node", "x"], "no node x", 1, id="node"),
         pytest.param(
             ["capacity", "--manifests", "CLUSTER", "--shape", "NODES"],
             "has neither a pod nor a workload",

@@ -178,6 +178,16 @@ class TestComparing:
         assert lab.unplaced().of(placed) == 1
         assert [message != "" for message in placed.messages].count(True) == 1
 
+    def test_more_important_pods_preempt_others(self) -> None:
+        running = [pod_manifest(f"there-{at}", node=f"n{at}", requests={"cpu": "4"}) for at in (1, 2)]
+        important = pod_manifest("important", requests={"cpu": "4"}, spec={"priority": 7})
+        found = cluster(*running, important)
+        placed = found.place()
+        ((victim, there),) = zip(placed.preempted, placed.nodes, strict=True)
+        assert victim == f"default/there-{there[1:] if there else None}"
+        assert repr(placed) == "1 of 1 pods placed on 1 of 2 nodes, 1 preempted"
+        assert found.compare({"a": None, "b": PACK}, progress=False).changed.keys() <= {"default/important"}
+
     def test_a_sweep_finds_the_weight_that_balances(self) -> None:
         even = cluster(*pods(4))
         found = even.with_config(PACK).sweep(

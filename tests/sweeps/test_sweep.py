@@ -10,10 +10,12 @@ from mooring.app.options import EngineOptions
 from mooring.sweeps.plan import Run, SweepPlan
 from mooring.sweeps.results import Results, Spread
 from mooring.sweeps.workers import LocalWorkers
+from mooring.testing.builders import pod_manifest
 from tests.cli.commands import call, scoring, write_config, write_manifests
 from tests.sweeps.dying import Dying, Raising
 
 HEAD = {"apiVersion": "v1"}
+CONTROLLED = {"ownerReferences": [{"kind": "ReplicaSet", "name": "rs", "uid": "rs", "controller": True}]}
 
 
 def node(name: str) -> dict[str, object]:
@@ -63,6 +65,14 @@ def test_packing_looks_different_from_spreading(tmp_path: Path, capsys: pytest.C
         "spread": (2, 2),
     }
     assert found["pack"]["pods per node, deviation"] > found["spread"]["pods per node, deviation"]
+
+
+def test_more_important_pods_preempt_others(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    running = pod_manifest("there", node="a", requests={"cpu": "4"}, metadata=CONTROLLED)
+    important = pod_manifest("important", requests={"cpu": "4"}, spec={"priority": 7})
+    cluster = write_manifests(tmp_path / "cluster.yaml", node("a"), running, important)
+    (row,) = call(capsys, "sweep", "--workload", cluster, "--workers", 1, "-o", "json").document
+    assert [row[name] for name in ("arrived", "placed", "preempted", "nodes used")] == [1, 1, 1, 1]
 
 
 @pytest.mark.parametrize("form", ["csv", "parquet"])

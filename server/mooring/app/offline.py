@@ -306,7 +306,7 @@ def place_in(
     *,
     profile: str = "",
     seed: int = 0,
-    preempt: bool = False,
+    preempt: bool = True,
 ) -> list[Outcome]:
     """As ``place_pending``, with an existing engine; the pods are placed in its state.
 

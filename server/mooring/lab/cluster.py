@@ -139,7 +139,8 @@ class Cluster:
         return Decision(explain_in(self._core.engine, pods, pod, profile=profile, seed=seed, cycle=cycle))
 
     def place(self, *, seed: int = 0) -> Placed:
-        """Return where the pending pods go, one after the other as in kube-scheduler's queue.
+        """Return where the pending pods go, one after the other as in kube-scheduler's queue. More important
+        pods preempt others.
 
         Raises:
             ConfigError, RegistryError: The configuration or a plugin can't be used.

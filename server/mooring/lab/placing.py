@@ -23,6 +23,7 @@ class Placed(Tabular):
         pods: The P pods, as "namespace/name", in the order in which they were tried.
         nodes: Per pod its node; None without one.
         messages: Per pod why it has none; "" with one.
+        preempted: The pods that these preempted, some of these among them.
         node_names: The N nodes.
         resources: The R resources of the next two.
         allocatable: int64[R, N], CPU in thousandths, pods as a number, the others in units.
@@ -32,6 +33,7 @@ class Placed(Tabular):
     pods: Sequence[str]
     nodes: Sequence[str | None]
     messages: Sequence[str]
+    preempted: Sequence[str]
     node_names: Sequence[str]
     resources: Sequence[str]
     allocatable: Int64s
@@ -41,11 +43,14 @@ class Placed(Tabular):
     def of(cls, outcomes: Sequence[Outcome], table: NodeTable) -> Placed:
         """Return what became of the pods, whose nodes are in the table."""
         rows, index = table.rows(), table.resource_index
+        preempted = [outcome.pod for outcome in outcomes if outcome.preempted_by]
+        outcomes = [outcome for outcome in outcomes if not outcome.bound]
         amounts = np.ix_(np.array([*index.values()]), rows)
         return cls(
             [outcome.pod for outcome in outcomes],
             [outcome.node for outcome in outcomes],
             ["" if outcome.node else outcome.message for outcome in outcomes],
+            preempted,
             [table.names[row] for row in rows.tolist()],
             list(index),
             table.allocatable[amounts],
@@ -82,4 +87,5 @@ class Placed(Tabular):
     def __repr__(self) -> str:
         placed = [node for node in self.nodes if node is not None]
         used = f"{len(set(placed))} of {len(self.node_names)} nodes"
-        return f"{len(placed)} of {len(self.pods)} pods placed on {used}"
+        preempted = f", {len(self.preempted)} preempted" if self.preempted else ""
+        return f"{len(placed)} of {len(self.pods)} pods placed on {used}{preempted}"

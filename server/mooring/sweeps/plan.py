@@ -18,7 +18,8 @@ from mooring.sweeps.arrivals import PodArrivals, offered
 Figures = Mapping[str, float]
 """By name."""
 
-ARRIVED, PLACED, NODES_USED, DEVIATION = "arrived", "placed", "nodes used", "pods per node, deviation"
+ARRIVED, PLACED, PREEMPTED = "arrived", "placed", "preempted"
+NODES_USED, DEVIATION = "nodes used", "pods per node, deviation"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,9 +65,10 @@ def place(sweep: SweepPlan, run: Run) -> Figures:
     """Place the pods of one run.
 
     Returns:
-        How many pods ``arrived`` and how many were ``placed``; how many nodes have one of these, and the
-        standard deviation of these per node, over all nodes; and for each resource that nodes offer what
-        percentage of it is requested in the end. All are rounded to 4 places.
+        How many pods ``arrived`` and how many were ``placed``; how many pods these and others were that were
+        ``preempted``; how many nodes have a placed pod, and the standard deviation of these per node, over all
+        nodes; and for each resource that nodes offer what percentage of it is requested in the end. All are
+        rounded to 4 places.
 
     Raises:
         ConfigError, RegistryError, InvalidArgumentError: Something can't be used.
@@ -81,9 +83,11 @@ def place(sweep: SweepPlan, run: Run) -> Figures:
     failure = next((outcome for outcome in outcomes if outcome.failed), None)
     if failure is not None:
         raise FailedPreconditionError(f"pod {failure.pod}: {failure.message}", reason="PLUGIN_FAILED")
-    pods = Counter(outcome.node for outcome in outcomes if outcome.node is not None)
+    pods = Counter(each.node for each in outcomes if each.node is not None and not each.bound)
+    preempted = sum(bool(outcome.preempted_by) for outcome in outcomes)
     spread = {NODES_USED: len(pods), DEVIATION: _deviation(pods, len(table))}
-    return {ARRIVED: len(coming), PLACED: pods.total(), **spread, **_allocation(table)}
+    counts = {ARRIVED: len(coming), PLACED: pods.total(), PREEMPTED: preempted}
+    return {**counts, **spread, **_allocation(table)}
 
 
 def _deviation(pods: Counter[str], nodes: int) -> float:
