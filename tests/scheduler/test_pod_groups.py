@@ -10,6 +10,9 @@ import pytest
 from msgspec.structs import replace
 
 from mooring.cluster.state import State
+from mooring.decisions.decisions import Decisions
+from mooring.decisions.journal import DecisionJournal
+from mooring.decisions.records import Record
 from mooring.framework import (
     ClusterApi,
     GroupPreemption,
@@ -465,7 +468,8 @@ class TestCommit:
 
 class TestPreemption:
     def test_a_group_makes_room_and_is_nominated(self) -> None:
-        made = world(2, 2)
+        noted = Decisions(DecisionJournal())
+        made = world(2, 2, decisions=noted)
         made.add(*(make_pod(f"low{at}", requests={"cpu": "2"}, node=f"n{at}") for at in range(2)))
         made.cluster.graceful = True
         made.add(gang(4, priority=10), *members(4, spec={"priority": 10}))
@@ -478,6 +482,8 @@ class TestPreemption:
         assert nominated == ["n0", "n0", "n1", "n1"]
         notes = [note for reason, _, note in made.cluster.events if reason == "Preempted"]
         assert notes == ["Preempted by podgroup group-g on node cluster"] * 2
+        records = [entry for _, entry in noted.journal.newest_entries() if isinstance(entry, Record)]
+        assert {sorted(each.details.victims) == ["default/low0", "default/low1"] for each in records} == {True}
         for name in ("low0", "low1"):
             made.cluster.remove(made.cluster.named(name))
         made.wait(20)

@@ -50,9 +50,8 @@ def answer(
         CallError: As ``calling``, or the configuration can't be read.
         MooringError: As ``mooring.app.what_if.answered``, or the server has no such node.
     """
-    from mooring.v1 import simulation_service_pb2 as pb
-
     from mooring.app.what_if import answered, name_nodes
+    from mooring.v1 import simulation_service_pb2 as pb
 
     if not args.server:
         return answered(engine_options(args, options), args.manifests, request, objects)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import msgspec
@@ -9,6 +10,7 @@ import msgspec
 from mooring.decisions.decisions import Decisions, write_choice, write_why
 from mooring.decisions.records import DecisionKind, DecisionResult, Details, NodeRejections, Record, Why
 from mooring.framework import Clock, Code, Pod, PodGroupInfo
+from mooring.framework.preemption import Candidate
 from mooring.runtime.answers import Choice, candidates_of
 from mooring.runtime.engine import Engine
 from mooring.runtime.profiles.profile import Profile
@@ -23,10 +25,12 @@ class DecidedGroup(msgspec.Struct, frozen=True):
     Attributes:
         info: The group, with its pods that were tried.
         state_version: The version of the state that was evaluated.
+        room: The pods that it preempts; None = it preempts none.
     """
 
     info: PodGroupInfo
     state_version: int
+    room: Candidate | None = None
 
 
 class Attempt(msgspec.Struct, frozen=True):
@@ -103,9 +107,8 @@ class AttemptLog:
         if not failure.rejected:
             details.result = DecisionResult.FAILED if failure.plugin else DecisionResult.ERROR
         details.nominated = failure.nominated or ""
-        if details.nominated and failure.choice is not None:
-            for room in candidates_of(failure.choice.evaluation, details.nominated):
-                details.victims, details.budgets = tuple(pod.key for pod in room.victims), room.budgets
+        for room in _rooms(attempt, failure) if details.nominated else ():
+            details.victims, details.budgets = tuple(pod.key for pod in room.victims), room.budgets
         record.node = failure.node or record.node
         self.decisions.add(record, failure.choice)
 
@@ -152,6 +155,13 @@ def _version(attempt: Attempt, choice: Choice | None) -> int:
     if attempt.group is not None:
         return attempt.group.state_version
     return 0 if choice is None else choice.state_version
+
+
+def _rooms(attempt: Attempt, failure: SchedulingFailure) -> Sequence[Candidate]:
+    """Return what the pod, or its group, preempts on the node for which the pod is nominated."""
+    if attempt.group is not None:
+        return () if attempt.group.room is None else (attempt.group.room,)
+    return () if failure.choice is None else candidates_of(failure.choice.evaluation, failure.nominated or "")
 
 
 def _why(failure: SchedulingFailure) -> Why:

@@ -107,7 +107,7 @@ class GroupAttempts:
         components.committer.require_leader()
         info = PodGroupInfo(item.group, tuple(member.pod for member in tried))
         decision = components.engine.decide_group(info, attempt.profile, progress=attempt.budget)
-        attempt.decided = DecidedGroup(info, decision.state_version)
+        attempt.decided = DecidedGroup(info, decision.state_version, decision.room)
         components.observer.group_decided(components.clock.monotonic() - attempt.began)
         if decision.preemption is not None:
             components.observer.group_preemption(decision.preemption.status.code.label)
