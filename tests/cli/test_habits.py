@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from mooring import __version__
+from mooring.cli.main import SHELLS
 from mooring.testing.builders import node_manifest, pod_manifest
 from tests.cli.commands import ROOT, call, environment, write_manifests
 
@@ -52,7 +53,7 @@ def test_plugins_are_listed_with_and_without_a_verb(capsys: pytest.CaptureFixtur
     assert call(capsys, "plugins", "list", "-o", "yaml").out == call(capsys, "plugins", "-o", "yaml").out
 
 
-@pytest.mark.parametrize("shell", ["bash", "zsh", "tcsh"])
+@pytest.mark.parametrize("shell", SHELLS)
 def test_completion_knows_commands_and_flags(shell: str, capsys: pytest.CaptureFixture[str]) -> None:
     script = call(capsys, "completion", shell).out
     for word in ("what-if", "--what-would-it-take", "--unknown-plugins"):

@@ -41,7 +41,9 @@ COMMANDS = (
 )
 """Each is the module of the same name here, which declares it with ``add``."""
 
-_COMPLETION = "For this shell: source <(mooring completion bash)"
+SHELLS = ("bash", "fish", "tcsh", "zsh")
+
+_COMPLETION = "In bash or zsh: source <(mooring completion bash); in fish: mooring completion fish | source"
 
 EXIT_INTERRUPTED = 130
 """As shells report a command that Ctrl-C ended."""
@@ -120,7 +122,7 @@ def _parser(first: Sequence[str] = ()) -> argparse.ArgumentParser:
             importlib.import_module(f"mooring.cli.{name.replace('-', '_')}").add(commands)
     text = "print what completes commands and flags in a shell"
     completion = commands.add_parser("completion", help=text, description=text, epilog=_COMPLETION)
-    completion.add_argument("shell", choices=("bash", "zsh", "tcsh"), metavar="bash|zsh|tcsh")
+    completion.add_argument("shell", choices=SHELLS, metavar="|".join(SHELLS))
     completion.set_defaults(run=_print_completion)
     version = commands.add_parser("version", help="print the version")
     version.set_defaults(run=_print_version)
