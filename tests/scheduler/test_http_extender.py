@@ -21,10 +21,11 @@ from mooring.framework.errors import InvalidArgumentError, PluginFailureError
 from mooring.framework.preemption import Candidate
 from mooring.runtime.profiles.extender import FilterAnswer, MetaVictims
 from mooring.scheduler.extender import HttpExtender, build_transport
-from mooring.testing.builders import make_pod
+from mooring.testing.builders import make_node, make_pod
 from tests.certificates import Authority, Pair
 
 from .extenders import http_extender, stanza
+from .world import World
 
 POD = make_pod()
 
@@ -142,6 +143,18 @@ def test_answers_to_filter(capable: bool, answer: Any, wanted: FilterAnswer) -> 
     with http_extender({"filter": answer}) as running:
         extender = client(stanza(running.url, "filter", node_cache_capable=capable))
         assert extender.filter(POD, ["a", "b"]) == wanted
+
+
+def test_extender_scores() -> None:
+    """The case of that name: nodes of an answer are scored with the pods that they have."""
+    busy = make_node("busy", allocatable={"cpu": "8", "memory": "16Gi", "pods": "110"})
+    idle = make_node("idle", allocatable={"cpu": "4", "memory": "8Gi", "pods": "110"})
+    with http_extender({"filter": lambda body: {"Nodes": body["Nodes"]}}) as running:
+        passing = client(stanza(running.url, "filter", node_cache_capable=False))
+        world = World(nodes=[busy, idle], extenders=[passing])
+        world.add(make_pod("filler", node="busy", requests={"cpu": "6", "memory": "12Gi"}))
+        world.add(make_pod("web", requests={"cpu": "1", "memory": "2Gi"}))
+        assert world.cluster.node_of("web") == "idle"
 
 
 @pytest.mark.parametrize(
