@@ -124,6 +124,12 @@ class Started(Ready):
     shown: list[str]
     log: Path
 
+    def memory(self, field: str = "VmRSS") -> int:
+        """Bytes of memory that it holds now, or with VmHWM the most that it has held."""
+        status = Path(f"/proc/{self.process.pid}/status").read_text()
+        (line,) = [line for line in status.splitlines() if line.startswith(f"{field}:")]
+        return int(line.split()[1]) << 10
+
 
 @contextmanager
 def program(folder: Path, *command: object, twins: Mapping[str, str] | None = None) -> Iterator[Started]:

@@ -69,13 +69,6 @@ def adapter(folder: Path, of: Started) -> Iterator[Started]:
         yield started
 
 
-def peak(started: Started) -> int:
-    """The most memory that a process has had, in bytes."""
-    status = Path(f"/proc/{started.process.pid}/status").read_text()
-    [line] = [line for line in status.splitlines() if line.startswith("VmHWM")]
-    return int(line.split()[1]) << 10
-
-
 class Good:
     """A client that asks about a small pod again and again, beside what others do."""
 
@@ -234,7 +227,7 @@ def test_the_server_stays_in_its_container(attack: Callable[[str], None], tmp_pa
             attack(running.address("grpc"))
         assert running.process.poll() is None
         assert not good.failures
-        assert peak(running) < CONTAINER_BYTES
+        assert running.memory("VmHWM") < CONTAINER_BYTES
 
 
 HEAD = b"POST /filter HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
@@ -298,4 +291,4 @@ def test_the_adapter_stays_in_its_container(attack: Callable[[str], None], tmp_p
             attack(url.removeprefix("http://"))
         assert running.process.poll() is None
         assert not good.failures
-        assert max(peak(running), peak(behind)) < CONTAINER_BYTES
+        assert max(running.memory("VmHWM"), behind.memory("VmHWM")) < CONTAINER_BYTES

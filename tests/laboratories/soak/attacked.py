@@ -35,13 +35,6 @@ class Attacked:
     address: str
     extender: str
 
-    @property
-    def resident(self) -> int:
-        """Bytes of memory that the process holds now."""
-        status = Path(f"/proc/{self.started.process.pid}/status").read_text()
-        (line,) = [line for line in status.splitlines() if line.startswith("VmRSS:")]
-        return int(line.split()[1]) * 1024
-
 
 @cache
 def attacked() -> Attacked:
@@ -66,9 +59,9 @@ def unharmed(round_: Round, growth: int = 64 * MIB, slower: float = SLOWER) -> I
     target = attacked()
     with good_client(target.address, target.extender) as client:
         client.calls()
-        calm, before = client.calls(), target.resident
+        calm, before = client.calls(), target.started.memory()
         yield target
-        beside, grown = client.calls(), target.resident - before
+        beside, grown = client.calls(), target.started.memory() - before
         log.info(
             "good calls: p50 %.1f -> %.1f ms, p99 %.1f -> %.1f ms; %+.1f MiB",
             *(calls.percentile(share) * 1e3 for share in (0.5, 0.99) for calls in (calm, beside)),

@@ -49,13 +49,6 @@ class Opened:
     started: Started
     addresses: dict[str, str]
 
-    @property
-    def resident(self) -> int:
-        """Bytes of memory that the process holds now."""
-        status = Path(f"/proc/{self.started.process.pid}/status").read_text()
-        (line,) = [line for line in status.splitlines() if line.startswith("VmRSS:")]
-        return int(line.split()[1]) * 1024
-
 
 def _run(*command: object) -> Started:
     folder = Path(AT_END.enter_context(tempfile.TemporaryDirectory()))
@@ -210,7 +203,7 @@ class _Attack:
     @property
     def resident(self) -> int:
         """Bytes of memory that the process holds now."""
-        return self._opened.resident
+        return self._opened.started.memory()
 
 
 def _grpc(attack: _Attack, door: Door, round_: Round) -> None:

@@ -1,4 +1,4 @@
-"""Rows S5 and S6: a pod with as many made-up names as an object holds, on 5,000 nodes."""
+"""Rows S5 to S7: a pod with as many made-up names as an object holds, on 5,000 nodes."""
 
 from __future__ import annotations
 
@@ -7,11 +7,17 @@ import logging
 import tempfile
 import time
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+import grpc
+
 from mooring.testing.builders import node_manifest
+from mooring.v1 import nodes_pb2, objects_pb2, scheduling_service_pb2
+from mooring.v1.scheduling_service_pb2_grpc import SchedulingServiceStub
+from tests.cli.commands import serving_process, write_manifests
 from tests.cli.schedulers import pending, scheduler
 from tests.fake_api_server import FakeApiServer
 from tests.laboratories.soak.rounds import AT_END, Round, Row
@@ -28,6 +34,10 @@ MORE_BYTES = 256 << 20
 
 LEFT = 1.1
 """and how much of what it had before once the pod is gone."""
+
+QUESTIONS = 12
+SERVER_BYTES = 512 << 20
+"""How much memory a server may have held after so many."""
 
 Named = Callable[..., dict[str, Any]]
 """Gives the ``spec`` of a pod, and under ``metadata`` what its metadata has."""
@@ -180,8 +190,7 @@ class Cluster:
     def resident(self, field: str = "VmRSS") -> int:
         """Bytes of memory now, or with VmHWM the most since it was reset."""
         assert self._started.process.poll() is None, "the scheduler has ended"
-        status = Path(f"/proc/{self._started.process.pid}/status").read_text()
-        return next(int(line.split()[1]) << 10 for line in status.splitlines() if line.startswith(field))
+        return self._started.memory(field)
 
     def reset_most(self) -> None:
         """Let VmHWM begin anew."""
@@ -248,7 +257,30 @@ def beside(round_: Round, *, running: bool) -> None:
             assert left <= LEFT * before, name
 
 
+def questions(round_: Round) -> None:
+    """Filter calls about pods that exist nowhere, each with other names; a small round judges nothing."""
+    whole = round_.size == 1.0
+    nodes = [node_manifest(f"n{at:04}") for at in range(NODES if whole else SOME_NODES)]
+    with tempfile.TemporaryDirectory() as folder, ExitStack() as running:
+        files = write_manifests(Path(folder) / "nodes.yaml", *nodes)
+        started = running.enter_context(serving_process(Path(folder), "--source", f"files:{files}"))
+        channel = running.enter_context(grpc.insecure_channel(started.address("grpc")))
+        before = started.memory()
+        for number in range(QUESTIONS if whole else 1):
+            text = json.dumps(named("resources", running=False)).replace("a.b/", f"a{number}.b/")
+            pod = objects_pb2.PodSource(object=objects_pb2.KubernetesObject(json=text.encode()))
+            about = nodes_pb2.NodeSelection(all=nodes_pb2.AllNodes())
+            request = scheduling_service_pb2.FilterRequest(pod=pod, nodes=about)
+            SchedulingServiceStub(channel).Filter(request, timeout=60.0)
+            round_.inputs += 1
+        most = started.memory("VmHWM")
+    round_.faults += 1
+    log.info("%d questions: %d MB, at most %d", round_.inputs, before >> 20, most >> 20)
+    assert not whole or most <= SERVER_BYTES
+
+
 ROWS = (
     Row("S5", "names_of_pending_pods", lambda round_: beside(round_, running=False)),
     Row("S6", "names_of_running_pods", lambda round_: beside(round_, running=True)),
+    Row("S7", "questions_with_names", questions),
 )
