@@ -14,8 +14,9 @@ _Query = tuple[str, str]
 """What is asked, and how its series are called."""
 
 
-def _rate(metric: str, label: str) -> _Query:
-    return f'sum by ({label}) (rate({metric}{{job=~"$job"}}[$__rate_interval]))', f"{{{{{label}}}}}"
+def _rate(metric: str, label: str, *selected: str) -> _Query:
+    series = ",".join(('job=~"$job"', *selected))
+    return f"sum by ({label}) (rate({metric}{{{series}}}[$__rate_interval]))", f"{{{{{label}}}}}"
 
 
 def _now(how: str, metric: str, label: str) -> _Query:
@@ -49,8 +50,12 @@ ROWS: dict[str, list[tuple[str, _Query, str]]] = {
             _p99("mooring_framework_extension_point_duration_seconds", "extension_point"),
             "s",
         ),
-        ("p99 by plugin", _p99("mooring_plugin_execution_duration_seconds", "plugin"), "s"),
         ("p99 of gRPC calls", _p99("grpc_server_handling_seconds", "grpc_method"), "s"),
+    ],
+    "Plugins": [
+        ("p99 by plugin", _p99("mooring_plugin_execution_duration_seconds", "plugin"), "s"),
+        ("Time by plugin", _rate("mooring_plugin_execution_duration_seconds_sum", "plugin"), "s"),
+        ("Calls of Pure plugins", _rate("mooring_plugin_answers_total", "plugin", 'result="miss"'), "ops"),
     ],
     "Queue": [
         ("Pending pods", _now("sum", "mooring_pending_pods", "queue"), "none"),

@@ -335,7 +335,7 @@ def _pages(options: SchedulerOptions, parts: _SchedulerParts, metrics: Metrics) 
     if options.serving is None:
         return None
     measure_state(metrics, parts.cycle.engine.state)
-    measure_cache(metrics, parts.cycle.engine.cache_counts)
+    measure_cache(metrics, parts.cycle.engine)
     measure_reservations(metrics, parts.cycle.reservations)
     metrics.scrape(lambda: source_metrics(parts.source.describe()))
     metrics.scrape(lambda: measurement_metrics(parts.core.measuring.describe()))

@@ -33,7 +33,7 @@ from mooring.runtime.cycle.evaluation import Evaluation
 from mooring.runtime.cycle.full_cycle import Found, FullCycle, select
 from mooring.runtime.cycle.group_picks import Picks
 from mooring.runtime.cycle.group_result import GroupDecision
-from mooring.runtime.cycle.plugin_calls import Observer, PluginCalls, Progress
+from mooring.runtime.cycle.plugin_calls import Observer, PluginCalls, Progress, Seconds
 from mooring.runtime.cycle.tie_break import mix64, mix64_of_each
 from mooring.runtime.forecast.group_cycles import GroupCycles
 from mooring.runtime.forecast.node_removal import NodeRemovalForecast
@@ -134,7 +134,9 @@ class Engine:
                 numbers = np.array([evaluation.number_of(status) for status in why.statuses], np.int32)
                 evaluation.codes[totals.rejected[unknown]] = numbers[why.codes]
                 return evaluation.closed(), version
-        return self._full.evaluate(pod, profile, candidates, evaluate_filters, state=state, progress=progress)
+        return self._full.evaluate(
+            pod, profile, candidates, evaluate_filters, state=state, progress=progress, shared=True
+        )
 
     def score(
         self,
@@ -156,7 +158,9 @@ class Engine:
                 return totals.evaluation(profile, self.state, pod).closed(), totals.version
         if _allows_none(progress):
             return NEEDS_PLUGINS
-        return self._full.evaluate(pod, profile, candidates, evaluate_scores, state=state, progress=progress)
+        return self._full.evaluate(
+            pod, profile, candidates, evaluate_scores, state=state, progress=progress, shared=True
+        )
 
     def decide(
         self,
@@ -206,7 +210,7 @@ class Engine:
             self._note(progress, found)
             return _one_by_one(found)
         self._note(progress, None)
-        self._observer.algorithm_duration((time.perf_counter() - began) / len(uids), len(uids))
+        self._took(templates[indices[-1]][1], access.seconds, time.perf_counter() - began, len(uids))
         self.self_check.answered(self, *templates[indices[-1]], seed, len(uids))
         return found[0]
 
@@ -264,11 +268,12 @@ class Engine:
             counts, most = self._cache.counts, self._cache.tuning.pods_per_lock
             batch = CachedBatch(self.state, counts, seed, self._full.start, most)
             found = self._find(templates, indices)
-            batch.run(templates, found, indices, names, uids, self._full.attempt(progress))
+            access = self._full.attempt(progress)
+            batch.run(templates, found, indices, names, uids, access)
             self._full.start = batch.start
         if batch.choices:
             count = len(batch.choices)
-            self._observer.algorithm_duration((time.perf_counter() - began) / count, count)
+            self._took(templates[indices[0]][1], access.seconds, time.perf_counter() - began, count)
             self.self_check.answered(self, *templates[indices[count - 1]], seed, count)
         return batch.choices
 
@@ -340,6 +345,7 @@ class Engine:
         """Return the cached totals of the candidates; None when the pod has to be evaluated in full."""
         if state is not None:
             return None
+        began = time.perf_counter()
         try:
             check_rules_decide(self.state, pod)
             template = self._cache.find(pod, profile)
@@ -349,6 +355,7 @@ class Engine:
             self._note(progress, error.reason)
             return None
         self._note(progress, None)
+        self._full.shares.add(profile, calls.seconds, time.perf_counter() - began)
         self.self_check.answered(self, pod, profile, 0)
         return found
 
@@ -388,9 +395,14 @@ class Engine:
         if assume:
             nodes = self.state.snapshot.nodes.index
             self._full.start = (self._full.start + choice.evaluated) % len(nodes)
-        self._observer.algorithm_duration(time.perf_counter() - began)
+        self._took(profile, calls.seconds, time.perf_counter() - began)
         self.self_check.answered(self, pod, profile, seed)
         return choice
+
+    def _took(self, profile: Profile, by_plugin: Seconds | None, seconds: float, count: int = 1) -> None:
+        """Record the time of decisions about ``count`` pods."""
+        self._observer.algorithm_duration(seconds / count, count)
+        self._full.shares.add(profile, by_plugin, seconds, count)
 
     def _find_decision(self, pod: Pod, profile: Profile) -> Template:
         """Return the template of a pod that is decided about among all nodes.

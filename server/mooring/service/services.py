@@ -42,7 +42,7 @@ class Servicers:
         """All of them over ``backend``, whose state is measured from now on, unless it is already."""
         if not measured:
             measure_state(backend.metrics, backend.engine.state)
-            measure_cache(backend.metrics, backend.engine.cache_counts)
+            measure_cache(backend.metrics, backend.engine)
             measure_reservations(backend.metrics, backend.committer.reservations)
         backend.metrics.sessions.set_function(lambda: len(backend.sessions))
         backend.metrics.session_bytes.set_function(lambda: backend.sessions.size)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import partial
 
 from prometheus_client.core import CounterMetricFamily
@@ -12,6 +12,9 @@ from prometheus_client.metrics_core import Metric
 from mooring.framework.state import ClusterState
 from mooring.runtime.answers import CacheCounts, Observer
 from mooring.runtime.commit.reservations import Reservations, Stage
+from mooring.runtime.engine import Engine
+from mooring.runtime.profiles.profile import Profile
+from mooring.runtime.pure.followed_plugin import FollowedPlugin
 from mooring.telemetry.metrics import Metrics
 from mooring.tracing.spans import current_span
 
@@ -28,6 +31,24 @@ def cache_metrics(counts: CacheCounts) -> Iterator[Metric]:
     family.add_metric(("miss", ""), counts.misses)
     for reason, count in sorted(counts.bypasses().items()):
         family.add_metric(("bypass", reason.value), count)
+    yield family
+
+
+def answer_metrics(profiles: Iterable[Profile]) -> Iterator[Metric]:
+    """Yield ``mooring_plugin_answers_total`` of the plugins that are followed, by result."""
+    family = CounterMetricFamily(
+        "mooring_plugin_answers",
+        "Answers of Pure plugins about nodes: known by what they read (hit), or called for (miss).",
+        labels=("plugin", "extension_point", "profile", "result"),
+    )
+    for profile in profiles:
+        for name, plugin in profile.plugins.items():
+            if isinstance(plugin, FollowedPlugin):
+                for point, answers in ("Filter", plugin.filtering), ("Score", plugin.scoring):
+                    if answers is not None:
+                        calls = answers.calls
+                        family.add_metric((name, point, profile.name, "hit"), answers.given - calls)
+                        family.add_metric((name, point, profile.name, "miss"), calls)
     yield family
 
 
@@ -83,9 +104,10 @@ class MetricsObserver(Observer):
         self._metrics.self_checks.labels(result).inc()
 
 
-def measure_cache(metrics: Metrics, counts: CacheCounts) -> None:
-    """Let every scrape read the hits, misses and bypasses of the evaluation cache."""
-    metrics.scrape(partial(cache_metrics, counts))
+def measure_cache(metrics: Metrics, engine: Engine) -> None:
+    """Let every scrape read what the evaluation cache and the kept answers of plugins were good for."""
+    metrics.scrape(partial(cache_metrics, engine.cache_counts))
+    metrics.scrape(lambda: answer_metrics(engine.profiles.values()))
 
 
 def measure_state(metrics: Metrics, state: ClusterState) -> None:

@@ -31,8 +31,16 @@ from mooring.runtime.cycle.choice import Choice, choice_of, no_choice
 from mooring.runtime.cycle.cycle import CycleOptions, Run, evaluate, evaluate_filters
 from mooring.runtime.cycle.evaluation import Evaluation
 from mooring.runtime.cycle.known_verdicts import KnownVerdicts
-from mooring.runtime.cycle.plugin_calls import NoDeadline, Observer, PluginAccess, PluginCalls, Progress
+from mooring.runtime.cycle.plugin_calls import (
+    NoDeadline,
+    Observer,
+    PluginAccess,
+    PluginCalls,
+    Progress,
+    seconds_of,
+)
 from mooring.runtime.cycle.tie_break import choose
+from mooring.runtime.cycle.time_shares import TimeShares
 from mooring.runtime.profiles.profile import Profile
 
 OPTIMISTIC_ATTEMPTS = 3
@@ -54,6 +62,7 @@ class FullCycle:
 
     Attributes:
         known: Verdicts of Filter about earlier pods that no node took.
+        shares: The time of decisions by plugin.
         start: Where the next search begins that ends before all nodes were evaluated; ``nextStartNodeIndex``.
     """
 
@@ -61,6 +70,7 @@ class FullCycle:
         self.start = 0
         self._state = state
         self._observer = observer
+        self.shares = TimeShares()
         self.known = KnownVerdicts()
 
     def access(
@@ -75,7 +85,10 @@ class FullCycle:
 
     def attempt_for(self, profile: Profile, progress: Progress | None = None) -> PluginCalls:
         """Return ``attempt(progress).of(profile)``."""
-        return PluginCalls(profile.name, progress or NoDeadline(), self._observer, _never, self.known)
+        seconds = seconds_of(self._observer)
+        return PluginCalls(
+            profile.name, progress or NoDeadline(), self._observer, _never, self.known, seconds
+        )
 
     def calls(self, profile: Profile, progress: Progress | None = None) -> PluginCalls:
         """Return the way to call the plugins of ``profile`` in one decision."""
@@ -90,8 +103,13 @@ class FullCycle:
         *,
         state: ClusterState | None = None,
         progress: Progress | None = None,
+        shared: bool = False,
     ) -> Found:
-        """Do ``run``, the whole cycle or a part of it, against a consistent state, without the cache."""
+        """Do ``run``, the whole cycle or a part of it, against a consistent state, without the cache.
+
+        ``shared`` says that it is a decision, whose time counts in ``shares``.
+        """
+        began = time.perf_counter()
         read = state or self._state
         calls = self.access(progress, final=lambda: _is_at(read, version)).of(profile)
         for _ in range(OPTIMISTIC_ATTEMPTS):
@@ -112,6 +130,8 @@ class FullCycle:
             fork = read.fork()
             version = fork.version
             evaluation = run(profile, fork, pod, candidates.rows(fork), self.calls(profile, progress))
+        if shared:
+            self.shares.add(profile, calls.seconds, time.perf_counter() - began)
         return evaluation.closed(), version
 
     def measured(self, pod: Pod, profile: Profile, candidates: Candidates, run: Run, **how: Any) -> Found:
@@ -119,7 +139,7 @@ class FullCycle:
         began = time.perf_counter()
         if how.get("state") is None and profile.extenders_for(pod):
             how["state"] = self._state.fork()
-        found = self.evaluate(pod, profile, candidates, run, **how)
+        found = self.evaluate(pod, profile, candidates, run, shared=True, **how)
         self._observer.algorithm_duration(time.perf_counter() - began)
         return found
 

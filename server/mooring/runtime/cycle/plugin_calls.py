@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import defaultdict
 from collections.abc import Callable, Iterable
 from types import TracebackType
 from typing import Any, Protocol, Self, TypeVar
@@ -18,6 +19,9 @@ from mooring.runtime.profiles.tracebacks import TRACEBACKS
 
 T = TypeVar("T")
 PluginT = TypeVar("PluginT", bound=Plugin[Any])
+
+Seconds = defaultdict[str, float]
+"""The seconds that each plugin took in one decision."""
 
 
 class Observer:
@@ -120,9 +124,14 @@ class PluginCalls:
         final: Whether a failure is the plugin's. It isn't while the tables change under it, and needs no
             report where the pod is evaluated again.
         known: What Filter plugins said before, where they need not be called again; None = nothing.
+        seconds: Gets the seconds that each plugin takes; None = the decision is not measured.
+
+    Attributes:
+        known: As above.
+        seconds: As above.
     """
 
-    __slots__ = ("_allowed", "_check", "_final", "_observer", "_profile", "_progress", "_timing", "known")
+    __slots__ = ("_allowed", "_check", "_final", "_observer", "_profile", "_progress", "known", "seconds")
 
     def __init__(
         self,
@@ -131,15 +140,16 @@ class PluginCalls:
         observer: Observer,
         final: Callable[[], bool] = lambda: True,
         known: KnownVerdicts | None = None,
+        seconds: Seconds | None = None,
     ) -> None:
         self.known = known or KnownVerdicts()
+        self.seconds = seconds
         self._allowed = progress.may_call_plugins
         self._profile = profile
         self._progress = progress
         self._check = progress.check
         self._observer = observer
         self._final = final
-        self._timing = observer.measures_plugins()
 
     def check(self) -> None:
         """Go on only if the caller still waits.
@@ -175,7 +185,9 @@ class PluginCalls:
         RUNNING.check = check
         progress.plugin, progress.extension_point = plugin, point
         try:
-            return self._timed(plugin, point, function, args) if self._timing else function(*args)
+            if self.seconds is None:
+                return function(*args)
+            return self._timed(self.seconds, plugin, point, function, args)
         except (MooringError, NodesChangedError):
             raise
         except NotWrittenError as error:
@@ -214,7 +226,14 @@ class PluginCalls:
             if some:
                 self._observer.placements_evaluated(result, self._profile, seconds / count, some)
 
-    def _timed(self, plugin: str, point: str, function: Callable[..., T], args: tuple[object, ...]) -> T:
+    def _timed(
+        self,
+        seconds: Seconds,
+        plugin: str,
+        point: str,
+        function: Callable[..., T],
+        args: tuple[object, ...],
+    ) -> T:
         began = time.perf_counter()
         status = Code.ERROR
         try:
@@ -223,7 +242,9 @@ class PluginCalls:
             status = code if isinstance(code, Code) else Code.SUCCESS
             return answer
         finally:
-            self._observer.plugin_duration(plugin, point, status.label, time.perf_counter() - began)
+            took = time.perf_counter() - began
+            seconds[plugin] += took
+            self._observer.plugin_duration(plugin, point, status.label, took)
 
 
 class PointTimer:
@@ -264,9 +285,13 @@ class PluginAccess:
         known: What Filter plugins said before.
         progress: Where the decision is; None = it has no deadline.
         final: As in ``PluginCalls``.
+
+    Attributes:
+        progress: As above.
+        seconds: The seconds that each plugin took so far; None = the decision is not measured.
     """
 
-    __slots__ = ("_final", "_known", "_observer", "progress")
+    __slots__ = ("_final", "_known", "_observer", "progress", "seconds")
 
     def __init__(
         self,
@@ -276,10 +301,18 @@ class PluginAccess:
         final: Callable[[], bool] = lambda: True,
     ) -> None:
         self.progress = progress or NoDeadline()
+        self.seconds = seconds_of(observer)
         self._observer = observer
         self._known = known
         self._final = final
 
     def of(self, profile: Profile) -> PluginCalls:
         """Return the calls of the plugins of ``profile``."""
-        return PluginCalls(profile.name, self.progress, self._observer, self._final, self._known)
+        return PluginCalls(
+            profile.name, self.progress, self._observer, self._final, self._known, self.seconds
+        )
+
+
+def seconds_of(observer: Observer) -> Seconds | None:
+    """Return what gets the seconds of plugins in one decision; None if it is not to be measured."""
+    return defaultdict(float) if observer.measures_plugins() else None

@@ -44,6 +44,7 @@ from mooring.framework.cacheable import Aspect, CacheablePlugin, Dependencies, P
 from mooring.framework.groups import GroupOnly
 from mooring.framework.handle import as_sending
 from mooring.framework.points import POINTS
+from mooring.plugins.in_tree import IN_TREE
 from mooring.plugins.unsupported import UNSUPPORTED
 from mooring.runtime.profiles.extender import Extender
 from mooring.runtime.profiles.registry import Registry, RegistryError
@@ -51,6 +52,8 @@ from mooring.runtime.profiles.tracebacks import TRACEBACKS
 from mooring.runtime.pure.followed_plugin import FollowedPlugin, followed, rule_of
 
 P = TypeVar("P", bound=Plugin[Any])
+
+_OWN = frozenset([kind.name for kind in IN_TREE])
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,6 +195,10 @@ class Profile:
         for rule in self._followed:
             if rule.name == plugin:
                 rule.stop_following(why)
+
+    def is_authors(self, plugin: str) -> bool:
+        """Return whether the plugin of that name is not one of mooring's own."""
+        return plugin not in _OWN
 
     @property
     def plugins(self) -> dict[str, Plugin[Any]]:

@@ -106,10 +106,11 @@ class Answers:
 
     Attributes:
         calls: How often the method was called.
+        given: How many answers were given.
     """
 
     def __init__(self, call: Call, number: Number, reads: Reads) -> None:
-        self.calls = 0
+        self.calls = self.given = 0
         self._call = call
         self._number = number
         self._reads = reads
@@ -130,6 +131,7 @@ class Answers:
             NodesChangedError: A node is gone.
         """
         table, rows = nodes.table, nodes.rows
+        self.given += len(rows)
         question = _Question(state, pod, nodes.snapshot)
         context = tuple([question.value(key) for key in self._context])
         if len(table.row_version) < table.capacity:
