@@ -6,7 +6,7 @@ import logging
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from mooring import config
 from mooring.app.lock_watch import LockWatch
@@ -141,6 +141,10 @@ class Core:
         self.measuring = Measuring(self.builder.handle)
         self.measuring.follow(self.engine.profiles.values())
         self.configurations.append((time.time(), self.configuration))
+
+    def register(self, registry: Registry) -> None:
+        """Make the plugins of later configurations by another registry."""
+        self.registry, self.builder = registry, replace(self.builder, registry=registry)
 
     def reconfigure(self, configuration: config.Configuration, profiles: Profiles) -> None:
         """Decide by another configuration from now on; decisions that have begun end with their own.

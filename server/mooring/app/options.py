@@ -147,6 +147,7 @@ class ServerOptions:
         extender: The extender adapter in the same process; None = none.
         pods_in_flight: How a filter call of kube-scheduler treats pods in flight, one of ``IN_FLIGHT``.
         decisions: What is remembered of decisions.
+        reload: Import plugins again when their files change; for development alone.
         recording: Whether all is recorded.
         tracing: The TracingConfiguration's file; "" = nothing is traced.
     """
@@ -163,6 +164,7 @@ class ServerOptions:
     extender: ExtenderOptions | None = None
     pods_in_flight: str = "wait"
     decisions: DecisionOptions = field(default_factory=DecisionOptions)
+    reload: bool = False
     recording: RecordingOptions = field(default_factory=RecordingOptions)
     tracing: str = ""
 

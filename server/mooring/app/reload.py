@@ -6,11 +6,13 @@ import logging
 import socket
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import fields, replace
+from hashlib import sha256
 from pathlib import Path
 
 from mooring.app.engine import read_text
+from mooring.app.plugin_files import PluginFiles
 from mooring.config import ConfigError, Configuration
 from mooring.framework import Pod
 from mooring.framework.errors import InvalidArgumentError, MooringError
@@ -54,6 +56,7 @@ class ConfigurationReload:
         apply: Puts a configuration in force.
         metrics: Counts the outcomes.
         tell: Called when the file has changed: with TOOK or REJECTED, and a sentence.
+        plugins: Files that count as parts of the configuration; None = no plugin is imported again.
     """
 
     def __init__(
@@ -65,6 +68,7 @@ class ConfigurationReload:
         metrics: ReloadMetrics,
         *,
         tell: Callable[[str, str], None] = _nobody,
+        plugins: PluginFiles | None = None,
     ) -> None:
         self._file = file
         self._in_force = in_force
@@ -72,8 +76,10 @@ class ConfigurationReload:
         self._apply = apply
         self._metrics = metrics
         self._tell = tell
-        self._found: str | None = None
-        self._done: str | None = None
+        self._plugins = plugins
+        self._first_code = self._code = self._code_of_plugins()
+        self._found: tuple[str, str] | None = None
+        self._done: tuple[str, str] | None = None
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._follow, name="configuration", daemon=True)
         metrics.took(in_force.hash)
@@ -88,32 +94,40 @@ class ConfigurationReload:
         self._thread.join(STOP_SECONDS)
 
     def look(self) -> bool:
-        """Read the file once; True when another configuration is in force now. One thread at a time."""
+        """Read the files once; True when another configuration is in force now. One thread at a time."""
         missing = ""
         try:
             text = read_text(self._file)
         except (InvalidArgumentError, ConfigError) as error:
             # Equals no text that can be read, so that this failure is reported once, too.
             text = missing = f"\0{error}"
-        before, self._found = self._found, text
-        if text in (self._done, None) or text != before:
+        before, self._found = self._found, (text, self._code_of_plugins())
+        if self._found in (self._done, None) or self._found != before:
             return False
-        self._done = text
+        self._done = self._found
         if missing:
             self._reject(missing.removeprefix("\0"))
             return False
-        return self._take(text)
+        return self._take(*self._found)
 
     def _follow(self) -> None:
         while not self._stopping.wait(POLL_SECONDS):
             self.look()
 
-    def _take(self, text: str) -> bool:
+    def _code_of_plugins(self) -> str:
+        return "" if self._plugins is None else self._plugins.text()
+
+    def _take(self, text: str, code: str) -> bool:
+        again = self._plugins if code != self._code else None
         try:
-            found = self._read(text)
-            changed = found.hash != self._in_force.hash
-            if changed:
-                self._apply(with_kept_fields(found, self._in_force))
+            with again.imported_again() if again else nullcontext():
+                found = self._read(text)
+                if code != self._first_code:
+                    # Nothing that other code answered is found in the cache.
+                    found = replace(found, hash=sha256(f"{found.hash}\0{code}".encode()).hexdigest()[:16])
+                changed = found.hash != self._in_force.hash
+                if changed:
+                    self._apply(with_kept_fields(found, self._in_force))
         except (ConfigError, RegistryError, MooringError) as error:
             self._reject(str(error))
             return False
@@ -121,6 +135,7 @@ class ConfigurationReload:
             log.exception("%s can't be used", self._file)
             self._reject(str(error))
             return False
+        self._code = code
         if changed:
             self._warn(found)
             note = f"configuration {found.hash} replaces {self._in_force.hash}, read from {self._file}"
@@ -152,9 +167,12 @@ def followed(
     metrics: Metrics,
     *,
     tell: Callable[[str, str], None] = _nobody,
+    plugins: PluginFiles | None = None,
 ) -> Iterator[None]:
     """Follow the configuration's file in a ``with`` block, unless it is ""; see ``ConfigurationReload``."""
-    reload = ConfigurationReload(file, in_force, read, apply, ReloadMetrics(metrics), tell=tell)
+    reload = ConfigurationReload(
+        file, in_force, read, apply, ReloadMetrics(metrics), tell=tell, plugins=plugins
+    )
     if not file:
         yield
         return

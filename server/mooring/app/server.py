@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from mooring import __version__, config
 from mooring.app.bridge import Decoder, PushBridge, configuration_periods, plugin_entries, read_changes
@@ -20,6 +20,7 @@ from mooring.app.election import election_of, with_election
 from mooring.app.engine import Core, build_core, configuration_of, parse_configuration, registry_of
 from mooring.app.freshness import Freshness
 from mooring.app.options import ServerOptions
+from mooring.app.plugin_files import PluginFiles
 from mooring.app.recording import start_recording
 from mooring.app.reload import followed
 from mooring.app.signals import wait_for_signal
@@ -31,7 +32,7 @@ from mooring.cluster.api import ApiServer
 from mooring.cluster.binding import KubernetesBinder, LocalBinder
 from mooring.cluster.cluster_api import KubernetesApi
 from mooring.cluster.sources import KubernetesSource, PushSource, Source
-from mooring.framework import Pod
+from mooring.framework import Plugin, Pod
 from mooring.framework.errors import InvalidArgumentError
 from mooring.framework.handle import AlwaysLeader
 from mooring.runtime.commit.binding_cycle import BindingCycle
@@ -55,6 +56,12 @@ if TYPE_CHECKING:
     from mooring.serving.http.server import HttpServer
 
 log = logging.getLogger("mooring.start")
+
+RELOADS = (
+    "--reload is for development ONLY: whoever can write to a plugin's file runs code in this process, and "
+    "decisions during an edit may be by either version"
+)
+"""The warning of a server that imports plugins again."""
 
 LEASE = "mooring-serve"
 """The lease unless the configuration names one."""
@@ -247,14 +254,23 @@ class _Decisions:
         self._follow_configuration(metrics, running)
 
     def _follow_configuration(self, metrics: Metrics, running: ExitStack) -> None:
-        """Reload the configuration file when it changes, until ``running`` ends."""
+        """Reload the configuration file, and on request plugins, when it changes, until ``running`` ends."""
+        plugins = PluginFiles(self._plugins_in_force) if self.options.reload else None
+        if plugins:
+            log.warning("%s", RELOADS)
 
         def read(text: str) -> config.Configuration:
+            if plugins:
+                self.core.register(registry_of(self.options.engine))
             found = parse_configuration(text, self.options.engine, self.core.registry)
             return with_election(found, self.options.election, LEASE)
 
         file, in_force = self.options.engine.config, self.core.configuration
-        running.enter_context(followed(file, in_force, read, self._reconfigure, metrics))
+        running.enter_context(followed(file, in_force, read, self._reconfigure, metrics, plugins=plugins))
+
+    def _plugins_in_force(self) -> list[type[Plugin[Any]]]:
+        profiles = self.core.engine.profiles.values()
+        return [type(rule) for profile in profiles for rule in profile.as_written.plugins.values()]
 
     def _reconfigure(self, configuration: config.Configuration) -> None:
         """Decide by another configuration from now on.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import sys
 from datetime import timedelta
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -306,6 +307,12 @@ def pod_key(text: str, namespace: str) -> str:
 def add_plugins(flags: Flags) -> None:
     """Add ``--plugin``."""
     flags.group(CONFIGURATION).many("plugin", "MODULE:CLASS", "register this plugin class")
+
+
+def search_working_directory() -> None:
+    """Let MODULE:CLASS name a module of the working directory, as with ``python -m``."""
+    if (here := str(Path.cwd())) not in sys.path:
+        sys.path.insert(0, here)
 
 
 def add_release(flags: Flags, *, otherwise: str = "") -> None:

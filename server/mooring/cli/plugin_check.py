@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -20,6 +19,7 @@ from mooring.cli.flags import (
     add_release,
     add_verbosity,
     engine_options,
+    search_working_directory,
 )
 from mooring.cli.output import Exit, print_document
 from mooring.cli.values import positive
@@ -125,9 +125,7 @@ def _subject(args: argparse.Namespace, options: tuple[Option, ...]) -> tuple[Sub
     from mooring.app.offline import manifests_of
     from mooring.plugin_check.subject import Subject
 
-    # As with "python -m", the author's module may be in the working directory.
-    if (here := str(Path.cwd())) not in sys.path:
-        sys.path.insert(0, here)
+    search_working_directory()
     engine = engine_options(args, options)
     dump: Sequence[Any] = ()
     if args.cluster:

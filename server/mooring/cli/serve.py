@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,7 @@ from mooring.app.options import IN_FLIGHT, SOURCES, ElectionOptions, ExtenderOpt
 from mooring.app.signals import stop_signal
 from mooring.cli.flags import (
     CLUSTER,
+    CONFIGURATION,
     Commands,
     Flags,
     add_command,
@@ -25,6 +27,7 @@ from mooring.cli.flags import (
     decision_options,
     engine_options,
     recording_options,
+    search_working_directory,
 )
 from mooring.cli.output import Exit, complain
 from mooring.cli.values import above_zero, one_of, positive, seconds
@@ -49,6 +52,8 @@ def add(commands: Commands) -> None:
     cluster.add("max-staleness", "TIME", "8s", "commit nothing on a state older than this", above_zero)
     text = "commit only while holding the lease, timed by the configuration's leaderElection"
     cluster.switch("leader-elect", text)
+    text = "for development ONLY: import the plugins in force again when their files change"
+    flags.group(CONFIGURATION).switch("reload", text)
     add_self_check(flags)
     add_decisions(flags)
     add_recording(flags)
@@ -136,6 +141,13 @@ def run(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
     if not args.source:
         complain(NO_SOURCE)
         return Exit.USAGE
+    if args.reload:
+        if not args.config:
+            complain("--reload needs --config: the default profile has no plugin of yours")
+            return Exit.USAGE
+        search_working_directory()
+        # Two edits within a second may leave a file as long as it was, and Python would take the older code.
+        sys.dont_write_bytecode = True
     log_flags(args.parser.values(args), args.kube_version)
     share_freed_memory()
     ended_well = serve(_server_options(args, options), stop_signal(), _print_ready)
@@ -156,6 +168,7 @@ def _server_options(args: argparse.Namespace, options: tuple[Option, ...]) -> Se
         extender=_extender_options(args) if args.extender_listen else None,
         pods_in_flight=args.pods_in_flight,
         decisions=decision_options(args),
+        reload=args.reload,
         recording=recording_options(args, args.record_to),
         tracing=args.tracing_config_file,
     )
