@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from mooring.cluster.kinds import Put
+from mooring.cluster.kinds import Put, Remove
 from mooring.cluster.state import State
 from mooring.config import from_document
 from mooring.framework import Node, Plugin, Pod
@@ -60,6 +60,11 @@ class Rules:
     def put(self, *objects: Any) -> None:
         """These objects come, or change."""
         self.state.apply("test", [Put(each) for each in objects])
+
+    def remove(self, *objects: Any) -> None:
+        """These objects go."""
+        gone = [(type(each).__name__, each.metadata.namespace, each.metadata.name) for each in objects]
+        self.state.apply("test", [Remove(*each) for each in gone])
 
     def pod(self, **fields: Any) -> Pod:
         """A new pod."""

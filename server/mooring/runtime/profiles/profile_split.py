@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from mooring.framework import Plugin, ScorePlugin
+from mooring.framework import Part, Plugin, ScorePlugin
 from mooring.framework.batch import BatchPlugin, as_batch
 from mooring.framework.points import POINTS
 from mooring.framework.remembering import ByIdentity
@@ -18,6 +18,8 @@ _MAX_PROFILES = 1 << 6
 """Profiles, and parts of profiles, of which the halves are remembered."""
 
 _COMMITTING = tuple(point.base for point in POINTS.values() if point.commits)
+
+_BEYOND_ROW = Part.OTHER_NODES | Part.AFFINITIES | Part.FEASIBLE | Part.OUTSIDE
 
 
 def commits(plugin: Plugin[Any]) -> bool:
@@ -41,6 +43,18 @@ def may_read_resources_alone(plugin: Plugin[Any]) -> bool:
     return not isinstance(plugin, ScorePlugin) or (
         plugin.normalizer is None and not normalizes_itself(plugin)
     )
+
+
+def reads_beyond_row(plugin: Plugin[Any], parts: Part) -> bool:
+    """Return whether the answer about a node may change although that node, its pods and all objects that
+    are neither stay the same.
+
+    Args:
+        plugin: The plugin.
+        parts: What it reads for the pod.
+    """
+    counts = type(plugin).counts_in is not BatchPlugin.counts_in if isinstance(plugin, BatchPlugin) else False
+    return bool(parts & _BEYOND_ROW) or counts or normalizes_itself(plugin)
 
 
 def narrowed(profile: Profile, takes: Callable[[Plugin[Any]], bool]) -> Profile:

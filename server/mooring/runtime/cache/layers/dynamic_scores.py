@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,10 +14,11 @@ from mooring.framework.state import ClusterState
 from mooring.kernels.arrays import REJECTED
 from mooring.runtime.cache.layers.pod_counts import IncrementalPodCounts
 from mooring.runtime.cache.layers.ranking import Selected, best
+from mooring.runtime.cache.layers.row_answers import RowAnswers
 from mooring.runtime.cache.layers.static_scores import StaticScores
 from mooring.runtime.cache.outcome import Bypass, NotCachedError
 from mooring.runtime.cache.tracking.change_tracker import ChangeTracker, ObjectsRead
-from mooring.runtime.cycle.evaluation import begin
+from mooring.runtime.cycle.evaluation import Evaluation, begin
 from mooring.runtime.cycle.filter import passed
 from mooring.runtime.cycle.plugin_calls import PluginCalls
 from mooring.runtime.cycle.pre_filter import run_pre_filter
@@ -36,6 +37,9 @@ class CycleStates:
         pod: The pod.
         plugins: Those plugins. While this is used, no node object changes.
         tuning: With how many changes PreFilter is faster than an update.
+
+    Attributes:
+        objects: The objects that the plugins read, as of the state that is kept; None when they may be any.
     """
 
     def __init__(
@@ -50,7 +54,7 @@ class CycleStates:
         self._pod = pod
         self._plugins = [(plugin.name, as_cacheable(plugin)) for plugin in plugins]
         declared = [plugin.dependencies(pod) for _, plugin in self._plugins]
-        self._objects = ObjectsRead.of(declared, cluster.snapshot.objects, {})
+        self.objects = ObjectsRead.of(declared, cluster.snapshot.objects, {})
         self._state: CycleState | None = None
         self._version = -1
 
@@ -74,14 +78,14 @@ class CycleStates:
         with self._cluster.lock:
             if self._cluster.version == version:
                 self._state, self._version = state, version
-                self._objects = self._objects and self._objects.now()
+                self.objects = self.objects and self.objects.now()
 
     def _pods_since(self, version: int) -> list[PodChange] | None:
         """Return the pods that came and went up to ``version``; None when plugins can't be updated."""
         changes = self._cluster.changes_since(self._version)
         if changes is None or len(changes) > self._tuning.updated_pods:
             return None
-        others = self._objects is not None and self._objects.unchanged()
+        others = self.objects is not None and self.objects.unchanged()
         moved: list[PodChange] = []
         kinds: set[int] = set()
         for row, record, amount in changes[: version - self._version]:
@@ -97,8 +101,9 @@ class CycleStates:
 class DynamicScores:
     """The scores of the plugins that depend on where pods are, computed for each decision.
 
-    The plugins' points are called at first. Where all that they do is to count pods, the counts follow
-    from then on, and say of all rows what the points would say.
+    The plugins' points are called at first. From then on, counts of pods follow by themselves, and plugins
+    that read one node at a time are asked about rows that changed. Where a plugin does more, all of them are
+    called each time.
 
     Args:
         cluster: The state.
@@ -126,6 +131,7 @@ class DynamicScores:
         # What was written for the static scores need not be found out again.
         self._cycle_states.keep(static.cycle_state.clone(), static.version)
         self._counts: IncrementalPodCounts | None = None
+        self._answers: RowAnswers | None = None
         self._version = -1
         self._evaluated = 0
         self._totals = _NONE
@@ -133,7 +139,7 @@ class DynamicScores:
     @property
     def nbytes(self) -> int:
         """The bytes of its arrays; what plugins wrote isn't known."""
-        return self._totals.nbytes
+        return self._totals.nbytes + (0 if self._answers is None else self._answers.nbytes)
 
     def update(self, version: int, totals: Int32s, calls: PluginCalls, start: int) -> None:
         """Ask about the rows that have ``totals`` (int32[capacity]) from all other plugins.
@@ -168,23 +174,28 @@ class DynamicScores:
         self._version = -1
         counts = self._counts
         if counts is not None and counts.follow(version, self._tracker):
-            self._rate_by(counts, totals, start)
+            self._rate_by(counts, totals, calls, start)
         else:
             self._call_points(version, totals, calls, start)
         self._totals, self._version = totals, version
 
-    def _rate_by(self, counts: IncrementalPodCounts, totals: Int32s, start: int) -> None:
+    def _rate_by(self, counts: IncrementalPodCounts, totals: Int32s, calls: PluginCalls, start: int) -> None:
+        answers = self._answers
         counts.reject_in(totals)
+        if answers is not None:
+            answers.reject_in(totals, calls)
         self._search(totals, start)
         if self._static.scaled:
             rows = np.flatnonzero(totals != REJECTED).astype(np.int32)
             totals[rows] += self._static.scaled_scores(rows)
         counts.add_to(totals)
+        if answers is not None:
+            answers.add_to(totals, calls)
 
     def _call_points(self, version: int, totals: Int32s, calls: PluginCalls, start: int) -> None:
         calls.require_plugins()
         static, view = self._static, self._view
-        self._counts = None
+        self._counts = self._answers = None
         state = self._cycle_states.at(version, calls)
         evaluation = begin(static.dynamic, self._cluster, self._pod, view.rows, view, state=state)
         allowed = run_pre_filter(evaluation, calls)
@@ -196,14 +207,27 @@ class DynamicScores:
         # Plugins are never asked to score no nodes.
         if len(rows):
             view = evaluation.view(rows)
-            raw = run_score(evaluation, view, run_pre_score(evaluation, view, calls), calls)
+            skipped = run_pre_score(evaluation, view, calls)
+            raw = run_score(evaluation, view, skipped, calls)
             totals[view.at] += weigh(evaluation, raw, len(view), calls).totals
             totals[view.at] += static.scaled_scores(view.at)
-            self._counts = IncrementalPodCounts.of(
-                static.dynamic, self._cluster, self._pod, evaluation.state, version, self._tuning
-            )
+            self._keep(evaluation, skipped, version)
         if self._counts is None:
             self._cycle_states.keep(evaluation.state, version)
+
+    def _keep(self, evaluation: Evaluation, skipped: Collection[str], version: int) -> None:
+        """Keep what the points wrote, if no plugin does more than count pods or read one node at a time."""
+        static, objects = self._static, self._cycle_states.objects
+        by_row = static.by_row
+        if any(
+            plugin.name in skipped or plugin.name in evaluation.written.skipped
+            for plugin in by_row.evaluating
+        ):
+            return
+        self._counts = IncrementalPodCounts.of(
+            static.counted, self._cluster, evaluation.state, version, objects, self._tuning
+        )
+        self._answers = RowAnswers(evaluation.by(by_row), skipped) if by_row.evaluating else None
 
     def _search(self, totals: Int32s, start: int) -> None:
         """Reject the rows that the search, which begins at ``start``, leaves out."""

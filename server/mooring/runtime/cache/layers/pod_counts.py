@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from mooring.framework import CycleState, Int32s, Int64s, Pod
+from mooring.framework import CycleState, Int32s, Int64s
 from mooring.framework.batch import FilterCounts, Move, ScoreCounts, as_batch
-from mooring.framework.cacheable import dependencies_of
 from mooring.framework.columns import grown
 from mooring.framework.pod_table import PodKind
 from mooring.framework.remembering import ByIdentity
@@ -62,12 +61,12 @@ class IncrementalPodCounts:
         cls,
         profile: Profile,
         cluster: ClusterState,
-        pod: Pod,
         state: CycleState,
         version: int,
+        objects: ObjectsRead | None,
         tuning: CacheTuning = DEFAULT_TUNING,
     ) -> IncrementalPodCounts | None:
-        """Return what the plugins of ``profile`` wrote to ``state`` about ``pod``.
+        """Return what the plugins of ``profile`` wrote to ``state``; ``objects`` are those that they read.
 
         None when one does more than count pods, or isn't enabled where its counts are read; or when the
         cluster no longer has the ``version`` that they are true for.
@@ -78,8 +77,6 @@ class IncrementalPodCounts:
             return None
         rejecting = [counts for (counts, _), _ in filters if counts is not None]
         adding = [(counts, weight) for (_, counts), weight in scorers if counts is not None]
-        declared = [dependencies_of(plugin, pod) for plugin in profile.evaluating]
-        objects = ObjectsRead.of(declared, cluster.snapshot.objects, {})
         with cluster.lock:
             if cluster.version != version:
                 return None

@@ -27,7 +27,12 @@ from mooring.runtime.cycle.pre_filter import run_pre_filter
 from mooring.runtime.cycle.sampling import nodes_to_find, search_order
 from mooring.runtime.cycle.score import run_pre_score, run_score, weigh
 from mooring.runtime.profiles.profile import Enabled, Profile
-from mooring.runtime.profiles.profile_split import ProfileSplit, commits, normalizes_itself
+from mooring.runtime.profiles.profile_split import (
+    ProfileSplit,
+    commits,
+    normalizes_itself,
+    reads_beyond_row,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +69,9 @@ class StaticScores:
         base: int32[capacity], the weighted sum of the scores that are the same whichever nodes are feasible;
             ``REJECTED`` for rows that aren't open.
         scaled: The other scores.
-        dynamic: The profile's plugins that have to be called again for each decision.
+        dynamic: The profile's plugins that have to be asked again for each decision,
+        counted: those of them that read several nodes for an answer about one,
+        by_row: and those whose answer about a node stays true until that node changes.
         timeless: What they say stays true for as long as the state has the same version.
         evaluated: How many nodes PreFilter leaves.
         order: int32[evaluated], their rows in the order of the search, when it ends before all of them were
@@ -82,6 +89,8 @@ class StaticScores:
     base: Int32s
     scaled: tuple[Scaled, ...]
     dynamic: Profile
+    counted: Profile
+    by_row: Profile
     timeless: bool
     evaluated: int
     order: Int32s | None
@@ -174,6 +183,7 @@ def find_static_scores(
     evaluation = evaluation.by(static)
     raw = run_score(evaluation, view, skipped, calls)
     base, scaled = _combined(evaluation, view, raw, calls)
+    counted, by_row = roles.dynamic_halves(dynamic)
     evaluated = int(np.count_nonzero(allowed))
     wanted = nodes_to_find(profile.percentage_of_nodes_to_score, evaluated, profile.compares_nodes)
     return StaticScores(
@@ -184,6 +194,8 @@ def find_static_scores(
         base=base,
         scaled=scaled,
         dynamic=dynamic,
+        counted=counted,
+        by_row=by_row,
         timeless=roles.timeless,
         evaluated=evaluated,
         order=_order(evaluation, allowed) if wanted < evaluated else None,
@@ -272,6 +284,7 @@ class _Roles:
         self.declared = declared
         self._halves = halves
         self._dynamic: set[int] = set()
+        self._counted: set[int] = set()
         self.parts = Part.NODES_BUT_IMAGES
         self.timeless = True
         self._sorted: set[tuple[int, bool]] = set()
@@ -288,6 +301,8 @@ class _Roles:
                 if commits(enabled.plugin) and declared.written_is_read:
                     raise NotCachedError(Bypass.RESERVE)
                 self._dynamic.add(id(enabled.plugin))
+                if skips or reads_beyond_row(enabled.plugin, parts):
+                    self._counted.add(id(enabled.plugin))
                 self.timeless &= Part.OUTSIDE not in parts
                 self.parts |= parts & Part.IMAGES
             else:
@@ -296,6 +311,10 @@ class _Roles:
     def halves(self, profile: Profile) -> tuple[Profile, Profile]:
         """Return the profile with the static plugins alone, and with the dynamic ones alone."""
         return self._halves.of(profile, frozenset(self._dynamic))
+
+    def dynamic_halves(self, dynamic: Profile) -> tuple[Profile, Profile]:
+        """Return ``dynamic`` with the plugins that read several nodes, and with those that read one."""
+        return self._halves.of(dynamic, frozenset(self._dynamic - self._counted))
 
     def is_dynamic(self, plugin: Plugin[Any]) -> bool:
         return id(plugin) in self._dynamic
@@ -356,7 +375,9 @@ def find_static_above(
         found.version = below.version
         found.timeless &= below.timeless
         dynamic = frozenset(map(id, (*below.dynamic.evaluating, *found.dynamic.evaluating)))
+        by_row = frozenset(map(id, (*below.by_row.evaluating, *found.by_row.evaluating)))
         _, found.dynamic = halves.of(profile, dynamic)
+        found.counted, found.by_row = halves.of(found.dynamic, by_row)
     return found
 
 

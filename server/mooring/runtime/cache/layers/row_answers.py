@@ -1,0 +1,107 @@
+"""What plugins that read one node at a time answered about each row, asked again about rows that changed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+
+import numpy as np
+
+from mooring.framework import Bools, Int32s, Int64s
+from mooring.kernels.arrays import REJECTED
+from mooring.runtime.cache.layers.static_scores import Scaled
+from mooring.runtime.cycle.evaluation import Evaluation
+from mooring.runtime.cycle.filter import passed
+from mooring.runtime.cycle.plugin_calls import PluginCalls
+from mooring.runtime.cycle.score import run_score, weigh
+
+
+class RowAnswers:
+    """The answers about the pod of one evaluation. For one thread at a time.
+
+    They are true as long as no object that is neither a pod nor a node changes.
+
+    Args:
+        evaluation: The pod, and these plugins as the profile; their points before Filter and Score ran.
+        skipped: The plugins whose PreScore skipped the pod.
+    """
+
+    def __init__(self, evaluation: Evaluation, skipped: Collection[str]) -> None:
+        profile, capacity = evaluation.profile, evaluation.snapshot.nodes.capacity
+        self._evaluation = evaluation
+        self._skipped = set(skipped)
+        self._filters = [each for each in profile.filter if each.name not in evaluation.written.skipped]
+        scoring = [each for each in profile.score if each.name not in skipped]
+        self._scaled = {
+            each.name: Scaled(each.weight, each.plugin.normalizer, np.zeros(capacity, np.int64))
+            for each in scoring
+            if each.plugin.normalizer is not None
+        }
+        self._scores_nodes = bool(scoring)
+        self._rejected: Bools = np.zeros(capacity, np.bool_)
+        self._scores: Int32s = np.zeros(capacity, np.int32)
+        # The versions of the rows that the answers are about.
+        self._filtered_at: Int64s = np.full(capacity, -1, np.int64)
+        self._scored_at = self._filtered_at.copy()
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes of its arrays."""
+        columns = self._rejected, self._scores, self._filtered_at, self._scored_at
+        return sum(column.nbytes for column in columns) + sum(
+            scaled.raw.nbytes for scaled in self._scaled.values()
+        )
+
+    def reject_in(self, totals: Int32s, calls: PluginCalls) -> None:
+        """Write ``REJECTED`` into ``totals`` (int32[capacity]) where Filter rejects a row.
+
+        Raises:
+            PluginFailureError: A plugin failed.
+        """
+        if self._filters:
+            self._ask(self._filter, self._filtered_at, totals, calls)
+            totals[self._rejected] = REJECTED
+
+    def add_to(self, totals: Int32s, calls: PluginCalls) -> None:
+        """Add the weighted scores to ``totals`` (int32[capacity]), except where they are ``REJECTED``.
+
+        Raises:
+            PluginFailureError: A plugin failed.
+        """
+        if self._scores_nodes:
+            self._ask(self._score, self._scored_at, totals, calls)
+            feasible = totals != REJECTED
+            np.add(totals, self._scores, out=totals, where=feasible)
+            if self._scaled:
+                rows = np.flatnonzero(feasible)
+                for scaled in self._scaled.values():
+                    totals[rows] += scaled.weight * scaled.normalizer.apply(scaled.raw[rows])
+
+    def _ask(
+        self,
+        ask: Callable[[Int32s, PluginCalls], None],
+        answered_at: Int64s,
+        totals: Int32s,
+        calls: PluginCalls,
+    ) -> None:
+        """Ask about the rows that are not ``REJECTED`` and have another version than at their answer."""
+        table = self._evaluation.snapshot.nodes
+        changed = np.flatnonzero(answered_at != table.row_version[: len(totals)])
+        rows = changed[totals[changed] != REJECTED].astype(np.int32)
+        if not len(rows):
+            return
+        versions = table.row_version[rows]
+        ask(rows, calls)
+        with table.lock:
+            # The writer holds the lock from the first change of a row until the row has a new version.
+            same = table.row_version[rows] == versions
+        answered_at[rows[same]] = versions[same]
+
+    def _filter(self, rows: Int32s, calls: PluginCalls) -> None:
+        self._rejected[rows] = ~passed(self._evaluation, self._evaluation.view(rows), calls)
+
+    def _score(self, rows: Int32s, calls: PluginCalls) -> None:
+        evaluation = self._evaluation
+        raw = run_score(evaluation, evaluation.view(rows), self._skipped, calls)
+        for name, scaled in self._scaled.items():
+            scaled.raw[rows] = raw.pop(name)
+        self._scores[rows] = weigh(evaluation, raw, len(rows), calls).totals

@@ -1,0 +1,141 @@
+"""Plugins that read one node at a time are asked again about the nodes that changed, and about no others."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from mooring.framework import (
+    MAX_NODE_SCORE,
+    SUCCESS,
+    CacheablePlugin,
+    CycleState,
+    Dependencies,
+    FilterPlugin,
+    NodeInfo,
+    Normalizer,
+    Part,
+    Pod,
+    ScorePlugin,
+    Status,
+)
+from mooring.framework.objects import ObjectMeta, Service
+from mooring.testing import make_node, make_pod
+from tests.runtime.pure.engines import Rules, nodes
+
+FILTERED: list[str] = []
+SCORED: list[str] = []
+
+
+class Roomy(FilterPlugin[None], ScorePlugin[None], CacheablePlugin):
+    """At most two pods a node; prefers nodes with fewer, and above all a node with a Service of its name."""
+
+    name = "Roomy"
+
+    def dependencies(self, pod: Pod) -> Dependencies:
+        return Dependencies(signature=(), parts=Part.PODS | Part.OBJECTS, kinds=(Service,))
+
+    def filter(self, state: CycleState, pod: Pod, node: NodeInfo) -> Status:
+        FILTERED.append(node.name)
+        return SUCCESS if len(node.pods) < 2 else Status.unschedulable("node(s) had two pods")
+
+    def score(self, state: CycleState, pod: Pod, node: NodeInfo) -> int:
+        SCORED.append(node.name)
+        named = node.snapshot.objects.get(Service, node.name, pod.metadata.namespace) is not None
+        return MAX_NODE_SCORE // 2 * named + 10 - len(node.pods)
+
+
+class Stretched(Roomy):
+    """The same, stretched to 0..100."""
+
+    name = "Stretched"
+    normalizer = Normalizer.BY_MAX
+
+
+class AsWritten(Roomy):
+    """The same without a promise, so that it is called for each node."""
+
+    name = "Roomy"
+
+    def dependencies(self, pod: Pod) -> Dependencies:
+        return Dependencies()
+
+
+class StretchedAsWritten(AsWritten):
+    name = "Stretched"
+    normalizer = Normalizer.BY_MAX
+
+
+@pytest.fixture(autouse=True)
+def forgotten_calls() -> None:
+    FILTERED.clear()
+    SCORED.clear()
+
+
+def asked(rules: Rules) -> tuple[list[str], list[str], str | None]:
+    """Decide about a pod: the nodes that Filter and Score were asked about, and the chosen one."""
+    FILTERED.clear()
+    SCORED.clear()
+    chosen = rules.decide().node_name
+    return sorted(FILTERED), sorted(SCORED), chosen
+
+
+@pytest.mark.parametrize("rule", [Roomy, Stretched])
+def test_the_node_that_took_a_pod_is_asked_about_for_the_next_one(rule: type[Roomy]) -> None:
+    rules = Rules(rule, nodes(4))
+    asked(rules)
+    *_, second = asked(rules)
+    filtered, scored, third = asked(rules)
+    assert filtered == scored == [second]
+    assert third != second
+
+
+def test_a_node_that_filter_rejects_now_is_not_scored() -> None:
+    rules = Rules(Roomy, nodes(3))
+    for _ in range(4):
+        *_, chosen = asked(rules)
+    assert asked(rules)[:2] == ([chosen], [])
+
+
+def test_a_node_is_scored_once_it_is_feasible_again() -> None:
+    rules = Rules(Roomy, [*nodes(2), make_pod("a", node="n0"), make_pod("b", node="n0")])
+    assert asked(rules) == (["n0", "n1"], ["n1"], "n1")
+    rules.remove(make_pod("b", node="n0"))
+    assert asked(rules)[:2] == (["n0", "n1"], ["n0", "n1"])
+
+
+def test_a_change_of_an_object_that_is_read_costs_a_call_for_each_node() -> None:
+    rules = Rules(Roomy, nodes(3))
+    for _ in range(2):
+        asked(rules)
+    rules.put(Service(metadata=ObjectMeta(name="n2", namespace="default")))
+    every = ["n0", "n1", "n2"]
+    assert asked(rules) == (every, every, "n2")
+
+
+@pytest.mark.parametrize(
+    ("rule", "as_written"), [(Roomy, AsWritten), (Stretched, StretchedAsWritten)], ids=["raw", "stretched"]
+)
+@pytest.mark.parametrize("seed", range(5))
+def test_each_decision_is_that_of_the_rule_as_written(
+    rule: type[Roomy], as_written: type[Roomy], seed: int
+) -> None:
+    dice, engines = random.Random(seed), [Rules(rule, nodes(6)), Rules(as_written, nodes(6))]
+    for step in range(60):
+        change = dice.choice(("none", "pod", "gone", "label", "service"))
+        at = f"n{dice.randrange(6)}"
+        chosen = []
+        for rules in engines:
+            if change == "pod":
+                rules.put(make_pod(f"by-others-{step}", node=at))
+            elif change == "gone":
+                rules.remove(make_pod(f"p{step // 2}", node=at, metadata={"uid": f"u{step // 2}"}))
+            elif change == "label":
+                rules.put(make_node(at, labels={"changed": str(step)}))
+            elif change == "service":
+                rules.put(Service(metadata=ObjectMeta(name=at, namespace="default")))
+            choice = rules.decide()
+            chosen.append((choice.node_name, choice.node_name and choice.total))
+        assert chosen[0] == chosen[1]
+    assert engines[0].engine.cache_counts.hits
