@@ -25,7 +25,17 @@ from mooring.framework import (
     ScorePlugin,
     Status,
 )
-from mooring.runtime.pure.reads import ALLOCATABLE, COLUMNS, NODES, OBJECTS, REQUESTED, Key, Reads, written
+from mooring.runtime.pure.reads import (
+    ALLOCATABLE,
+    COLUMNS,
+    NODES,
+    OBJECTS,
+    OFFERED,
+    REQUESTED,
+    Key,
+    Reads,
+    written,
+)
 from mooring.runtime.pure.views import NodesView, Seen, SnapshotView
 from tests.laboratories.histories.cluster import Cluster, Scene
 from tests.laboratories.histories.pods import kind_of_pod, pod_of
@@ -83,7 +93,7 @@ def part_of(key: Key) -> Part:
     reads = Reads()
     reads.note([key])
     parts = reads.dependencies(pod_of({}, "any")).parts
-    return parts & Part.RESOURCES if key[0] in (ALLOCATABLE, REQUESTED) else parts
+    return parts & Part.RESOURCES if key[0] in (ALLOCATABLE, OFFERED, REQUESTED) else parts
 
 
 @settings(max_examples=20)

@@ -11,6 +11,7 @@ from mooring.framework.objects import Measurement, ObjectMeta
 from mooring.plugins.network_traffic.plugin import NetworkTraffic
 from mooring.runtime.cycle.candidates import ALL_NODES
 from mooring.runtime.cycle.cycle import CycleOptions
+from mooring.runtime.pure.followed_plugin import rule_of
 from mooring.testing import make_pod
 from tests.examples import examples
 from tests.laboratories.histories.comparing import facts
@@ -39,7 +40,7 @@ class Systems(History):
 
     def __init__(self) -> None:
         super().__init__(DOCUMENT)
-        enabled = (one.plugin for one in self.engine.profile().score)
+        enabled = (rule_of(one.plugin) for one in self.engine.profile().score)
         (self._traffic,) = (one for one in enabled if isinstance(one, NetworkTraffic))
 
     def measure(self, bandwidth: dict[str, int]) -> None:
