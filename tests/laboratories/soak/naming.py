@@ -35,6 +35,9 @@ MORE_BYTES = 256 << 20
 LEFT = 1.1
 """and how much of what it had before once the pod is gone."""
 
+QUIET_BYTES, QUIET_SECONDS = 1 << 20, 10.0
+"""A process that grows by less in this time has warmed up."""
+
 QUESTIONS = 12
 SERVER_BYTES = 512 << 20
 """How much memory a server may have held after so many."""
@@ -186,6 +189,14 @@ class Cluster:
         assert self._started.ready, self._started.log.read_text()
         self._count = 0
         self.waits()
+        self._warm_up()
+
+    def _warm_up(self) -> None:
+        """Wait until its loops are compiled, in the background, for which numba takes 100 MB."""
+        size = 0
+        while self.resident() - size > QUIET_BYTES:
+            size = self.resident()
+            time.sleep(QUIET_SECONDS)
 
     def resident(self, field: str = "VmRSS") -> int:
         """Bytes of memory now, or with VmHWM the most since it was reset."""
