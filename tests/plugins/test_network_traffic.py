@@ -2,16 +2,19 @@ import json
 import logging
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from mooring.cluster.state import State
 from mooring.config import load
-from mooring.framework import Handle, Node, NodeView, Pod
+from mooring.framework import Handle, MeasurementSource, Node, NodeView, Pod
+from mooring.measurements import MeasurementFunction
 from mooring.plugins.hello_world_plugin.args import HelloWorldPluginArgs
 from mooring.plugins.hello_world_plugin.plugin import HelloWorldPlugin
 from mooring.plugins.network_traffic.args import NetworkTrafficArgs
@@ -111,6 +114,41 @@ def test_scores(
     bench.measuring(plugin)
     assert raw_scores(plugin, make_pod(), bench.view()) == dict(zip(NAMES, raw, strict=True))
     assert final_scores(plugin, make_pod(), bench.view()) == dict(zip(NAMES, final, strict=True))
+
+
+MOST = 2**63 - 1
+
+
+@given(
+    st.dictionaries(st.sampled_from([*NAMES, "10.0.0.3", "elsewhere"]), st.integers(0, MOST)),
+    st.lists(st.sampled_from(NAMES), max_size=5),
+    st.lists(st.sampled_from(NAMES), max_size=5),
+)
+def test_scores_are_the_published_formula(
+    values: dict[str, int], measured: list[str], new: list[str]
+) -> None:
+    """Bytes per second, those of the busiest where none are known, and the mean of a pod for each new one."""
+    addresses = [{"type": "InternalIP", "address": "10.0.0.3"}]
+    args = NetworkTrafficArgs(bandwidth_file="unread")
+    plugin, bench, source = make(NetworkTraffic, args), Bench(), args.source()
+    assert source is not None
+    pods = [make_pod(f"old-{at}", node=name) for at, name in enumerate(measured)]
+    bench.load(*NODES[:2], make_node(NAMES[2], status={"addresses": addresses}), *pods)
+    filler = Filler(MeasurementFunction(**common(source), function=lambda: values), "test", bench.handle())
+    filler.refresh()
+    for at, name in enumerate(new):
+        bench.state.assume(make_pod(f"new-{at}"), name)
+    busiest, mean = max(values.values(), default=0), sum(values.values()) / max(1, len(measured))
+    known = {**values, NAMES[2]: values.get(NAMES[2], values.get("10.0.0.3", busiest))}
+    raw = [min(known.get(name, busiest) + int(min(new.count(name) * mean, 2.0**62)), MOST) for name in NAMES]
+    final = [100 - 100 * each // max(raw) if max(raw) else 100 for each in raw]
+    assert list(raw_scores(plugin, make_pod(), bench.view()).values()) == raw
+    assert list(final_scores(plugin, make_pod(), bench.view()).values()) == final
+
+
+def common(source: MeasurementSource) -> dict[str, Any]:
+    """What all kinds of sources have."""
+    return {each.name: getattr(source, each.name) for each in fields(MeasurementSource)}
 
 
 def test_without_a_source_all_score_alike_and_the_log_says_so(caplog: pytest.LogCaptureFixture) -> None:

@@ -11,7 +11,6 @@ from mooring.framework import (
     Handle,
     Int64s,
     MeasurementSource,
-    NodeInfo,
     NodeView,
     Normalizer,
     Pod,
@@ -38,6 +37,8 @@ class BandwidthScore(ScorePlugin[ArgsT], Pure):
     A source that fails never fails a decision, unless the arguments ask for it.
     """
 
+    normalizer = Normalizer.BY_MAX_REVERSED
+
     def __init__(self, args: ArgsT, handle: Handle) -> None:
         super().__init__(args, handle)
         self.source = args.source()
@@ -57,21 +58,17 @@ class BandwidthScore(ScorePlugin[ArgsT], Pure):
                 f"error getting node bandwidth measure: none of the last {self.args.max_age}"
             )
         if self.handle.logger.isEnabledFor(PER_NODE):
-            found = nodes.snapshot.objects.get(Measurement, name)
-            for node, value in zip(nodes.infos(), bandwidth.tolist(), strict=True):
-                self._log_bandwidth(found, node, value)
+            self._log_nodes(name, nodes, bandwidth)
         return bandwidth
 
-    def normalize_score(self, state: CycleState, pod: Pod, scores: Int64s) -> Int64s:
-        final = Normalizer.BY_MAX_REVERSED.apply(scores)
-        if self.handle.logger.isEnabledFor(PER_NODE):
-            self.handle.logger.log(PER_NODE, "[NetworkTraffic] Nodes final score: %s", final.tolist())
-        return final
-
-    def _log_bandwidth(self, found: Measurement | None, node: NodeInfo, bandwidth: int) -> None:
-        measured = found is not None and found.measured(node.node) is not None
-        text = "bandwidth" if measured else "has no bandwidth measure, taken as the busiest"
-        self.handle.logger.log(PER_NODE, "[NetworkTraffic] node '%s' %s: %d", node.name, text, bandwidth)
+    def _log_nodes(self, name: str, nodes: NodeView, bandwidth: Int64s) -> None:
+        found = nodes.snapshot.objects.get(Measurement, name)
+        for node, value in zip(nodes.infos(), bandwidth.tolist(), strict=True):
+            measured = found is not None and found.measured(node.node) is not None
+            text = "bandwidth" if measured else "has no bandwidth measure, taken as the busiest"
+            self.handle.logger.log(PER_NODE, "[NetworkTraffic] node '%s' %s: %d", node.name, text, value)
+        final = self.normalizer.apply(bandwidth).tolist()
+        self.handle.logger.log(PER_NODE, "[NetworkTraffic] Nodes final score: %s", final)
 
 
 class NetworkTraffic(BandwidthScore[NetworkTrafficArgs]):
