@@ -10,6 +10,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+import numpy as np
 import pytest
 
 from mooring.cluster.kinds import Put, Remove
@@ -21,8 +22,10 @@ from mooring.framework import (
     CycleState,
     FilterPlugin,
     NodeInfo,
+    NodeView,
     Plugin,
     Pod,
+    PreFilterPlugin,
     Status,
 )
 from mooring.framework.errors import NotFoundError, PluginFailureError
@@ -78,6 +81,30 @@ def test_each_decision_sees_the_ones_before_it() -> None:
         for at in range(5)
     ]
     assert Counter(placed) == {"a": 2, "b": 2, None: 1}
+
+
+@pytest.mark.parametrize("asked", [["a"], ["c", "a"], ["a", "b", "c"]], ids=",".join)
+def test_pre_filter_gets_all_nodes_whichever_are_asked_about(asked: list[str]) -> None:
+    class Counting(PreFilterPlugin[None], FilterPlugin[None]):
+        """At most one pod in the cluster."""
+
+        name = "Counting"
+
+        def pre_filter(self, state: CycleState, pod: Pod, nodes: NodeView) -> Status:
+            state.write("count", sum(len(node.pods) for node in nodes.infos()))
+            return SUCCESS
+
+        def filter(self, state: CycleState, pod: Pod, node: NodeInfo) -> Status:
+            return Status.unschedulable("there is one") if state.read("count", int) else SUCCESS
+
+    state = state_of("a", "b", "c")
+    state.apply("test", [Put(make_pod("placed", node="b"))])
+    engine = engine_of(state, Counting)
+    index = state.snapshot.nodes.index
+    some = Candidates(lambda _: np.array([index[name] for name in asked], np.int32))
+    found = engine.filter(make_pod("new"), engine.profile(), some)
+    assert isinstance(found, tuple)
+    assert found[0].message.endswith(f": {len(asked)} there is one.")
 
 
 def test_a_dry_run_leaves_no_trace() -> None:

@@ -13,7 +13,7 @@ from unittest.mock import patch
 
 from mooring.cluster.state import State
 from mooring.config import Configuration, from_document
-from mooring.framework import Gates, KubeVersion, PreFilterPlugin
+from mooring.framework import Gates, KubeVersion
 from mooring.framework.pod_requests import ResourceRules
 from mooring.runtime.assembly import build_engine
 from mooring.runtime.cache.lookup import doorkeeper
@@ -74,9 +74,8 @@ class Setting:
         newest: bool = False,
         outside: bool = True,
         samples: bool = True,
-        counting: bool = True,
     ) -> Setting:
-        """Any setting; with ``newest`` one without gates. Without ``counting`` no rule has a PreFilter."""
+        """Any setting; with ``newest`` one without gates."""
         release, gates = NEWEST, dict[str, bool]()
         if not newest and dice.random() < 0.3:
             release = dice.choice(RELEASES)
@@ -84,7 +83,7 @@ class Setting:
         own = [kind.name for kind in OWN if dice.random() < 0.12 and (outside or kind.name != "Measured")]
         if measures := (aside := copy(dice)).random() < RULES_IN:
             some = aside.sample(RULES, aside.choice((1, 1, 2, 3)))
-            own += [kind.name for kind in some if counting or not issubclass(kind, PreFilterPlugin)]
+            own += [kind.name for kind in some]
         document: Manifest = {
             "apiVersion": "kubescheduler.config.k8s.io/v1",
             "kind": "KubeSchedulerConfiguration",

@@ -112,7 +112,7 @@ class OverGrpc:
     @contextmanager
     def playing(cls, dice: Random, tally: Tally) -> Iterator[OverGrpc]:
         """While the server runs."""
-        setting, kept = Setting.of(dice, newest=True, counting=False), Kept()
+        setting, kept = Setting.of(dice, newest=True), Kept()
         with (
             setting.limited(),
             world(plugins=(*OWN, *RULES), document=setting.document, push=True) as w,

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from mooring.framework import SUCCESS, Bools, Code, PreFilterResult, Status
+from mooring.framework import SUCCESS, Bools, Code, NodeView, PreFilterResult, Status
 from mooring.runtime.cycle.evaluation import Evaluation, PreFilterOutcome
 from mooring.runtime.cycle.plugin_calls import PluginCalls, plugin_failure
 
@@ -20,12 +20,12 @@ def _reject_all(evaluation: Evaluation, status: Status) -> None:
 
 
 def run_pre_filter(evaluation: Evaluation, calls: PluginCalls) -> Bools | None:
-    """Run the PreFilter plugins.
+    """Run the PreFilter plugins, which get all nodes of the snapshot, whichever are the candidates.
 
     Returns:
         bool[N], the candidates that they allow; None when the pod is rejected.
     """
-    view = evaluation.view(evaluation.rows)
+    view = _every_node(evaluation)
     names: frozenset[str] | None = None
     limiting: list[str] = []
     late = SUCCESS
@@ -64,6 +64,12 @@ def run_pre_filter(evaluation: Evaluation, calls: PluginCalls) -> Bools | None:
         _reject_all(evaluation, late)
         return None
     return _allowed(evaluation, names, limiting)
+
+
+def _every_node(evaluation: Evaluation) -> NodeView:
+    nodes = evaluation.snapshot.nodes
+    all_are = len(evaluation.rows) == len(nodes.index)
+    return evaluation.view(evaluation.rows) if all_are else NodeView(evaluation.snapshot, nodes.rows())
 
 
 def _pre_filter_outcome(plugin: str, answer: object) -> PreFilterOutcome:
