@@ -35,7 +35,7 @@ def prometheus() -> Iterator[StubPrometheus]:
 
 
 def asking(address: str, **access: Any) -> PrometheusQuery:
-    return PrometheusQuery(name="load", address=address, query="up", access=HttpAccess(**access))
+    return PrometheusQuery(name="load", url=address, query="up", access=HttpAccess(**access))
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_what_prometheus_measures(
 
 def test_values_are_scaled_and_the_label_is_chosen(prometheus: StubPrometheus) -> None:
     prometheus.values, prometheus.label = {"k8s-0001": "0.2519"}, "node"
-    source = PrometheusQuery(address=prometheus.address, query="up", node_label="node", scale=1000)
+    source = PrometheusQuery(url=prometheus.address, query="up", node_label="node", scale=1000)
     assert source.measure() == {"k8s-0001": 251}
 
 
@@ -219,7 +219,7 @@ def test_a_file_of_something_else(text: str, tmp_path: Path) -> None:
     ("source", "paths"),
     [
         pytest.param(asking("http://p"), [], id="Prometheus"),
-        pytest.param(PrometheusQuery(), ["name", "address", "query"], id="nothing given"),
+        pytest.param(PrometheusQuery(), ["name", "url", "query"], id="nothing given"),
         pytest.param(HttpJson(name="load", url="file:///etc/passwd"), ["url"], id="no web scheme"),
         pytest.param(
             HttpJson(name="load", url="http://p", access=HttpAccess(username="u")),

@@ -56,22 +56,26 @@ def test_measured_values_are_those_of_the_decision(tmp_path: Path) -> None:
     args = [{"name": "NetworkTraffic", "args": {"bandwidthFile": str(file)}}]
     document = configuration(profile("NetworkTraffic", pluginConfig=args))
     config.write_text(json.dumps(document))
-    directory = tmp_path / "recording"
+    directory, name = tmp_path / "recording", f"node bandwidth: {file}"
     with (
         world(make_node("n0"), make_node("n1"), document=document, remembering=REMEMBERED) as w,
         recorder_of(w, directory),
     ):
-        for at in range(6):
+        for at in range(9):
             values = {"n0": 5, "n1": at * 2}
-            w.state.assume_object(Measurement(ObjectMeta(name=f"node bandwidth: {file}"), values))
+            if at < 6:
+                w.state.assume_object(Measurement(ObjectMeta(name=name), values))
+            elif at == 6:
+                w.state.forget_object(Measurement, name)  # the values are too old
             template = scheduling_pb.PodTemplate(pod=sent(make_pod(f"p{at}")))
             request = scheduling_pb.ScheduleRequest(templates=[template])
             Direct(w.backend).scheduling.Schedule(request)
     replay = replay_of(directory, EngineOptions(config=str(config), kube_version=""), seed=None)
     steps = [step for step in replay.steps() if isinstance(step, Compared)]
-    assert [(step.ending, step.node) for step in steps] == [
-        (Ending.SAME, "n1") if at < 3 else (Ending.SAME, "n0") for at in range(6)
-    ]
+    assert {step.ending for step in steps} == {Ending.SAME}
+    assert [step.node for step in steps[:6]] == ["n1"] * 3 + ["n0"] * 3
+    assert [step.total for step in steps] == [step.message.total for step in steps]
+    assert {step.total for step in steps[6:]} == {100}  # all are equal without values
 
 
 CONFIG = """

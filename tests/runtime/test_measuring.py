@@ -133,6 +133,34 @@ def test_equal_values_are_no_change() -> None:
     assert world.state.version == before + 1
 
 
+def test_listeners_hear_of_new_values_and_of_those_that_are_too_old() -> None:
+    world, heard = World(Told({"a": 1})), list[Any]()
+    filler = world.filler(max_age=MINUTE)
+    world.state.subscribe(heard.append)
+
+    def told() -> list[tuple[Any, Any]]:
+        values = [(change.old and change.old.values, change.new and change.new.values) for change in heard]
+        heard.clear()
+        return values
+
+    filler.refresh()
+    assert told() == [(None, {"a": 1})]
+    filler.refresh()
+    world.told.answer = OSError("refused")
+    filler.refresh()
+    assert told() == []
+    world.clock.seconds += 59
+    filler.expire()
+    assert told() == []
+    world.clock.seconds += 1
+    filler.expire()
+    assert told() == [({"a": 1}, None)]
+    world.told.answer = {"a": 2}
+    filler.refresh()
+    filler.stop()
+    assert told() == [(None, {"a": 2}), ({"a": 2}, None)]
+
+
 @pytest.mark.parametrize(
     "answer",
     [

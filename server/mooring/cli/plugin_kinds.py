@@ -223,18 +223,18 @@ class ${name}Args:
     """Arguments, as they stand in the configuration's pluginConfig.
 
     Attributes:
-        address: The URL of Prometheus.
+        url: The URL of Prometheus.
         query: The query; it has one series for each node.
     """
 
-    address: str = "http://prometheus.monitoring:9090"
+    url: str = "http://prometheus.monitoring:9090"
     query: str = "node_load5"
 
     @property
     def source(self) -> MeasurementSource:
         """The source that is called in the background."""
         return PrometheusQuery(
-            name=MEASURED, address=self.address, query=self.query, scale=1000, unmeasured_as_highest=True
+            name=MEASURED, url=self.url, query=self.query, scale=1000, unmeasured_as_highest=True
         )
 
     def validate(self) -> Iterable[FieldError]:

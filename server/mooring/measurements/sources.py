@@ -18,25 +18,46 @@ from mooring.measurements.http import HttpAccess, MeasurementError, is_url
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PrometheusQuery(MeasurementSource):
+class HttpSource(MeasurementSource):
+    """Base of the sources that are servers.
+
+    Attributes:
+        url: The server's URL, or that of its document.
+        scale: Values are multiplied by this and rounded down, such as 1000 for shares of a CPU.
+        access: The credentials.
+    """
+
+    url: str = ""
+    scale: int = 1
+    access: HttpAccess = field(default_factory=HttpAccess)
+
+    def faults(self) -> Iterator[FieldError]:
+        yield from MeasurementSource.faults(self)
+        if not is_url(self.url):
+            message = f"must be a URL such as http://prometheus.monitoring:9090, not {self.url!r}"
+            yield FieldError("url", message)
+        yield from self.access.faults("access.")
+
+    def scaled(self, value: float) -> int:
+        """Return a value of 0 or more as rules read it."""
+        product = value * self.scale
+        return min(int(product), MAX_MEASURED) if math.isfinite(product) else MAX_MEASURED
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PrometheusQuery(HttpSource):
     """A query of Prometheus with one series for each node.
 
     The highest of several series of one host counts. Series without a number of 0 or more are left out.
 
     Attributes:
-        address: The server's URL.
         query: The query in PromQL.
         node_label: The series' label whose value is the node's name or one of its addresses, with or without
             a port.
-        scale: Values are multiplied by this and rounded down, such as 1000 for shares of a CPU.
-        access: The credentials.
     """
 
-    address: str = ""
     query: str = ""
     node_label: str = "instance"
-    scale: int = 1
-    access: HttpAccess = field(default_factory=HttpAccess)
 
     def measure(self) -> Mapping[str, int]:
         """Ask once for all nodes.
@@ -44,19 +65,16 @@ class PrometheusQuery(MeasurementSource):
         Raises:
             MeasurementError: The server gave no usable answer.
         """
-        url = f"{self.address.rstrip('/')}/api/v1/query?query={quote(self.query)}"
+        url = f"{self.url.rstrip('/')}/api/v1/query?query={quote(self.query)}"
         found: dict[str, int] = {}
         for sample in self.access.read(url, self.timeout, _PrometheusAnswer).data.result:
-            value = float(sample.value[1]) * self.scale
-            host = host_of(sample.metric.get(self.node_label, ""))
+            value, host = float(sample.value[1]), host_of(sample.metric.get(self.node_label, ""))
             if host and value >= 0:
-                found[host] = max(found.get(host, 0), _whole(value))
+                found[host] = max(found.get(host, 0), self.scaled(value))
         return found
 
     def faults(self) -> Iterator[FieldError]:
-        yield from MeasurementSource.faults(self)
-        yield from _url_faults("address", self.address)
-        yield from self.access.faults("access.")
+        yield from HttpSource.faults(self)
         if not self.query:
             yield FieldError("query", "is missing")
 
@@ -76,20 +94,14 @@ class _PrometheusAnswer(msgspec.Struct, frozen=True):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HttpJson(MeasurementSource):
+class HttpJson(HttpSource):
     """A JSON document at a URL that has an object with the number of each node.
 
     Attributes:
-        url: The document's URL.
         under: The keys of the document that lead to the object, joined by dots; "" = the document itself.
-        scale: As of ``PrometheusQuery``.
-        access: The credentials.
     """
 
-    url: str = ""
     under: str = ""
-    scale: int = 1
-    access: HttpAccess = field(default_factory=HttpAccess)
 
     def measure(self) -> Mapping[str, int]:
         """Ask once for all nodes.
@@ -103,12 +115,7 @@ class HttpJson(MeasurementSource):
         if not isinstance(found, dict):
             raise MeasurementError(f"{self.url}: has no object under {self.under!r}")
         numbers = {node: value for node, value in found.items() if type(value) in (int, float)}
-        return {node: _whole(value * self.scale) for node, value in numbers.items() if value >= 0}
-
-    def faults(self) -> Iterator[FieldError]:
-        yield from MeasurementSource.faults(self)
-        yield from _url_faults("url", self.url)
-        yield from self.access.faults("access.")
+        return {node: self.scaled(value) for node, value in numbers.items() if value >= 0}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,12 +155,3 @@ def host_of(value: str) -> str:
         return value if parts.port is None else value.rpartition(":")[0].strip("[]")
     except ValueError:
         return value
-
-
-def _whole(value: float) -> int:
-    return min(int(value), MAX_MEASURED) if math.isfinite(value) else MAX_MEASURED
-
-
-def _url_faults(field: str, url: str) -> Iterator[FieldError]:
-    if not is_url(url):
-        yield FieldError(field, f"must be a URL such as http://prometheus.monitoring:9090, not {url!r}")

@@ -93,8 +93,8 @@ class NetworkTrafficArgs:
         }
         if self.bandwidth_file:
             return MeasurementFile(path=self.bandwidth_file, **common)
-        address, label, access = self.prometheus_address, self.node_label, self._access()
-        return PrometheusQuery(address=address, query=given, node_label=label, access=access, **common)
+        url, label, access = self.prometheus_address, self.node_label, self._access()
+        return PrometheusQuery(url=url, query=given, node_label=label, access=access, **common)
 
     def _query(self) -> str:
         """Return the rates of all nodes' interfaces. Counter resets are ``rate``'s business."""
