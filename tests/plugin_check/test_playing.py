@@ -74,6 +74,7 @@ def test_what_the_text_does_not_show_is_caught_by_a_call() -> None:
         pytest.param("Shared", playing.SHARED, id="threads"),
         pytest.param("Stale", KEEP_IN_STATE, id="keeps what has changed"),
         pytest.param("Undeclared", playing.DECLARED, id="declares too little"),
+        pytest.param("Blind", playing.DECLARED, id="declares no other objects"),
         pytest.param("NotTold", playing.ADD_POD, id="preemption"),
         pytest.param("Unprepared", playing.ANY_VALUE, id="preemption raises"),
         pytest.param("Asleep", playing.HINTS, id="missing event"),

@@ -28,6 +28,7 @@ from mooring.framework import (
     ScorePlugin,
     Status,
 )
+from mooring.framework.objects import Service
 
 NO = Status.unschedulable("node(s) were not liked")
 
@@ -122,6 +123,20 @@ class Undeclared(FilterPlugin[None], CacheablePlugin):
 
     def filter(self, state: CycleState, pod: Pod, node: NodeInfo) -> Status:
         return NO if pod.metadata.labels.get("tier") == node.labels.get("tier") else SUCCESS
+
+
+class Blind(PreFilterPlugin[None], CacheablePlugin):
+    """Reads services, and says nothing of them."""
+
+    name = "Blind"
+    reads = (Service,)
+
+    def dependencies(self, pod: Pod) -> Dependencies:
+        return Dependencies(signature=(), parts=Part.NODES)
+
+    def pre_filter(self, state: CycleState, pod: Pod, nodes: NodeView) -> Status:
+        services = nodes.snapshot.objects.all(Service)
+        return NO if any("tier" in each.metadata.annotations for each in services) else SUCCESS
 
 
 class NotTold(PreFilterPlugin[None], FilterPlugin[None]):

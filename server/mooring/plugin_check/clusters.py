@@ -11,7 +11,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from mooring.cluster.kinds import Change, ClusterObject, Put, Remove
+from mooring.cluster.kinds import NAMESPACED, Change, ClusterObject, Put, Remove
 from mooring.cluster.state import State
 from mooring.framework import Node, Pod
 from mooring.framework.objects import Measurement, Namespace, Object, ObjectMeta
@@ -40,11 +40,6 @@ def keys_of(subject: Subject) -> list[str]:
     return [word for word in words if _KEY.fullmatch(word)][:MAX_KEYS]
 
 
-def measured_by(subject: Subject) -> list[str]:
-    """Return the names of the values that a plugin measures."""
-    return [source.name for source in subject.make(subject.alone()).measures()]
-
-
 def pods_to_ask(objects: Iterable[ClusterObject]) -> list[Pod]:
     """Return some pending pods; without any, copies of placed ones."""
     pods = [item for item in objects if isinstance(item, Pod)]
@@ -62,6 +57,7 @@ class MadeUp:
         values: The values of labels and annotations.
         even: Whether nodes have no taints and equal amounts.
         measured: The names of measured values.
+        reads: The kinds of other objects.
     """
 
     keys: Sequence[str]
@@ -69,14 +65,26 @@ class MadeUp:
     values: Sequence[str] = ("", "a", "b", "1", "3", "50", "true")
     even: bool = False
     measured: Sequence[str] = ()
+    reads: Sequence[type[Object]] = ()
 
     def objects(self) -> list[ClusterObject]:
-        """Return nodes, a namespace, measured values, placed and pending pods."""
+        """Return nodes, a namespace, other objects, measured values, placed and pending pods."""
         nodes = [self.node(f"n{number}") for number in range(NODES)]
         placed = [self.pod(f"p{number}", f"n{self.chance.randrange(NODES)}") for number in range(PLACED)]
-        namespace = Namespace(ObjectMeta(name="default", uid="default", labels=self.pairs()))
+        others = [self.other(kind, name) for kind in self.kinds for name in ("default", "other")]
         measured = self.measurements(nodes)
-        return [*nodes, namespace, *measured, *placed, *(self.pod(f"q{number}") for number in range(PENDING))]
+        return [*nodes, *others, *measured, *placed, *(self.pod(f"q{number}") for number in range(PENDING))]
+
+    @property
+    def kinds(self) -> list[type[Any]]:
+        """The kinds of objects besides nodes and pods."""
+        return list(dict.fromkeys([Namespace, *self.reads]))
+
+    def other(self, kind: type[Any], name: str) -> Any:
+        """Return an object of another kind, with what its metadata says alone."""
+        namespace = "default" if kind in NAMESPACED else ""
+        labels, annotations = self.pairs(), self.pairs()
+        return kind(metadata=ObjectMeta(name, namespace, name, labels=labels, annotations=annotations))
 
     def node(self, name: str) -> Node:
         """Return a node."""
@@ -119,7 +127,7 @@ class MadeUp:
         }
         return {"cpu": self.chance.choice("1248"), "memory": self.chance.choice(("0", "3", "64Gi")), **own}
 
-    def changes(self, state: State, reads: Iterable[type[Object]]) -> Iterator[tuple[str, Change]]:
+    def changes(self, state: State) -> Iterator[tuple[str, Change]]:
         """Yield changes of the objects in ``state`` at that moment, each with a name for people."""
         choose = self.chance.choice
         for number in range(TIMES):
@@ -128,27 +136,38 @@ class MadeUp:
                 yield f"a node's {part} change", Put(_mixed(node, self.node(node.metadata.name), part))
             yield "a node comes", Put(self.node(f"new-{number}"))
             yield "a pod comes to a node", Put(self.pod(f"new-{number}", choose(_nodes(state)).metadata.name))
-            kinds: tuple[type[Any], ...] = (Pod, Namespace, *reads)
-            for kind in kinds:
-                if found := _objects(state, kind):
+            if pods := _placed(state):
+                pod = choose(pods)
+                own = replace(pod.metadata, labels=self.pairs())
+                yield "a pod's labels change", Put(replace(pod, metadata=own))
+            for kind in self.kinds:
+                if found := state.snapshot.objects.all(kind):
                     item = choose(found)
-                    own = replace(item.metadata, labels=self.pairs())
-                    yield f"a {kind.__name__}'s labels change", Put(replace(item, metadata=own))
+                    own = replace(item.metadata, labels=self.pairs(), annotations=self.pairs())
+                    yield (
+                        f"labels and annotations of a {kind.__name__} change",
+                        Put(replace(item, metadata=own)),
+                    )
             for values in self.measurements(_nodes(state)):
                 yield "measured values change", Put(values)
-            if placed := _objects(state, Pod):
-                gone = choose(placed).metadata
+            if pods := _placed(state):
+                gone = choose(pods).metadata
                 yield "a pod leaves", Remove("Pod", gone.namespace, gone.name)
         yield "a node goes", Remove("Node", "", choose(_nodes(state)).metadata.name)
+
+
+def made_up_for(subject: Subject, seed: int) -> MadeUp:
+    """Return what makes objects with all that a plugin may read; the same ones for the same seed."""
+    measured = [source.name for source in subject.make(subject.alone()).measures()]
+    chance = random.Random(seed)  # noqa: S311 - to be repeated
+    return MadeUp(keys_of(subject), chance, measured=measured, reads=subject.kind.reads)
 
 
 def _nodes(state: State) -> list[Node]:
     return [node for node in state.snapshot.nodes.nodes if node is not None]
 
 
-def _objects(state: State, kind: Any) -> Sequence[Any]:
-    if kind is not Pod:
-        return state.snapshot.objects.all(kind)
+def _placed(state: State) -> list[Pod]:
     return [record.pod for record in state.snapshot.pods.records.values() if record.node_name]
 
 

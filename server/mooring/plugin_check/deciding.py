@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import functools
 import itertools
-import random
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from typing import Any
 from unittest.mock import patch
 
-from msgspec.structs import replace
+from msgspec import structs
 
 from mooring.app.engine import Core
 from mooring.cluster.kinds import ClusterObject
 from mooring.framework import Node, Pod
-from mooring.plugin_check.clusters import MadeUp, keys_of, measured_by, pods_to_ask
+from mooring.plugin_check.clusters import made_up_for, pods_to_ask
 from mooring.plugin_check.findings import is_below
 from mooring.plugin_check.source import ANSWERING
 from mooring.plugin_check.subject import Subject
@@ -37,8 +37,7 @@ def cluster_of(
     subject: Subject, dump: Sequence[ClusterObject], nodes: int
 ) -> tuple[Sequence[ClusterObject], Sequence[Pod]]:
     """Return a dump's objects, else ``nodes`` made-up nodes, and the templates of pods to decide about."""
-    chance = random.Random(0)  # noqa: S311 - to be repeated
-    even = MadeUp(keys_of(subject), chance, VALUES, even=True, measured=measured_by(subject))
+    even = replace(made_up_for(subject, 0), values=VALUES, even=True)
     objects = list(dump) or [even.node(f"n{number}") for number in range(nodes)]
     objects += even.measurements([item for item in objects if isinstance(item, Node)])
     templates = pods_to_ask(dump) or [even.pod(f"q{number}") for number in range(TEMPLATES)]
@@ -130,5 +129,5 @@ def _counting(name: str, method: Any, calls: Counter[str], seconds: dict[str, fl
 def _pods_like(templates: Sequence[Pod]) -> Iterator[Pod]:
     """Yield pods like the first template, the second, and so on, again and again."""
     for number, template in enumerate(itertools.cycle(templates)):
-        own = replace(template.metadata, name=f"bench-{number}", uid=f"bench-{number}")
-        yield replace(template, metadata=own)
+        own = structs.replace(template.metadata, name=f"bench-{number}", uid=f"bench-{number}")
+        yield structs.replace(template, metadata=own)

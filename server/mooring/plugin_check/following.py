@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from mooring.cluster.kinds import ClusterObject
 from mooring.framework import EVERY_EVENT, HintedEvent, Plugin
-from mooring.plugin_check.clusters import MadeUp, keys_of, measured_by, pods_to_ask
+from mooring.plugin_check.clusters import made_up_for, pods_to_ask
 from mooring.plugin_check.deciding import Decider, cluster_of, counted
 from mooring.plugin_check.subject import Subject
 from mooring.runtime.pure.followed_plugin import FollowedPlugin
@@ -44,8 +43,7 @@ def following(subject: Subject, dump: Sequence[ClusterObject] = ()) -> Following
         PluginFailureError: The plugin fails.
     """
     objects, templates = cluster_of(subject, dump, NODES)
-    made_up = MadeUp(keys_of(subject), random.Random(1), measured=measured_by(subject))  # noqa: S311 - to be repeated
-    odd = made_up.objects()
+    odd = made_up_for(subject, 1).objects()
     decider, spent = counted(subject, lambda: Decider(subject.among_defaults(objects), templates))
     plugin = decider.engine.profile().plugins[subject.name]
     # Odd values lead to further reads.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import random
 import sys
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -29,7 +28,7 @@ from mooring.framework import (
 from mooring.framework.cluster_events import PodRecordChange, StateChange
 from mooring.framework.errors import PluginFailureError
 from mooring.framework.view import one_node
-from mooring.plugin_check.clusters import MadeUp, keys_of, measured_by, pods_to_ask
+from mooring.plugin_check.clusters import MadeUp, made_up_for, pods_to_ask
 from mooring.plugin_check.findings import Finding, is_below
 from mooring.plugin_check.outside import watched
 from mooring.plugin_check.source import ANSWERING, KEEP_IN_STATE
@@ -52,7 +51,7 @@ SEEDS = (1, 2)
 
 THREADS = 4
 
-MAX_TRIED = 2
+MAX_TRIED = 4
 """Number of pods in question after each change."""
 
 MAX_NODES = 8
@@ -84,9 +83,8 @@ Answer = Mapping[str, Mapping[str, object]]
 
 def played(subject: Subject, dump: Sequence[ClusterObject] = ()) -> list[Finding]:
     """Return what a plugin does wrong on made-up clusters, else on the objects of a dump."""
-    keys, measured = keys_of(subject), measured_by(subject)
     for seed in (*SEEDS, 0):
-        made_up = MadeUp(keys, random.Random(seed), measured=measured)  # noqa: S311 - to be repeated
+        made_up = made_up_for(subject, seed)
         objects = made_up.objects() if seed else dump
         if objects and (found := list(_Play(subject, objects, made_up).findings())):
             return found
@@ -235,7 +233,7 @@ class _Play:
         state, pods = self._core.state, self._pods[:MAX_TRIED]
         state.subscribe(heard.append)
         before = [self._ask(pod) for pod in pods]
-        for what, change in self._made_up.changes(state, self._subject.kind.reads):
+        for what, change in self._made_up.changes(state):
             heard.clear()
             state.apply(SOURCE, [change])
             after = [self._ask(pod) for pod in pods]
