@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from mooring.cluster.kinds import ClusterObject
 from mooring.framework import EVERY_EVENT, HintedEvent, Plugin
-from mooring.plugin_check.clusters import made_up_for, pods_to_ask
+from mooring.plugin_check.clusters import made_up_for
 from mooring.plugin_check.deciding import Decider, cluster_of, counted
 from mooring.plugin_check.subject import Subject
 from mooring.runtime.pure.followed_plugin import FollowedPlugin
@@ -15,6 +15,9 @@ from mooring.runtime.pure.reads import written
 
 NODES = 5000
 """Number of nodes for which calls are counted."""
+
+ODD_PODS = 500
+"""Number of pods with odd values: some reads need two that fit together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,11 +46,10 @@ def following(subject: Subject, dump: Sequence[ClusterObject] = ()) -> Following
         PluginFailureError: The plugin fails.
     """
     objects, templates = cluster_of(subject, dump, NODES)
-    odd = made_up_for(subject, 1).objects()
     decider, spent = counted(subject, lambda: Decider(subject.among_defaults(objects), templates))
     plugin = decider.engine.profile().plugins[subject.name]
-    # Odd values lead to further reads.
-    more = Decider(subject.alone(odd), pods_to_ask(odd))
+    odd = made_up_for(subject, 1)
+    more = Decider(subject.alone(odd.objects()), [odd.pod(f"odd-{number}") for number in range(ODD_PODS)])
     more.warm_up()
     reads = {*_reads(plugin), *_reads(more.engine.profile().plugins[subject.name])}
     return Following(
