@@ -133,11 +133,11 @@ def _value(dice: Random, atoms: Sequence[Value], depth: int) -> Value:
 def _counted(dice: Random) -> Callable[[CycleState, Pod, NodeView], PreFilterResult | Status]:
     """Write what ``OF_STATE`` reads, in one of the ways in which people count."""
     key, kind = dice.choice((ZONE, HOST, "disk")), dice.choice((Namespace, Service))
-    skips, narrows, wide = dice.random() < 0.2, dice.random() < 0.1, dice.random() < 0.5
+    skips, narrows, wide, loops = (dice.random() < part for part in (0.2, 0.1, 0.5, 0.7))
 
     def pre_filter(state: CycleState, pod: Pod, nodes: NodeView) -> PreFilterResult | Status:
         counts: dict[str | None, int] = {}
-        for node in nodes.infos():
+        for node in nodes.infos() if loops else ():
             place = node.labels.get(key)
             counts[place] = counts.get(place, 0) + (_alike(pod, node) if wide else node.requested["pods"])
         objects = nodes.snapshot.objects
