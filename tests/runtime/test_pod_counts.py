@@ -66,7 +66,7 @@ def counts_of(state: State, *, reads: bool) -> tuple[ByApp, IncrementalPodCounts
     counts, tracker = ByApp(), ChangeTracker(state)
     tracker.read(-1)
     objects = ObjectsRead(state.snapshot.objects, {Service: 0} if reads else {})
-    return counts, IncrementalPodCounts([counts], [], objects, state.version, DEFAULT_TUNING), tracker
+    return counts, IncrementalPodCounts([counts], [], [], objects, state.version, DEFAULT_TUNING), tracker
 
 
 def test_pods_that_come_and_leave_are_counted_once() -> None:

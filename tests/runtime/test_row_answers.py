@@ -1,4 +1,4 @@
-"""Plugins that read one node at a time are asked again about the nodes that changed, and about no others."""
+"""Plugins that read one node at a time, and counters, are asked again about nodes that changed alone."""
 
 from __future__ import annotations
 
@@ -17,12 +17,14 @@ from mooring.framework import (
     Normalizer,
     Part,
     Pod,
+    Pure,
     ScorePlugin,
     Status,
+    pods_by,
 )
 from mooring.framework.objects import ObjectMeta, Service
 from mooring.testing import make_node, make_pod
-from tests.runtime.pure.engines import Rules, nodes
+from tests.runtime.pure.engines import RACKS, Rules, nodes
 
 FILTERED: list[str] = []
 SCORED: list[str] = []
@@ -114,6 +116,45 @@ def test_a_change_of_an_object_that_is_read_costs_a_call_for_each_node() -> None
     assert asked(rules) == (every, every, "n2")
 
 
+class ByRack(FilterPlugin[None], ScorePlugin[None], Pure):
+    """At most five pods of an app in a rack, and rather racks with fewer."""
+
+    name = "ByRack"
+    in_rack = pods_by(label="app", topology="rack", own_namespace=True)
+
+    def filter(self, state: CycleState, pod: Pod, node: NodeInfo) -> Status:
+        return SUCCESS if self.in_rack(pod, node) < 5 else Status.unschedulable("rack is full")
+
+    def score(self, state: CycleState, pod: Pod, node: NodeInfo) -> int:
+        return 50 - self.in_rack(pod, node)
+
+
+class ByRackAsWritten(FilterPlugin[None], ScorePlugin[None]):
+    name = "ByRack"
+    in_rack, filter, score = ByRack.in_rack, ByRack.filter, ByRack.score
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_each_decision_by_counts_is_that_of_the_rule_as_written(seed: int) -> None:
+    dice, engines = random.Random(seed), [Rules(ByRack), Rules(ByRackAsWritten)]
+    for step in range(60):
+        change = dice.choice(("none", "pod", "gone", "label"))
+        at, app = f"n{dice.randrange(20)}", dice.choice("ab")
+        namespace = dice.choice(("default", "other"))
+        chosen = []
+        for rules in engines:
+            if change == "pod":
+                rules.put(make_pod(f"by-others-{step}", node=at, labels={"app": app}, namespace=namespace))
+            elif change == "gone":
+                rules.remove(make_pod(f"p{step // 2}"))
+            elif change == "label":
+                rules.put(make_node(at, labels={"rack": f"r{step % RACKS}"}))
+            choice = rules.decide(rules.pod(labels={"app": app}))
+            chosen.append((choice.node_name, choice.node_name and choice.total))
+        assert chosen[0] == chosen[1]
+    assert engines[0].engine.cache_counts.hits > 20
+
+
 @pytest.mark.parametrize(
     ("rule", "as_written"), [(Roomy, AsWritten), (Stretched, StretchedAsWritten)], ids=["raw", "stretched"]
 )
@@ -130,7 +171,7 @@ def test_each_decision_is_that_of_the_rule_as_written(
             if change == "pod":
                 rules.put(make_pod(f"by-others-{step}", node=at))
             elif change == "gone":
-                rules.remove(make_pod(f"p{step // 2}", node=at, metadata={"uid": f"u{step // 2}"}))
+                rules.remove(make_pod(f"p{step // 2}"))
             elif change == "label":
                 rules.put(make_node(at, labels={"changed": str(step)}))
             elif change == "service":

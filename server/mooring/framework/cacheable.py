@@ -15,6 +15,7 @@ import msgspec
 
 from mooring.framework.cycle_state import CycleState
 from mooring.framework.objects import Object, Pod
+from mooring.framework.pod_counter import PodCounter
 from mooring.framework.pod_table import PodChange
 
 
@@ -115,6 +116,7 @@ class Dependencies(msgspec.Struct, frozen=True, kw_only=True):
         rejects: Whether PreEnqueue, PreFilter or Filter may reject the pod on any node.
         only_node: The only node that PreFilter leaves to the pod, if the answers are otherwise those about a
             pod that names no node; "" otherwise.
+        counters: The counters that are read, if nothing else is read of other nodes.
         seen_so_far: Whether ``parts`` are those that the plugin was seen to read. On other nodes, and with
             other pods there, it may read more.
         written_is_read: Whether points from Reserve on read what the points up to Score wrote to the
@@ -129,6 +131,7 @@ class Dependencies(msgspec.Struct, frozen=True, kw_only=True):
     skip_parts: Part | None = None
     rejects: bool = True
     only_node: str = ""
+    counters: tuple[PodCounter, ...] = ()
     seen_so_far: bool = False
     written_is_read: bool = True
 

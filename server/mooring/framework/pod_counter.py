@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import msgspec
 import numpy as np
 
 from mooring.framework.label_selector import LabelMatcher, Requirement
@@ -13,7 +14,9 @@ from mooring.framework.objects import Pod
 from mooring.kernels.arrays import Int64s
 
 if TYPE_CHECKING:
+    from mooring.framework.batch import Move
     from mooring.framework.node_info import NodeInfo
+    from mooring.framework.pod_table import PodKind
     from mooring.framework.view import Snapshot
 
 
@@ -48,11 +51,52 @@ class PodCounter:
 
     def by_row(self, snapshot: Snapshot, pod: Pod) -> Int64s:
         """int64[capacity]: the count of each row's domain for ``pod``."""
-        nodes, capacity = snapshot.nodes, snapshot.nodes.capacity
-        counts = snapshot.pods.classes.by_row(*self.selects(pod), capacity)
-        domains = nodes.label(self.topology).ids[:capacity]
-        sums: Int64s = np.bincount(domains, weights=counts[: len(domains)]).astype(np.int64)
-        return sums[domains]
+        return DomainCounts(self, snapshot, pod).by_row()
+
+
+class DomainCounts:
+    """What a counter counts for one pod, while pods come and go and nodes stay as they are.
+
+    For one thread at a time.
+
+    Args:
+        counter: The counter.
+        snapshot: The tables, in which all pods are counted once.
+        pod: The pod.
+    """
+
+    def __init__(self, counter: PodCounter, snapshot: Snapshot, pod: Pod) -> None:
+        capacity = snapshot.nodes.capacity
+        self.counter = counter
+        self._pod = pod
+        self._domains = snapshot.nodes.label(counter.topology).ids[:capacity].copy()
+        there = snapshot.pods.classes.by_row(*counter.selects(pod), capacity)
+        sums = np.bincount(self._domains, weights=there[: len(self._domains)])
+        self._sums: Int64s = sums.astype(np.int64)
+
+    def adds(self, kind: PodKind) -> Sequence[tuple[Move, int]]:
+        """Return what one pod of ``kind`` adds, as ``PodCounts.adds`` does."""
+        label, own = self.counter.label, self._pod.metadata
+        alike = kind.labels.get(label) == own.labels.get(label)
+        there = not self.counter.own_namespace or kind.namespace == own.namespace
+        return [(self._move, 1)] if alike and there else []
+
+    def by_row(self) -> Int64s:
+        """int64[capacity]: the count of each row's domain."""
+        return self._sums[self._domains]
+
+    def _move(self, row: int, amount: int) -> None:
+        self._sums[self._domains[row]] += amount
+
+
+class CountsByRow(msgspec.Struct, frozen=True):
+    """Counts that a CycleState has, so that they aren't found again.
+
+    Attributes:
+        by_counter: int64[capacity] for each counter.
+    """
+
+    by_counter: Mapping[PodCounter, Int64s]
 
 
 def pods_by(*, label: str, topology: str, own_namespace: bool = False) -> PodCounter:

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from mooring.framework import Part, Plugin, ScorePlugin
+from mooring.framework import Dependencies, Part, Plugin, ScorePlugin
 from mooring.framework.batch import BatchPlugin, as_batch
 from mooring.framework.points import POINTS
 from mooring.framework.remembering import ByIdentity
@@ -45,16 +45,13 @@ def may_read_resources_alone(plugin: Plugin[Any]) -> bool:
     )
 
 
-def reads_beyond_row(plugin: Plugin[Any], parts: Part) -> bool:
-    """Return whether the answer about a node may change although that node, its pods and all objects that
-    are neither stay the same.
-
-    Args:
-        plugin: The plugin.
-        parts: What it reads for the pod.
+def reads_beyond_row(plugin: Plugin[Any], declared: Dependencies) -> bool:
+    """Return whether the answer about a node may change although the node, its pods, the counters that are
+    ``declared`` and all objects that are neither node nor pod stay the same.
     """
+    beyond = _BEYOND_ROW & ~Part.OTHER_NODES if declared.counters else _BEYOND_ROW
     counts = type(plugin).counts_in is not BatchPlugin.counts_in if isinstance(plugin, BatchPlugin) else False
-    return bool(parts & _BEYOND_ROW) or counts or normalizes_itself(plugin)
+    return bool(declared.parts & beyond) or counts or normalizes_itself(plugin)
 
 
 def narrowed(profile: Profile, takes: Callable[[Plugin[Any]], bool]) -> Profile:

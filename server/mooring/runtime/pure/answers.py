@@ -13,7 +13,7 @@ import numpy as np
 from mooring.framework import CycleState, Int32s, Int64s, NodeInfo, NodeView, Pod, Snapshot
 from mooring.framework.deadline import check_deadline
 from mooring.framework.objects import Measurement
-from mooring.framework.pod_counter import PodCounter
+from mooring.framework.pod_counter import CountsByRow, PodCounter
 from mooring.runtime.pure.reads import (
     ALLOCATABLE,
     COUNTED,
@@ -282,18 +282,21 @@ class _Question:
         """int64[capacity]: the counts of ``counter`` for the pod, the same whenever they are read."""
         counts = self._counts.get(counter)
         if counts is None:
-            counts = self._counts[counter] = counter.by_row(self.snapshot, self.pod)
+            kept = self.state.get(CountsByRow, CountsByRow)
+            found = None if kept is None else kept.by_counter.get(counter)
+            counts = self._counts[counter] = (
+                counter.by_row(self.snapshot, self.pod) if found is None else found
+            )
         return counts
 
     def counted(self, counters: Iterable[PodCounter]) -> list[Int64s]:
         """Return the counts of each of ``counters``."""
         return [self.counts(counter) for counter in counters]
 
-    def row_values(self, key: Key, rows: Int32s) -> list[Hashable]:
+    def row_values(self, key: Key, rows: Int32s) -> list[Hashable] | Int64s:
         """Return the value of ``key``, which is read of nodes, for each of ``rows`` (int32[K])."""
         if key[0] == COUNTED:
-            counts: list[Hashable] = self.counts(key[1])[rows].tolist()  # type: ignore[arg-type] # the counter
-            return counts
+            return self.counts(key[1])[rows]  # type: ignore[arg-type] # the counter
         return row_values(key, self.snapshot, rows)
 
     def value(self, key: Key) -> Hashable:
@@ -310,8 +313,14 @@ class _Question:
         return state_value(key, self.state) if key[0] == STATE else offered(key, self.snapshot)
 
 
-def _split(values: Iterable[Hashable]) -> Iterable[tuple[Hashable, Int64s]]:
-    """Yield each distinct value, with the positions that have it."""
+def _split(values: list[Hashable] | Int64s) -> list[tuple[Hashable, Int64s]]:
+    """Return each distinct value, with the positions that have it."""
+    if isinstance(values, np.ndarray):
+        if (values == values[0]).all():
+            return [(values[0].item(), np.arange(len(values)))]
+        order = np.argsort(values, kind="stable")
+        parts = np.split(order, np.flatnonzero(np.diff(values[order])) + 1)
+        return [(values[part[0]].item(), part) for part in parts]
     positions: dict[Hashable, list[int]] = {}
     for at, value in enumerate(values):
         positions.setdefault(value, []).append(at)

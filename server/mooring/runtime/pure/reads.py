@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from mooring.framework import Aspect, CycleState, Dependencies, Int32s, Part, Pod, Snapshot, hashable
+from mooring.framework import Aspect, CycleState, Dependencies, Int32s, Int64s, Part, Pod, Snapshot, hashable
 from mooring.framework.measurements import NodeMeasurements
 from mooring.framework.node_table import PODS_ROW
 from mooring.framework.objects import Measurement, Object
@@ -111,6 +111,7 @@ class Reads:
         self.aspects = Aspect.NONE
         self.labels: frozenset[str] = frozenset()
         self._parts = Part.NONE
+        self._counters: tuple[PodCounter, ...] = ()
         self._kinds: tuple[type[Object], ...] | None = ()
         self._pod: tuple[Callable[[Pod], object], ...] = ()
         self._keys: dict[Key, None] = {}
@@ -146,7 +147,14 @@ class Reads:
         if not self.followed:
             return Dependencies()
         signature = hashable(*[value(pod) for value in self._pod])
-        return Dependencies(signature=signature, parts=self._parts, kinds=self._kinds, seen_so_far=True)
+        parts, counters = self._parts, self._counters
+        if counters and Part.OTHER_NODES not in parts:
+            parts |= Part.OTHER_NODES
+        else:
+            counters = ()
+        return Dependencies(
+            signature=signature, parts=parts, kinds=self._kinds, counters=counters, seen_so_far=True
+        )
 
     def _add(self, key: Key) -> None:
         subject, path = key[0], key[1:]
@@ -169,6 +177,8 @@ class Reads:
             self._parts |= _PARTS_OF_COLUMNS.get(path[0], _ANY_COLUMN)
         else:
             self._parts |= _PARTS_OF[subject]
+            if subject == COUNTED:
+                self._counters = (*self._counters, path[0])  # type: ignore[arg-type] # the counter
             if subject == NODE and path[:2] in (("status", "images"), ("status", WHOLE)):
                 self._parts |= Part.IMAGES
 
@@ -184,7 +194,7 @@ _PARTS_OF: Mapping[Hashable, Part] = {
     MEASURED: Part.OBJECTS | Part.RESOURCES | Part.NODES_BUT_IMAGES,
     NODES: Part.NODES_BUT_IMAGES,
     OFFERED: Part.NODES_BUT_IMAGES,
-    COUNTED: Part.PODS | Part.OTHER_NODES | Part.NODES_BUT_IMAGES,
+    COUNTED: Part.PODS | Part.NODES_BUT_IMAGES,
     STATE: Part.NONE,
 }
 
@@ -259,8 +269,10 @@ def encoded(value: object) -> Hashable:
     return _encode(value)
 
 
-def row_values(key: Key, snapshot: Snapshot, rows: Int32s) -> list[Hashable]:
-    """Return what each of ``rows`` (int32[K]) has under ``key``, one that is read of nodes.
+def row_values(key: Key, snapshot: Snapshot, rows: Int32s) -> list[Hashable] | Int64s:
+    """Return the value of each of ``rows`` (int32[K]) under ``key``, one that is read of nodes.
+
+    Amounts that nodes have are int64[K].
 
     Raises:
         NodesChangedError: A node is gone.
@@ -271,7 +283,7 @@ def row_values(key: Key, snapshot: Snapshot, rows: Int32s) -> list[Hashable]:
             return [encoded(amounts(snapshot, str(subject), row)) for row in rows.tolist()]
         columns = table.allocatable if subject == ALLOCATABLE else table.requested
         at = table.resource_index.get(str(key[2]), -1)
-        return columns[at].take(rows).tolist() if 0 <= at < len(columns) else [None] * len(rows)
+        return columns[at].take(rows) if 0 <= at < len(columns) else [None] * len(rows)
     nodes = table.nodes
     found = [nodes[row] for row in rows.tolist()]
     if None in found:

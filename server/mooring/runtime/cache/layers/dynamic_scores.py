@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from mooring.framework import Bools, CycleState, Int32s, NodeView, Plugin, Pod, PodChange
-from mooring.framework.cacheable import as_cacheable
+from mooring.framework.cacheable import as_cacheable, dependencies_of
+from mooring.framework.pod_counter import DomainCounts
 from mooring.framework.pod_table import UNPLACED, PodKind
 from mooring.framework.state import ClusterState
 from mooring.kernels.arrays import REJECTED
@@ -224,10 +225,17 @@ class DynamicScores:
             for plugin in by_row.evaluating
         ):
             return
+        counters = self._domain_counts()
         self._counts = IncrementalPodCounts.of(
-            static.counted, self._cluster, evaluation.state, version, objects, self._tuning
+            static.counted, self._cluster, evaluation.state, version, counters, objects, self._tuning
         )
-        self._answers = RowAnswers(evaluation.by(by_row), skipped) if by_row.evaluating else None
+        self._answers = RowAnswers(evaluation.by(by_row), skipped, counters) if by_row.evaluating else None
+
+    def _domain_counts(self) -> list[DomainCounts]:
+        """Return what the counters count now that plugins read besides one node."""
+        declared = [dependencies_of(plugin, self._pod) for plugin in self._static.by_row.evaluating]
+        counters = dict.fromkeys(counter for each in declared for counter in each.counters)
+        return [DomainCounts(counter, self._cluster.snapshot, self._pod) for counter in counters]
 
     def _search(self, totals: Int32s, start: int) -> None:
         """Reject the rows that the search, which begins at ``start``, leaves out."""

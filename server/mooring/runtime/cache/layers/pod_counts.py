@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from mooring.framework import CycleState, Int32s, Int64s
-from mooring.framework.batch import FilterCounts, Move, ScoreCounts, as_batch
+from mooring.framework.batch import FilterCounts, Move, PodCounts, ScoreCounts, as_batch
 from mooring.framework.columns import grown
+from mooring.framework.pod_counter import DomainCounts
 from mooring.framework.pod_table import PodKind
 from mooring.framework.remembering import ByIdentity
 from mooring.framework.state import ClusterState
@@ -31,6 +32,7 @@ class IncrementalPodCounts:
     Args:
         filtering: By what nodes are rejected.
         scoring: By what they are scored, with the plugins' weights.
+        counters: What counters count, which other plugins read.
         objects: The objects that were read for them; None when they may be any.
         tuning: With how many changes counting again is faster than an update.
 
@@ -43,6 +45,7 @@ class IncrementalPodCounts:
         self,
         filtering: Sequence[FilterCounts],
         scoring: Sequence[tuple[ScoreCounts, int]],
+        counters: Sequence[DomainCounts],
         objects: ObjectsRead | None,
         version: int,
         tuning: CacheTuning,
@@ -50,6 +53,7 @@ class IncrementalPodCounts:
         self._tuning = tuning
         self._filtering = filtering
         self._scoring = scoring
+        self._counters = counters
         self._objects = objects
         self.version = version
         self._adds_of = ByIdentity(self._adds, _KNOWN_KINDS)
@@ -63,10 +67,13 @@ class IncrementalPodCounts:
         cluster: ClusterState,
         state: CycleState,
         version: int,
+        counters: Sequence[DomainCounts],
         objects: ObjectsRead | None,
         tuning: CacheTuning = DEFAULT_TUNING,
     ) -> IncrementalPodCounts | None:
-        """Return what the plugins of ``profile`` wrote to ``state``; ``objects`` are those that they read.
+        """Return what the plugins of ``profile`` wrote to ``state``, and ``counters``.
+
+        ``objects`` are those that were read.
 
         None when one does more than count pods, or isn't enabled where its counts are read; or when the
         cluster no longer has the ``version`` that they are true for.
@@ -80,7 +87,7 @@ class IncrementalPodCounts:
         with cluster.lock:
             if cluster.version != version:
                 return None
-            return cls(rejecting, adding, objects and objects.now(), version, tuning)
+            return cls(rejecting, adding, counters, objects and objects.now(), version, tuning)
 
     def follow(self, version: int, tracker: ChangeTracker) -> bool:
         """Take in the pods that came and left up to ``version``; return whether that could be done."""
@@ -143,7 +150,8 @@ class IncrementalPodCounts:
 
     def _adds(self, kind: PodKind) -> Sequence[tuple[Move, int]]:
         """Return what one pod of ``kind`` adds, to any of them."""
-        every = (*self._filtering, *(counts for counts, _ in self._scoring))
+        scoring = (counts for counts, _ in self._scoring)
+        every: tuple[PodCounts | DomainCounts, ...] = (*self._filtering, *scoring, *self._counters)
         return [each for counts in every for each in counts.adds(kind)]
 
 

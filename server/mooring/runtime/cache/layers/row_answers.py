@@ -2,17 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 
 import numpy as np
 
 from mooring.framework import Bools, Int32s, Int64s
+from mooring.framework.pod_counter import CountsByRow, DomainCounts
 from mooring.kernels.arrays import REJECTED
 from mooring.runtime.cache.layers.static_scores import Scaled
 from mooring.runtime.cycle.evaluation import Evaluation
 from mooring.runtime.cycle.filter import passed
 from mooring.runtime.cycle.plugin_calls import PluginCalls
 from mooring.runtime.cycle.score import run_score, weigh
+
+
+class _Basis:
+    """What the answer about each row is based on.
+
+    Args:
+        capacity: How many rows there are.
+        counters: How many counters are read.
+    """
+
+    def __init__(self, capacity: int, counters: int) -> None:
+        self._versions: Int64s = np.full(capacity, -1, np.int64)
+        self._counts: Int64s = np.zeros((counters, capacity), np.int64)
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes of its arrays."""
+        return self._versions.nbytes + self._counts.nbytes
+
+    def changed(self, versions: Int64s, counts: Sequence[Int64s]) -> Int64s:
+        """int64[C]: the rows with other ``versions`` or ``counts`` (int64[capacity] each) by now."""
+        differs = self._versions != versions
+        for before, now in zip(self._counts, counts, strict=True):
+            differs |= before != now
+        return np.flatnonzero(differs)
+
+    def put(self, rows: Int32s, versions: Int64s, counts: Sequence[Int64s]) -> None:
+        """Note that answers about ``rows`` (int32[K]) are based on ``versions`` (int64[K]) and ``counts``."""
+        self._versions[rows] = versions
+        for known, now in zip(self._counts, counts, strict=True):
+            known[rows] = now[rows]
 
 
 class RowAnswers:
@@ -23,9 +55,12 @@ class RowAnswers:
     Args:
         evaluation: The pod, and these plugins as the profile; their points before Filter and Score ran.
         skipped: The plugins whose PreScore skipped the pod.
+        counters: What the counters that they read count; others keep it up to date.
     """
 
-    def __init__(self, evaluation: Evaluation, skipped: Collection[str]) -> None:
+    def __init__(
+        self, evaluation: Evaluation, skipped: Collection[str], counters: Sequence[DomainCounts]
+    ) -> None:
         profile, capacity = evaluation.profile, evaluation.snapshot.nodes.capacity
         self._evaluation = evaluation
         self._skipped = set(skipped)
@@ -39,17 +74,15 @@ class RowAnswers:
         self._scores_nodes = bool(scoring)
         self._rejected: Bools = np.zeros(capacity, np.bool_)
         self._scores: Int32s = np.zeros(capacity, np.int32)
-        # The versions of the rows that the answers are about.
-        self._filtered_at: Int64s = np.full(capacity, -1, np.int64)
-        self._scored_at = self._filtered_at.copy()
+        self._counters = counters
+        self._filtered = _Basis(capacity, len(counters))
+        self._scored = _Basis(capacity, len(counters))
 
     @property
     def nbytes(self) -> int:
         """The bytes of its arrays."""
-        columns = self._rejected, self._scores, self._filtered_at, self._scored_at
-        return sum(column.nbytes for column in columns) + sum(
-            scaled.raw.nbytes for scaled in self._scaled.values()
-        )
+        columns = self._rejected, self._scores, *(scaled.raw for scaled in self._scaled.values())
+        return self._filtered.nbytes + self._scored.nbytes + sum(column.nbytes for column in columns)
 
     def reject_in(self, totals: Int32s, calls: PluginCalls) -> None:
         """Write ``REJECTED`` into ``totals`` (int32[capacity]) where Filter rejects a row.
@@ -58,7 +91,7 @@ class RowAnswers:
             PluginFailureError: A plugin failed.
         """
         if self._filters:
-            self._ask(self._filter, self._filtered_at, totals, calls)
+            self._ask(self._filter, self._filtered, totals, calls)
             totals[self._rejected] = REJECTED
 
     def add_to(self, totals: Int32s, calls: PluginCalls) -> None:
@@ -68,7 +101,7 @@ class RowAnswers:
             PluginFailureError: A plugin failed.
         """
         if self._scores_nodes:
-            self._ask(self._score, self._scored_at, totals, calls)
+            self._ask(self._score, self._scored, totals, calls)
             feasible = totals != REJECTED
             np.add(totals, self._scores, out=totals, where=feasible)
             if self._scaled:
@@ -77,24 +110,24 @@ class RowAnswers:
                     totals[rows] += scaled.weight * scaled.normalizer.apply(scaled.raw[rows])
 
     def _ask(
-        self,
-        ask: Callable[[Int32s, PluginCalls], None],
-        answered_at: Int64s,
-        totals: Int32s,
-        calls: PluginCalls,
+        self, ask: Callable[[Int32s, PluginCalls], None], basis: _Basis, totals: Int32s, calls: PluginCalls
     ) -> None:
-        """Ask about the rows that are not ``REJECTED`` and have another version than at their answer."""
+        """Ask about the rows that are not ``REJECTED`` and changed since they were asked about."""
         table = self._evaluation.snapshot.nodes
-        changed = np.flatnonzero(answered_at != table.row_version[: len(totals)])
+        counts = [each.by_row() for each in self._counters]
+        changed = basis.changed(table.row_version[: len(totals)], counts)
         rows = changed[totals[changed] != REJECTED].astype(np.int32)
         if not len(rows):
             return
         versions = table.row_version[rows]
+        if self._counters:
+            by_counter = dict(zip([each.counter for each in self._counters], counts, strict=True))
+            self._evaluation.state.write(CountsByRow, CountsByRow(by_counter))
         ask(rows, calls)
         with table.lock:
             # The writer holds the lock from the first change of a row until the row has a new version.
             same = table.row_version[rows] == versions
-        answered_at[rows[same]] = versions[same]
+        basis.put(rows[same], versions[same], counts)
 
     def _filter(self, rows: Int32s, calls: PluginCalls) -> None:
         self._rejected[rows] = ~passed(self._evaluation, self._evaluation.view(rows), calls)

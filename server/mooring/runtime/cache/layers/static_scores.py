@@ -301,7 +301,7 @@ class _Roles:
                 if commits(enabled.plugin) and declared.written_is_read:
                     raise NotCachedError(Bypass.RESERVE)
                 self._dynamic.add(id(enabled.plugin))
-                if skips or reads_beyond_row(enabled.plugin, parts):
+                if skips or reads_beyond_row(enabled.plugin, declared):
                     self._counted.add(id(enabled.plugin))
                 self.timeless &= Part.OUTSIDE not in parts
                 self.parts |= parts & Part.IMAGES
