@@ -37,7 +37,7 @@ def test_an_honest_rule_passes(capsys: pytest.CaptureFixture[str]) -> None:
     assert verdict == "Free: no fault found"
     assert reads == "it reads allocatable[memory], node.metadata.name, requested[memory]"
     assert calls.startswith("calls for the first decision among 20 nodes, and for a later one: score 22 and ")
-    assert events == "a rejected pod is tried again after every change of what it reads"
+    assert events == "a rejected pod is tried again after every change of its reads"
 
 
 def test_a_module_of_the_working_directory_is_found(

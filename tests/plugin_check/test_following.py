@@ -36,7 +36,7 @@ def test_reads_are_named_and_like_nodes_cost_one_call() -> None:
     first, later = found.calls["filter"]
     assert 1 <= first < 60
     assert later < 1
-    assert found.events == ("every change of what it reads",)
+    assert found.events == ("every change of its reads",)
 
 
 def test_a_name_costs_a_call_for_each_node() -> None:

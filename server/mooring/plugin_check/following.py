@@ -67,6 +67,6 @@ def _reads(plugin: Plugin[object]) -> set[str]:
 
 def _event(hinted: HintedEvent) -> str:
     if hinted.event == EVERY_EVENT.event:
-        return "every change of what it reads" if hinted.hint else "every change"
+        return "every change of its reads" if hinted.hint else "every change"
     action = (hinted.event.action.name or "").lower().replace("_", " ").replace("|", ", ")
     return f"{hinted.event.resource}: {action}{' (if its hint agrees)' if hinted.hint else ''}"

@@ -38,7 +38,7 @@ def answer_metrics(profiles: Iterable[Profile]) -> Iterator[Metric]:
     """Yield ``mooring_plugin_answers_total`` of the plugins that are followed, by result."""
     family = CounterMetricFamily(
         "mooring_plugin_answers",
-        "Answers of Pure plugins about nodes: known by what they read (hit), or called for (miss).",
+        "Answers of Pure plugins about nodes: known by their reads (hit), or called for (miss).",
         labels=("plugin", "extension_point", "profile", "result"),
     )
     for profile in profiles:

@@ -1,4 +1,4 @@
-"""The time of decisions by plugin, and a warning where one author's plugin takes most of it."""
+"""The time of decisions by plugin, and a warning if one author's plugin takes most of it."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from mooring.runtime.profiles.profile import Profile
 log = logging.getLogger("mooring.plugins")
 
 WINDOW = 100
-"""The number of measured decisions after which shares are judged, and counted anew."""
+"""The number of measured decisions after which shares are judged and counting begins again."""
 
 SHARE = 0.5
-"""The share of a plugin's time from which on it is told."""
+"""A plugin with a larger share of the time is named."""
 
 WORTH_SECONDS = 0.001
-"""A plugin that takes less of a decision is not worth anybody's work."""
+"""A plugin that takes less of a decision is not named."""
 
 
 @dataclass(slots=True)
@@ -63,9 +63,9 @@ class TimeShares:
                 return
             self._told.add((profile.name, plugin))
         log.warning(
-            "plugin %s takes %.0f %% of the time of profile %s's decisions, %.1f ms of each: let it inherit "
-            "from Pure, so that its answers are kept, and count pods with pods_by; or let it declare what it "
-            "depends on with CacheablePlugin. `mooring plugins bench` shows where the time goes",
+            "plugin %s takes %.0f %% of the time of profile %s's decisions, %.1f ms of each. Let it inherit "
+            "from Pure, so that its answers are kept, and count pods with pods_by. Or let it declare its "
+            "dependencies with CacheablePlugin. `mooring plugins bench` shows where the time goes",
             plugin,
             100 * spent / window.seconds,
             profile.name,

@@ -1,7 +1,7 @@
-"""The changes after which a pod that a followed rule rejected is tried again: those of what the rule reads.
+"""The changes after which a pod that a followed rule rejected is tried again: those of the rule's reads.
 
-While a pure rule reads the same, it answers the same. A node about which it was not asked was rejected by
-another plugin, which has events of its own.
+While a pure rule reads the same, it answers the same. Another plugin, which has events of its own, rejected
+the nodes that the rule did not see.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _OF_ALL_NODES = frozenset({NODES, COUNTED, OFFERED, COLUMNS})
 
 
 def hint(reads: Reads, pod: Pod, old: Any, new: Any) -> QueueingHint:
-    """Return whether a change may help ``pod``: it is one of what was read.
+    """Return whether a change may help ``pod``: it is one of the reads.
 
     Args:
         reads: All that the rule was seen to read.

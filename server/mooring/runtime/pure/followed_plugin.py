@@ -104,7 +104,7 @@ class FollowedPlugin(CacheablePlugin):
         return self.found.dependencies(pod)
 
     def events_to_register(self) -> Sequence[HintedEvent]:
-        """Return those of the rule; by default changes of what it was seen to read."""
+        """Return those of the rule; by default all changes of its reads."""
         if type(self.rule).events_to_register is not Plugin.events_to_register:
             return self.rule.events_to_register()
         return (HintedEvent(EVERY_EVENT.event, partial(hint, self.found)),)
