@@ -58,8 +58,8 @@ if TYPE_CHECKING:
 log = logging.getLogger("mooring.start")
 
 RELOADS = (
-    "--reload is for development ONLY: whoever can write to a plugin's file runs code in this process, and "
-    "decisions during an edit may be by either version"
+    "--reload is for development ONLY: a person who can write to a plugin's file runs code in this process, "
+    "and decisions during an edit may be by either version"
 )
 """The warning of a server that imports plugins again."""
 

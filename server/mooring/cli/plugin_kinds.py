@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class PluginKind:
     """A kind of plugin. ``$name`` stands for the plugin in its texts.
 
     Attributes:
-        does: What such a plugin does.
+        does: The purpose of such a plugin, as the help text has it.
         args: Its arguments in the configuration, a line of YAML.
         plugin: The module of the plugin.
         test: The test; the objects that it names come with it.
@@ -22,7 +22,7 @@ class Kind:
     test: str
 
 
-_FILTER = Kind(
+_FILTER = PluginKind(
     "rejects nodes",
     "label: example.com/tier",
     '''\
@@ -78,7 +78,7 @@ def test_a_pod_goes_to_the_tier_that_it_asks_for() -> None:
 """,
 )
 
-_SCORE = Kind(
+_SCORE = PluginKind(
     "prefers nodes",
     "resource: memory",
     '''\
@@ -126,7 +126,7 @@ def test_the_emptier_node_has_more_points() -> None:
 """,
 )
 
-_COUNTING = Kind(
+_COUNTING = PluginKind(
     "counts pods by a label, in the racks or zones of nodes",
     "most: 2",
     '''\
@@ -192,7 +192,7 @@ def test_a_rack_with_enough_pods_is_rejected() -> None:
 """,
 )
 
-_MEASURED = Kind(
+_MEASURED = PluginKind(
     "reads a value that is measured outside of the cluster",
     "query: node_load5",
     '''\
@@ -265,7 +265,7 @@ def test_the_node_with_the_lower_value_wins() -> None:
 """,
 )
 
-_HOLDING = Kind(
+_HOLDING = PluginKind(
     "lets pods hold units of a node, such as licences",
     "perNode: 2",
     '''\

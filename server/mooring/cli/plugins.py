@@ -47,7 +47,7 @@ def add(commands: Commands) -> None:
     new.add_argument("name", metavar="NAME", help="the plugin's name in PascalCase, such as RackAffinity")
     flags = Flags(new)
     kinds = "; ".join(f"{name} {kind.does}" for name, kind in KINDS.items())
-    flags.add("kind", "KIND", "", f"{kinds}. On a terminal you are asked", one_of("", *KINDS))
+    flags.add("kind", "KIND", "", f"{kinds}. On a terminal the command asks", one_of("", *KINDS))
     flags.add("directory", "DIR", ".", "where to write it")
     parser.set_defaults(run=run)
     add_verbs(verbs)

@@ -7,7 +7,7 @@ import keyword
 import re
 from pathlib import Path
 
-from mooring.cli.plugin_kinds import Kind
+from mooring.cli.plugin_kinds import PluginKind
 from mooring.framework.errors import InvalidArgumentError
 from mooring.package_files import PROFILE, PROJECT, write_files
 from mooring.runtime.profiles.registry import Registry
@@ -62,7 +62,7 @@ CONFIG = yaml.safe_load((Path(__file__).parent.parent / "config.yaml").read_text
 '''
 
 
-def write_package(name: str, kind: Kind, directory: Path, registry: Registry) -> Path:
+def write_package(name: str, kind: PluginKind, directory: Path, registry: Registry) -> Path:
     """Write the package of a plugin of this kind, called ``name``, into a new folder of ``directory``.
 
     Raises:

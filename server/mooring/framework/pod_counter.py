@@ -51,11 +51,11 @@ class PodCounter:
 
     def by_row(self, snapshot: Snapshot, pod: Pod) -> Int64s:
         """int64[capacity]: the count of each row's domain for ``pod``."""
-        return DomainCounts(self, snapshot, pod).by_row()
+        return RunningCounts(self, snapshot, pod).by_row()
 
 
-class DomainCounts:
-    """What a counter counts for one pod, while pods come and go and nodes stay as they are.
+class RunningCounts:
+    """The counts of a counter for one pod, while pods come and go and nodes stay as they are.
 
     For one thread at a time.
 

@@ -81,7 +81,7 @@ class MadeUp:
         return list(dict.fromkeys([Namespace, *self.reads]))
 
     def other(self, kind: type[Any], name: str) -> Any:
-        """Return an object of another kind, with what its metadata says alone."""
+        """Return an object of another kind that has metadata and nothing else."""
         namespace = "default" if kind in NAMESPACED else ""
         labels, annotations = self.pairs(), self.pairs()
         return kind(metadata=ObjectMeta(name, namespace, name, labels=labels, annotations=annotations))

@@ -65,10 +65,9 @@ def place(sweep: SweepPlan, run: Run) -> Figures:
     """Place the pods of one run.
 
     Returns:
-        How many pods ``arrived`` and how many of them were ``placed``; how many pods were ``preempted``; how
-        many nodes have a placed pod, and the standard deviation of these per node, over all nodes; and for
-        each resource that nodes offer what percentage of it is requested in the end. All are rounded to 4
-        places.
+        How many pods ``arrived`` and how many of them were ``placed``. How many pods were ``preempted``. How
+        many nodes have a placed pod, and the standard deviation of these per node, over all nodes. For each
+        resource that nodes offer, the percentage that is requested in the end. All are rounded to 4 places.
 
     Raises:
         ConfigError, RegistryError, InvalidArgumentError: Something can't be used.

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from mooring.framework import (
     ScorePlugin,
     Status,
 )
+from mooring.framework.normalize import Normalizer
 from mooring.runtime.cycle.evaluation import Evaluation, PluginScores, Scores
 from mooring.runtime.cycle.extenders import add_extender_scores
 from mooring.runtime.cycle.plugin_calls import PluginCalls, plugin_failure
@@ -31,6 +33,25 @@ EVERY_SCORE = logging.INFO - 10
 """The log level of one line per pod, plugin and node; klog's 10."""
 
 log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Scaled:
+    """The raw scores of a plugin, and the normalizer that brings those of the feasible nodes to 0..100.
+
+    Attributes:
+        weight: The plugin's.
+        normalizer: The normalizer.
+        raw: int64[capacity].
+    """
+
+    weight: int
+    normalizer: Normalizer
+    raw: Int64s
+
+    def scores(self, feasible: Int32s | slice) -> Int64s:
+        """int64[F]: the weighted scores of the ``feasible`` rows, as if there were no others."""
+        return self.weight * self.normalizer.apply(self.raw[feasible])
 
 
 def score(evaluation: Evaluation, rows: Int32s, calls: PluginCalls) -> Scores:

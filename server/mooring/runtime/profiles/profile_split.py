@@ -85,6 +85,38 @@ class ProfileSplit:
         return halves
 
 
+class DynamicPlugins(msgspec.Struct, frozen=True):
+    """The plugins that each decision asks again.
+
+    Attributes:
+        every: A profile with all of them,
+        counting: with those that read several nodes for an answer about one,
+        by_row: and with those whose answer about a node stays true until that node changes.
+    """
+
+    every: Profile
+    counting: Profile
+    by_row: Profile
+
+    @classmethod
+    def of(
+        cls, profile: Profile, halves: ProfileSplit, every: frozenset[int], by_row: frozenset[int]
+    ) -> DynamicPlugins:
+        """Return those of ``profile`` with the ids in ``every``, some of which are in ``by_row`` as well."""
+        _, dynamic = halves.of(profile, every)
+        return cls(dynamic, *halves.of(dynamic, by_row))
+
+    def with_others(self, others: DynamicPlugins, profile: Profile, halves: ProfileSplit) -> DynamicPlugins:
+        """Return these and ``others`` of ``profile``."""
+        every = frozenset(map(id, (*self.every.evaluating, *others.every.evaluating)))
+        by_row = frozenset(map(id, (*self.by_row.evaluating, *others.by_row.evaluating)))
+        return DynamicPlugins.of(profile, halves, every, by_row)
+
+    def __bool__(self) -> bool:
+        every = self.every
+        return bool(every.pre_filter or every.filter or every.pre_score or every.score)
+
+
 class ClaimSplit(msgspec.Struct, frozen=True):
     """A profile in parts, for pods with claims.
 

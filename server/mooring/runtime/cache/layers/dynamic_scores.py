@@ -9,7 +9,7 @@ import numpy as np
 
 from mooring.framework import Bools, CycleState, Int32s, NodeView, Plugin, Pod, PodChange
 from mooring.framework.cacheable import as_cacheable, dependencies_of
-from mooring.framework.pod_counter import DomainCounts
+from mooring.framework.pod_counter import RunningCounts
 from mooring.framework.pod_table import UNPLACED, PodKind
 from mooring.framework.state import ClusterState
 from mooring.kernels.arrays import REJECTED
@@ -102,9 +102,9 @@ class CycleStates:
 class DynamicScores:
     """The scores of the plugins that depend on where pods are, computed for each decision.
 
-    The plugins' points are called at first. From then on, counts of pods follow by themselves, and plugins
-    that read one node at a time are asked about rows that changed. Where a plugin does more, all of them are
-    called each time.
+    The first decision calls the plugins' points. From then on counts of pods follow by themselves, and the
+    engine asks plugins that read one node at a time about rows that changed. If a plugin does more, each
+    decision calls all points.
 
     Args:
         cluster: The state.
@@ -128,7 +128,7 @@ class DynamicScores:
         self._static = static
         self._tracker = tracker
         self._view = NodeView(cluster.snapshot, static.rows)
-        self._cycle_states = CycleStates(cluster, pod, static.dynamic.evaluating, tuning)
+        self._cycle_states = CycleStates(cluster, pod, static.dynamic.every.evaluating, tuning)
         # What was written for the static scores need not be found out again.
         self._cycle_states.keep(static.cycle_state.clone(), static.version)
         self._counts: IncrementalPodCounts | None = None
@@ -198,7 +198,7 @@ class DynamicScores:
         static, view = self._static, self._view
         self._counts = self._answers = None
         state = self._cycle_states.at(version, calls)
-        evaluation = begin(static.dynamic, self._cluster, self._pod, view.rows, view, state=state)
+        evaluation = begin(static.dynamic.every, self._cluster, self._pod, view.rows, view, state=state)
         allowed = run_pre_filter(evaluation, calls)
         if allowed is None or not allowed.all():
             raise NotCachedError(Bypass.PRE_FILTER)
@@ -219,23 +219,23 @@ class DynamicScores:
     def _keep(self, evaluation: Evaluation, skipped: Collection[str], version: int) -> None:
         """Keep what the points wrote, if no plugin does more than count pods or read one node at a time."""
         static, objects = self._static, self._cycle_states.objects
-        by_row = static.by_row
+        by_row = static.dynamic.by_row
         if any(
             plugin.name in skipped or plugin.name in evaluation.written.skipped
             for plugin in by_row.evaluating
         ):
             return
-        counters = self._domain_counts()
+        counters = self._running_counts()
         self._counts = IncrementalPodCounts.of(
-            static.counted, self._cluster, evaluation.state, version, counters, objects, self._tuning
+            static.dynamic.counting, self._cluster, evaluation.state, version, counters, objects, self._tuning
         )
         self._answers = RowAnswers(evaluation.by(by_row), skipped, counters) if by_row.evaluating else None
 
-    def _domain_counts(self) -> list[DomainCounts]:
+    def _running_counts(self) -> list[RunningCounts]:
         """Return what the counters count now that plugins read besides one node."""
-        declared = [dependencies_of(plugin, self._pod) for plugin in self._static.by_row.evaluating]
+        declared = [dependencies_of(plugin, self._pod) for plugin in self._static.dynamic.by_row.evaluating]
         counters = dict.fromkeys(counter for each in declared for counter in each.counters)
-        return [DomainCounts(counter, self._cluster.snapshot, self._pod) for counter in counters]
+        return [RunningCounts(counter, self._cluster.snapshot, self._pod) for counter in counters]
 
     def _search(self, totals: Int32s, start: int) -> None:
         """Reject the rows that the search, which begins at ``start``, leaves out."""

@@ -10,7 +10,7 @@ import numpy as np
 from mooring.framework import CycleState, Int32s, Int64s
 from mooring.framework.batch import FilterCounts, Move, PodCounts, ScoreCounts, as_batch
 from mooring.framework.columns import grown
-from mooring.framework.pod_counter import DomainCounts
+from mooring.framework.pod_counter import RunningCounts
 from mooring.framework.pod_table import PodKind
 from mooring.framework.remembering import ByIdentity
 from mooring.framework.state import ClusterState
@@ -32,7 +32,7 @@ class IncrementalPodCounts:
     Args:
         filtering: By what nodes are rejected.
         scoring: By what they are scored, with the plugins' weights.
-        counters: What counters count, which other plugins read.
+        counters: The counts of counters, which other plugins read.
         objects: The objects that were read for them; None when they may be any.
         tuning: With how many changes counting again is faster than an update.
 
@@ -45,7 +45,7 @@ class IncrementalPodCounts:
         self,
         filtering: Sequence[FilterCounts],
         scoring: Sequence[tuple[ScoreCounts, int]],
-        counters: Sequence[DomainCounts],
+        counters: Sequence[RunningCounts],
         objects: ObjectsRead | None,
         version: int,
         tuning: CacheTuning,
@@ -67,7 +67,7 @@ class IncrementalPodCounts:
         cluster: ClusterState,
         state: CycleState,
         version: int,
-        counters: Sequence[DomainCounts],
+        counters: Sequence[RunningCounts],
         objects: ObjectsRead | None,
         tuning: CacheTuning = DEFAULT_TUNING,
     ) -> IncrementalPodCounts | None:
@@ -151,7 +151,7 @@ class IncrementalPodCounts:
     def _adds(self, kind: PodKind) -> Sequence[tuple[Move, int]]:
         """Return what one pod of ``kind`` adds, to any of them."""
         scoring = (counts for counts, _ in self._scoring)
-        every: tuple[PodCounts | DomainCounts, ...] = (*self._filtering, *scoring, *self._counters)
+        every: tuple[PodCounts | RunningCounts, ...] = (*self._filtering, *scoring, *self._counters)
         return [each for counts in every for each in counts.adds(kind)]
 
 

@@ -1,4 +1,4 @@
-"""What plugins that read one node at a time answered about each row, asked again about rows that changed."""
+"""The answers of plugins that read one node at a time, kept by row until the row changes."""
 
 from __future__ import annotations
 
@@ -7,17 +7,16 @@ from collections.abc import Callable, Collection, Sequence
 import numpy as np
 
 from mooring.framework import Bools, Int32s, Int64s
-from mooring.framework.pod_counter import CountsByRow, DomainCounts
+from mooring.framework.pod_counter import CountsByRow, RunningCounts
 from mooring.kernels.arrays import REJECTED
-from mooring.runtime.cache.layers.static_scores import Scaled
 from mooring.runtime.cycle.evaluation import Evaluation
 from mooring.runtime.cycle.filter import passed
 from mooring.runtime.cycle.plugin_calls import PluginCalls
-from mooring.runtime.cycle.score import run_score, weigh
+from mooring.runtime.cycle.score import Scaled, run_score, weigh
 
 
 class _Basis:
-    """What the answer about each row is based on.
+    """The basis of the answer about each row.
 
     Args:
         capacity: How many rows there are.
@@ -55,11 +54,11 @@ class RowAnswers:
     Args:
         evaluation: The pod, and these plugins as the profile; their points before Filter and Score ran.
         skipped: The plugins whose PreScore skipped the pod.
-        counters: What the counters that they read count; others keep it up to date.
+        counters: The counts that they read; others keep these up to date.
     """
 
     def __init__(
-        self, evaluation: Evaluation, skipped: Collection[str], counters: Sequence[DomainCounts]
+        self, evaluation: Evaluation, skipped: Collection[str], counters: Sequence[RunningCounts]
     ) -> None:
         profile, capacity = evaluation.profile, evaluation.snapshot.nodes.capacity
         self._evaluation = evaluation
@@ -105,14 +104,14 @@ class RowAnswers:
             feasible = totals != REJECTED
             np.add(totals, self._scores, out=totals, where=feasible)
             if self._scaled:
-                rows = np.flatnonzero(feasible)
+                rows = np.flatnonzero(feasible).astype(np.int32)
                 for scaled in self._scaled.values():
-                    totals[rows] += scaled.weight * scaled.normalizer.apply(scaled.raw[rows])
+                    totals[rows] += scaled.scores(rows)
 
     def _ask(
         self, ask: Callable[[Int32s, PluginCalls], None], basis: _Basis, totals: Int32s, calls: PluginCalls
     ) -> None:
-        """Ask about the rows that are not ``REJECTED`` and changed since they were asked about."""
+        """Ask about the rows that are not ``REJECTED`` and changed since their answer."""
         table = self._evaluation.snapshot.nodes
         counts = [each.by_row() for each in self._counters]
         changed = basis.changed(table.row_version[: len(totals)], counts)

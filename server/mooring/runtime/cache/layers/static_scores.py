@@ -12,7 +12,6 @@ import numpy.typing as npt
 from mooring.framework import Bools, CycleState, Int32s, Int64s, NodeView, Part, Plugin, Pod
 from mooring.framework.cacheable import Dependencies, dependencies_of
 from mooring.framework.columns import Scalar
-from mooring.framework.normalize import Normalizer
 from mooring.framework.pod_affinity import AffinityTerms, labelled
 from mooring.framework.remembering import MAX_PODS, ByIdentity
 from mooring.framework.state import ClusterState
@@ -25,29 +24,15 @@ from mooring.runtime.cycle.filter import run_filters
 from mooring.runtime.cycle.plugin_calls import PluginCalls
 from mooring.runtime.cycle.pre_filter import run_pre_filter
 from mooring.runtime.cycle.sampling import nodes_to_find, search_order
-from mooring.runtime.cycle.score import run_pre_score, run_score, weigh
+from mooring.runtime.cycle.score import Scaled, run_pre_score, run_score, weigh
 from mooring.runtime.profiles.profile import Enabled, Profile
 from mooring.runtime.profiles.profile_split import (
+    DynamicPlugins,
     ProfileSplit,
     commits,
     normalizes_itself,
     reads_beyond_row,
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Scaled:
-    """The raw scores of a plugin, brought to 0..100 by a normaliser that looks at the feasible nodes.
-
-    Attributes:
-        weight: The plugin's.
-        normalizer: How they are brought there.
-        raw: int64[capacity].
-    """
-
-    weight: int
-    normalizer: Normalizer
-    raw: Int64s
 
 
 @dataclass(slots=True)
@@ -69,9 +54,7 @@ class StaticScores:
         base: int32[capacity], the weighted sum of the scores that are the same whichever nodes are feasible;
             ``REJECTED`` for rows that aren't open.
         scaled: The other scores.
-        dynamic: The profile's plugins that have to be asked again for each decision,
-        counted: those of them that read several nodes for an answer about one,
-        by_row: and those whose answer about a node stays true until that node changes.
+        dynamic: The profile's plugins that each decision asks again.
         timeless: What they say stays true for as long as the state has the same version.
         evaluated: How many nodes PreFilter leaves.
         order: int32[evaluated], their rows in the order of the search, when it ends before all of them were
@@ -88,9 +71,7 @@ class StaticScores:
     open: NodeView
     base: Int32s
     scaled: tuple[Scaled, ...]
-    dynamic: Profile
-    counted: Profile
-    by_row: Profile
+    dynamic: DynamicPlugins
     timeless: bool
     evaluated: int
     order: Int32s | None
@@ -140,12 +121,11 @@ class StaticScores:
     @property
     def has_dynamic(self) -> bool:
         """Whether any plugin has to be called for each decision."""
-        dynamic = self.dynamic
-        return bool(dynamic.pre_filter or dynamic.filter or dynamic.pre_score or dynamic.score)
+        return bool(self.dynamic)
 
     def scaled_scores(self, feasible: Int32s | slice) -> Int64s | int:
         """int64[F]: the weighted sum of ``scaled`` for the feasible rows."""
-        return sum(scaled.weight * scaled.normalizer.apply(scaled.raw[feasible]) for scaled in self.scaled)
+        return sum(scaled.scores(feasible) for scaled in self.scaled)
 
 
 def find_static_scores(
@@ -171,19 +151,16 @@ def find_static_scores(
     images_version, objects = images and images(), cluster.snapshot.objects
     versions = {kind: objects.version(kind) for kind in tuple(objects.kinds)}
     allowed = _allowed(evaluation, roles, calls)
-    static, _ = roles.halves(profile)
-    evaluation = evaluation.by(static)
+    evaluation = evaluation.by(roles.static(profile))
     run_filters(evaluation, np.flatnonzero(allowed).astype(np.int32), calls)
     fits = evaluation.codes == 0
     view = NodeView(cluster.snapshot, rows if fits.all() else rows[fits])
     evaluation = evaluation.by(profile)
     skipped = run_pre_score(evaluation, view, calls)
     roles.sort((*profile.pre_score, *profile.score), skipped)
-    static, dynamic = roles.halves(profile)
-    evaluation = evaluation.by(static)
+    evaluation = evaluation.by(roles.static(profile))
     raw = run_score(evaluation, view, skipped, calls)
     base, scaled = _combined(evaluation, view, raw, calls)
-    counted, by_row = roles.dynamic_halves(dynamic)
     evaluated = int(np.count_nonzero(allowed))
     wanted = nodes_to_find(profile.percentage_of_nodes_to_score, evaluated, profile.compares_nodes)
     return StaticScores(
@@ -193,9 +170,7 @@ def find_static_scores(
         open=view,
         base=base,
         scaled=scaled,
-        dynamic=dynamic,
-        counted=counted,
-        by_row=by_row,
+        dynamic=roles.dynamic(profile),
         timeless=roles.timeless,
         evaluated=evaluated,
         order=_order(evaluation, allowed) if wanted < evaluated else None,
@@ -284,7 +259,7 @@ class _Roles:
         self.declared = declared
         self._halves = halves
         self._dynamic: set[int] = set()
-        self._counted: set[int] = set()
+        self._counting: set[int] = set()
         self.parts = Part.NODES_BUT_IMAGES
         self.timeless = True
         self._sorted: set[tuple[int, bool]] = set()
@@ -302,19 +277,20 @@ class _Roles:
                     raise NotCachedError(Bypass.RESERVE)
                 self._dynamic.add(id(enabled.plugin))
                 if skips or reads_beyond_row(enabled.plugin, declared):
-                    self._counted.add(id(enabled.plugin))
+                    self._counting.add(id(enabled.plugin))
                 self.timeless &= Part.OUTSIDE not in parts
                 self.parts |= parts & Part.IMAGES
             else:
                 self.parts |= parts
 
-    def halves(self, profile: Profile) -> tuple[Profile, Profile]:
-        """Return the profile with the static plugins alone, and with the dynamic ones alone."""
-        return self._halves.of(profile, frozenset(self._dynamic))
+    def static(self, profile: Profile) -> Profile:
+        """Return the profile with the static plugins alone."""
+        return self._halves.of(profile, frozenset(self._dynamic))[0]
 
-    def dynamic_halves(self, dynamic: Profile) -> tuple[Profile, Profile]:
-        """Return ``dynamic`` with the plugins that read several nodes, and with those that read one."""
-        return self._halves.of(dynamic, frozenset(self._dynamic - self._counted))
+    def dynamic(self, profile: Profile) -> DynamicPlugins:
+        """Return the dynamic plugins of the profile."""
+        every, by_row = frozenset(self._dynamic), frozenset(self._dynamic - self._counting)
+        return DynamicPlugins.of(profile, self._halves, every, by_row)
 
     def is_dynamic(self, plugin: Plugin[Any]) -> bool:
         return id(plugin) in self._dynamic
@@ -374,10 +350,7 @@ def find_static_above(
         # What its dynamic plugins wrote is as old as it is.
         found.version = below.version
         found.timeless &= below.timeless
-        dynamic = frozenset(map(id, (*below.dynamic.evaluating, *found.dynamic.evaluating)))
-        by_row = frozenset(map(id, (*below.by_row.evaluating, *found.by_row.evaluating)))
-        _, found.dynamic = halves.of(profile, dynamic)
-        found.counted, found.by_row = halves.of(found.dynamic, by_row)
+        found.dynamic = below.dynamic.with_others(found.dynamic, profile, halves)
     return found
 
 
