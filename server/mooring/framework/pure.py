@@ -8,7 +8,8 @@ class Pure:
 
     These are the pod, the nodes, the cluster's objects and the plugin's own CycleState. Clocks, random
     numbers, files, the network, environment variables, ``self.handle``, and attributes, globals or closures
-    that change break the promise.
+    that change break the promise. ``filter_nodes`` and ``score_nodes`` compare no nodes with each other: a
+    normalizer does.
 
     A class inherits from it besides its extension points, ``class Rack(FilterPlugin[None], Pure)``. The
     engine records what the plugin reads, calls it once for each combination of values that it has not seen,

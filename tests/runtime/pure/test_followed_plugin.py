@@ -16,6 +16,7 @@ from mooring.framework import (
     SUCCESS,
     CycleState,
     FilterPlugin,
+    Int64s,
     NodeInfo,
     NodeView,
     Pod,
@@ -297,6 +298,44 @@ def test_a_rule_in_columns_is_noted_and_cached() -> None:
     assert rules.bypasses() == 1
     rules.put(*[make_node(node.metadata.name, labels={"rack": "r1"}) for node in nodes()])
     assert rules.decide().node_name is None
+
+
+class BesideTheBest(ScorePlugin[None], Pure):
+    """Compares the nodes with each other, which a score must leave to the normalizer."""
+
+    name = "BesideTheBest"
+
+    def score_nodes(self, state: CycleState, pod: Pod, nodes: NodeView) -> Int64s:
+        pods = nodes.requested("pods") + 1
+        scores: Int64s = 100 * pods // pods.max()
+        return scores
+
+
+class OddOnesOut(FilterPlugin[None], Pure):
+    """Needs two nodes."""
+
+    name = "OddOnesOut"
+
+    def filter_nodes(self, state: CycleState, pod: Pod, nodes: NodeView) -> Verdicts:
+        return Verdicts.reject_where(nodes.rows == nodes.rows[[0, 1]].max(), Status.unschedulable("odd"))
+
+
+@pytest.mark.parametrize(
+    ("rule", "cause"),
+    [
+        (BesideTheBest, "gives another answer about a node alone than among others"),
+        (OddOnesOut, "can't answer about one node alone: IndexError"),
+    ],
+    ids=["another answer", "fails"],
+)
+def test_a_rule_in_columns_that_compares_nodes_is_called_plainly(
+    rule: type[Any], cause: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    rules = Rules(rule)
+    for _ in range(20):
+        rules.decide()
+    assert not rules.plugin.found.followed
+    assert cause in caplog.text
 
 
 class Idle(ScorePlugin[None], Pure):

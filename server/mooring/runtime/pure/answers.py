@@ -120,7 +120,7 @@ class Answers:
         self._counters: tuple[PodCounter, ...] = ()
         self._columns: OrderedDict[tuple[Hashable, ...], _AnswerColumn] = OrderedDict()
         self._column_bytes = 0
-        self._asked = 0
+        self._checks = SpotChecks()
         self._lock = threading.Lock()
 
     def about(self, state: CycleState, pod: Pod, nodes: NodeView) -> Int64s:
@@ -248,10 +248,9 @@ class Answers:
 
     def _check(self, question: _Question, nodes: NodeView, versions: Int64s, answers: Int64s) -> None:
         """Now and then call the method plainly about one of ``nodes``: it has to return the same."""
-        self._asked += 1
-        if not len(answers) or (self._asked > CHECKED_FIRST and self._asked % CHECK_EVERY):
+        at = self._checks.position(len(answers))
+        if at is None:
             return
-        at = self._asked % len(answers)
         row = int(nodes.rows[at])
         info = nodes.info(row)
         number = self._number(self._call(question.state, question.pod, info), info.name)
@@ -260,6 +259,20 @@ class Answers:
                 changed = nodes.table.row_version[row] != versions[at]
             if not changed:
                 raise NotPureError("gave two answers for equal reads")
+
+
+class SpotChecks:
+    """Selects answers that a second call has to confirm. Safe from any thread."""
+
+    def __init__(self) -> None:
+        self._questions = 0
+
+    def position(self, count: int) -> int | None:
+        """Return which of the ``count`` answers to the next question to check; None = none of them."""
+        self._questions += 1
+        if not count or (self._questions > CHECKED_FIRST and self._questions % CHECK_EVERY):
+            return None
+        return self._questions % count
 
 
 class _Question:

@@ -41,7 +41,7 @@ from mooring.framework.groups import GroupOnly
 from mooring.framework.points import POINTS, calls_of, points_of
 from mooring.framework.scores import InvalidScoreError, checked_score
 from mooring.framework.view import NodesChangedError
-from mooring.runtime.pure.answers import MAX_LEAVES, Answers
+from mooring.runtime.pure.answers import MAX_LEAVES, Answers, SpotChecks
 from mooring.runtime.pure.changes import hint
 from mooring.runtime.pure.reads import OBJECTS, POD, NotFollowedError, Reads
 from mooring.runtime.pure.views import NodesView, Seen, StateView, pod_view
@@ -83,6 +83,7 @@ class FollowedPlugin(CacheablePlugin):
         self._statuses: list[Status] = [SUCCESS]
         self._numbers: dict[object, int] = {SUCCESS: 0}
         self._lock = threading.Lock()
+        self._checks = SpotChecks()
         self.filtering = self.scoring = None
         if isinstance(rule, FilterPlugin) and type(rule).filter is not FilterPlugin.filter:
             self.filtering = Answers(rule.filter, self._number, self.found)
@@ -156,6 +157,32 @@ class FollowedPlugin(CacheablePlugin):
                 self.found.note(seen, _AT_NODES[method] if looks else Part.NONE)
 
         return self.follow(answer, lambda: function(*args))
+
+    def call_in_columns(
+        self, method: str, state: CycleState, pod: Pod, nodes: NodeView, one: Callable[[Any, int], object]
+    ) -> Any:
+        """Call a method about all of ``nodes``, and now and then about one of them alone.
+
+        The answers about that node, which ``one`` returns by its position, have to be the same.
+        """
+        table, at = nodes.table, self._checks.position(len(nodes))
+        if at is None or len(table.row_version) < table.capacity:
+            return self.call(method, state, pod, nodes)
+        row = nodes.rows[at]
+        version = table.row_version[row]
+        answers = self.call(method, state, pod, nodes)
+        try:
+            alone = one(self.call(method, state, pod, nodes.subset(nodes.rows[at : at + 1])), 0)
+            same = alone == one(answers, at)
+        except Exception as error:  # noqa: BLE001 - whatever a rule raises
+            self.stop_following(f"can't answer about one node alone: {type(error).__name__}: {error}")
+            return answers
+        if not same:
+            with table.lock:
+                changed = table.row_version[row] != version
+            if not changed:
+                self.stop_following("gives another answer about a node alone than among others")
+        return answers
 
     def verdicts(self, answers: Answers, state: CycleState, pod: Pod, nodes: NodeView) -> Verdicts:
         """Return ``answers`` of Filter about ``nodes``."""
@@ -232,7 +259,7 @@ def _class_for(kind: type[Plugin[Any]]) -> type[Any]:
 def _filter_nodes(self: FollowedPlugin, state: CycleState, pod: Pod, nodes: NodeView) -> Verdicts:
     rule, answers = self.rule, self.filtering
     if answers is None or not isinstance(rule, FilterPlugin):
-        verdicts: Verdicts = self.call("filter_nodes", state, pod, nodes)
+        verdicts: Verdicts = self.call_in_columns("filter_nodes", state, pod, nodes, _verdict)
         return verdicts
     return self.follow(
         lambda: self.verdicts(answers, state, pod, nodes), lambda: rule.filter_nodes(state, pod, nodes)
@@ -242,9 +269,17 @@ def _filter_nodes(self: FollowedPlugin, state: CycleState, pod: Pod, nodes: Node
 def _score_nodes(self: FollowedPlugin, state: CycleState, pod: Pod, nodes: NodeView) -> Int64s:
     rule, answers = self.rule, self.scoring
     if answers is None or not isinstance(rule, ScorePlugin):
-        scores: Int64s = self.call("score_nodes", state, pod, nodes)
+        scores: Int64s = self.call_in_columns("score_nodes", state, pod, nodes, _score)
         return scores
     return self.follow(lambda: answers.about(state, pod, nodes), lambda: rule.score_nodes(state, pod, nodes))
+
+
+def _verdict(verdicts: Verdicts, position: int) -> Status:
+    return verdicts.statuses[int(verdicts.codes[position])]
+
+
+def _score(scores: Int64s, position: int) -> int:
+    return int(scores[position])
 
 
 def _noting(method: str) -> Callable[..., Any]:
