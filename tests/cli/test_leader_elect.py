@@ -65,12 +65,22 @@ def test_one_replica_commits_and_another_one_follows_when_it_ends(tmp_path: Path
                 leads = [bound(stub, "p") for stub, _ in (first, second)]
                 assert sorted(leads) == [False, True]
                 for stub, _ in (first, second):
-                    assert stub.Filter(pb.FilterRequest(pod=source("q")), timeout=10).feasible_count == 1
+                    until(partial(finds_a_node, stub, "q"))
                 follower, extender = (second, first)[leads[1]]
                 assert {rejection(call) for call in commits(follower, "q")} == {"NOT_LEADER"}
                 assert "does not lead" in bind_verb(extender, "q")
             until(lambda: bound(second[0], "r"))
         assert {uid for uid, _, _ in fake.history.accepted_bindings()} == {"uid-p", "uid-r"}
+
+
+def finds_a_node(stub: SchedulingServiceStub, name: str) -> bool:
+    """Whether a replica finds a node for the pod; it may not know the cluster yet."""
+    try:
+        return stub.Filter(pb.FilterRequest(pod=source(name)), timeout=10).feasible_count == 1
+    except grpc.RpcError as error:
+        if error.code() is not grpc.StatusCode.UNAVAILABLE:
+            raise
+        return False
 
 
 def source(name: str) -> PodSource:

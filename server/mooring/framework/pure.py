@@ -15,3 +15,10 @@ class Pure:
     engine records what the plugin reads, calls it once for each combination of values that it has not seen,
     and keeps the answers by these values. So ``CacheablePlugin`` need not be declared.
     """
+
+    def logs_calls(self) -> bool:
+        """Return whether each call writes lines to the log, at the level in force when the plugin is made.
+
+        Then the plugin is called for each decision, or its lines would be missing.
+        """
+        return False

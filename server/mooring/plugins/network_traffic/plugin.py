@@ -50,6 +50,9 @@ class BandwidthScore(ScorePlugin[ArgsT], Pure):
     def measures(self) -> Sequence[MeasurementSource]:
         return () if self.source is None else (self.source,)
 
+    def logs_calls(self) -> bool:
+        return self.handle.logger.isEnabledFor(PER_NODE)
+
     def score_nodes(self, state: CycleState, pod: Pod, nodes: NodeView) -> Int64s:
         name = "" if self.source is None else self.source.name
         bandwidth, there = nodes.measured(name)
@@ -57,7 +60,7 @@ class BandwidthScore(ScorePlugin[ArgsT], Pure):
             raise NoMeasurementError(
                 f"error getting node bandwidth measure: none of the last {self.args.max_age}"
             )
-        if self.handle.logger.isEnabledFor(PER_NODE):
+        if self.logs_calls():
             self._log_nodes(name, nodes, bandwidth)
         return bandwidth
 

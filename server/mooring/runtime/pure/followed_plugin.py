@@ -220,7 +220,7 @@ def _view(seen: Seen, real: Any) -> Any:
 
 def followed(plugin: Plugin[Any]) -> Plugin[Any]:
     """Return what the engine calls for ``plugin``: itself, unless it promises to be ``Pure`` and no more."""
-    if not isinstance(plugin, Pure) or isinstance(plugin, _DECLARING):
+    if not isinstance(plugin, Pure) or isinstance(plugin, _DECLARING) or plugin.logs_calls():
         return plugin
     made: Plugin[Any] = _class_for(type(plugin))(plugin)
     return made

@@ -32,6 +32,21 @@ from mooring.testing.question import NoBinder
 from tests.laboratories.conformance.families.draft import Manifest
 
 HINTS = {QueueingHint.QUEUE: "Queue", QueueingHint.SKIP: "QueueSkip"}
+OF_RULES = {
+    EventResource.DAEMON_SET,
+    EventResource.MEASUREMENT,
+    EventResource.NAMESPACE,
+    EventResource.POD_DISRUPTION_BUDGET,
+    EventResource.PRIORITY_CLASS,
+    EventResource.REPLICATION_CONTROLLER,
+    EventResource.REPLICA_SET,
+    EventResource.RESOURCE_CLAIM_TEMPLATE,
+    EventResource.SERVICE,
+    EventResource.STATEFUL_SET,
+    EventResource.WORKLOAD,
+}
+"""The resources for which rules register, and of which kube-scheduler has no events."""
+
 RELEASED = ClusterEvent(EventResource.ASSIGNED_POD, ActionType.DELETE)
 Registered = dict[str, tuple[HintedEvent, ...]]
 
@@ -126,7 +141,8 @@ def _side(manifest: Manifest | None) -> object:
 
 def _events(change: ObjectChange, gates: Gates) -> tuple[ClusterEvent, ...]:
     seen = as_scheduler_sees(change)
-    events = events_of(seen, gates) if seen is not None else ()
+    found = events_of(seen, gates) if seen is not None else ()
+    events = tuple(event for event in found if event.resource not in OF_RULES)
     released = change.kind == "Pod" and change.new is None and nomination_ended(change.old, None)
     return (*events, RELEASED) if released else events
 
