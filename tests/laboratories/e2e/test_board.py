@@ -26,6 +26,11 @@ CONFIG = {
     "leaderElection": {"leaderElect": True, "resourceName": "board", "resourceNamespace": "kube-system"},
     "profiles": [{"schedulerName": "default-scheduler"}],
 }
+RULE = {
+    "apiVersion": "kubescheduler.config.k8s.io/v1",
+    "kind": "KubeSchedulerConfiguration",
+    "profiles": [{"plugins": {"filter": {"enabled": [{"name": "NoMaintenance"}]}}}],
+}
 
 
 def test_the_file_is_what_its_source_says() -> None:
@@ -38,13 +43,14 @@ def shown(series: list[Any]) -> bool:
 
 
 def test_every_panel_has_data_under_load_and_no_error_on_an_idle_server(
-    control_plane: ControlPlane, tmp_path: Path
+    control_plane: ControlPlane, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent / "rules"))
     api = control_plane.api
     api.create(objects.node("n"))
     call = [str(BIN / "ghz"), "--config", str(ROOT / "deploy" / "load" / "schedule.json")]
     with (
-        MooringServer(tmp_path, source="sample") as server,
+        MooringServer(tmp_path, RULE, "--plugin", "labelled:NoMaintenance", source="sample") as server,
         MooringScheduler(tmp_path, control_plane.kubeconfig("mooring"), CONFIG) as scheduler,
         Prometheus(
             tmp_path, [server.metrics_address], [scheduler.telemetry.removeprefix("https://")]
