@@ -43,7 +43,7 @@ from tests.plugins.harness import make
 from tests.plugins.test_dependencies import DECLARING
 
 SHAPE: frozenset[Key] = frozenset({(NODES,), (COLUMNS, "alive"), (COLUMNS, "capacity"), (COLUMNS, "rows")})
-"""How many answers are wanted, which is no read where each node has an answer of its own."""
+"""The number of answers wanted. It does not count as a read if each node has an answer of its own."""
 
 
 def cluster_of(dice: Random) -> State:

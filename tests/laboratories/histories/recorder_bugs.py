@@ -71,7 +71,7 @@ def the_state_is_not_noted(patch: Patch) -> None:
 
 
 def offers_are_not_noted(patch: Patch) -> None:
-    """That a resource is in the amounts because another node offers it is no read."""
+    """Don't note that a resource is in the amounts because another node offers it."""
     entry = AmountsView._entry
 
     def unseen(view: Any, key: Any) -> int | None:

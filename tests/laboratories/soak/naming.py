@@ -40,7 +40,7 @@ QUIET_BYTES, QUIET_SECONDS = 1 << 20, 10.0
 
 QUESTIONS = 12
 SERVER_BYTES = 512 << 20
-"""How much memory a server may have held after so many."""
+"""The bytes of memory that a server may have held after this many questions."""
 
 Named = Callable[..., dict[str, Any]]
 """Gives the ``spec`` of a pod, and under ``metadata`` what its metadata has."""

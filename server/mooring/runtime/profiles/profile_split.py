@@ -50,7 +50,7 @@ def reads_beyond_row(plugin: Plugin[Any], declared: Dependencies) -> bool:
     ``declared`` and all objects that are neither node nor pod stay the same.
     """
     beyond = _BEYOND_ROW & ~Part.OTHER_NODES if declared.counters else _BEYOND_ROW
-    counts = type(plugin).counts_in is not BatchPlugin.counts_in if isinstance(plugin, BatchPlugin) else False
+    counts = type(as_batch(plugin)).counts_in is not BatchPlugin.counts_in
     return bool(declared.parts & beyond) or counts or normalizes_itself(plugin)
 
 
@@ -102,7 +102,7 @@ class DynamicPlugins(msgspec.Struct, frozen=True):
     def of(
         cls, profile: Profile, halves: ProfileSplit, every: frozenset[int], by_row: frozenset[int]
     ) -> DynamicPlugins:
-        """Return those of ``profile`` with the ids in ``every``, some of which are in ``by_row`` as well."""
+        """Return those of ``profile`` with the ids in ``every``, which include the ids in ``by_row``."""
         _, dynamic = halves.of(profile, every)
         return cls(dynamic, *halves.of(dynamic, by_row))
 

@@ -45,7 +45,7 @@ OF_RULES = {
     EventResource.STATEFUL_SET,
     EventResource.WORKLOAD,
 }
-"""The resources for which rules register, and of which kube-scheduler has no events."""
+"""Resources that rules alone register for: kube-scheduler has no events of them."""
 
 RELEASED = ClusterEvent(EventResource.ASSIGNED_POD, ActionType.DELETE)
 Registered = dict[str, tuple[HintedEvent, ...]]
